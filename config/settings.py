@@ -1,0 +1,230 @@
+"""Every setting of Tiebreak. Read from the environment; a malformed value stops the start.
+
+Development is the default and needs no variable at all. `TIEBREAK_ENV=production` is opted
+into, and then refuses to start with anything that only development may have.
+"""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import environ
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DEVELOPMENT_KEY = "development-only-key-that-production-refuses-to-start-with"
+
+env = environ.Env()
+
+
+def _choice(name: str, allowed: tuple[str, ...], default: str) -> str:
+    value = str(env.str(name, default=default))
+    if value not in allowed:
+        raise ImproperlyConfigured(f"{name} must be one of {', '.join(allowed)}, not {value!r}.")
+    return value
+
+
+def _boolean(name: str, default: bool) -> bool:
+    word = _choice(name, ("1", "0", "true", "false", "on", "off"), "1" if default else "0")
+    return word in {"1", "true", "on"}
+
+
+def _integer(name: str, default: int, minimum: int) -> int:
+    text = str(env.str(name, default=str(default)))
+    if not text.isdecimal() or int(text) < minimum:
+        raise ImproperlyConfigured(f"{name} must be a whole number from {minimum}, not {text!r}.")
+    return int(text)
+
+
+def _origins(name: str) -> list[str]:
+    origins = [str(origin) for origin in env.list(name, default=[])]
+    for origin in origins:
+        parts = urlsplit(origin)
+        if parts.scheme not in {"http", "https"} or not parts.netloc or parts.path not in {"", "/"}:
+            raise ImproperlyConfigured(
+                f"{name} must list origins such as https://rate.example.org, not {origin!r}."
+            )
+    return origins
+
+
+PRODUCTION = _choice("TIEBREAK_ENV", ("development", "production"), "development") == "production"
+DEBUG = _boolean("TIEBREAK_DEBUG", default=False)
+SECRET_KEY = str(env.str("TIEBREAK_SECRET_KEY", default=DEVELOPMENT_KEY))
+ALLOWED_HOSTS = [
+    str(host) for host in env.list("TIEBREAK_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+]
+CSRF_TRUSTED_ORIGINS = _origins("TIEBREAK_TRUSTED_ORIGINS")
+VAR_DIR = Path(str(env.str("TIEBREAK_VAR_DIR", default=str(BASE_DIR / "var"))))
+
+if PRODUCTION:
+    if SECRET_KEY == DEVELOPMENT_KEY or len(SECRET_KEY) < 50:
+        raise ImproperlyConfigured(
+            "Production needs a TIEBREAK_SECRET_KEY of its own with at least 50 characters; make"
+            " one with: python -c 'import secrets; print(secrets.token_urlsafe(50))'"
+        )
+    if DEBUG:
+        raise ImproperlyConfigured("TIEBREAK_DEBUG must be off in production.")
+    if "TIEBREAK_HOSTS" not in env.ENVIRON or "*" in ALLOWED_HOSTS:
+        raise ImproperlyConfigured(
+            "Production needs TIEBREAK_HOSTS, the host names it answers to, without '*'."
+        )
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "csp",
+    "django_htmx",
+    "rest_framework",
+    "studies",
+    "annotation",
+    "metrics",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+ASGI_APPLICATION = "config.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# One URL decides the database: SQLite as a file of its own, or PostgreSQL with a pool.
+DATABASES = {
+    "default": env.db_url("TIEBREAK_DATABASE_URL", default=f"sqlite:///{VAR_DIR}/tiebreak.sqlite3")
+}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    DATABASES["default"]["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    }
+elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
+    DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
+        "min_size": 1,
+        "max_size": _integer("TIEBREAK_DATABASE_POOL", 8, 1),
+        "timeout": 20,
+    }
+else:
+    raise ImproperlyConfigured("TIEBREAK_DATABASE_URL must begin with sqlite: or postgres:.")
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = "admin:login"
+LOGIN_REDIRECT_URL = "admin:index"
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = VAR_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if PRODUCTION
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+WHITENOISE_USE_FINDERS = not PRODUCTION
+WHITENOISE_AUTOREFRESH = not PRODUCTION
+
+# Enforced everywhere, the admin included: no inline script or style, no eval, nothing from afar.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+        "object-src": [NONE],
+    }
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
+SECURE_SSL_REDIRECT = PRODUCTION and _boolean("TIEBREAK_SSL_REDIRECT", default=True)
+SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
+if PRODUCTION and _boolean("TIEBREAK_BEHIND_PROXY", default=False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+}
+
+# Jobs: a broker made of files unless a real one is named, so that nothing has to be installed.
+CELERY_BROKER_URL = str(env.str("TIEBREAK_BROKER_URL", default="filesystem://"))
+if CELERY_BROKER_URL == "filesystem://":
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "data_folder_in": str(VAR_DIR / "broker"),
+        "data_folder_out": str(VAR_DIR / "broker"),
+        "control_folder": str(VAR_DIR / "broker-control"),
+        "store_processed": False,
+    }
+CELERY_TASK_ALWAYS_EAGER = _boolean("TIEBREAK_TASKS_EAGER", default=False)
+CELERY_TASK_EAGER_PROPAGATES = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_DEFAULT_QUEUE = "default"
+CELERY_TASK_ACKS_LATE = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 2, "interval_start": 0.1, "interval_max": 0.5}
+
+# What a bundle or a ratings file may be at most.
+TIEBREAK_MAX_CELL_CHARACTERS = _integer("TIEBREAK_MAX_CELL_CHARACTERS", 1_000_000, 1_000)
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["console"], "level": "INFO" if PRODUCTION else "WARNING"},
+}
