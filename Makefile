@@ -1,0 +1,44 @@
+# Everything a newcomer types. Each target does its own set-up.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all check lock clean
+
+help:  ## What can be done here
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
+
+demo: $(VENV)/runtime.installed  ## Try it: the demo study, a web server and a worker
+	@$(BIN)/python -m config.demo
+
+test: $(VENV)/dev.installed  ## Unit, database, browser and architecture tests
+	@$(BIN)/python -m tests.run
+
+test-all: $(VENV)/dev.installed  ## The same with the slow simulations
+	@$(BIN)/python -m tests.run --slow
+
+check: $(VENV)/dev.installed  ## Style, types, import direction, migrations
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@$(BIN)/mypy .
+	@$(BIN)/lint-imports
+	@$(BIN)/python manage.py makemigrations --check --dry-run
+
+lock: $(VENV)/dev.installed  ## Pin the dependencies anew from pyproject.toml
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt >/dev/null
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra dev pyproject.toml -o requirements/dev.txt >/dev/null
+
+clean:  ## Remove the environment and the demo's data
+	@rm -rf $(VENV) var
+
+# pip's stamp files: an unchanged requirements file costs nothing the second time.
+$(VENV)/%.installed: requirements/%.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Tiebreak needs Python 3.11 or newer; this is $$($(PYTHON) --version 2>&1). Name another with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV) || \
+	  { rm -rf $(VENV); echo "Python's venv module is missing. On Debian: apt install python3-venv"; exit 1; }
+	@echo "Installing pinned dependencies into $(VENV) (a minute or two, once)…"
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r $< > $(VENV)/pip.log 2>&1 || \
+	  { tail -n 12 $(VENV)/pip.log; echo "A dependency could not be installed (above; all of it in $(VENV)/pip.log). No connection: try again later. A compiler is missing: on Debian 'apt install build-essential python3-dev', on macOS 'xcode-select --install'."; exit 1; }
+	@touch $@

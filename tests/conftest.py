@@ -1,0 +1,49 @@
+"""Fixtures for every test: no address but the loopback, and both databases."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from pytest_socket import socket_allow_hosts
+
+# Sync Playwright runs inside an event loop; Django would refuse the database there.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="tiebreak-tests-"))
+    settings.VAR_DIR = folder
+    settings.CELERY_TASK_ALWAYS_EAGER = True
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    if is_postgresql():
+        # Threads of a race come and go: a pool of the test process would outlive them.
+        settings.DATABASES["default"]["OPTIONS"].pop("pool", None)
+        settings.DATABASES["default"]["TEST"]["NAME"] = "tiebreak_test"
+    else:
+        # A file and not memory, so that the threads of a live server see one database.
+        settings.DATABASES["default"]["TEST"]["NAME"] = str(folder / "test.sqlite3")
+
+
+def is_postgresql() -> bool:
+    return bool(settings.DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On PostgreSQL only what touches the database runs: the rest ran on SQLite already."""
+    if not is_postgresql():
+        return
+    kept = [item for item in items if _uses_database(item)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
+
+
+def _uses_database(item: pytest.Item) -> bool:
+    fixtures = getattr(item, "fixturenames", ())
+    return item.get_closest_marker("django_db") is not None or "db" in fixtures
+
+
+@pytest.fixture(autouse=True)
+def _loopback_only() -> None:
+    socket_allow_hosts(["127.0.0.1", "::1", "localhost"], allow_unix_socket=True)
