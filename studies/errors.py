@@ -1,0 +1,14 @@
+"""The one family of refusals: a code for programs, a sentence for people."""
+
+
+class DomainError(Exception):
+    """A verb that was refused, with a sentence that says what happened and what to do next.
+
+    Pages, the API, the admin and the commands all show `message`; `status` is the HTTP answer.
+    """
+
+    def __init__(self, code: str, message: str, *, status: int = 409) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.status = status

@@ -1,0 +1,17 @@
+"""Public ids: what stands in addresses instead of a row's number."""
+
+import secrets
+
+# Without the characters that people confuse when they read an id aloud.
+ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
+LENGTH = 12
+
+
+def new_public_id() -> str:
+    """A random id of 59 bits: not enumerable, though never the only guard of a page."""
+    return "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
+
+
+def new_seed() -> str:
+    """A secret seed for draws that annotators must not be able to foresee."""
+    return secrets.token_hex(16)

@@ -1,0 +1,20 @@
+"""What is asked: datasets, studies, criteria, units, separability."""
+
+from studies.models.dataset import Dataset, Generation, Instance, System
+from studies.models.separability import SeparabilityScore
+from studies.models.study import Criterion, Membership, Study, StudySystem, StudyVersion
+from studies.models.unit import Unit
+
+__all__ = [
+    "Criterion",
+    "Dataset",
+    "Generation",
+    "Instance",
+    "Membership",
+    "SeparabilityScore",
+    "Study",
+    "StudySystem",
+    "StudyVersion",
+    "System",
+    "Unit",
+]

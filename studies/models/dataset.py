@@ -1,0 +1,87 @@
+from django.conf import settings
+from django.db import models
+
+from studies.identifiers import new_public_id
+
+
+class Dataset(models.Model):
+    """An imported, content-hashed set of instances with their generations."""
+
+    public_id = models.CharField(
+        primary_key=True, max_length=22, default=new_public_id, editable=False
+    )
+    name = models.CharField(max_length=200)
+    notes = models.TextField(blank=True)
+    sha256 = models.CharField(max_length=64, blank=True, editable=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, editable=False
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class System(models.Model):
+    """A language model with its prompt and decoding settings."""
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="systems")
+    name = models.CharField(max_length=200)
+    language_model = models.CharField(max_length=200, blank=True)
+    prompt_template = models.TextField(blank=True)
+    decoding = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["dataset", "name"], name="system_name_once_per_dataset")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Instance(models.Model):
+    """One input on which systems are compared. Its source text is optional."""
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="instances")
+    key = models.CharField(max_length=200)
+    source = models.TextField(blank=True)
+    messages = models.JSONField(default=list, blank=True)
+    category = models.CharField(max_length=200, blank=True)
+    reference = models.TextField(blank=True)
+    metadata = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["dataset", "key"], name="instance_key_once_per_dataset")
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Generation(models.Model):
+    """One output of one system for one instance: sample `sample_index` of K."""
+
+    instance = models.ForeignKey(Instance, on_delete=models.CASCADE, related_name="generations")
+    system = models.ForeignKey(System, on_delete=models.CASCADE, related_name="generations")
+    sample_index = models.PositiveSmallIntegerField()
+    text = models.TextField()
+    seed = models.BigIntegerField(null=True, blank=True)
+    params = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        ordering = ["instance", "system", "sample_index"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["instance", "system", "sample_index"], name="generation_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.instance_id}/{self.system_id}/{self.sample_index}"

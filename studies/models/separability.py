@@ -1,0 +1,34 @@
+from django.db import models
+
+from studies.models.dataset import Instance, System
+
+
+class SeparabilityScore(models.Model):
+    """Alignments and δ of one instance, for one system pair and one similarity.
+
+    An alignment without enough generations is null, not 0.
+    """
+
+    instance = models.ForeignKey(Instance, on_delete=models.CASCADE, related_name="separability")
+    system_a = models.ForeignKey(System, on_delete=models.CASCADE, related_name="+")
+    system_b = models.ForeignKey(System, on_delete=models.CASCADE, related_name="+")
+    similarity = models.CharField(max_length=50)
+    self_alignment_a = models.FloatField(null=True)
+    self_alignment_b = models.FloatField(null=True)
+    cross_alignment = models.FloatField(null=True)
+    delta = models.FloatField(null=True)
+    delta_standard_error = models.FloatField(null=True)
+    samples_a = models.PositiveSmallIntegerField()
+    samples_b = models.PositiveSmallIntegerField()
+    scored_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["instance", "system_a", "system_b", "similarity"],
+                name="separability_scored_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.similarity} δ of {self.instance_id}"

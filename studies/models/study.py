@@ -1,0 +1,186 @@
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from metrics.stats.scales import Scale
+from studies.identifiers import new_public_id, new_seed
+from studies.models.dataset import Dataset, System
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+
+def validate_scale(spec: str) -> None:
+    try:
+        Scale.parse(spec)
+    except ValueError as error:
+        raise ValidationError(str(error)) from error
+
+
+class Study(models.Model):
+    """One question, its design and its state: draft, open, paused or closed."""
+
+    class Status(models.TextChoices):
+        DRAFT = "draft"
+        OPEN = "open"
+        PAUSED = "paused"
+        CLOSED = "closed"
+
+    class Abandoned(models.TextChoices):
+        WHOLE_HIT = "whole_hit", "offer the whole HIT again"
+        UNITS = "units", "offer only the units that are missing"
+
+    class UnitKind(models.TextChoices):
+        COMPARISON = "comparison", "a comparison of two generations"
+        GENERATION = "generation", "one generation at a time"
+
+    public_id = models.CharField(
+        primary_key=True, max_length=22, default=new_public_id, editable=False
+    )
+    title = models.CharField(max_length=200)
+    status = models.CharField(
+        max_length=10, choices=Status.choices, default=Status.DRAFT, editable=False
+    )
+    dataset = models.ForeignKey(
+        Dataset, null=True, blank=True, on_delete=models.PROTECT, related_name="studies"
+    )
+    systems = models.ManyToManyField(System, through="StudySystem", related_name="studies")
+    members = models.ManyToManyField(
+        settings.AUTH_USER_MODEL, through="Membership", related_name="studies"
+    )
+    guidelines = models.TextField(blank=True, help_text="Markdown. Shown before the first HIT.")
+    consent = models.TextField(
+        blank=True, help_text="Markdown. Nothing is kept of an annotator before they agree to it."
+    )
+    unit_kind = models.CharField(
+        max_length=10, choices=UnitKind.choices, default=UnitKind.COMPARISON
+    )
+    ratings_per_hit = models.PositiveSmallIntegerField(
+        "ratings per HIT (R)",
+        default=3,
+        validators=[MinValueValidator(1), MaxValueValidator(1000)],
+        help_text="How many annotators complete each HIT. May grow later, never shrink.",
+    )
+    comparisons_per_hit = models.PositiveSmallIntegerField(
+        "comparisons per HIT (N)",
+        default=5,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text="How many comparisons of one instance an annotator rates in a row.",
+    )
+    abandoned = models.CharField(
+        "abandoned work", max_length=10, choices=Abandoned.choices, default=Abandoned.WHOLE_HIT
+    )
+    hits_per_annotator = models.PositiveIntegerField(
+        "HITs per annotator at most",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Empty: as many as there are.",
+    )
+    lease_minutes = models.PositiveIntegerField(
+        "minutes a place is held",
+        default=30,
+        validators=[MinValueValidator(1)],
+        help_text="Counted from an annotator's last answer; then the place is offered again.",
+    )
+    similarity = models.CharField(max_length=50, default="rouge1")
+    # Secret: decides sides and order; whoever knows it knows which system stands where.
+    seed = models.CharField(max_length=64, default=new_seed, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    opened_at = models.DateTimeField(null=True, blank=True, editable=False)
+    closed_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        verbose_name_plural = "studies"
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class StudySystem(models.Model):
+    """A system's place in the study's canonical order: position 0 is system A."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="study_systems")
+    system = models.ForeignKey(System, on_delete=models.PROTECT)
+    position = models.PositiveSmallIntegerField()
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "system"], name="system_once_per_study"),
+            models.UniqueConstraint(fields=["study", "position"], name="position_once_per_study"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.position}: {self.system_id}"
+
+
+class StudyVersion(models.Model):
+    """What annotators were told and held to, as it stood from one moment on. Never changed."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    guidelines = models.TextField(blank=True)
+    consent = models.TextField(blank=True)
+    hits_per_annotator = models.PositiveIntegerField(null=True)
+    lease_minutes = models.PositiveIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "number"], name="version_once_per_study")
+        ]
+
+    def __str__(self) -> str:
+        return f"version {self.number}"
+
+
+class Criterion(models.Model):
+    """What is asked of a unit, with the scale that names its level of measurement."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="criteria")
+    name = models.SlugField(max_length=100)
+    question = models.CharField(max_length=500)
+    scale = models.CharField(
+        max_length=500,
+        default="preference:tie",
+        validators=[validate_scale],
+        help_text="preference · preference:tie · preference:5 · ordinal:1..5 · nominal:a,b · …",
+    )
+    position = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        verbose_name_plural = "criteria"
+        ordering = ["position", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "name"], name="criterion_once_per_study")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def parsed_scale(self) -> Scale:
+        return Scale.parse(self.scale)
+
+
+class Membership(models.Model):
+    """A researcher's part in a study. Who has none does not learn that it exists."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="memberships")
+    user: "models.ForeignKey[User, User]" = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships"
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["study", "user"], name="member_once_per_study")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} in {self.study_id}"

@@ -1,0 +1,58 @@
+from django.db import models
+
+from studies.models.dataset import Generation, Instance, System
+from studies.models.study import Study
+
+
+class Unit(models.Model):
+    """What one rating is about: a comparison of two generations, or one generation.
+
+    `system_a` precedes `system_b` in the study's canonical order, whatever side is shown.
+    A generation may be absent where only ratings were imported; the sample indices name it.
+    """
+
+    class Role(models.TextChoices):
+        MAIN = "main"
+        GOLD = "gold"
+        TRAINING = "training"
+        QUALIFICATION = "qualification"
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="units")
+    key = models.CharField(max_length=255)
+    role = models.CharField(max_length=15, choices=Role.choices, default=Role.MAIN)
+    instance = models.ForeignKey(
+        Instance, null=True, on_delete=models.PROTECT, related_name="units"
+    )
+    system_a = models.ForeignKey(System, null=True, on_delete=models.PROTECT, related_name="+")
+    system_b = models.ForeignKey(System, null=True, on_delete=models.PROTECT, related_name="+")
+    generation_a = models.ForeignKey(
+        Generation, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    generation_b = models.ForeignKey(
+        Generation, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    sample_a = models.PositiveSmallIntegerField(null=True)
+    sample_b = models.PositiveSmallIntegerField(null=True)
+    known_labels = models.JSONField(default=dict, blank=True)
+
+    # How the instance was drawn, and how separable it was, as frozen at planning.
+    phase = models.CharField(max_length=30, blank=True)
+    inclusion_probability = models.FloatField(null=True)
+    conditional_inclusion_probability = models.FloatField(null=True)
+    separability_raw = models.FloatField(null=True)
+    separability = models.FloatField(null=True)
+    similarity = models.CharField(max_length=50, blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "key"], name="unit_key_once_per_study"),
+            models.CheckConstraint(
+                condition=models.Q(inclusion_probability__isnull=True)
+                | models.Q(inclusion_probability__gt=0, inclusion_probability__lte=1),
+                name="inclusion_probability_above_0_to_1",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.key

@@ -1,0 +1,69 @@
+"""Verbs on a study's design: versions, cloning, what is frozen."""
+
+from django.db import transaction
+
+from studies.errors import DomainError
+from studies.models import Criterion, Membership, Study, StudySystem, StudyVersion
+
+# May change in an open study: each change makes a new version, valid from the next assignment on.
+VERSIONED_FIELDS = ("guidelines", "consent", "hits_per_annotator", "lease_minutes")
+# Decide what a rating means: they stand from the first plan of an opened study on.
+FROZEN_FIELDS = ("dataset", "unit_kind", "comparisons_per_hit", "abandoned", "similarity")
+
+
+def is_frozen(study: Study) -> bool:
+    """Whether the design stands: a study that was opened is changed by cloning it."""
+    return study.status != Study.Status.DRAFT
+
+
+@transaction.atomic
+def record_version(*, study: Study) -> StudyVersion:
+    """The study's current version: the latest one, or a new one if its texts or limits differ."""
+    Study.objects.select_for_update().get(pk=study.pk)
+    current = {field: getattr(study, field) for field in VERSIONED_FIELDS}
+    latest = study.versions.order_by("-number").first()
+    if latest and current == {field: getattr(latest, field) for field in VERSIONED_FIELDS}:
+        return latest
+    number = latest.number + 1 if latest else 1
+    return StudyVersion.objects.create(study=study, number=number, **current)
+
+
+@transaction.atomic
+def save_design(*, study: Study) -> Study:
+    """Save an edited study: refuse what is frozen, and give new texts or limits a version."""
+    stored = Study.objects.select_for_update().filter(pk=study.pk).first()
+    if stored is not None and is_frozen(stored):
+        changed = [f for f in FROZEN_FIELDS if getattr(stored, f) != getattr(study, f)]
+        if changed:
+            raise DomainError(
+                "frozen_design",
+                f"The study is {stored.status}, so its {' and '.join(changed)} cannot change."
+                " Clone the study to change its design.",
+            )
+    study.save()
+    if is_frozen(study):
+        record_version(study=study)
+    return study
+
+
+@transaction.atomic
+def clone_study(*, study: Study) -> Study:
+    """A new draft with the same design, systems, criteria and members, and no HITs or ratings."""
+    kept = {
+        field.name: getattr(study, field.name)
+        for field in Study._meta.concrete_fields
+        if field.editable and field.name != "title"
+    }
+    clone = Study.objects.create(title=f"{study.title} (copy)", **kept)
+    StudySystem.objects.bulk_create(
+        StudySystem(study=clone, system_id=row.system_id, position=row.position)
+        for row in study.study_systems.all()
+    )
+    Criterion.objects.bulk_create(
+        Criterion(study=clone, name=c.name, question=c.question, scale=c.scale, position=c.position)
+        for c in study.criteria.all()
+    )
+    Membership.objects.bulk_create(
+        Membership(study=clone, user_id=row.user_id) for row in study.memberships.all()
+    )
+    return clone
