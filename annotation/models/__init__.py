@@ -1,0 +1,7 @@
+"""Who answers and how: HITs, places, raters, participations, assignments, ratings, tallies."""
+
+from annotation.models.hit import HIT, HITUnit, Place
+from annotation.models.rater import Assignment, Participation, Rater
+from annotation.models.rating import Rating, Tally
+
+__all__ = ["HIT", "Assignment", "HITUnit", "Participation", "Place", "Rater", "Rating", "Tally"]

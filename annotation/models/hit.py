@@ -1,0 +1,98 @@
+from datetime import datetime
+
+from django.db import models
+from django.db.models import Q
+
+from studies.models import Instance, Study, Unit
+
+
+class HIT(models.Model):
+    """A bundle of units served together: in the flagship protocol one instance, N comparisons."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="hits")
+    instance = models.ForeignKey(Instance, null=True, on_delete=models.PROTECT, related_name="+")
+    # Where the planning's random draw put it; stopping rules consume instances in this order.
+    number = models.PositiveIntegerField()
+    units = models.ManyToManyField(Unit, through="HITUnit", related_name="hits")
+
+    class Meta:
+        verbose_name = "HIT"
+        ordering = ["number"]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "number"], name="hit_number_once_per_study")
+        ]
+
+    def __str__(self) -> str:
+        return f"HIT {self.number}"
+
+
+class HITUnit(models.Model):
+    """A unit's seat in a HIT. `repeat` 1 is a planned repeat of a unit met before.
+
+    `side_bit` xor the parity of the place decides which system is shown first.
+    """
+
+    hit = models.ForeignKey(HIT, on_delete=models.CASCADE, related_name="hit_units")
+    unit = models.ForeignKey(Unit, on_delete=models.PROTECT, related_name="hit_units")
+    repeat = models.PositiveSmallIntegerField(default=0)
+    side_bit = models.BooleanField(default=False)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["hit", "unit", "repeat"], name="seat_once_per_hit")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.unit_id} in {self.hit_id}"
+
+
+class PlaceQuerySet(models.QuerySet["Place"]):
+    def free(self, now: datetime) -> "PlaceQuerySet":
+        """Not completed, and nobody's live lease: decided here, so no cleaner has to run."""
+        return self.filter(Q(lease_until__isnull=True) | Q(lease_until__lte=now)).filter(
+            completed_at__isnull=True
+        )
+
+
+class Place(models.Model):
+    """One of the R complete answers that a HIT must get from humans."""
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="places")
+    hit = models.ForeignKey(HIT, on_delete=models.CASCADE, related_name="places")
+    number = models.PositiveSmallIntegerField()
+    # A random number: an annotator takes the first free place from a random point on, so that
+    # each meets the instances in an order of their own and the query reads one index range.
+    draw = models.BigIntegerField()
+    assignment = models.OneToOneField(
+        "annotation.Assignment", null=True, on_delete=models.PROTECT, related_name="place"
+    )
+    lease_until = models.DateTimeField(null=True)
+    completed_at = models.DateTimeField(null=True)
+
+    objects = PlaceQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["hit", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["hit", "number"], name="place_number_once_per_hit"),
+            models.CheckConstraint(
+                condition=Q(assignment__isnull=False)
+                | Q(lease_until__isnull=True, completed_at__isnull=True),
+                name="place_without_holder_is_free",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["study", "draw"],
+                condition=Q(completed_at__isnull=True),
+                name="place_open_by_draw",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"place {self.number} of {self.hit_id}"
+
+    @property
+    def parity(self) -> int:
+        return self.number % 2

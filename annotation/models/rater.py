@@ -1,0 +1,120 @@
+from django.db import models
+from django.db.models import Q
+
+from annotation.models.hit import HIT
+from studies.identifiers import new_public_id, new_seed
+from studies.models import Study, StudyVersion
+
+
+class Rater(models.Model):
+    """Who rates, human or machine. Exports show the pseudonym, never the external id."""
+
+    class Kind(models.TextChoices):
+        HUMAN = "human"
+        MACHINE = "machine"
+
+    kind = models.CharField(max_length=7, choices=Kind.choices, default=Kind.HUMAN)
+    pseudonym = models.CharField(max_length=200, default=new_public_id)
+    provider = models.CharField(max_length=100)
+    external_id = models.CharField(max_length=200)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider", "external_id"], name="rater_once_per_provider"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.pseudonym
+
+
+class Participation(models.Model):
+    """One rater's entry to one study through one provider."""
+
+    class Status(models.TextChoices):
+        ACTIVE = "active"
+        FINISHED = "finished"
+        NO_CONSENT = "no_consent"
+        SCREENED_OUT = "screened_out"
+        RETURNED = "returned"
+        REJECTED = "rejected"
+        TIMED_OUT = "timed_out"
+
+    public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="participations")
+    rater = models.ForeignKey(Rater, on_delete=models.PROTECT, related_name="participations")
+    provider = models.CharField(max_length=100)
+    submission_id = models.CharField(max_length=200)
+    status = models.CharField(max_length=15, choices=Status.choices, default=Status.ACTIVE)
+    consented_version = models.ForeignKey(
+        StudyVersion, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    consented_at = models.DateTimeField(null=True)
+    guidelines_read_at = models.DateTimeField(null=True)
+    completion_code = models.CharField(max_length=22, default=new_public_id)
+    # Seeds this annotator's own order of HITs and of units inside them.
+    order_seed = models.CharField(max_length=64, default=new_seed)
+    simulated = models.BooleanField(default=False)
+    reward = models.DecimalField(max_digits=10, decimal_places=2, null=True)
+    reward_currency = models.CharField(max_length=3, blank=True)
+    paid_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "provider", "submission_id"], name="participation_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.public_id
+
+
+class Assignment(models.Model):
+    """One rater's work on one HIT: made once, reopened on return.
+
+    A human's has run "" and order ""; a machine's takes no place and is one per run and order.
+    """
+
+    class Status(models.TextChoices):
+        ACTIVE = "active"
+        COMPLETED = "completed"
+        ABANDONED = "abandoned"
+        WITHDRAWN = "withdrawn"
+
+    public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
+    hit = models.ForeignKey(HIT, on_delete=models.PROTECT, related_name="assignments")
+    rater = models.ForeignKey(Rater, on_delete=models.PROTECT, related_name="assignments")
+    participation = models.ForeignKey(
+        Participation, null=True, on_delete=models.PROTECT, related_name="assignments"
+    )
+    study_version = models.ForeignKey(
+        StudyVersion, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
+    # The parity of the place it was made for: sides stay as they were shown.
+    parity = models.PositiveSmallIntegerField(default=0)
+    position = models.PositiveIntegerField(default=1)
+    run = models.CharField(max_length=100, blank=True)
+    order = models.CharField(max_length=100, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    completed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["hit", "rater", "run", "order"], name="assignment_once"
+            ),
+            models.UniqueConstraint(
+                fields=["participation"],
+                condition=Q(status="active", participation__isnull=False),
+                name="one_active_assignment_per_participation",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.public_id

@@ -1,0 +1,134 @@
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import models
+from django.db.models import Q
+
+from annotation.models.hit import Place
+from annotation.models.rater import Assignment, Rater
+from studies.models import Criterion, StudyVersion, Unit
+
+EXCLUDING_FLAGS = ("surplus", "superseded", "partial", "late", "excluded")
+COUNTED = Q(**dict.fromkeys(EXCLUDING_FLAGS, False))
+
+
+class RatingQuerySet(models.QuerySet["Rating"]):
+    """Append-only: rows are added, flags are set, nothing else changes and nothing leaves."""
+
+    def update(self, **changes: Any) -> int:
+        return super().update(**_only_flags(changes))
+
+    def delete(self) -> tuple[int, dict[str, int]]:
+        raise TypeError("Ratings are append-only: set a flag instead of deleting.")
+
+    def counted(self) -> "RatingQuerySet":
+        """Those that enter the statistics: no flag takes them out."""
+        return self.filter(COUNTED)
+
+
+class Rating(models.Model):
+    """One rater's answer to one criterion on one unit, append-only.
+
+    `label` is the canonical text of the scale's label; a preference stands in system order
+    (−1 system A, 0 tie, 1 system B) whatever side was shown. Null, with `raw`, is an unparsed
+    answer of a machine.
+    """
+
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="ratings")
+    rater = models.ForeignKey(Rater, on_delete=models.PROTECT, related_name="ratings")
+    unit = models.ForeignKey(Unit, on_delete=models.PROTECT, related_name="ratings")
+    criterion = models.ForeignKey(Criterion, on_delete=models.PROTECT, related_name="ratings")
+    repeat = models.PositiveSmallIntegerField(default=0)
+    place = models.ForeignKey(Place, null=True, on_delete=models.PROTECT, related_name="ratings")
+    study_version = models.ForeignKey(
+        StudyVersion, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    label = models.CharField(max_length=200, null=True)  # noqa: DJ001  null means unparsed
+    raw = models.TextField(blank=True)
+    side_a = models.CharField(max_length=10, blank=True)
+    layout = models.CharField(max_length=20, blank=True)
+    position = models.PositiveIntegerField(null=True)
+    duration_ms = models.PositiveIntegerField(null=True)
+    client_key = models.CharField(max_length=64)
+    created_at = models.DateTimeField()
+    supersedes = models.OneToOneField(
+        "self", null=True, on_delete=models.PROTECT, related_name="superseded_by"
+    )
+
+    surplus = models.BooleanField(default=False)
+    superseded = models.BooleanField(default=False)
+    partial = models.BooleanField(default=False)
+    late = models.BooleanField(default=False)
+    excluded = models.BooleanField(default=False)
+    excluded_reason = models.CharField(max_length=200, blank=True)
+    simulated = models.BooleanField(default=False)
+
+    objects = RatingQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["assignment", "unit", "criterion", "repeat"],
+                condition=Q(superseded=False),
+                name="one_current_rating",
+            ),
+            models.CheckConstraint(
+                condition=Q(label__isnull=False) | ~Q(raw=""), name="label_or_raw_answer"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rater_id} on {self.unit_id}: {self.label}"
+
+    def save(self, **options: Any) -> None:
+        if not self._state.adding:
+            _only_flags(dict.fromkeys(options.get("update_fields") or ("label",)))
+        super().save(**options)
+
+    def delete(self, *_: Any, **__: Any) -> tuple[int, dict[str, int]]:
+        raise TypeError("Ratings are append-only: set a flag instead of deleting.")
+
+    @property
+    def is_counted(self) -> bool:
+        return not any(getattr(self, flag) for flag in EXCLUDING_FLAGS)
+
+
+def _only_flags(changes: dict[str, Any]) -> dict[str, Any]:
+    changed: Iterable[str] = set(changes) - {*EXCLUDING_FLAGS, "excluded_reason", "place"}
+    if changed:
+        raise TypeError(f"Ratings are append-only; these cannot change: {', '.join(changed)}.")
+    return changes
+
+
+class Tally(models.Model):
+    """How often a unit got a label: humans together, each machine rater apart.
+
+    Kept in the transaction that writes the rating, so that counts never lag behind rows.
+    Machine ratings that could not be parsed are counted under the label "".
+    """
+
+    unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="tallies")
+    criterion = models.ForeignKey(Criterion, on_delete=models.CASCADE, related_name="tallies")
+    rater = models.ForeignKey(Rater, null=True, on_delete=models.CASCADE, related_name="tallies")
+    label = models.CharField(max_length=200, blank=True)
+    n = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        verbose_name_plural = "tallies"
+        constraints = [
+            # Two partial indexes, because SQLite holds nulls for distinct.
+            models.UniqueConstraint(
+                fields=["unit", "criterion", "label"],
+                condition=Q(rater__isnull=True),
+                name="tally_of_humans_once",
+            ),
+            models.UniqueConstraint(
+                fields=["unit", "criterion", "rater", "label"],
+                condition=Q(rater__isnull=False),
+                name="tally_of_machine_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.unit_id} {self.label}: {self.n}"

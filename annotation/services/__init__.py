@@ -1,0 +1,1 @@
+"""Verbs: each one function, keyword-only, in a transaction of its own."""

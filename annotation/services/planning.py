@@ -1,0 +1,256 @@
+"""Turning a study's design into HITs with their units, sides and places."""
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+from django.db import transaction
+
+from annotation.models import HIT, HITUnit, Place, Rating
+from studies.errors import DomainError
+from studies.models import Generation, Instance, SeparabilityScore, Study, System, Unit
+
+BATCH = 1000
+DRAW_LIMIT = 2**62
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was made: HITs, units and places."""
+
+    hits: int
+    units: int
+    places: int
+
+
+@dataclass(frozen=True)
+class _Bundle:
+    """The units of one HIT, not saved yet, with the systems they compare."""
+
+    instance: Instance
+    units: tuple[Unit, ...]
+
+
+@transaction.atomic
+def plan_hits(*, study: Study) -> Plan:
+    """Plan every HIT of a draft study anew, with R places each.
+
+    Before: the study is a draft with a dataset, systems, a criterion and nobody's rating.
+    After: its earlier plan is gone and a whole new one stands; the same seed gives the same plan.
+    Raises `DomainError` with what is missing. Locks the study.
+    """
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    _check_can_plan(study)
+    _remove_plan(study)
+    bundles = list(_bundles(study))
+    if not bundles:
+        raise DomainError(
+            "nothing_to_plan",
+            "No instance of the dataset has generations of the systems to compare."
+            " Import generations first.",
+        )
+    rng = random.Random(f"{study.seed}:plan")
+    rng.shuffle(bundles)
+    return _write_plan(study, bundles, rng)
+
+
+@transaction.atomic
+def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
+    """Give every HIT more places. R may only grow: a place once offered stays promised.
+
+    Returns how many places were added.
+    """
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    if ratings_per_hit < study.ratings_per_hit:
+        raise DomainError(
+            "ratings_per_hit_shrinks",
+            f"R is {study.ratings_per_hit} and may only grow. To collect fewer, close the study"
+            " or clone it.",
+        )
+    rng = random.Random(f"{study.seed}:places:{ratings_per_hit}")
+    numbers = range(study.ratings_per_hit, ratings_per_hit)
+    hits = study.hits.order_by("number")
+    places = [place for hit in hits for place in _places(study, hit, numbers, rng)]
+    Place.objects.bulk_create(places, batch_size=BATCH)
+    study.ratings_per_hit = ratings_per_hit
+    study.save(update_fields=["ratings_per_hit"])
+    return len(places)
+
+
+def _check_can_plan(study: Study) -> None:
+    if study.status != Study.Status.DRAFT:
+        raise DomainError(
+            "not_a_draft",
+            f"This study is {study.status}; only a draft can be planned. Clone it to change"
+            " its design.",
+        )
+    if Rating.objects.filter(unit__study=study).exists():
+        raise DomainError(
+            "has_ratings", "This study has ratings, so its plan stands. Clone it to plan anew."
+        )
+    missing = []
+    if study.dataset is None:
+        missing.append("a dataset")
+    if study.study_systems.count() < _systems_needed(study):
+        missing.append("two systems" if _systems_needed(study) == 2 else "a system")
+    if not study.criteria.exists():
+        missing.append("a criterion")
+    if missing:
+        raise DomainError("incomplete_design", f"The study still needs {' and '.join(missing)}.")
+
+
+def _systems_needed(study: Study) -> int:
+    return 2 if study.unit_kind == Study.UnitKind.COMPARISON else 1
+
+
+def _remove_plan(study: Study) -> None:
+    study.hits.all().delete()
+    study.units.all().delete()
+
+
+def _bundles(study: Study) -> Iterator[_Bundle]:
+    """Every HIT's units, instances in the dataset's order, pairs in canonical order."""
+    systems = [row.system for row in study.study_systems.select_related("system")]
+    rng = random.Random(f"{study.seed}:units")
+    scores = _separability(study)
+    assert study.dataset is not None
+    for instance, by_system in _generations(study.dataset.instances.all(), systems):
+        if study.unit_kind == Study.UnitKind.GENERATION:
+            yield from _single_bundles(study, instance, systems, by_system, rng)
+            continue
+        for (index_a, a), (index_b, b) in combinations(enumerate(systems), 2):
+            units = _comparisons(study, (a, b), by_system, rng)
+            score = scores.get((instance.pk, a.pk, b.pk))
+            for unit in units:
+                unit.key = f"{instance.key}#{index_a}.{index_b}.{unit.sample_a}"
+                _freeze_separability(unit, score)
+            if units:
+                yield _Bundle(instance, tuple(units))
+
+
+def _generations(
+    instances: Iterable[Instance], systems: list[System]
+) -> Iterator[tuple[Instance, dict[int, dict[int, Generation]]]]:
+    """Each instance with its generations by system and sample index."""
+    by_instance: dict[int, dict[int, dict[int, Generation]]] = defaultdict(dict)
+    rows = Generation.objects.filter(system__in=systems, instance__in=instances).defer("text")
+    for generation in rows.iterator(chunk_size=BATCH):
+        samples = by_instance[generation.instance_id].setdefault(generation.system_id, {})
+        samples[generation.sample_index] = generation
+    for instance in instances:
+        yield instance, by_instance[instance.pk]
+
+
+def _comparisons(
+    study: Study,
+    pair: tuple[System, System],
+    by_system: dict[int, dict[int, Generation]],
+    rng: random.Random,
+) -> list[Unit]:
+    """N comparisons: sample k of A against sample k of B, N of the common k drawn at random."""
+    a, b = pair
+    of_a, of_b = by_system.get(a.pk, {}), by_system.get(b.pk, {})
+    common = sorted(of_a.keys() & of_b.keys())
+    drawn = sorted(rng.sample(common, min(study.comparisons_per_hit, len(common))))
+    return [
+        Unit(
+            study=study,
+            instance_id=of_a[k].instance_id,
+            system_a=a,
+            system_b=b,
+            generation_a=of_a[k],
+            generation_b=of_b[k],
+            sample_a=k,
+            sample_b=k,
+            phase="all",
+            inclusion_probability=1.0,
+            conditional_inclusion_probability=1.0,
+        )
+        for k in drawn
+    ]
+
+
+def _single_bundles(
+    study: Study,
+    instance: Instance,
+    systems: list[System],
+    by_system: dict[int, dict[int, Generation]],
+    rng: random.Random,
+) -> Iterator[_Bundle]:
+    """One generation a unit, the systems' generations shuffled and cut into HITs of N."""
+    units = [
+        Unit(
+            study=study,
+            key=f"{instance.key}#{index}.{k}",
+            instance=instance,
+            system_a=system,
+            generation_a=generation,
+            sample_a=k,
+            phase="all",
+            inclusion_probability=1.0,
+            conditional_inclusion_probability=1.0,
+        )
+        for index, system in enumerate(systems)
+        for k, generation in sorted(by_system.get(system.pk, {}).items())
+    ]
+    rng.shuffle(units)
+    for start in range(0, len(units), study.comparisons_per_hit):
+        yield _Bundle(instance, tuple(units[start : start + study.comparisons_per_hit]))
+
+
+def _separability(study: Study) -> dict[tuple[int, int, int], SeparabilityScore]:
+    scores = SeparabilityScore.objects.filter(
+        instance__dataset_id=study.dataset_id, similarity=study.similarity
+    )
+    return {(s.instance_id, s.system_a_id, s.system_b_id): s for s in scores}
+
+
+def _freeze_separability(unit: Unit, score: SeparabilityScore | None) -> None:
+    if score is not None:
+        unit.separability_raw = score.delta
+        unit.similarity = score.similarity
+
+
+def _write_plan(study: Study, bundles: list[_Bundle], rng: random.Random) -> Plan:
+    hits = HIT.objects.bulk_create(
+        [HIT(study=study, instance=b.instance, number=i) for i, b in enumerate(bundles, start=1)],
+        batch_size=BATCH,
+    )
+    units = [unit for bundle in bundles for unit in bundle.units]
+    Unit.objects.bulk_create(units, batch_size=BATCH)
+    surplus: dict[tuple[int | None, int | None], int] = {}
+    seats: list[HITUnit] = []
+    for hit, bundle in zip(hits, bundles, strict=True):
+        seats.extend(_seats(hit, bundle, surplus, rng))
+    HITUnit.objects.bulk_create(seats, batch_size=BATCH)
+    numbers = range(study.ratings_per_hit)
+    places = [place for hit in hits for place in _places(study, hit, numbers, rng)]
+    Place.objects.bulk_create(places, batch_size=BATCH)
+    return Plan(hits=len(hits), units=len(units), places=len(places))
+
+
+def _seats(
+    hit: HIT,
+    bundle: _Bundle,
+    surplus: dict[tuple[int | None, int | None], int],
+    rng: random.Random,
+) -> list[HITUnit]:
+    """Seats whose side bits split evenly; where N is odd, the odd one alternates per pair."""
+    first = bundle.units[0]
+    pair = (first.system_a_id, first.system_b_id)
+    odd = surplus.setdefault(pair, rng.getrandbits(1))
+    bits = [(index + odd) % 2 for index in range(len(bundle.units))]
+    if len(bits) % 2:
+        surplus[pair] = 1 - odd
+    rng.shuffle(bits)
+    return [
+        HITUnit(hit=hit, unit=unit, side_bit=bool(bit))
+        for unit, bit in zip(bundle.units, bits, strict=True)
+    ]
+
+
+def _places(study: Study, hit: HIT, numbers: range, rng: random.Random) -> Iterator[Place]:
+    for number in numbers:
+        yield Place(study=study, hit=hit, number=number, draw=rng.randrange(DRAW_LIMIT))

@@ -1,0 +1,73 @@
+"""Counts per unit and label, kept in the transaction that changes a rating."""
+
+from collections import Counter
+
+from django.db import transaction
+from django.db.models import Count, F, Q
+
+from annotation.models import Rater, Rating, Tally
+from annotation.models.rating import RatingQuerySet
+from studies.models import Study
+
+# (unit, criterion, machine rater or None, label)
+TallyKey = tuple[int, int, int | None, str]
+
+
+def tally_key(rating: Rating) -> TallyKey:
+    is_machine = rating.rater.kind == Rater.Kind.MACHINE
+    machine = rating.rater_id if is_machine else None
+    return (rating.unit_id, rating.criterion_id, machine, rating.label or "")
+
+
+def shift_tallies(shifts: Counter[TallyKey]) -> None:
+    """Add to tallies, always in the same order, so that two transactions cannot deadlock."""
+    for key in sorted(shifts, key=lambda k: (k[0], k[1], k[2] or 0, k[3])):
+        if not shifts[key]:
+            continue
+        unit, criterion, machine, label = key
+        which = Q(rater__isnull=True) if machine is None else Q(rater=machine)
+        tally, _ = Tally.objects.filter(which).get_or_create(
+            unit_id=unit, criterion_id=criterion, label=label, defaults={"rater_id": machine}
+        )
+        Tally.objects.filter(pk=tally.pk).update(n=F("n") + shifts[key])
+
+
+@transaction.atomic
+def set_flags(*, ratings: RatingQuerySet, **flags: bool | str) -> int:
+    """Set flags on the current ratings of a query and bring the tallies along.
+
+    Returns how many ratings it touched. A repeat is not tallied.
+    """
+    shifts: Counter[TallyKey] = Counter()
+    current = list(ratings.filter(superseded=False).select_related("rater").order_by("pk"))
+    for rating in current:
+        before = rating.is_counted
+        for flag, value in flags.items():
+            setattr(rating, flag, value)
+        if rating.repeat == 0:
+            shifts[tally_key(rating)] += int(rating.is_counted) - int(before)
+    Rating.objects.filter(pk__in=[rating.pk for rating in current]).update(**flags)
+    shift_tallies(shifts)
+    return len(current)
+
+
+def recount(*, study: Study) -> Counter[TallyKey]:
+    """The tallies as the ratings themselves give them; the kept ones must always equal it."""
+    rows = (
+        Rating.objects.counted()
+        .filter(unit__study=study, repeat=0)
+        .values_list("unit_id", "criterion_id", "rater__kind", "rater_id", "label")
+        .annotate(n=Count("id"))
+        .order_by()
+    )
+    counts: Counter[TallyKey] = Counter()
+    for unit, criterion, kind, rater, label, n in rows:
+        machine = rater if kind == Rater.Kind.MACHINE else None
+        counts[(unit, criterion, machine, label or "")] += n
+    return counts
+
+
+def kept(*, study: Study) -> Counter[TallyKey]:
+    """The tallies as they are kept, zeros left out."""
+    rows = Tally.objects.filter(unit__study=study, n__gt=0)
+    return Counter({(t.unit_id, t.criterion_id, t.rater_id, t.label): t.n for t in rows})

@@ -1,0 +1,59 @@
+"""Small studies for tests, made through the services wherever a service exists."""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from annotation.models import Participation
+from annotation.services.lifecycle import open_study
+from annotation.services.participations import give_consent
+from annotation.services.planning import plan_hits
+from studies.models import Criterion, Dataset, Generation, Instance, Membership, Study, System
+from studies.models.study import StudySystem
+
+
+def make_dataset(*, instances: int = 4, systems: int = 2, samples: int = 5) -> Dataset:
+    dataset = Dataset.objects.create(name="Notes")
+    rows = [System.objects.create(dataset=dataset, name=f"system-{i}") for i in range(systems)]
+    for i in range(instances):
+        instance = Instance.objects.create(
+            dataset=dataset, key=f"note-{i}", source=f"Source text {i}.", category=f"kind-{i % 2}"
+        )
+        Generation.objects.bulk_create(
+            Generation(instance=instance, system=system, sample_index=k, text=f"Text {i} {s} {k}.")
+            for s, system in enumerate(rows)
+            for k in range(samples)
+        )
+    return dataset
+
+
+def make_study(
+    *,
+    instances: int = 4,
+    systems: int = 2,
+    samples: int = 5,
+    scale: str = "preference:tie",
+    member: User | None = None,
+    **design: Any,
+) -> Study:
+    """A draft study on a new dataset, with one criterion, ready to be planned."""
+    dataset = make_dataset(instances=instances, systems=systems, samples=samples)
+    study = Study.objects.create(title="Which note is better?", dataset=dataset, **design)
+    for position, system in enumerate(dataset.systems.order_by("name")):
+        StudySystem.objects.create(study=study, system=system, position=position)
+    Criterion.objects.create(
+        study=study, name="preference", question="Which do you prefer?", scale=scale
+    )
+    if member is not None:
+        Membership.objects.create(study=study, user=member)
+    return study
+
+
+def make_open_study(**design: Any) -> Study:
+    study = make_study(**design)
+    plan_hits(study=study)
+    return open_study(study=study)
+
+
+def make_participation(study: Study, name: str = "ann") -> Participation:
+    return give_consent(study=study, provider="test", external_id=name, submission_id=name)
