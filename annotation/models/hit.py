@@ -93,6 +93,11 @@ class Place(models.Model):
     def __str__(self) -> str:
         return f"place {self.number} of {self.hit_id}"
 
+    def is_free(self, now: datetime) -> bool:
+        """The same as the query's `free`, for a row that is at hand."""
+        lapsed = self.lease_until is None or self.lease_until <= now
+        return self.completed_at is None and lapsed
+
     @property
     def parity(self) -> int:
         return self.number % 2

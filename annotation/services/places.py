@@ -7,7 +7,8 @@ from django.db import connection, transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from annotation.models import Assignment, Participation, Place, Rating
+from annotation.models import HIT, Assignment, Participation, Place, Rating
+from annotation.models.hit import PlaceQuerySet
 from annotation.services.planning import DRAW_LIMIT
 from annotation.services.tallies import set_flags
 from studies.errors import DomainError
@@ -25,7 +26,8 @@ def take_place(*, participation: Participation, now: datetime | None = None) -> 
     Before: consent was given. After: one active assignment of this participation holds a place
     whose lease runs from now; whoever let the place lapse keeps their answers, flagged.
     Raises `NoWorkLeft`, or `DomainError` where the study takes nobody in.
-    Locks: participation, then place, then the lapsed assignment; every service keeps this order.
+    Locks: participation, places by number, HIT, assignment, tallies; every service keeps this
+    order, and the HIT's lock is what makes the order of its tallies harmless.
     """
     now = now or timezone.now()
     participation = Participation.objects.select_for_update().get(pk=participation.pk)
@@ -48,16 +50,17 @@ def take_place(*, participation: Participation, now: datetime | None = None) -> 
 
 
 def lock_places(*, assignment: Assignment, now: datetime) -> tuple[Place | None, list[Place]]:
-    """Lock the place the assignment holds, or else the free ones of its HIT, best first.
+    """Lock the HIT's places; return the one the assignment holds, or else the free ones.
 
-    Best is the same parity, so that sides stay balanced. Places come before assignments in the
-    order of locks, so a late answer locks what it may need before it locks itself.
+    Free ones of the same parity come first, so that sides stay balanced. All are locked, by
+    number, because a row that is locked and then found to be another's would stay locked.
     """
-    places = Place.objects.select_for_update()
-    held = places.filter(assignment=assignment).first()
+    locked = Place.objects.select_for_update().filter(hit=assignment.hit_id).order_by("number")
+    places = list(locked)
+    held = next((place for place in places if place.assignment_id == assignment.pk), None)
     if held is not None:
         return held, []
-    free = places.free(now).filter(hit=assignment.hit_id).order_by("number")
+    free = [place for place in places if place.is_free(now)]
     return None, sorted(free, key=lambda place: place.parity != assignment.parity)
 
 
@@ -70,6 +73,7 @@ def hand_over(*, place: Place, assignment: Assignment) -> None:
     """
     lapsed = place.assignment_id
     place.assignment = assignment
+    lock_hit(assignment)
     if lapsed not in (None, assignment.pk):
         held_by = Assignment.objects.select_for_update().get(pk=lapsed)
         held_by.status = Assignment.Status.ABANDONED
@@ -79,6 +83,11 @@ def hand_over(*, place: Place, assignment: Assignment) -> None:
     if lapsed not in (None, assignment.pk):
         _move(lapsed, place=None, partial=True)
     _move(assignment.pk, place=place, partial=False)
+
+
+def lock_hit(assignment: Assignment) -> None:
+    """One writer at a time on the ratings and tallies of a HIT."""
+    HIT.objects.select_for_update().get(pk=assignment.hit_id)
 
 
 def _move(assignment_id: int, *, place: Place | None, partial: bool) -> None:
@@ -141,29 +150,26 @@ def _claim(participation: Participation, study: Study, now: datetime) -> Place |
     """Lock one free place of a HIT this rater has not worked on.
 
     Busy rows are skipped first, so that annotators do not queue behind one another. When
-    nothing is found that way, the busy ones are waited for: one may turn out to be free.
+    nothing is found that way, the busy ones are waited for: one may turn out to be free. Rows
+    that turn out taken stay locked, hence the savepoint, and one order for all who wait.
     """
-    if connection.features.has_select_for_update_skip_locked:
-        place = _first_free(participation, study, now, skip_locked=True)
-        if place is not None:
-            return place
-    return _first_free(participation, study, now, skip_locked=False)
+    free = _free_for(participation, study, now)
+    can_skip = connection.features.has_select_for_update_skip_locked
+    savepoint = transaction.savepoint()
+    in_turn = free.select_for_update(skip_locked=can_skip).order_by("draw")
+    pivot = _pivot(participation)
+    place = in_turn.filter(draw__gte=pivot).first() or in_turn.filter(draw__lt=pivot).first()
+    if place is not None or not can_skip:
+        return place
+    transaction.savepoint_rollback(savepoint)
+    return free.select_for_update().order_by("pk").first()
 
 
-def _first_free(
-    participation: Participation, study: Study, now: datetime, *, skip_locked: bool
-) -> Place | None:
+def _free_for(participation: Participation, study: Study, now: datetime) -> PlaceQuerySet:
     met = Assignment.objects.filter(hit=OuterRef("hit"), rater=participation.rater_id)
     if study.abandoned == Study.Abandoned.WHOLE_HIT:
         met = met.exclude(status=Assignment.Status.ABANDONED)  # they may come back to it
-    free = (
-        Place.objects.select_for_update(skip_locked=skip_locked)
-        .free(now)
-        .filter(~Exists(met), study=study)
-        .order_by("draw")
-    )
-    pivot = _pivot(participation)
-    return free.filter(draw__gte=pivot).first() or free.filter(draw__lt=pivot).first()
+    return Place.objects.free(now).filter(~Exists(met), study=study)
 
 
 def _pivot(participation: Participation) -> int:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotation.models import Assignment, HITUnit, Participation, Place, Rating
 from annotation.models.rating import RatingQuerySet
 from annotation.selectors import answered_seats, is_a_first, missing_units, seats_of
-from annotation.services.places import hand_over, lease_end, lock_places
+from annotation.services.places import hand_over, lease_end, lock_hit, lock_places
 from annotation.services.tallies import TallyKey, set_flags, shift_tallies, tally_key
 from studies.errors import DomainError
 from studies.models import Criterion, Study
@@ -41,12 +41,13 @@ def submit_rating(
 
     The same answer again, or the same client key with the same label, returns the stored row. A
     changed answer supersedes. Without a live place the answer is kept and flagged. Raises `DomainError` if the label is not of the scale.
-    Locks: participation, place, assignment, tallies.
+    Locks as `take_place` does.
     """
     now = now or timezone.now()
     if assignment.participation_id is not None:
         Participation.objects.select_for_update().get(pk=assignment.participation_id)
     held, free = lock_places(assignment=assignment, now=now)
+    lock_hit(assignment)
     assignment = Assignment.objects.select_for_update().get(pk=assignment.pk)
     label = _label_in_system_order(answer, assignment, seat, criterion)
     stored = _stored(assignment, seat, criterion, answer, label)
