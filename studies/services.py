@@ -47,6 +47,18 @@ def save_design(*, study: Study) -> Study:
 
 
 @transaction.atomic
+def use_dataset_systems(*, study: Study) -> int:
+    """Compare all systems of the dataset, by name, where the researcher named none."""
+    if study.dataset is None or study.study_systems.exists():
+        return 0
+    rows = StudySystem.objects.bulk_create(
+        StudySystem(study=study, system=system, position=position)
+        for position, system in enumerate(study.dataset.systems.order_by("name"))
+    )
+    return len(rows)
+
+
+@transaction.atomic
 def clone_study(*, study: Study) -> Study:
     """A new draft with the same design, systems, criteria and members, and no HITs or ratings."""
     kept = {

@@ -1,0 +1,150 @@
+"""Adds to the study's page what belongs to collecting: planning, opening, progress, preview."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import URLPattern, path, reverse
+from django.views.decorators.http import require_POST
+
+from annotation.selectors import progress
+from annotation.services.lifecycle import close_study, open_study, pause_study
+from annotation.services.planning import grow_ratings_per_hit, plan_hits
+from studies.access import study_for
+from studies.admin import StudyAdmin
+from studies.errors import DomainError
+from studies.models import Study
+from studies.services import clone_study, is_frozen
+
+
+def _plan(study: Study) -> str:
+    plan = plan_hits(study=study)
+    return f"Planned {plan.hits} HITs with {plan.units} units and {plan.places} places."
+
+
+def _open(study: Study) -> str:
+    open_study(study=study)
+    return "The study is open: annotators can start."
+
+
+def _pause(study: Study) -> str:
+    pause_study(study=study)
+    return "The study is paused: whoever holds a place may finish it."
+
+
+def _close(study: Study) -> str:
+    close_study(study=study)
+    return "The study is closed. Answers that still arrive are kept and flagged late."
+
+
+# What can be done to a study, in which states it is offered, and what the button says.
+VERBS: dict[str, tuple[Callable[[Study], str], set[str], str]] = {
+    "plan": (_plan, {"draft"}, "Plan HITs"),
+    "open": (_open, {"draft", "paused"}, "Open"),
+    "pause": (_pause, {"open"}, "Pause"),
+    "close": (_close, {"open", "paused"}, "Close"),
+}
+
+
+class CollectingStudyAdmin(StudyAdmin):
+    change_form_template = "admin/studies/study/change_form.html"
+    list_display = (*StudyAdmin.list_display, "completed_places")
+    actions = ("plan_selected", "open_selected", "pause_selected", "close_selected")
+
+    @admin.display(description="places done")
+    def completed_places(self, study: Study) -> str:
+        numbers = progress(study)
+        return f"{numbers.completed} of {numbers.places}"
+
+    @admin.action(description="Plan HITs")
+    def plan_selected(self, request: HttpRequest, queryset: Any) -> None:
+        self._each(request, queryset, "plan")
+
+    @admin.action(description="Open")
+    def open_selected(self, request: HttpRequest, queryset: Any) -> None:
+        self._each(request, queryset, "open")
+
+    @admin.action(description="Pause")
+    def pause_selected(self, request: HttpRequest, queryset: Any) -> None:
+        self._each(request, queryset, "pause")
+
+    @admin.action(description="Close")
+    def close_selected(self, request: HttpRequest, queryset: Any) -> None:
+        self._each(request, queryset, "close")
+
+    def _each(self, request: HttpRequest, studies: Any, verb: str) -> None:
+        for study in studies:
+            self._do(request, study, verb)
+
+    def _do(self, request: HttpRequest, study: Study, verb: str) -> None:
+        try:
+            sentence = VERBS[verb][0](study)
+        except DomainError as error:
+            self.message_user(request, f"{study.title}: {error.message}", messages.ERROR)
+        else:
+            self.message_user(request, f"{study.title}: {sentence}", messages.SUCCESS)
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        own = [
+            path(
+                "<str:object_id>/do/<str:verb>/",
+                view(require_POST(self.do_view)),
+                name="studies_study_do",
+            ),
+            path(
+                "<str:object_id>/clone/",
+                view(require_POST(self.clone_view)),
+                name="studies_study_clone",
+            ),
+        ]
+        return own + super().get_urls()
+
+    def do_view(self, request: HttpRequest, object_id: str, verb: str) -> HttpResponse:
+        study = study_for(request.user, object_id)
+        if verb in VERBS:
+            self._do(request, study, verb)
+        return self._back(study)
+
+    def clone_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        clone = clone_study(study=study_for(request.user, object_id))
+        self.message_user(request, "Cloned: this copy is a draft of its own.", messages.SUCCESS)
+        return self._back(clone)
+
+    def _back(self, study: Study) -> HttpResponseRedirect:
+        return redirect(reverse("admin:studies_study_change", args=[study.pk]))
+
+    def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:
+        stored = Study.objects.filter(pk=obj.pk).first() if change else None
+        if stored is not None and is_frozen(stored):
+            wanted, obj.ratings_per_hit = obj.ratings_per_hit, stored.ratings_per_hit
+            if wanted != stored.ratings_per_hit:
+                added = grow_ratings_per_hit(study=stored, ratings_per_hit=wanted)
+                obj.ratings_per_hit = wanted
+                self.message_user(request, f"R is {wanted} now: {added} places were added.")
+        super().save_model(request, obj, form, change)
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        study = self.get_object(request, object_id)
+        context = dict(extra_context or {})
+        if study is not None:
+            context["progress"] = progress(study)
+            context["planned"] = study.hits.count()
+            context["verbs"] = [
+                (verb, label)
+                for verb, (_, states, label) in VERBS.items()
+                if study.status in states
+            ]
+        return super().change_view(request, object_id, form_url, context)
+
+
+admin.site.unregister(Study)
+admin.site.register(Study, CollectingStudyAdmin)

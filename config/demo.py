@@ -1,0 +1,150 @@
+"""`make demo`: the demo study, a web server and a worker, in one terminal, until Ctrl-C."""
+
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+
+HOST = "127.0.0.1"
+ROOT = Path(__file__).resolve().parent.parent
+RESEARCHER = "researcher"
+Processes = dict[str, "subprocess.Popen[bytes]"]
+
+
+def main() -> int:
+    port = _port()
+    if port is None:
+        return 1
+    os.chdir(ROOT)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    study_id, password = _prepare()
+    processes = {"The web server": _start_web(port), "The worker": _start_worker()}
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        if _wait_until_up(port, processes):
+            _say_where(port, study_id, password)
+        return _watch(processes)
+    except KeyboardInterrupt:
+        _say("\nStopping. The data stays in var/; `make demo` goes on with it.")
+        return 0
+    finally:
+        _stop(processes)
+
+
+def _port() -> int | None:
+    text = os.environ.get("TIEBREAK_PORT", "8000")
+    if not text.isdecimal() or not 0 < int(text) < 65536:
+        _say(f"TIEBREAK_PORT must be a port number, not {text!r}.")
+        return None
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, int(text)))
+        except OSError:
+            _say(f"Port {text} is taken. Choose another: TIEBREAK_PORT=8001 make demo")
+            return None
+    return int(text)
+
+
+def _prepare() -> tuple[str, str]:
+    """Migrate, load the demo study once, and give the researcher a new password."""
+    from django import setup  # noqa: PLC0415  after the settings module is named
+    from django.conf import settings  # noqa: PLC0415
+    from django.core.management import call_command  # noqa: PLC0415
+
+    Path(settings.VAR_DIR).mkdir(parents=True, exist_ok=True)
+    setup()
+    call_command("migrate", verbosity=0, interactive=False)
+    from django.contrib.auth.models import User  # noqa: PLC0415
+    from metrics.demo import load_demo_study  # noqa: PLC0415
+
+    researcher, _ = User.objects.get_or_create(
+        username=RESEARCHER, defaults={"is_staff": True, "is_superuser": True}
+    )
+    password = secrets.token_urlsafe(9)
+    researcher.set_password(password)
+    researcher.save(update_fields=["password"])
+    study = load_demo_study(owner=researcher, say=_say)
+    return study.pk, password
+
+
+def _start_web(port: int) -> subprocess.Popen[bytes]:
+    command = ["gunicorn", "config.wsgi", "--bind", f"{HOST}:{port}", "--workers", "2"]
+    options = ["--threads", "4", "--log-level", "warning", "--no-control-socket"]
+    return _start([*command, *options])
+
+
+def _start_worker() -> subprocess.Popen[bytes]:
+    queues = ["-Q", "default,analytics,gpu"]
+    pool = ["--pool", "threads", "--concurrency", "2", "--loglevel", "ERROR"]
+    return _start(["celery", "-A", "config", "--quiet", "worker", *queues, *pool])
+
+
+def _start(module_and_options: list[str]) -> subprocess.Popen[bytes]:
+    # A session of its own: Ctrl-C reaches only this process, which then stops the others in turn.
+    return subprocess.Popen(  # noqa: S603  nothing in it comes from outside
+        [sys.executable, "-m", *module_and_options], cwd=ROOT, start_new_session=True
+    )
+
+
+def _wait_until_up(port: int, processes: Processes) -> bool:
+    for _ in range(300):
+        with socket.socket() as probe:
+            if probe.connect_ex((HOST, port)) == 0:
+                return True
+        if any(process.poll() is not None for process in processes.values()):
+            return False
+        time.sleep(0.1)
+    return False
+
+
+def _say_where(port: int, study_id: str, password: str) -> None:
+    here = f"http://{HOST}:{port}"
+    _say(
+        f"""
+Tiebreak is running. Its ratings so far are simulated.
+
+  Researcher   {here}/admin/   user {RESEARCHER}, password {password} (for this run)
+  Annotator    {here}/s/{study_id}/
+  Dashboard    {here}/studies/{study_id}/
+
+Ctrl-C stops everything.
+"""
+    )
+
+
+def _watch(processes: Processes) -> int:
+    while True:
+        for name, process in processes.items():
+            if process.poll() is not None:
+                _say(f"{name} stopped by itself; its last words are above.")
+                return 1
+        time.sleep(0.5)
+
+
+def _stop(processes: Processes) -> None:
+    for process in processes.values():
+        if process.poll() is None:
+            process.terminate()
+    for process in processes.values():
+        try:
+            process.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _say(sentence: str) -> None:
+    print(sentence, flush=True)  # noqa: T201  this is what the command is for
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,195 @@
+"""The researcher's design desk: datasets and studies. `annotation.admin` adds planning to it."""
+
+from typing import TYPE_CHECKING, Any, cast
+
+from django import forms
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest, HttpResponse
+
+from studies.access import datasets_of, studies_of
+from studies.models import Criterion, Dataset, Membership, Study, StudySystem, System
+from studies.services import FROZEN_FIELDS, is_frozen, save_design, use_dataset_systems
+
+if TYPE_CHECKING:
+    StudyModelAdmin = admin.ModelAdmin[Study]
+    DatasetModelAdmin = admin.ModelAdmin[Dataset]
+    SystemTabular = admin.TabularInline[StudySystem, Study]
+    CriterionTabular = admin.TabularInline[Criterion, Study]
+    MemberTabular = admin.TabularInline[Membership, Study]
+    StudyForm = forms.ModelForm[Study]
+    SystemChoiceField = forms.ModelChoiceField[System]
+else:
+    StudyModelAdmin = DatasetModelAdmin = admin.ModelAdmin
+    SystemTabular = CriterionTabular = MemberTabular = admin.TabularInline
+    StudyForm = forms.ModelForm
+    SystemChoiceField = forms.ModelChoiceField
+
+admin.site.site_header = "Tiebreak"
+admin.site.site_title = "Tiebreak"
+admin.site.index_title = "Studies and datasets"
+admin.site.site_url = None
+
+
+class _FrozenInline:
+    """Rows that belong to the design: they stand once the study was opened."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        return obj is None or not is_frozen(obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        return obj is None or not is_frozen(obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        return obj is None or not is_frozen(obj)
+
+
+class CriterionInline(_FrozenInline, CriterionTabular):
+    model = Criterion
+    extra = 0
+    min_num = 1
+    fields = ("name", "question", "scale", "position")
+
+
+class SystemChoice(SystemChoiceField):
+    """Systems of several datasets may share a name, so each says where it is from."""
+
+    def label_from_instance(self, obj: System) -> str:
+        return f"{obj.name} ({obj.dataset.name})"
+
+
+class SystemInline(_FrozenInline, SystemTabular):
+    model = StudySystem
+    extra = 0
+    fields = ("position", "system")
+    verbose_name = "system"
+    verbose_name_plural = "systems in canonical order (the first is A)"
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "system":
+            visible = System.objects.filter(dataset__in=datasets_of(request.user))
+            return SystemChoice(queryset=visible.select_related("dataset"))
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+
+class MembershipInline(MemberTabular):
+    model = Membership
+    extra = 0
+    verbose_name = "member"
+    verbose_name_plural = "researchers who may see and change this study"
+
+
+class StudyDesignForm(StudyForm):
+    class Meta:
+        model = Study
+        fields = "__all__"
+        widgets = {
+            "guidelines": forms.Textarea(attrs={"rows": 14, "cols": 90}),
+            "consent": forms.Textarea(attrs={"rows": 8, "cols": 90}),
+        }
+
+    def clean_ratings_per_hit(self) -> int:
+        wanted: int = self.cleaned_data["ratings_per_hit"]
+        stored = Study.objects.filter(pk=self.instance.pk).first()
+        if stored is not None and is_frozen(stored) and wanted < stored.ratings_per_hit:
+            raise forms.ValidationError(
+                f"R is {stored.ratings_per_hit} and may only grow. Close the study to collect"
+                " fewer, or clone it."
+            )
+        return wanted
+
+
+class StudyAdmin(StudyModelAdmin):
+    form = StudyDesignForm
+    inlines = (CriterionInline, SystemInline, MembershipInline)
+    list_display: tuple[str, ...] = (
+        "title",
+        "status",
+        "dataset",
+        "ratings_per_hit",
+        "comparisons_per_hit",
+    )
+    list_filter = ("status",)
+    list_select_related = ("dataset",)
+    search_fields = ("title",)
+    fieldsets = (
+        (None, {"fields": ("title", "dataset", "unit_kind")}),
+        ("What annotators read", {"fields": ("consent", "guidelines")}),
+        (
+            "How much is collected",
+            {"fields": ("ratings_per_hit", "comparisons_per_hit", "hits_per_annotator")},
+        ),
+        ("Work that is left unfinished", {"fields": ("lease_minutes", "abandoned")}),
+        ("Choosing instances", {"fields": ("similarity",), "classes": ("collapse",)}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
+        return studies_of(request.user)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> list[str]:
+        return list(FROZEN_FIELDS) if obj is not None and is_frozen(obj) else []
+
+    def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        return obj is not None and not is_frozen(obj) and super().has_delete_permission(request)
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "dataset":
+            kwargs["queryset"] = datasets_of(request.user)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:
+        save_design(study=obj)
+        if not change:
+            Membership.objects.create(study=obj, user=cast(User, request.user))
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        super().save_related(request, form, formsets, change)
+        use_dataset_systems(study=form.instance)
+
+
+class DatasetAdmin(DatasetModelAdmin):
+    list_display = ("name", "instance_count", "system_count", "created_at")
+    search_fields = ("name",)
+    fields = ("name", "notes", "sha256", "created_at")
+    readonly_fields = ("sha256", "created_at")
+    change_form_template = "admin/studies/dataset/change_form.html"
+    instances_per_page = 20
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Dataset]:
+        return datasets_of(request.user).annotate(
+            instance_total=Count("instances", distinct=True),
+            system_total=Count("systems", distinct=True),
+        )
+
+    @admin.display(description="instances", ordering="instance_total")
+    def instance_count(self, dataset: Any) -> int:
+        return int(dataset.instance_total)
+
+    @admin.display(description="systems", ordering="system_total")
+    def system_count(self, dataset: Any) -> int:
+        return int(dataset.system_total)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Dataset | None = None) -> bool:
+        used = obj is not None and obj.studies.exists()
+        return obj is not None and not used and super().has_delete_permission(request, obj)
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        dataset = self.get_object(request, object_id)
+        context = dict(extra_context or {})
+        if dataset is not None:
+            instances = dataset.instances.prefetch_related("generations__system")
+            pages = Paginator(instances, self.instances_per_page)
+            context["page"] = pages.get_page(request.GET.get("page"))
+        return super().change_view(request, object_id, form_url, context)
+
+
+admin.site.register(Study, StudyAdmin)
+admin.site.register(Dataset, DatasetAdmin)

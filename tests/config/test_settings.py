@@ -1,0 +1,75 @@
+"""Settings come from the environment; each test starts a process of its own."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.shared_data import ROOT
+
+GOOD = {
+    "TIEBREAK_ENV": "production",
+    "TIEBREAK_SECRET_KEY": "k" * 60,
+    "TIEBREAK_HOSTS": "rate.example.org",
+}
+
+
+def start(**environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("TIEBREAK", "DJANGO"))}
+    return subprocess.run(
+        [sys.executable, "-c", "import config.settings as s; print(s.PRODUCTION, s.DEBUG)"],
+        cwd=ROOT,
+        env=clean | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_development_needs_no_variable():
+    assert start().stdout.split() == ["False", "False"]
+
+
+def test_production_starts_with_a_key_and_hosts_of_its_own():
+    assert start(**GOOD).stdout.split() == ["True", "False"]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"TIEBREAK_SECRET_KEY": ""}, "TIEBREAK_SECRET_KEY"),
+        ({"TIEBREAK_SECRET_KEY": "short"}, "at least 50"),
+        ({"TIEBREAK_HOSTS": "*"}, "TIEBREAK_HOSTS"),
+        ({"TIEBREAK_DEBUG": "1"}, "must be off"),
+    ],
+)
+def test_02_production_refuses_what_only_development_may_have(change, sentence):
+    result = start(**(GOOD | change))
+    assert result.returncode != 0
+    assert sentence in result.stderr
+
+
+def test_02_production_refuses_the_development_key():
+    from config.settings import DEVELOPMENT_KEY
+
+    result = start(**(GOOD | {"TIEBREAK_SECRET_KEY": DEVELOPMENT_KEY}))
+    assert "of its own" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TIEBREAK_ENV", "prod"),
+        ("TIEBREAK_DEBUG", "yes please"),
+        ("TIEBREAK_DATABASE_URL", "mysql://localhost/db"),
+        ("TIEBREAK_DATABASE_POOL", "-1"),
+        ("TIEBREAK_TRUSTED_ORIGINS", "example.org"),
+        ("TIEBREAK_MAX_CELL_CHARACTERS", "many"),
+    ],
+)
+def test_a_malformed_value_stops_the_start(name, value):
+    pool = {"TIEBREAK_DATABASE_URL": "postgres://localhost/db"} if "POOL" in name else {}
+    result = start(**(pool | {name: value}))
+    assert result.returncode != 0
+    assert name in result.stderr
