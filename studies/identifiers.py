@@ -15,3 +15,8 @@ def new_public_id() -> str:
 def new_seed() -> str:
     """A secret seed for draws that annotators must not be able to foresee."""
     return secrets.token_hex(16)
+
+
+def looks_like_public_id(text: str) -> bool:
+    """Whether a text could be a public id rather than a path."""
+    return len(text) == LENGTH and set(text) <= set(ALPHABET)

@@ -198,7 +198,7 @@ class _JointRows:
         """(P, L·L + 1): entries of humans × machine, and the weight of what was unparsed."""
         entries = of_humans[:, :, None] * of_machine[:, None, :]
         lost = self.lost_weight() * (of_humans.sum(axis=1) > 0)
-        return np.column_stack([entries.reshape(len(entries), -1), lost])
+        return np.column_stack([entries.reshape(len(entries), self.humans.shape[1] ** 2), lost])
 
     def lost_weight(self) -> Array:
         """1 where the machine answered and nothing could be read: it agrees with nobody."""
@@ -216,9 +216,8 @@ class _JointRows:
         """(P, L·(2L + 1)): per bin of the human majority its weight and both label counts."""
         rated = (self.machine.sum(axis=1) > 0).astype(float)
         inside = np.column_stack([np.ones(len(rated)), self.humans, self.machine])
-        return np.asarray(
-            ((majority * rated[:, None])[:, :, None] * inside[:, None, :]).reshape(len(rated), -1)
-        )
+        per_bin = (majority * rated[:, None])[:, :, None] * inside[:, None, :]
+        return np.asarray(per_bin.reshape(len(rated), per_bin.shape[1] * per_bin.shape[2]))
 
     def table_statistics(self, columns: slice, n: int) -> dict[str, Statistic]:
         """The statistics of a table of humans × machine."""

@@ -1,0 +1,33 @@
+"""Position and length bias of the human raters."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics.report.criterion import Criterion
+from metrics.stats.bias import length_bias, position_bias
+
+
+def bias_section(criterion: Criterion) -> dict[str, Any]:
+    human = criterion.is_human & (criterion.label >= 0)
+    rows, signs = criterion.rows.select(human), criterion.signs[human]
+    side = rows["side_a"].astype(str)
+    a_first = np.where(np.isin(side, ["left", "first"]), -1, 0) + np.isin(side, ["right", "second"])
+    longer = np.sign(
+        _characters(rows["chars_b"], rows["text_b"]) - _characters(rows["chars_a"], rows["text_a"])
+    )
+    longer = np.nan_to_num(longer)
+    return {
+        "position": position_bias(*_for_and_against(signs * a_first)).as_json(),
+        "length": length_bias(*_for_and_against(signs * longer)).as_json(),
+    }
+
+
+def _for_and_against(products: NDArray[np.float64]) -> tuple[int, int]:
+    return int((products > 0).sum()), int((products < 0).sum())
+
+
+def _characters(known: NDArray[Any], texts: NDArray[Any]) -> NDArray[np.float64]:
+    lengths = np.array([len(text) if text else np.nan for text in texts], dtype=float)
+    return np.where(np.isnan(known.astype(float)), lengths, known.astype(float))

@@ -1,0 +1,41 @@
+"""What each rater did: how much, which labels, and how far they agree with the others."""
+
+from typing import Any
+
+import numpy as np
+
+from metrics.report.criterion import Criterion
+from metrics.stats.leave_one_out import mode_credit_without_one
+from metrics.stats.results import Estimate, undefined
+
+
+def raters_section(criterion: Criterion) -> dict[str, Any]:
+    credit = mode_credit_without_one(criterion.humans)
+    others = criterion.humans.sum(axis=1) - 1
+    names = criterion.rows["rater"].astype(str)
+    section = {}
+    for name in sorted(set(names)):
+        own = names == name
+        labels, units = criterion.label[own], criterion.unit[own]
+        known = labels >= 0
+        entry: dict[str, Any] = {
+            "kind": str(criterion.rows["kind"][own][0]),
+            "n_ratings": int(known.sum()),
+            "n_unparsed": int((~known).sum()),
+            "votes": {
+                str(label): int((labels == code).sum())
+                for code, label in enumerate(criterion.labels)
+            },
+        }
+        if entry["kind"] == "human":
+            compared = known & (others[units] > 0)
+            earned = credit[units[compared], labels[compared], labels[compared]]
+            entry["leave_one_out"] = _mean(earned).as_json()
+        section[name] = entry
+    return section
+
+
+def _mean(earned: Any) -> Estimate:
+    if len(earned) == 0:
+        return undefined("nobody else rated the same units")
+    return Estimate(float(np.mean(earned)), n=len(earned))
