@@ -1,0 +1,201 @@
+"""Agreement among raters, from units × labels counts.
+
+Every statistic takes ``counts``: a (units, labels) matrix of whole numbers, one column a label of
+the scale, in the scale's order; a rating that is missing is not counted. Or `Patterns`, reduced
+once for many statistics.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Literal, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from metrics.stats.agreement_statistics import (
+    NO_PAIR,
+    alpha_statistic,
+    cohen_statistic,
+    fleiss_statistic,
+    has_pair,
+    percentage_statistic,
+    randolph_statistic,
+)
+from metrics.stats.bootstrap import Resampling, RngFor, Statistic, estimate
+from metrics.stats.counts import Patterns, as_patterns
+from metrics.stats.leave_one_out import leave_one_out_statistic
+from metrics.stats.results import Estimate, undefined
+from metrics.stats.scales import Level
+from metrics.stats.validation import as_codes, check_at_least, check_same_length
+
+CERTAIN = "One label only: agreement by chance is certain."
+Categories = int | Literal["observed"] | None
+
+
+def krippendorff_alpha(
+    counts: npt.ArrayLike | Patterns,
+    *,
+    level: Level = "nominal",
+    values: npt.ArrayLike | None = None,
+    clusters: npt.ArrayLike | None = None,
+    **resampling: Unpack[Resampling],
+) -> Estimate:
+    """Krippendorff's α: 1 − observed over expected disagreement.
+
+    Parameters
+    ----------
+    counts : (units, labels) whole numbers, or Patterns
+    level : the metric of disagreement
+    values : number of each label, for interval and ratio; 0, 1, 2, … by default
+    clusters : instance of each unit; instances are resampled where units share them
+
+    Units with fewer than two ratings leave. One observed label: undefined. One unit: the
+    formula's value. Source: Krippendorff 2011, section D.
+
+    >>> round(krippendorff_alpha([[2, 0], [0, 2], [1, 1]]).value, 4)
+    0.4444
+    """
+    patterns = as_patterns(counts, clusters=clusters)
+    statistic = alpha_statistic(patterns.n_columns, level=level, values=values)
+    return estimate(statistic, patterns, **resampling)
+
+
+def percentage_agreement(
+    counts: npt.ArrayLike | Patterns,
+    *,
+    level: Level = "nominal",
+    clusters: npt.ArrayLike | None = None,
+    **resampling: Unpack[Resampling],
+) -> Estimate:
+    """Mean over units of the modal share; from ordinal up, of the share at the lower median.
+
+    Units with fewer than two ratings leave. Source: Beyond Correlation A.4 (its eq. 3 gives 0
+    where no label repeats; the published code gives the share, and so do we).
+
+    >>> percentage_agreement([[2, 1, 0], [3, 0, 0]]).value
+    0.8333333333333333
+    """
+    patterns = as_patterns(counts, clusters=clusters)
+    return estimate(percentage_statistic(level=level), patterns, **resampling)
+
+
+def randolph_kappa(
+    counts: npt.ArrayLike | Patterns,
+    *,
+    k: Categories = None,
+    clusters: npt.ArrayLike | None = None,
+    **resampling: Unpack[Resampling],
+) -> Estimate:
+    """Randolph's free-marginal κ: chance agreement is 1/k.
+
+    ``k`` is the number of labels of the scale: the columns of ``counts`` by default;
+    ``"observed"`` takes those that occur among units with two ratings, as published code does.
+    Source: Randolph 2005.
+
+    >>> randolph_kappa([[2, 0, 0], [1, 1, 0]]).value
+    0.25
+    """
+    patterns = as_patterns(counts, clusters=clusters)
+    return _randolph(patterns, k, resampling)
+
+
+def fleiss_kappa(
+    counts: npt.ArrayLike | Patterns,
+    *,
+    clusters: npt.ArrayLike | None = None,
+    **resampling: Unpack[Resampling],
+) -> Estimate:
+    """Fleiss' κ, for any numbers of ratings per unit.
+
+    Observed: mean over units of the share of agreeing pairs. Chance: Σ p², p the mean over units
+    of their label shares. Equal numbers give the textbook's value. Units with fewer than two
+    ratings leave. Source: Fleiss 1971; for unequal numbers Gwet 2014.
+
+    >>> round(fleiss_kappa([[2, 0], [0, 2], [1, 1]]).value, 4)
+    0.3333
+    """
+    patterns = as_patterns(counts, clusters=clusters)
+    return estimate(fleiss_statistic(patterns.n_columns), patterns, **resampling)
+
+
+def cohen_kappa(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    *,
+    n_labels: int,
+    clusters: npt.ArrayLike | None = None,
+    **resampling: Unpack[Resampling],
+) -> Estimate:
+    """Cohen's κ of two named raters.
+
+    ``first`` and ``second`` are aligned vectors of label codes 0..n_labels−1, −1 for missing;
+    units that either did not rate leave. Source: Cohen 1960.
+
+    >>> cohen_kappa([0, 0, 1, 1], [0, 0, 1, 0], n_labels=2).value
+    0.5
+    """
+    left = as_codes(first, below=n_labels, name="first", missing=True)
+    right = as_codes(second, below=n_labels, name="second", missing=True)
+    check_same_length(first=left, second=right)
+    # One more than the code, so that a missing one is 0: rows must not be negative.
+    patterns = Patterns.of(np.stack([left, right], axis=1) + 1, clusters=clusters)
+    return estimate(cohen_statistic(n_labels), patterns, **resampling)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """All agreement statistics of one stratum."""
+
+    krippendorff_alpha: Estimate
+    percentage_agreement: Estimate
+    randolph_kappa: Estimate
+    fleiss_kappa: Estimate
+    leave_one_out: Estimate
+
+    def estimates(self) -> dict[str, Estimate]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def agreement(
+    counts: npt.ArrayLike | Patterns,
+    *,
+    level: Level = "nominal",
+    values: npt.ArrayLike | None = None,
+    k: Categories = None,
+    clusters: npt.ArrayLike | None = None,
+    rng_for: RngFor | None = None,
+    **resampling: Unpack[Resampling],
+) -> Agreement:
+    """All agreement statistics together; the counts are reduced once.
+
+    ``rng_for(name)`` gives each statistic its own generator, so that its digits do not depend on
+    which others are computed.
+    """
+    patterns = as_patterns(counts, clusters=clusters)
+    labels = patterns.n_columns
+
+    def own(name: str) -> Resampling:
+        return {**resampling, "rng": rng_for(name)} if rng_for else resampling
+
+    def of(name: str, statistic: Statistic) -> Estimate:
+        return estimate(statistic, patterns, **own(name))
+
+    return Agreement(
+        of("krippendorff_alpha", alpha_statistic(labels, level=level, values=values)),
+        of("percentage_agreement", percentage_statistic(level=level)),
+        _randolph(patterns, k, own("randolph_kappa")),
+        of("fleiss_kappa", fleiss_statistic(labels)),
+        of("leave_one_out", leave_one_out_statistic()),
+    )
+
+
+def _randolph(patterns: Patterns, k: Categories, resampling: Resampling) -> Estimate:
+    paired = has_pair(patterns.rows)
+    if k == "observed":
+        categories = int(patterns.rows[paired].any(axis=0).sum())
+    else:
+        categories = patterns.n_columns if k is None else k
+        check_at_least(categories, 1, name="k")
+    if categories < 2:
+        n = int(patterns.unit_counts[paired].sum())
+        return undefined(CERTAIN if n else NO_PAIR, n)
+    return estimate(randolph_statistic(categories), patterns, **resampling)

@@ -1,0 +1,203 @@
+"""Scales: which labels a criterion allows, and at which level of measurement."""
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, Self
+
+Kind = Literal["nominal", "ordinal", "interval", "ratio", "preference"]
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
+Label = int | float | str
+
+BAD = "bad"
+MOST_POINTS = 101
+
+_RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})", re.ASCII)
+_PREFERENCES: dict[str, tuple[Level, tuple[int, ...]]] = {
+    "preference": ("nominal", (-1, 1)),
+    "preference:tie": ("nominal", (-1, 0, 1)),
+    "preference:5": ("ordinal", tuple(range(-2, 3))),
+    "preference:7": ("ordinal", tuple(range(-3, 4))),
+}
+_ALLOWED = (
+    "preference, preference:tie, preference:5, preference:7 (each may end in +bad), "
+    "nominal:a,b, ordinal:1..5, interval:1..5, interval, ratio"
+)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The labels that a criterion allows.
+
+    ``labels`` are in the scale's order; ``None`` where any number is allowed. ``bad`` says
+    whether "both bad" may be answered: a nominal label at the end, outside order statistics.
+
+    >>> Scale.parse("preference:5+bad").labels
+    (-2, -1, 0, 1, 2, 'bad')
+    >>> Scale.parse("ordinal:1..5").parse_label("4")
+    4
+    """
+
+    spec: str
+    kind: Kind
+    level: Level
+    labels: tuple[Label, ...] | None
+    bad: bool = False
+
+    @classmethod
+    def parse(cls, spec: str) -> Self:
+        """Read ``spec``; raise ValueError with a sentence that says what is allowed."""
+        if not isinstance(spec, str):
+            raise ValueError(f"A scale is written as text, one of: {_ALLOWED}.")
+        text = spec.strip()
+        base, plus, extra = text.partition("+")
+        if base in _PREFERENCES and (not plus or extra == BAD):
+            return cls._preference(text, base, bad=bool(plus))
+        kind, _, rest = text.partition(":")
+        reader = _READERS.get(kind)
+        if reader is None:
+            raise ValueError(f"The scale {spec!r} is not known. Write one of: {_ALLOWED}.")
+        level, labels = reader(text, rest)
+        return cls(text, level, level, labels)
+
+    @classmethod
+    def _preference(cls, text: str, base: str, *, bad: bool) -> Self:
+        level, points = _PREFERENCES[base]
+        labels: tuple[Label, ...] = (*points, BAD) if bad else points
+        return cls(text, "preference", level, labels, bad)
+
+    @property
+    def order_labels(self) -> tuple[Label, ...] | None:
+        """The labels that order statistics see: all but "both bad"."""
+        if self.labels is None or not self.bad:
+            return self.labels
+        return self.labels[:-1]
+
+    def parse_label(self, value: object) -> Label:
+        """The label that ``value`` stands for; raise ValueError with a sentence.
+
+        Numbers may come as text ("-1", "4.0"). Nominal labels compare as strings.
+        """
+        if self.kind == "nominal":
+            return self._member(_as_text(value), value)
+        if self.bad and value == BAD:
+            return BAD
+        number = _as_number(value)
+        if number is None:
+            raise ValueError(f"The label {value!r} is not a number; the scale is {self.spec}.")
+        if self.labels is not None:
+            return self._member(number, value)
+        if self.level == "ratio" and number < 0:
+            raise ValueError(f"The label {value!r} is negative; a ratio scale starts at 0.")
+        return float(number)
+
+    def _member(self, label: Label, given: object) -> Label:
+        for allowed in self.labels or ():
+            if allowed == label:
+                return allowed
+        names = ", ".join(str(allowed) for allowed in self.labels or ())
+        raise ValueError(f"The label {given!r} is not on the scale {self.spec}. Allowed: {names}.")
+
+
+def infer_scale(labels: Iterable[object], criterion: str) -> Scale:
+    """The scale that a whole file's ``labels`` of one criterion suggest.
+
+    Labels within {−1, 0, 1}, or none at all under the name ``preference``, give
+    ``preference:tie``; the name ``preference`` also admits −2..2, −3..3 and "bad". Other whole
+    numbers give ``ordinal:min..max``, other numbers ``interval``, anything else nominal labels in
+    the order of their text. Missing labels (None) are passed over.
+    """
+    distinct = {_as_text(label) for label in labels if label is not None}
+    scale = _infer_preference(distinct, named=criterion == "preference")
+    if scale is not None:
+        return scale
+    if not distinct:
+        raise ValueError(f"No label of {criterion!r} says what its scale is: declare the scale.")
+    return _infer_other(distinct)
+
+
+def _infer_preference(distinct: set[str], *, named: bool) -> Scale | None:
+    numbers = {_as_number(text) for text in distinct - {BAD}}
+    if None in numbers or not (named or (numbers and BAD not in distinct)):
+        return None
+    suffix = f"+{BAD}" if BAD in distinct else ""
+    offered = ("preference:tie", "preference:5", "preference:7")
+    for base in offered if named else offered[:1]:
+        if numbers <= set(_PREFERENCES[base][1]):
+            return Scale.parse(base + suffix)
+    return None
+
+
+def _infer_other(distinct: set[str]) -> Scale:
+    numbers = [_as_number(text) for text in distinct]
+    if None in numbers:
+        names = tuple(sorted(distinct))
+        return Scale("nominal:" + ",".join(names), "nominal", "nominal", names)
+    whole = [number for number in numbers if isinstance(number, int)]
+    if len(whole) == len(numbers) and 0 < max(whole) - min(whole) < MOST_POINTS:
+        return Scale.parse(f"ordinal:{min(whole)}..{max(whole)}")
+    return Scale.parse("interval")
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _as_number(value: object) -> int | float | None:
+    """A finite number, an int where it is whole; None where ``value`` is none."""
+    if isinstance(value, bool):
+        return None
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() else number
+
+
+_Parts = tuple[Level, tuple[Label, ...] | None]
+
+
+def _read_nominal(spec: str, rest: str) -> _Parts:
+    names = tuple(name.strip() for name in rest.split(","))
+    if len(names) < 2 or "" in names:
+        raise ValueError(f"The scale {spec!r} needs two or more names: nominal:a,b.")
+    if len(set(names)) < len(names):
+        raise ValueError(f"The scale {spec!r} names a label twice: write every label once.")
+    return "nominal", names
+
+
+def _read_points(spec: str, rest: str) -> tuple[int, ...]:
+    match = _RANGE.fullmatch(rest.strip())
+    if match is None:
+        raise ValueError(f"The scale {spec!r} needs both ends: {spec.partition(':')[0]}:1..5.")
+    low, high = int(match[1]), int(match[2])
+    if not low < high < low + MOST_POINTS:
+        raise ValueError(f"The scale {spec!r} must rise, over at most {MOST_POINTS} points.")
+    return tuple(range(low, high + 1))
+
+
+def _read_ordinal(spec: str, rest: str) -> _Parts:
+    return "ordinal", _read_points(spec, rest)
+
+
+def _read_interval(spec: str, rest: str) -> _Parts:
+    return "interval", _read_points(spec, rest) if rest else None
+
+
+def _read_ratio(spec: str, rest: str) -> _Parts:
+    if rest:
+        raise ValueError(f"The scale {spec!r} takes no ends: write ratio.")
+    return "ratio", None
+
+
+_READERS: dict[str, Callable[[str, str], _Parts]] = {
+    "nominal": _read_nominal,
+    "ordinal": _read_ordinal,
+    "interval": _read_interval,
+    "ratio": _read_ratio,
+}
