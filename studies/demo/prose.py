@@ -74,7 +74,9 @@ def sample_order(
     if temperature < 0:
         raise ValueError(f"temperature is {temperature}; give 0 or more.")
     noise = rng.gumbel(size=len(scores))
-    return [int(index) for index in np.argsort(-(scores + temperature * noise))[:size]]
+    # The last digits of a matrix product depend on the machine; they must not decide a tie.
+    ranked = np.argsort(-(np.round(scores, 9) + temperature * noise), kind="stable")
+    return [int(index) for index in ranked[:size]]
 
 
 def _dialogue_sentences(turns: Sequence[tuple[str, str]]) -> list[Sentence]:

@@ -7,10 +7,11 @@ import tomllib
 from collections import Counter, defaultdict
 from itertools import combinations
 
+import numpy as np
 import pytest
 
 from studies.demo.bundle import SAMPLES, generation_rows, write_demo_bundle
-from studies.demo.prose import read_sentences, words
+from studies.demo.prose import read_sentences, sample_order, words
 from studies.demo.sources import load_sources
 from studies.demo.speech import predicate_of_speaker, shift_person
 from studies.demo.systems import SYSTEMS, generate
@@ -81,6 +82,9 @@ def test_a_generation_is_a_text_shorter_than_its_source(row):
     assert text[0].isupper()
     assert text[-1] in '.!?"'
     assert "  " not in text
+    assert ".." not in text
+    assert ".;" not in text
+    assert ".," not in text
     assert "{" not in text
 
 
@@ -173,6 +177,24 @@ def test_the_second_person_becomes_the_addressee():
     assert shift_person("you have my key when you leave your house", addressee="Bo") == (
         "Bo has their key when Bo leaves Bo's house"
     )
+
+
+def test_a_named_addressee_takes_the_singular():
+    assert shift_person("because you are early", addressee="Bo") == "because Bo is early"
+
+
+def test_sampling_breaks_ties_by_position_whatever_the_last_digits():
+    scores = np.array([1.0, 2.0, 2.0 + 1e-13, 0.0])
+    rng = np.random.default_rng(1)
+    assert sample_order(scores, 3, rng=rng, temperature=0.0) == [1, 2, 0]
+
+
+def test_sampling_follows_the_softmax_of_the_scores():
+    scores = np.log(np.array([0.5, 0.3, 0.2]))
+    rng = np.random.default_rng(7)
+    firsts = [sample_order(scores, 1, rng=rng, temperature=1.0)[0] for _ in range(4000)]
+    shares = np.bincount(firsts, minlength=3) / 4000
+    assert np.abs(shares - [0.5, 0.3, 0.2]).max() < 0.03
 
 
 def test_the_bundle_holds_the_study(tmp_path):
