@@ -17,7 +17,9 @@ _PROPOSAL = re.compile(r"(?:How|What) about (.+)\?$")
 _PERMISSION = re.compile(r"(?:Can|Could|May|Might) I (.+)\?$")
 _WHETHER = re.compile(r"(Is|Are|Was|Has) (it|there|he|she|they) (.+)\?$")
 _IN_ORDER = re.compile(r"((?:How many \w+|What|Who) (?:are|is|happens|has) .+)\?$")
-_LEANS = re.compile(r"[Ii]f [^,]+$|.*\bthat,")  # ends or answers somebody else's sentence
+_LEANS = re.compile(
+    r"[Ii]f [^,]+$|Only when\b|.*\bthat,"
+)  # ends or answers somebody else's sentence
 _FINITE = re.compile(r"\b(?:can|could|do|had|have|may|might|must|will|would|\w+ed|\w+s|are|were)\b")
 _VAGUE = re.compile(
     r"\b(?:him|her|them|that)$|\b(?:ask him|tell them)\b|^asks (?:what|who|whether)\b"

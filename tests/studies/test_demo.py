@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from studies.demo.bundle import SAMPLES, generation_rows, write_demo_bundle
-from studies.demo.prose import read_sentences, sample_order, words
+from studies.demo.prose import Sentence, read_sentences, sample_order, words
+from studies.demo.retelling import retell
 from studies.demo.sources import load_sources
 from studies.demo.speech import predicate_of_speaker, shift_person
 from studies.demo.systems import SYSTEMS, generate
@@ -230,3 +231,10 @@ def test_writing_the_bundle_twice_gives_the_same_bytes(tmp_path):
 
 def read_rows(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize(
+    "said", ["Only when you are there, because she jumps.", "Yes, if somebody takes my visit."]
+)
+def test_half_an_answer_is_not_told_as_a_statement(said):
+    assert retell(Sentence(said, turn=3, speaker="Ann", addressee="Bo")) is None
