@@ -1,0 +1,30 @@
+"""The demo study's two systems: small, real, seeded, and different in principle."""
+
+import zlib
+from typing import Protocol
+
+import numpy as np
+
+from studies.demo.digest import digest
+from studies.demo.excerpt import excerpt
+
+DEFAULT_TEMPERATURE = 0.5
+
+
+class Summariser(Protocol):
+    """A system: the same source, generator state and temperature give the same text."""
+
+    def __call__(self, source: str, *, rng: np.random.Generator, temperature: float) -> str: ...
+
+
+SYSTEMS: dict[str, Summariser] = {"excerpt": excerpt, "digest": digest}
+
+
+def generate(name: str, source: str, *, seed: int, temperature: float = DEFAULT_TEMPERATURE) -> str:
+    """One generation of the system `name`; the same arguments always give the same text."""
+    if name not in SYSTEMS:
+        raise ValueError(f"There is no system {name!r}; choose one of {', '.join(SYSTEMS)}.")
+    if not source.strip():
+        raise ValueError("The source text is empty; give a text to summarise.")
+    rng = np.random.default_rng([seed, zlib.crc32(f"{name}\n{source}".encode())])
+    return SYSTEMS[name](source, rng=rng, temperature=temperature)

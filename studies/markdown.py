@@ -1,0 +1,62 @@
+"""What a researcher writes in Markdown, as HTML that can do no harm."""
+
+from collections.abc import Sequence
+
+import nh3
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
+from markdown_it.renderer import RendererProtocol
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+
+TAGS = {
+    *("p", "br", "hr", "h2", "h3", "h4", "h5", "h6", "em", "strong", "s", "code", "pre"),
+    *("blockquote", "ul", "ol", "li", "a", "table", "thead", "tbody", "tr", "th", "td"),
+}
+ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
+
+
+def render_markdown(text: str) -> SafeString:
+    """HTML of a Markdown text: raw HTML shown as text, pictures as their description.
+
+    A picture from elsewhere would tell its server every annotator's address.
+    """
+    html = nh3.clean(
+        _PARSER.render(text),
+        tags=TAGS,
+        attributes=ATTRIBUTES,
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+        # A new tab, so that following a link does not leave the comparison behind.
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+    )
+    return mark_safe(html)  # noqa: S308  the sanitiser's output
+
+
+def _describe_picture(
+    _renderer: RendererProtocol,
+    tokens: Sequence[Token],
+    index: int,
+    _options: OptionsDict,
+    _env: EnvType,
+) -> str:
+    return escapeHtml(tokens[index].content)
+
+
+def _lower_headings(state: StateCore) -> None:
+    """The page has its own first heading; the text's begin one below."""
+    for token in state.tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser.core.ruler.push("lower_headings", _lower_headings)
+    parser.add_render_rule("image", _describe_picture)
+    return parser
+
+
+_PARSER = _parser()
