@@ -1,13 +1,20 @@
 """A study's ratings as rows of the published format: what the export writes and analytics read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 from django.db.models import F
+from django.db.models.functions import Length
 
+from annotation.codebook import codebook
 from annotation.models import Rating
 from metrics.stats.scales import Scale
-from studies.models import Study
+from studies.errors import DomainError
+from studies.formats import GenerationRow, InstanceRow, StudySpec, write_bundle, write_rows
+from studies.formats.bundle import CriterionSpec
+from studies.importing import DESIGN_FIELDS
+from studies.models import Generation, Instance, Study
 
 # Row column → path from the rating, in the order of the format's table.
 _COLUMNS = {
@@ -48,6 +55,13 @@ _COLUMNS = {
     "simulated": "simulated",
     "raw": "raw",
 }
+# Lengths, and not the texts: the generations are a file of their own.
+_LENGTHS = {
+    "chars_a": Length("unit__generation_a__text"),
+    "chars_b": Length("unit__generation_b__text"),
+}
+COLUMNS = (*_COLUMNS, *_LENGTHS)
+FORMATS = ("jsonl", "csv", "parquet")
 
 
 def rating_rows(study: Study) -> Iterator[dict[str, Any]]:
@@ -59,11 +73,15 @@ def rating_rows(study: Study) -> Iterator[dict[str, Any]]:
     rows = (
         Rating.objects.filter(unit__study=study)
         .order_by("pk")
-        .values(**{f"row_{column}": F(path) for column, path in _COLUMNS.items()})
+        .values(**{f"row_{column}": each for column, each in _expressions().items()})
     )
     for row in rows.iterator(chunk_size=2000):
         values = cast(dict[str, Any], row)
-        yield _typed({column: values[f"row_{column}"] for column in _COLUMNS}, scales)
+        yield _typed({column: values[f"row_{column}"] for column in COLUMNS}, scales)
+
+
+def _expressions() -> dict[str, Any]:
+    return {column: F(path) for column, path in _COLUMNS.items()} | _LENGTHS
 
 
 def _typed(row: dict[str, Any], scales: dict[str, Scale]) -> dict[str, Any]:
@@ -73,3 +91,62 @@ def _typed(row: dict[str, Any], scales: dict[str, Scale]) -> dict[str, Any]:
         row["role"] = "repeat"
     row["created_at"] = row["created_at"].isoformat()
     return row
+
+
+def export_study(*, study: Study, out: Path, formats: Sequence[str] = ("jsonl",)) -> int:
+    """Write the study as a bundle folder that `import_study` and `analyze` read back.
+
+    Streams; the folder appears under its name when all of it is written. Returns how many
+    ratings it holds. Raises `DomainError` if the folder is there already, or for an odd format.
+    """
+    unknown = set(formats) - set(FORMATS)
+    if unknown or not formats:
+        raise DomainError(
+            "unknown_format",
+            f"{', '.join(sorted(unknown)) or 'nothing'} is not a format of the export;"
+            f" choose from {', '.join(FORMATS)}.",
+            status=400,
+        )
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise DomainError("out_exists", f"{out} is there already. Name another folder.")
+    counts: list[int] = []
+
+    def ratings_and_codebook(folder: Path) -> None:
+        for each in formats:
+            counts.append(write_rows(folder / f"ratings.{each}", rating_rows(study), COLUMNS))
+        (folder / "codebook.md").write_text(codebook(study), encoding="utf-8")
+
+    write_bundle(
+        out,
+        study_spec(study),
+        _instances(study),
+        _generations(study),
+        extra=ratings_and_codebook,
+    )
+    return counts[0]
+
+
+def study_spec(study: Study) -> StudySpec:
+    """The study's design as its bundle's study.toml has it."""
+    return StudySpec(
+        criteria=tuple(CriterionSpec(c.name, c.scale, c.question) for c in study.criteria.all()),
+        systems=tuple(row.system.name for row in study.study_systems.select_related("system")),
+        **{name: getattr(study, name) for name in DESIGN_FIELDS},
+    )
+
+
+def _instances(study: Study) -> Iterator[InstanceRow]:
+    rows = Instance.objects.filter(dataset=study.dataset_id).order_by("pk")
+    for row in rows.iterator(chunk_size=2000):
+        yield InstanceRow(
+            row.key, row.source, row.messages, row.category, row.reference, row.metadata
+        )
+
+
+def _generations(study: Study) -> Iterator[GenerationRow]:
+    rows = Generation.objects.filter(instance__dataset=study.dataset_id, system__studies=study)
+    in_order = rows.order_by("instance", "system", "sample_index")
+    for row in in_order.select_related("instance", "system").iterator(chunk_size=2000):
+        yield GenerationRow(
+            row.instance.key, row.system.name, row.sample_index, row.text, row.seed, row.params
+        )

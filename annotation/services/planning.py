@@ -10,7 +10,8 @@ from django.db import transaction
 
 from annotation.models import HIT, HITUnit, Place, Rating
 from studies.errors import DomainError
-from studies.models import Generation, Instance, SeparabilityScore, Study, System, Unit
+from studies.models import Generation, Instance, Study, System, Unit
+from studies.scoring import separability_by_instance
 
 BATCH = 1000
 DRAW_LIMIT = 2**62
@@ -114,7 +115,7 @@ def _bundles(study: Study) -> Iterator[_Bundle]:
     """Every HIT's units, instances in the dataset's order, pairs in canonical order."""
     systems = [row.system for row in study.study_systems.select_related("system")]
     rng = random.Random(f"{study.seed}:units")
-    scores = _separability(study)
+    scores = separability_by_instance(study)
     assert study.dataset is not None
     for instance, by_system in _generations(study.dataset.instances.all(), systems):
         if study.unit_kind == Study.UnitKind.GENERATION:
@@ -125,7 +126,9 @@ def _bundles(study: Study) -> Iterator[_Bundle]:
             score = scores.get((instance.pk, a.pk, b.pk))
             for unit in units:
                 unit.key = f"{instance.key}#{index_a}.{index_b}.{unit.sample_a}"
-                _freeze_separability(unit, score)
+                if score is not None:
+                    unit.separability_raw, unit.separability = score
+                    unit.similarity = study.similarity
             if units:
                 yield _Bundle(instance, tuple(units))
 
@@ -198,19 +201,6 @@ def _single_bundles(
     rng.shuffle(units)
     for start in range(0, len(units), study.comparisons_per_hit):
         yield _Bundle(instance, tuple(units[start : start + study.comparisons_per_hit]))
-
-
-def _separability(study: Study) -> dict[tuple[int, int, int], SeparabilityScore]:
-    scores = SeparabilityScore.objects.filter(
-        instance__dataset_id=study.dataset_id, similarity=study.similarity
-    )
-    return {(s.instance_id, s.system_a_id, s.system_b_id): s for s in scores}
-
-
-def _freeze_separability(unit: Unit, score: SeparabilityScore | None) -> None:
-    if score is not None:
-        unit.separability_raw = score.delta
-        unit.similarity = score.similarity
 
 
 def _write_plan(study: Study, bundles: list[_Bundle], rng: random.Random) -> Plan:

@@ -19,7 +19,15 @@ KINDS = ("human", "machine")
 ROLES = ("main", "repeat", "gold", "training", "qualification")
 EXCLUDING_FLAGS = ("surplus", "superseded", "partial", "late", "excluded")
 FLAGS = (*EXCLUDING_FLAGS, "simulated")
-INTEGERS = ("repeat", "sample_a", "sample_b", "position", "hit_position", "duration_ms")
+INTEGERS = (
+    "repeat",
+    "sample_a",
+    "sample_b",
+    "position",
+    "hit_position",
+    "duration_ms",
+    "study_version",
+)
 NUMBERS = (
     "separability",
     "separability_raw",
@@ -40,7 +48,6 @@ TEXTS = (
     "side_a",
     "layout",
     "created_at",
-    "study_version",
     "participation",
     "excluded_reason",
     "raw",

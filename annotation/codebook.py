@@ -1,0 +1,88 @@
+"""What the columns of an exported study mean, in words, with the study's own numbers."""
+
+from django.db.models import Count
+
+from annotation.models import Rating
+from annotation.models.rating import EXCLUDING_FLAGS
+from studies.models import Study
+
+MEANING = {
+    "unit": "what the rating is about; one comparison, or one generation",
+    "rater": "who rated: an annotator's pseudonym, or a machine's name",
+    "label": "the answer; a preference in system order: −1 system A, 0 tie, 1 system B",
+    "kind": "human or machine",
+    "criterion": "the question, see below",
+    "role": "main, repeat, gold, training or qualification",
+    "run": "a machine's pass",
+    "repeat": "1 for a planned repeat",
+    "order": "the presentation order of a machine's pass",
+    "instance": "the input that was compared on; a key of instances.jsonl",
+    "system_a": "the first system in canonical order",
+    "system_b": "the second system",
+    "sample_a": "which of system A's K generations",
+    "sample_b": "which of system B's K generations",
+    "category": "the instance's category",
+    "separability": "δ from min–max normalised alignments, as frozen at planning",
+    "separability_raw": "δ as it was scored",
+    "similarity": "the similarity that δ was scored with",
+    "phase": "how the instance was drawn",
+    "inclusion_probability": "with which probability it was drawn",
+    "side_a": "where system A stood: left (first) or right (second)",
+    "layout": "side_by_side, or stacked on a narrow screen",
+    "position": "where in its HIT the unit was shown, from 1",
+    "hit_position": "where in the annotator's own sequence the HIT was, from 1",
+    "duration_ms": "milliseconds from showing to answering",
+    "created_at": "when it was answered, UTC",
+    "study_version": "the version of guidelines, consent and limits that the annotator saw",
+    "participation": "one annotator's entry to the study",
+    "surplus": "flag: complete, but every place was taken by then",
+    "superseded": "flag: the annotator changed the answer later",
+    "partial": "flag: part of a HIT that its annotator left unfinished",
+    "late": "flag: arrived after the study was closed",
+    "excluded": "flag: taken out, see excluded_reason",
+    "excluded_reason": "why it was taken out",
+    "simulated": "flag: given by a program, not by a person",
+    "raw": "a machine's answer as it came, where it could not be read",
+    "chars_a": "characters of A's text",
+    "chars_b": "characters of B's text",
+}
+
+
+def codebook(study: Study) -> str:
+    """The export's codebook.md."""
+    ratings = Rating.objects.filter(unit__study=study)
+    lines = [
+        f"# {study.title}",
+        "",
+        f"{ratings.count()} ratings, {ratings.counted().count()} of them in the statistics"
+        f" (role main, repeat 0, none of the flags {', '.join(EXCLUDING_FLAGS)}).",
+    ]
+    if ratings.filter(simulated=True).exists():
+        lines.append("\n**Some ratings are simulated: they were given by programs.**")
+    lines += ["", "## Criteria", "", "| criterion | scale | question |", "| --- | --- | --- |"]
+    lines += [f"| {c.name} | {c.scale} | {_cell(c.question)} |" for c in study.criteria.all()]
+    lines += ["", "## Systems, in canonical order", ""]
+    systems = study.study_systems.select_related("system")
+    lines += [f"{row.position + 1}. {_cell(row.system.name)}" for row in systems]
+    lines += ["", "## Versions", "", "| version | since | ratings |", "| --- | --- | --- |"]
+    lines += _versions(study)
+    lines += ["", "## Columns of the ratings", "", "| column | meaning |", "| --- | --- |"]
+    lines += [f"| {name} | {meaning} |" for name, meaning in MEANING.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _versions(study: Study) -> list[str]:
+    counts = dict(
+        Rating.objects.filter(unit__study=study)
+        .order_by()
+        .values_list("study_version__number")
+        .annotate(n=Count("pk"))
+    )
+    return [
+        f"| {version.number} | {version.created_at:%Y-%m-%d %H:%M} | {counts.get(version.number, 0)} |"
+        for version in study.versions.all()
+    ]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,36 @@
+"""`manage.py export_study`: the dataset leaves, as a bundle."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.exporting import FORMATS, export_study
+from studies.errors import DomainError
+from studies.models import Study
+
+
+class Command(BaseCommand):
+    help = "Write a study as a bundle: design, instances, generations, ratings, codebook."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", help="the study's public id")
+        parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+        parser.add_argument("--format", default="jsonl", help=f"of {','.join(FORMATS)}")
+        parser.add_argument("--json", action="store_true", help="say what was done as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = Study.objects.filter(pk=options["study"]).first()
+        if study is None:
+            raise CommandError(f"There is no study {options['study']!r}.")
+        formats = [each.strip() for each in options["format"].split(",") if each.strip()]
+        try:
+            ratings = export_study(study=study, out=options["out"], formats=formats)
+        except DomainError as error:
+            raise CommandError(error.message) from error
+        except OSError as error:
+            raise CommandError(f"{options['out']} cannot be written: {error.strerror}.") from error
+        counts = {"out": str(options["out"]), "ratings": ratings, "formats": formats}
+        sentence = f"Wrote {ratings} ratings as {', '.join(formats)} to {options['out']}."
+        self.stdout.write(json.dumps(counts) if options["json"] else sentence)

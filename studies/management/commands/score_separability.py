@@ -1,0 +1,43 @@
+"""`manage.py score_separability`: δ of every instance of a study, here and now."""
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from metrics.similarity import SIMILARITIES
+from studies.errors import DomainError
+from studies.models import Study
+from studies.scoring import score_separability
+
+WIDTH = 30
+
+
+class Command(BaseCommand):
+    help = "Score how separable the systems are on each instance of a study."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", help="the study's public id")
+        parser.add_argument("--similarity", choices=sorted(SIMILARITIES))
+        parser.add_argument("--json", action="store_true", help="say what was done as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = Study.objects.filter(pk=options["study"]).first()
+        if study is None:
+            raise CommandError(f"There is no study {options['study']!r}.")
+        try:
+            made = score_separability(
+                study=study, similarity_name=options["similarity"], report=self._bar
+            )
+        except DomainError as error:
+            raise CommandError(error.message) from error
+        name = options["similarity"] or study.similarity
+        counts = {"study": study.pk, "similarity": name, "scores": made}
+        sentence = f"Made {made} scores with {name}."
+        self.stdout.write(json.dumps(counts) if options["json"] else sentence)
+
+    def _bar(self, done: int, of: int) -> None:
+        if self.stderr.isatty():
+            bar = "█" * (WIDTH * done // max(of, 1))
+            end = "\n" if done == of else "\r"
+            self.stderr.write(f"{bar:░<{WIDTH}} {done} of {of} instances", ending=end)

@@ -1,0 +1,149 @@
+"""Separability of a study's instances, from the generations at hand."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from itertools import combinations
+
+import numpy as np
+from django.db import transaction
+
+from metrics.similarity import Similarity, align, similarity
+from metrics.stats.separability import normalised_separability, separability
+from studies.errors import DomainError
+from studies.models import Generation, SeparabilityScore, Study, System, Unit
+
+CHUNK = 100
+
+
+def score_separability(
+    *,
+    study: Study,
+    similarity_name: str | None = None,
+    report: Callable[[int, int], None] | None = None,
+) -> int:
+    """Score every instance and system pair of a study that has no score yet.
+
+    Works in chunks, each its own transaction, so that it resumes where it was stopped. `report`
+    is told how many instances are done. Returns how many scores were made. Units that were
+    planned without a separability get theirs; one frozen at planning stays.
+    """
+    name = similarity_name or study.similarity
+    try:
+        measure = similarity(name)
+    except ValueError as error:
+        raise DomainError("unknown_similarity", f"{error}.", status=400) from error
+    if study.dataset is None:
+        raise DomainError("no_dataset", "The study has no dataset to score. Choose one first.")
+    systems = [row.system for row in study.study_systems.select_related("system")]
+    instances = list(study.dataset.instances.order_by("pk").values_list("pk", flat=True))
+    made = 0
+    for start in range(0, len(instances), CHUNK):
+        chunk = instances[start : start + CHUNK]
+        with transaction.atomic():
+            scores = list(_scores(chunk, systems, name, measure))
+            SeparabilityScore.objects.bulk_create(scores, ignore_conflicts=True)
+        made += len(scores)
+        if report is not None:
+            report(min(start + CHUNK, len(instances)), len(instances))
+    freeze_separability(study=study)
+    return made
+
+
+def _scores(
+    chunk: list[int], systems: list[System], name: str, measure: Similarity
+) -> Iterator[SeparabilityScore]:
+    texts = _texts(chunk, systems)
+    known = set(
+        SeparabilityScore.objects.filter(instance__in=chunk, similarity=name).values_list(
+            "instance", "system_a", "system_b"
+        )
+    )
+    for instance in chunk:
+        for a, b in combinations(systems, 2):
+            of_a, of_b = texts[instance, a.pk], texts[instance, b.pk]
+            if of_a and of_b and (instance, a.pk, b.pk) not in known:
+                yield _score(instance, (a, b), (of_a, of_b), name, measure)
+
+
+def _score(
+    instance: int,
+    pair: tuple[System, System],
+    texts: tuple[list[str], list[str]],
+    name: str,
+    measure: Similarity,
+) -> SeparabilityScore:
+    found = align(*texts, measure)
+    result = separability(found.self_a, found.self_b, found.cross)
+    return SeparabilityScore(
+        instance_id=instance,
+        system_a=pair[0],
+        system_b=pair[1],
+        similarity=name,
+        self_alignment_a=_known(result.self_alignment_a),
+        self_alignment_b=_known(result.self_alignment_b),
+        cross_alignment=_known(result.cross_alignment),
+        delta=_known(result.delta),
+        delta_standard_error=_known(result.standard_error),
+        samples_a=len(texts[0]),
+        samples_b=len(texts[1]),
+    )
+
+
+def _texts(chunk: list[int], systems: list[System]) -> dict[tuple[int, int], list[str]]:
+    texts: dict[tuple[int, int], list[str]] = defaultdict(list)
+    rows = Generation.objects.filter(instance__in=chunk, system__in=systems)
+    in_order = rows.order_by("instance", "system", "sample_index")
+    for instance, system, text in in_order.values_list("instance", "system", "text"):
+        texts[instance, system].append(text)
+    return texts
+
+
+@transaction.atomic
+def freeze_separability(*, study: Study) -> int:
+    """Give units without a separability theirs: raw, and from min–max normalised alignments.
+
+    The scope of the normalisation is the system pair on the study's dataset. Returns how many
+    units got one.
+    """
+    values = separability_by_instance(study)
+    changed = []
+    for unit in study.units.filter(separability_raw__isnull=True, system_b__isnull=False):
+        found = values.get((unit.instance_id, unit.system_a_id, unit.system_b_id))
+        if found is not None:
+            unit.separability_raw, unit.separability = found
+            unit.similarity = study.similarity
+            changed.append(unit)
+    Unit.objects.bulk_update(
+        changed, ["separability_raw", "separability", "similarity"], batch_size=1000
+    )
+    return len(changed)
+
+
+def separability_by_instance(
+    study: Study,
+) -> dict[tuple[int | None, int | None, int | None], tuple[float | None, float | None]]:
+    """δ raw and normalised by (instance, system A, system B), for the study's similarity."""
+    rows = SeparabilityScore.objects.filter(
+        instance__dataset=study.dataset_id, similarity=study.similarity
+    ).order_by("instance")
+    by_pair: dict[tuple[int, int], list[SeparabilityScore]] = defaultdict(list)
+    for row in rows:
+        by_pair[row.system_a_id, row.system_b_id].append(row)
+    found: dict[tuple[int | None, int | None, int | None], tuple[float | None, float | None]] = {}
+    for (a, b), scores in by_pair.items():
+        normalised = normalised_separability(
+            *(
+                [np.nan if value is None else value for value in column]
+                for column in zip(
+                    *((s.self_alignment_a, s.self_alignment_b, s.cross_alignment) for s in scores),
+                    strict=True,
+                )
+            )
+        )
+        for score, delta in zip(scores, normalised.delta, strict=True):
+            found[score.instance_id, a, b] = (score.delta, _known(float(delta)))
+    return found
+
+
+def _known(number: float) -> float | None:
+    return None if np.isnan(number) else float(number)
