@@ -7,6 +7,7 @@ import numpy as np
 
 from metrics.report.bias import bias_section
 from metrics.report.criterion import Criterion, criteria_of
+from metrics.report.perception import perception_section
 from metrics.report.raters import raters_section
 from metrics.report.sets import sets_section
 from metrics.report.strata import strata_section
@@ -71,6 +72,7 @@ def _section(criterion: Criterion, seed: int, replicates: int) -> dict[str, Any]
         "resampling": criterion.resampling,
         "strata": strata_section(criterion, seed, replicates),
         "votes": criterion.votes,
+        "perception": perception_section(criterion),
         "raters": raters_section(criterion),
     }
     if scale.kind == "preference":

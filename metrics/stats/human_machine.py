@@ -149,7 +149,8 @@ class _JointRows:
         """One feature matrix for all groups, and every statistic's columns in it."""
         hh_features, hh_columns = agreement_features(self.humans, ordered=self.is_ordered)
         mm_features, mm_columns = agreement_features(self.machine, ordered=self.is_ordered)
-        majority, machine = self.majority(self.humans), self.majority(self.machine)
+        majority = majority_weights(self.humans, ordered=self.is_ordered)
+        machine = majority_weights(self.machine, ordered=self.is_ordered)
         blocks = {
             "hh": hh_features,
             "mm": mm_features,
@@ -181,15 +182,6 @@ class _JointRows:
             values=self.values,
             labels_of_scale=self.labels_of_scale,
         )
-
-    def majority(self, counts: NDArray[np.int64]) -> Array:
-        """(P, L) weights of a side's whole labels: 1 / (number of modes) each, or the median."""
-        if self.is_ordered:
-            chosen = np.eye(counts.shape[1])[lower_median(counts)]
-            return np.asarray(chosen * (counts.sum(axis=1) > 0)[:, None])
-        top = counts.max(axis=1, keepdims=True)
-        modes = (counts == top) & (top > 0)
-        return np.asarray(modes / np.maximum(modes.sum(axis=1, keepdims=True), 1), dtype=float)
 
     def shares(self, counts: NDArray[np.int64]) -> Array:
         return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1), dtype=float)
@@ -242,6 +234,19 @@ class _JointRows:
             if self.is_ordered
             else NO_ORDER
         )
+
+
+def majority_weights(counts: NDArray[np.int64], *, ordered: bool) -> Array:
+    """(P, L) weights of each row's whole labels: 1 / (number of modes) each, or the lower median.
+
+    A row without ratings has no weight.
+    """
+    if ordered:
+        chosen = np.eye(counts.shape[1])[lower_median(counts)]
+        return np.asarray(chosen * (counts.sum(axis=1) > 0)[:, None])
+    top = counts.max(axis=1, keepdims=True, initial=0)
+    modes = (counts == top) & (top > 0)
+    return np.asarray(modes / np.maximum(modes.sum(axis=1, keepdims=True), 1), dtype=float)
 
 
 def _prefixed(

@@ -1,0 +1,101 @@
+"""What the numbers say, in a sentence each, no stronger than their intervals."""
+
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def agreement_finding(section: Json) -> tuple[str, str]:
+    """A heading and what follows from it, for the stratified table."""
+    everything = section["strata"][0]["human_human"]
+    alpha = everything["krippendorff_alpha"]
+    if alpha["value"] is None:
+        return "How far annotators agree", f"Krippendorff's α is undefined: {alpha['reason']}."
+    agreed = _stratum(section, "agreement", "PA=1")
+    share = f"They are of one mind on {agreed['share']:.0%} of the units."
+    if alpha["low"] is None:
+        return "How far annotators agree", f"{share} There is no interval: {alpha['reason']}."
+    if alpha["low"] > 0:
+        return "Annotators agree beyond chance", f"{share} Judge machine raters there first."
+    if alpha["high"] < 0:
+        return "Annotators disagree more than chance would", f"{share} Read the guidelines again."
+    return (
+        "No agreement beyond chance is shown",
+        f"{share} The interval of α includes 0: the texts may be hard to tell apart.",
+    )
+
+
+def separability_finding(sets: Json) -> tuple[str, str]:
+    trend = sets["spearman_separability"]
+    if trend["value"] is None:
+        return "Consistency by separability", f"Not to be said yet: {trend['reason']}."
+    numbers = f"Spearman's ρ is {trend['value']:.2f} over {trend['n']} instances."
+    if trend["low"] is None or trend["low"] <= 0 <= trend["high"]:
+        return (
+            "No trend of consistency with separability is shown",
+            f"{numbers} Its interval includes 0.",
+        )
+    direction = "rises" if trend["low"] > 0 else "falls"
+    return f"Consistency {direction} with separability", numbers
+
+
+def sets_finding(sets: Json) -> tuple[str, str]:
+    if not sets["n"]:
+        return "Rating sets", f"{sets['consistency']['reason'].capitalize()} yet."
+    incomplete = (
+        f" {sets['n_incomplete']} incomplete sets are left out." if sets["n_incomplete"] else ""
+    )
+    return (
+        f"{sets['zero']['value']:.0%} of the rating sets point nowhere",
+        f"Contradictory {sets['contradictory']['value']:.0%}, all ties"
+        f" {sets['all_ties']['value']:.0%}; perfectly consistent {sets['perfect']['value']:.0%},"
+        f" of {sets['n']} complete sets.{incomplete}",
+    )
+
+
+def win_rate_finding(rates: Json) -> tuple[str, str]:
+    ahead = [name for name, rate in rates.items() if rate["low"] is not None and rate["low"] > 0.5]
+    explanation = "Expected win rate: P(win) + ½ P(tie) over all its comparisons."
+    if not rates:
+        return "Win rates", "The ratings name no systems."
+    if len(ahead) == 1:
+        return f"{ahead[0]} wins more often than not", explanation
+    if ahead:
+        return f"{', '.join(ahead)} win more often than not", explanation
+    return "No system is shown to win more often than not", explanation
+
+
+def perception_finding(section: Json) -> tuple[str, str]:
+    bins = section["perception"]
+    heading = "Perception: people and machines" if _machines(section) else "What people said"
+    if not bins:
+        return heading, "No unit has human ratings yet."
+    if "0" not in bins[0]["humans"]:
+        return heading, "All labels in each bin of the human majority."
+    people = _overall(bins, lambda each: each["humans"].get("0"))
+    for name in _machines(section):
+        machine = _overall(bins, lambda each, name=name: each["machines"][name].get("0"))
+        if people and machine is not None and machine < people / 2:
+            return (
+                heading,
+                f"{name} calls a tie in {machine:.0%} of its answers, people in {people:.0%}.",
+            )
+    return heading, f"All labels in each bin of the human majority; people call {people:.0%} ties."
+
+
+def _machines(section: Json) -> list[str]:
+    return list(section["strata"][0]["machines"])
+
+
+def _overall(bins: list[Json], pick: Any) -> float | None:
+    pairs = [(each["share"], pick(each)) for each in bins if pick(each) is not None]
+    weight = sum(share for share, _ in pairs)
+    return sum(share * value for share, value in pairs) / weight if weight else None
+
+
+def _stratum(section: Json, stratifier: str, name: str) -> Json:
+    return next(
+        each
+        for each in section["strata"]
+        if (each["stratifier"], each["stratum"]) == (stratifier, name)
+    )
