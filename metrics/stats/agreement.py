@@ -6,29 +6,26 @@ once for many statistics.
 """
 
 from dataclasses import dataclass, fields
-from typing import Literal, Unpack
+from typing import Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from metrics.stats.agreement_statistics import (
-    NO_PAIR,
+    Categories,
     alpha_statistic,
     cohen_statistic,
     fleiss_statistic,
-    has_pair,
+    label_number,
     percentage_statistic,
     randolph_statistic,
 )
-from metrics.stats.bootstrap import Resampling, RngFor, Statistic, estimate
+from metrics.stats.bootstrap import Resampling, RngFor, Statistic, estimate, estimate_each
 from metrics.stats.counts import Patterns, as_patterns
 from metrics.stats.leave_one_out import leave_one_out_statistic
-from metrics.stats.results import Estimate, undefined
+from metrics.stats.results import Estimate
 from metrics.stats.scales import Level
-from metrics.stats.validation import as_codes, check_at_least, check_same_length
-
-CERTAIN = "One label only: agreement by chance is certain."
-Categories = int | Literal["observed"] | None
+from metrics.stats.validation import as_codes, check_same_length
 
 
 def krippendorff_alpha(
@@ -95,7 +92,8 @@ def randolph_kappa(
     0.25
     """
     patterns = as_patterns(counts, clusters=clusters)
-    return _randolph(patterns, k, resampling)
+    statistic = randolph_statistic(label_number(patterns.rows, k))
+    return estimate(statistic, patterns, **resampling)
 
 
 def fleiss_kappa(
@@ -171,31 +169,20 @@ def agreement(
     which others are computed.
     """
     patterns = as_patterns(counts, clusters=clusters)
-    labels = patterns.n_columns
-
-    def own(name: str) -> Resampling:
-        return {**resampling, "rng": rng_for(name)} if rng_for else resampling
-
-    def of(name: str, statistic: Statistic) -> Estimate:
-        return estimate(statistic, patterns, **own(name))
-
-    return Agreement(
-        of("krippendorff_alpha", alpha_statistic(labels, level=level, values=values)),
-        of("percentage_agreement", percentage_statistic(level=level)),
-        _randolph(patterns, k, own("randolph_kappa")),
-        of("fleiss_kappa", fleiss_statistic(labels)),
-        of("leave_one_out", leave_one_out_statistic()),
+    statistics = agreement_statistics(
+        patterns.n_columns, level=level, values=values, k=label_number(patterns.rows, k)
     )
+    return Agreement(**estimate_each(statistics, patterns, rng_for=rng_for, **resampling))
 
 
-def _randolph(patterns: Patterns, k: Categories, resampling: Resampling) -> Estimate:
-    paired = has_pair(patterns.rows)
-    if k == "observed":
-        categories = int(patterns.rows[paired].any(axis=0).sum())
-    else:
-        categories = patterns.n_columns if k is None else k
-        check_at_least(categories, 1, name="k")
-    if categories < 2:
-        n = int(patterns.unit_counts[paired].sum())
-        return undefined(CERTAIN if n else NO_PAIR, n)
-    return estimate(randolph_statistic(categories), patterns, **resampling)
+def agreement_statistics(
+    labels: int, *, level: Level, values: npt.ArrayLike | None, k: int
+) -> dict[str, Statistic]:
+    """The five by the names of `Agreement`'s fields."""
+    return {
+        "krippendorff_alpha": alpha_statistic(labels, level=level, values=values),
+        "percentage_agreement": percentage_statistic(level=level),
+        "randolph_kappa": randolph_statistic(k),
+        "fleiss_kappa": fleiss_statistic(labels),
+        "leave_one_out": leave_one_out_statistic(),
+    }

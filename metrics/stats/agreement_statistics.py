@@ -1,15 +1,21 @@
 """Agreement statistics as additive features and a value of their sums."""
 
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
 
 from metrics.stats.bootstrap import Statistic, ratio
 from metrics.stats.scales import Level
-from metrics.stats.validation import FloatArray, IntArray, as_values, check_choice
+from metrics.stats.validation import FloatArray, IntArray, as_values, check_at_least, check_choice
+
+Categories = int | Literal["observed"] | None
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 NO_PAIR = "No unit has two ratings."
 ONE_LABEL = "Only one label was observed: no variation, so no chance agreement to compare with."
+
+CERTAIN = "One label only: agreement by chance is certain."
 
 
 def has_pair(rows: IntArray) -> npt.NDArray[np.bool_]:
@@ -62,12 +68,22 @@ def randolph_statistic(k: int) -> Statistic:
     def value(sums: FloatArray) -> FloatArray:
         return randolph_value(mean_value(sums), k)
 
-    return Statistic(2, features, value, NO_PAIR, NO_PAIR)
+    return Statistic(2, features, value, NO_PAIR, CERTAIN)
 
 
 def randolph_value(observed: FloatArray, k: int) -> FloatArray:
-    """(P − 1/k) / (1 − 1/k)."""
-    return (observed - 1 / k) / (1 - 1 / k)
+    """(P − 1/k) / (1 − 1/k), NaN for one label."""
+    return chance_corrected(observed, np.full_like(observed, 1 / k))
+
+
+def label_number(rows: IntArray, k: Categories) -> int:
+    """k itself, the columns of the scale, or the labels that units with two ratings show."""
+    if k == "observed":
+        return max(1, int(rows[has_pair(rows)].any(axis=0).sum()))
+    if k is None:
+        return int(rows.shape[1])
+    check_at_least(k, 1, name="k")
+    return k
 
 
 def fleiss_statistic(labels: int) -> Statistic:

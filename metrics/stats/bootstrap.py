@@ -8,14 +8,14 @@ clusters aggregates to a multinomial over their distinct rows.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 
-from metrics.stats.counts import Patterns
+from metrics.stats.counts import Patterns, distinct_rows
 from metrics.stats.results import NAN, Estimate, undefined
 from metrics.stats.validation import FloatArray, IntArray, check_resampling
 
@@ -82,6 +82,15 @@ def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     return quotient
 
 
+def on_columns(statistic: Statistic, columns: slice) -> Statistic:
+    """The statistic of some columns of wider rows."""
+
+    def features(rows: IntArray) -> FloatArray:
+        return statistic.features(rows[:, columns])
+
+    return replace(statistic, features=features)
+
+
 def difference(first: Statistic, second: Statistic) -> Statistic:
     """``first − second`` on the same rows, so that both see the same replicates."""
 
@@ -114,8 +123,8 @@ def estimate(
     replicates are in memory at once.
     """
     check_resampling(replicates, confidence_level, batch)
-    sums = patterns.sums(statistic.features(patterns.rows))
-    total = patterns.multiplicities.astype(np.float64) @ sums
+    sums, multiplicities = _distinct_sums(statistic, patterns)
+    total = multiplicities.astype(np.float64) @ sums
     n = round(float(statistic.n(total)))
     if n == 0:
         return undefined(statistic.empty)
@@ -125,21 +134,39 @@ def estimate(
     if rng is None or replicates == 0:
         return Estimate(value, n=n)
     if patterns.n_clusters < 2:
-        return Estimate(value, n=n, reason=f"One {patterns.resampled} only: no interval.")
-    drawn = [
-        statistic.value(weights @ sums)
-        for weights in replicate_weights(
-            patterns.multiplicities, replicates, rng, batch, width=sums.shape[1]
-        )
-    ]
+        return Estimate(value, n=n, reason=f"No interval: there is one {patterns.resampled} only.")
+    weights = replicate_weights(multiplicities, replicates, rng, batch, width=sums.shape[1])
+    drawn = np.concatenate([statistic.value(drawn @ sums) for drawn in weights])
+    method = f"bootstrap over {patterns.resampled}s, {statistic.interval}, {replicates} replicates"
     return interval(
-        value,
-        np.concatenate(drawn),
-        n=n,
-        resampled=patterns.resampled,
-        kind=statistic.interval,
-        confidence_level=confidence_level,
+        value, drawn, n=n, method=method, kind=statistic.interval, confidence_level=confidence_level
     )
+
+
+def estimate_each(
+    statistics: Mapping[str, Statistic],
+    patterns: Patterns,
+    *,
+    rng_for: RngFor | None = None,
+    **resampling: Unpack[Resampling],
+) -> dict[str, Estimate]:
+    """Every statistic by its name, each with its own generator ``rng_for(name)``."""
+    return {
+        name: estimate(statistic, patterns, **own_options(name, rng_for, resampling))
+        for name, statistic in statistics.items()
+    }
+
+
+def own_options(name: str, rng_for: RngFor | None, resampling: Resampling) -> Resampling:
+    """The options of one of several statistics: its own generator, where there is a maker."""
+    return {**resampling, "rng": rng_for(name)} if rng_for else resampling
+
+
+def _distinct_sums(statistic: Statistic, patterns: Patterns) -> tuple[FloatArray, IntArray]:
+    """Clusters with the same sums are one to this statistic, whatever their ratings were."""
+    sums, place, _ = distinct_rows(patterns.sums(statistic.features(patterns.rows)))
+    multiplicities = np.bincount(place, weights=patterns.multiplicities, minlength=len(sums))
+    return sums, multiplicities.astype(np.int64)
 
 
 def replicate_weights(
@@ -183,14 +210,13 @@ def interval(
     drawn: FloatArray,
     *,
     n: int,
-    resampled: str,
+    method: str = "",
     kind: Interval = "percentile",
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Estimate:
     """Value and interval from replicates; none where over 5% of them are undefined."""
     defined = drawn[~np.isnan(drawn)]
     lost = len(drawn) - len(defined)
-    method = f"bootstrap over {resampled}s, {kind}, {len(drawn)} replicates"
     if lost > MOST_UNDEFINED * len(drawn):
         reason = f"No interval: undefined in {lost} of {len(drawn)} replicates."
         return Estimate(value, n=n, method=method, reason=reason)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from metrics.stats.validation import (
     check_same_length,
 )
 
+Number = TypeVar("Number", np.int64, np.float64)
 Resampled = Literal["unit", "instance"]
 _MOST_CODES = 2**62
 _MOST_ELEMENTS = 2**22
@@ -41,7 +42,7 @@ def count_matrix(
     return counted.astype(np.int64).reshape(n_units, n_labels)
 
 
-def distinct_rows(rows: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+def distinct_rows(rows: npt.NDArray[Number]) -> tuple[npt.NDArray[Number], IntArray, IntArray]:
     """Distinct rows in lexicographic order, each row's place among them, multiplicities."""
     codes = np.zeros(len(rows), dtype=np.int64)
     size = 1
