@@ -123,8 +123,9 @@ def estimate(
     replicates are in memory at once.
     """
     check_resampling(replicates, confidence_level, batch)
-    sums, multiplicities = _distinct_sums(statistic, patterns)
-    total = multiplicities.astype(np.float64) @ sums
+    features = statistic.features(patterns.rows)
+    # From units and not from clusters, so that the value is the same whatever is resampled.
+    total = patterns.unit_counts.astype(np.float64) @ features
     n = round(float(statistic.n(total)))
     if n == 0:
         return undefined(statistic.empty)
@@ -135,6 +136,7 @@ def estimate(
         return Estimate(value, n=n)
     if patterns.n_clusters < 2:
         return Estimate(value, n=n, reason=f"No interval: there is one {patterns.resampled} only.")
+    sums, multiplicities = _distinct_sums(features, patterns)
     weights = replicate_weights(multiplicities, replicates, rng, batch, width=sums.shape[1])
     drawn = np.concatenate([statistic.value(drawn @ sums) for drawn in weights])
     method = f"bootstrap over {patterns.resampled}s, {statistic.interval}, {replicates} replicates"
@@ -162,9 +164,9 @@ def own_options(name: str, rng_for: RngFor | None, resampling: Resampling) -> Re
     return {**resampling, "rng": rng_for(name)} if rng_for else resampling
 
 
-def _distinct_sums(statistic: Statistic, patterns: Patterns) -> tuple[FloatArray, IntArray]:
+def _distinct_sums(features: FloatArray, patterns: Patterns) -> tuple[FloatArray, IntArray]:
     """Clusters with the same sums are one to this statistic, whatever their ratings were."""
-    sums, place, _ = distinct_rows(patterns.sums(statistic.features(patterns.rows)))
+    sums, place, _ = distinct_rows(patterns.sums(features))
     multiplicities = np.bincount(place, weights=patterns.multiplicities, minlength=len(sums))
     return sums, multiplicities.astype(np.int64)
 
