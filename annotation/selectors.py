@@ -5,12 +5,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q
 from django.utils import timezone
 
 from annotation.models import HIT, Assignment, HITUnit, Participation, Place, Rating
 from annotation.models.rating import RatingQuerySet
-from studies.models import Study
+from metrics.stats.scales import BAD
+from studies.models import Criterion, Study
 
 
 def is_a_first(assignment: Assignment, seat: HITUnit) -> bool:
@@ -24,15 +25,20 @@ def seats_of(assignment: Assignment) -> list[HITUnit]:
     Where abandoned work is offered by units, those that an earlier holder of the place answered
     are left out.
     """
-    seats = list(
-        HITUnit.objects.filter(hit=assignment.hit_id)
-        .exclude(pk__in=_filled_by_others(assignment))
-        .select_related("unit__generation_a", "unit__generation_b", "unit__instance")
-        .order_by("pk")
-    )
+    return list(numbered_seats(assignment).values())
+
+
+def numbered_seats(assignment: Assignment) -> dict[int, HITUnit]:
+    """The same by number: a seat keeps its number whoever answers the others meanwhile.
+
+    So the HIT's whole order is drawn first and then thinned: an answer that arrives after its
+    place was lost still names the seat it was given for.
+    """
+    seats = list(HITUnit.objects.filter(hit=assignment.hit_id).order_by("pk"))
     seed = assignment.participation.order_seed if assignment.participation else ""
     random.Random(f"{seed}:{assignment.hit_id}").shuffle(seats)
-    return seats
+    filled = _filled_by_others(assignment)
+    return {n: seat for n, seat in enumerate(seats, start=1) if seat.pk not in filled}
 
 
 def answered_seats(assignment: Assignment) -> set[int]:
@@ -57,11 +63,70 @@ def _full_seats(hit: HIT, ratings: RatingQuerySet) -> set[int]:
 
 
 def _filled_by_others(assignment: Assignment) -> set[int]:
+    if assignment.hit.study.abandoned != Study.Abandoned.UNITS:
+        return set()  # a place that is offered whole keeps nobody else's answers
     place = Place.objects.filter(assignment=assignment).first()
     if place is None:
         return set()
     others = Rating.objects.counted().filter(place=place).exclude(assignment=assignment)
     return _full_seats(assignment.hit, others)
+
+
+@dataclass(frozen=True)
+class Worksheet:
+    """An assignment as its page shows it: the annotator's seats by number, and their answers."""
+
+    assignment: Assignment
+    criteria: tuple[Criterion, ...]
+    seats: dict[int, HITUnit]
+    labels: dict[tuple[int, int], dict[int, str]]
+
+    def labels_of(self, number: int) -> dict[int, str]:
+        """The current labels of a seat by criterion, in system order as they are stored."""
+        seat = self.seats[number]
+        return self.labels.get((seat.unit_id, seat.repeat), {})
+
+    def is_answered(self, number: int) -> bool:
+        return self.labels_of(number).keys() >= {criterion.pk for criterion in self.criteria}
+
+    @property
+    def answered(self) -> int:
+        return sum(map(self.is_answered, self.seats))
+
+    @property
+    def first_open(self) -> int | None:
+        return next((number for number in self.seats if not self.is_answered(number)), None)
+
+
+def worksheet(assignment: Assignment) -> Worksheet:
+    labels: dict[tuple[int, int], dict[int, str]] = defaultdict(dict)
+    ratings = Rating.objects.filter(assignment=assignment, superseded=False, label__isnull=False)
+    for rating in ratings.only("unit_id", "repeat", "criterion_id", "label"):
+        labels[rating.unit_id, rating.repeat][rating.criterion_id] = str(rating.label)
+    return Worksheet(
+        assignment=assignment,
+        criteria=tuple(assignment.hit.study.criteria.all()),
+        seats=numbered_seats(assignment),
+        labels=dict(labels),
+    )
+
+
+def as_shown(label: str, *, criterion: Criterion, a_first: bool) -> str:
+    """A stored label as its annotator saw it: a preference turns with the sides."""
+    is_sided = criterion.parsed_scale.kind == "preference" and label != BAD
+    return str(-int(label)) if is_sided and not a_first else label
+
+
+def latest_assignment(participation: Participation) -> Assignment | None:
+    """The HIT in work, or else the one just completed, which may still be corrected."""
+    states = (Assignment.Status.ACTIVE, Assignment.Status.COMPLETED)
+    latest_first = F("completed_at").desc(nulls_first=True)
+    return (
+        participation.assignments.filter(status__in=states)
+        .select_related("hit", "study_version")
+        .order_by(latest_first, "-pk")
+        .first()
+    )
 
 
 @dataclass(frozen=True)

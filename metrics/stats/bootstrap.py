@@ -1,171 +1,241 @@
-"""One bootstrap for every statistic: additive sums per cluster, and a function of their total.
+"""One engine for every statistic: additive sums over clusters, resampled.
 
-A statistic is written as features (what each unit adds) and a value (a function of the sums). A
-multinomial over clusters aggregates to one over distinct cluster sums, so identical clusters
-collapse and the replicates cost the number of distinct ones. This is exact, not approximate.
+A statistic is a pair: ``features`` gives each distinct unit row its additive sums, and ``value``
+turns summed features into the number, for one sample or for thousands of replicates at once.
+Clusters are resampled with replacement; identical clusters are one row with a multiplicity, so
+that a replicate is a multinomial weight vector times a matrix. Exact, because a multinomial over
+clusters aggregates to a multinomial over their distinct rows.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 
-from metrics.stats.counts import Patterns
-from metrics.stats.results import NAN, Estimate
-from metrics.stats.validation import check_clusters, check_confidence
+from metrics.stats.counts import Patterns, distinct_rows
+from metrics.stats.results import NAN, Estimate, undefined
+from metrics.stats.validation import FloatArray, IntArray, check_resampling
 
-Array = NDArray[np.float64]
-# Sums of shape (..., S) to values of shape (...).
-Value = Callable[[Array], Array]
+REPLICATES = 10_000
+CONFIDENCE_LEVEL = 0.95
+MOST_UNDEFINED = 0.05
+_BATCH_ELEMENTS = 2**21
+# A binomial costs about as much as three drawn indices: below this ratio indices are cheaper.
+_UNITS_PER_ROW = 3
 
-MAX_UNDEFINED = 0.05
-BATCH_CELLS = 2_000_000
+Interval = Literal["percentile", "bias-corrected"]
+RngFor = Callable[[str], np.random.Generator]
 
 
-@dataclass(frozen=True)
-class Sums:
-    """Distinct cluster sums (D, S), how many clusters have each (D,), and what was resampled."""
+class Resampling(TypedDict, total=False):
+    """The keyword options that every statistic passes on to the engine."""
 
-    rows: Array
-    multiplicity: NDArray[np.int64]
-    resampling: str
+    replicates: int
+    confidence_level: float
+    rng: np.random.Generator | None
+    batch: int | None
 
-    @property
-    def total(self) -> Array:
-        return np.asarray(self.multiplicity @ self.rows, dtype=float)
+
+def first_feature(sums: FloatArray) -> FloatArray:
+    """The number of units that entered: by convention the first feature."""
+    return sums[..., 0]
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """A value function over a block of feature columns.
+    """A number as a function of additive sums.
 
-    `reason` says why the value is undefined where it is NaN; `bias_corrected` is for statistics
-    that cannot be negative.
+    ``features`` maps distinct unit rows (P, C) to (P, S = ``width``); ``value`` maps sums (..., S) to (...),
+    NaN where undefined; ``n`` maps sums to the number of units that entered. ``empty`` is the
+    reason where none did, ``reason`` why the value is undefined all the same.
     """
 
-    columns: slice
-    value: Value
+    width: int
+    features: Callable[[IntArray], FloatArray]
+    value: Callable[[FloatArray], FloatArray]
+    empty: str
     reason: str
-    n: int
-    bias_corrected: bool = False
+    n: Callable[[FloatArray], FloatArray] = first_feature
+    interval: Interval = "percentile"
 
 
-def generator(seed: int, *names: str) -> np.random.Generator:
-    """A generator that depends only on the seed and the names, on any machine."""
-    text = "\x1f".join([str(seed), *names]).encode()
-    return np.random.default_rng(int.from_bytes(hashlib.blake2b(text, digest_size=16).digest()))
+def generator_for(seed: int, *names: str) -> np.random.Generator:
+    """The generator of one statistic, the same on every machine.
 
-
-def cluster_sums(features: Array, patterns: Patterns, clusters: ArrayLike | None = None) -> Sums:
-    """Sum the features (P, S) of each unit's pattern per cluster, and collapse equal clusters.
-
-    `clusters` is one code per unit; None makes each unit its own cluster. The result does not
-    depend on the order of units: each cluster adds its patterns in sorted order.
+    >>> int(generator_for(0, "preference", "all").integers(1000))
+    394
     """
-    codes = check_clusters(clusters, len(patterns.index))
-    if codes is None:
-        present, times = np.unique(patterns.index, return_counts=True)
-        return Sums(features[present], times.astype(np.int64), "unit")
-    order = np.lexsort((patterns.index, codes))
-    starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    if len(starts) == 0:
-        return Sums(np.zeros((0, features.shape[1])), np.zeros(0, dtype=np.int64), "instance")
-    sums = np.add.reduceat(features[patterns.index[order]], starts, axis=0)
-    rows, times = np.unique(sums, axis=0, return_counts=True)
-    return Sums(rows, times.astype(np.int64), "instance")
+    # Lengths keep ("ab", "c") and ("a", "bc") apart.
+    text = "".join(f"{len(name)}:{name}" for name in (str(seed), *names))
+    digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
+    return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
 
 
-def replicate_sums(
-    sums: Sums, *, replicates: int, rng: np.random.Generator, batch: int | None = None
-) -> Array:
-    """The total sums (replicates, S) of resampled clusters; memory is bounded by `batch`."""
-    clusters, distinct = int(sums.multiplicity.sum()), len(sums.multiplicity)
-    totals = np.empty((replicates, sums.rows.shape[1]))
-    step = batch or max(1, BATCH_CELLS // max(distinct, 1))
-    shares = sums.multiplicity / max(clusters, 1)
-    for start in range(0, replicates, step):
-        stop = min(start + step, replicates)
-        weights = rng.multinomial(clusters, shares, size=stop - start)
-        totals[start:stop] = weights @ sums.rows
-    return totals
+def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    """Quotient, NaN where the denominator is 0."""
+    top, bottom = np.broadcast_arrays(numerator, denominator)
+    quotient = np.full(top.shape, NAN)
+    np.divide(top, bottom, out=quotient, where=bottom != 0)
+    return quotient
+
+
+def on_columns(statistic: Statistic, columns: slice) -> Statistic:
+    """The statistic of some columns of wider rows."""
+
+    def features(rows: IntArray) -> FloatArray:
+        return statistic.features(rows[:, columns])
+
+    return replace(statistic, features=features)
+
+
+def difference(first: Statistic, second: Statistic) -> Statistic:
+    """``first − second`` on the same rows, so that both see the same replicates."""
+
+    def features(rows: IntArray) -> FloatArray:
+        return np.concatenate([first.features(rows), second.features(rows)], axis=1)
+
+    def value(sums: FloatArray) -> FloatArray:
+        return first.value(sums[..., : first.width]) - second.value(sums[..., first.width :])
+
+    def n(sums: FloatArray) -> FloatArray:
+        left, right = sums[..., : first.width], sums[..., first.width :]
+        return np.minimum(first.n(left), second.n(right))
+
+    width = first.width + second.width
+    return Statistic(width, features, value, second.empty, second.reason, n)
 
 
 def estimate(
-    sums: Sums,
-    statistics: Mapping[str, Statistic],
+    statistic: Statistic,
+    patterns: Patterns,
     *,
-    replicates: int = 10_000,
-    confidence_level: float = 0.95,
+    replicates: int = REPLICATES,
+    confidence_level: float = CONFIDENCE_LEVEL,
     rng: np.random.Generator | None = None,
     batch: int | None = None,
-) -> dict[str, Estimate]:
-    """Every statistic with its percentile interval, all on the same replicates.
-
-    Without an `rng`, or with no replicates or no cluster, there is no interval. Replicates where
-    a statistic is undefined are left out; where they are over 5%, the interval is NaN and the
-    reason says so.
-    """
-    check_confidence(confidence_level)
-    resampled = None
-    if rng is not None and replicates > 0 and len(sums.multiplicity) > 0:
-        resampled = replicate_sums(sums, replicates=replicates, rng=rng, batch=batch)
-    with np.errstate(all="ignore"):
-        return {
-            name: _one(statistic, sums, resampled, confidence_level)
-            for name, statistic in statistics.items()
-        }
-
-
-def _one(
-    statistic: Statistic, sums: Sums, resampled: Array | None, confidence_level: float
 ) -> Estimate:
-    value = float(statistic.value(sums.total[statistic.columns]))
+    """The statistic of the sample with its bootstrap interval.
+
+    Without ``rng``, or with 0 replicates, there is no interval. ``batch`` bounds how many
+    replicates are in memory at once.
+    """
+    check_resampling(replicates, confidence_level, batch)
+    features = statistic.features(patterns.rows)
+    # From units and not from clusters, so that the value is the same whatever is resampled.
+    total = patterns.unit_counts.astype(np.float64) @ features
+    n = round(float(statistic.n(total)))
+    if n == 0:
+        return undefined(statistic.empty)
+    value = float(statistic.value(total))
     if np.isnan(value):
-        return Estimate(NAN, n=statistic.n, reason=statistic.reason)
-    if resampled is None:
-        return Estimate(value, n=statistic.n)
+        return undefined(statistic.reason, n)
+    if rng is None or replicates == 0:
+        return Estimate(value, n=n)
+    if patterns.n_clusters < 2:
+        return Estimate(value, n=n, reason=f"No interval: there is one {patterns.resampled} only.")
+    sums, multiplicities = _distinct_sums(features, patterns)
+    weights = replicate_weights(multiplicities, replicates, rng, batch, width=sums.shape[1])
+    drawn = np.concatenate([statistic.value(drawn @ sums) for drawn in weights])
+    method = f"bootstrap over {patterns.resampled}s, {statistic.interval}, {replicates} replicates"
     return interval(
-        value,
-        statistic.value(resampled[:, statistic.columns]),
-        n=statistic.n,
-        method=f"percentile bootstrap over {sums.resampling}s",
-        confidence_level=confidence_level,
-        bias_corrected=statistic.bias_corrected,
+        value, drawn, n=n, method=method, kind=statistic.interval, confidence_level=confidence_level
+    )
+
+
+def estimate_each(
+    statistics: Mapping[str, Statistic],
+    patterns: Patterns,
+    *,
+    rng_for: RngFor | None = None,
+    **resampling: Unpack[Resampling],
+) -> dict[str, Estimate]:
+    """Every statistic by its name, each with its own generator ``rng_for(name)``."""
+    return {
+        name: estimate(statistic, patterns, **own_options(name, rng_for, resampling))
+        for name, statistic in statistics.items()
+    }
+
+
+def own_options(name: str, rng_for: RngFor | None, resampling: Resampling) -> Resampling:
+    """The options of one of several statistics: its own generator, where there is a maker."""
+    return {**resampling, "rng": rng_for(name)} if rng_for else resampling
+
+
+def _distinct_sums(features: FloatArray, patterns: Patterns) -> tuple[FloatArray, IntArray]:
+    """Clusters with the same sums are one to this statistic, whatever their ratings were."""
+    sums, place, _ = distinct_rows(patterns.sums(features))
+    multiplicities = np.bincount(place, weights=patterns.multiplicities, minlength=len(sums))
+    return sums, multiplicities.astype(np.int64)
+
+
+def replicate_weights(
+    multiplicities: IntArray,
+    replicates: int,
+    rng: np.random.Generator,
+    batch: int | None = None,
+    *,
+    width: int = 1,
+) -> Iterator[FloatArray]:
+    """Multinomial weights over distinct rows, (at most ``batch``, D) at a time.
+
+    The draws do not depend on ``batch``: the generator is read in one order.
+    """
+    rows, total = len(multiplicities), int(multiplicities.sum())
+    by_index = rows * _UNITS_PER_ROW > total
+    largest = max(total if by_index else rows, width)
+    size = batch or max(1, min(replicates, _BATCH_ELEMENTS // largest))
+    owner = np.repeat(np.arange(rows), multiplicities)
+    for start in range(0, replicates, size):
+        count = min(size, replicates - start)
+        if by_index:
+            yield _weights_by_index(owner, rows, count, rng)
+        else:
+            drawn = rng.multinomial(total, multiplicities / total, size=count)
+            yield drawn.astype(np.float64)
+
+
+def _weights_by_index(
+    owner: IntArray, rows: int, count: int, rng: np.random.Generator
+) -> FloatArray:
+    drawn = owner[rng.integers(0, len(owner), size=(count, len(owner)), dtype=np.int32)]
+    drawn += np.arange(count)[:, None] * rows
+    return (
+        np.bincount(drawn.ravel(), minlength=count * rows).astype(np.float64).reshape(count, rows)
     )
 
 
 def interval(
     value: float,
-    replicates: Array,
+    drawn: FloatArray,
     *,
     n: int,
-    method: str,
-    confidence_level: float = 0.95,
-    bias_corrected: bool = False,
+    method: str = "",
+    kind: Interval = "percentile",
+    confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Estimate:
-    """An estimate from its replicates (R,), NaN among them counted.
-
-    With `bias_corrected` the percentiles are moved down by twice the bootstrap's bias and cut at
-    0: the plug-in of a statistic that cannot be negative is too high, and its replicates doubly.
-    """
-    defined = replicates[~np.isnan(replicates)]
-    if len(defined) < (1 - MAX_UNDEFINED) * len(replicates):
-        share = 1 - len(defined) / len(replicates)
-        reason = f"no interval: undefined in {share:.0%} of the replicates"
+    """Value and interval from replicates; none where over 5% of them are undefined."""
+    defined = drawn[~np.isnan(drawn)]
+    lost = len(drawn) - len(defined)
+    if lost > MOST_UNDEFINED * len(drawn):
+        reason = f"No interval: undefined in {lost} of {len(drawn)} replicates."
         return Estimate(value, n=n, method=method, reason=reason)
     tail = (1 - confidence_level) / 2
     low, high = np.quantile(defined, [tail, 1 - tail])
-    if bias_corrected:
-        shift = 2 * (float(defined.mean()) - value)
-        low, high = max(0.0, low - shift), max(0.0, high - shift)
-        method += ", shifted by twice the bias"
+    if kind == "bias-corrected":
+        low, high = _corrected(value, defined, tail)
     error = float(defined.std(ddof=1)) if len(defined) > 1 else NAN
     return Estimate(value, float(low), float(high), error, n, method)
 
 
-def normal_quantile(confidence_level: float) -> float:
-    """The two-sided quantile z of the standard normal."""
-    return float(ndtri(0.5 + check_confidence(confidence_level) / 2))
+def _corrected(value: float, drawn: FloatArray, tail: float) -> tuple[float, float]:
+    """Normal interval around the value less its bootstrap bias, cut at 0.
+
+    The plug-in of a divergence is biased upwards and every replicate twice so: their percentiles
+    would miss the truth from above.
+    """
+    centre = 2 * value - float(drawn.mean())
+    reach = -NormalDist().inv_cdf(tail) * float(drawn.std())
+    return max(0.0, centre - reach), max(0.0, centre + reach)

@@ -1,404 +1,290 @@
-"""Human against machine ratings of the same units, in one pass over joint count rows.
-
-H^w and M^w are the majority of a side (lower median where labels are ordered); a tie enters once
-per mode, or per pair of modes, as whole labels with weight 1 / (number of entries). H′ is a
-random single human, in expectation. An unparsed machine answer is a disagreement in percentage
-agreement and leave-one-out, and missing elsewhere.
+"""Human against machine: the majority of the humans, or one of them, against the machine's.
 
 Source: Beyond Correlation, section 3 and appendix A; leave-one-out from HREF, algorithm 1.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Self, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import numpy.typing as npt
 
-from metrics.stats.agreement import (
-    NO_PAIRS,
-    NO_VARIATION,
-    agreement_features,
-    agreement_statistics,
-    alpha_of,
-    beyond_chance,
-    cohen,
-    lower_median,
-    randolph_of,
-    ratio,
-    square,
-    squared_shares,
-    stack_blocks,
+from metrics.stats.agreement import Agreement, agreement_statistics
+from metrics.stats.agreement_statistics import Categories, label_number
+from metrics.stats.bootstrap import (
+    Resampling,
+    RngFor,
+    Statistic,
+    difference,
+    estimate,
+    estimate_each,
+    on_columns,
+    own_options,
 )
-from metrics.stats.bootstrap import Array, Statistic, Value, cluster_sums, estimate
-from metrics.stats.counts import distinct_rows
-from metrics.stats.leave_one_out import outer_credit
+from metrics.stats.counts import Patterns
+from metrics.stats.jensen_shannon import Form, binned_js_statistic
+from metrics.stats.pairs import Pairs, central_entries, single_entries
+from metrics.stats.rank_correlation import Correlation, Summary, correlate, correlate_means
 from metrics.stats.results import Estimate, undefined
 from metrics.stats.scales import Level
-from metrics.stats.validation import check_counts, check_level, check_values
+from metrics.stats.validation import as_counts, check_choice
 
-NO_OVERLAP = "no unit has labels of both humans and this machine"
-NO_ORDER = "the labels have no order"
-SINGLE_LABEL = "the machine gave one label a unit: it cannot agree with itself"
-BINNED_BY_MAJORITY = "defined on the majority of humans only: see human_machine"
-SHARED = (
-    "krippendorff_alpha",
-    "percentage_agreement",
-    "randolph_kappa",
-    "fleiss_kappa",
-    "leave_one_out",
-)
+NO_ORDER = "The labels have no order."
+CORRELATIONS: tuple[Correlation, ...] = ("spearman", "kendall")
+ONE_HUMAN = "A single human has no majority: see human_machine."
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Humans and one machine on the same units, reduced once for all statistics.
+
+    ``patterns`` are joint rows: human counts, machine counts, number of unparsed answers.
+    """
+
+    patterns: Patterns
+    labels: int
+
+    @classmethod
+    def of(
+        cls,
+        humans: npt.ArrayLike,
+        machine: npt.ArrayLike,
+        *,
+        unparsed: npt.ArrayLike | None = None,
+        clusters: npt.ArrayLike | None = None,
+    ) -> Self:
+        """Join counts of humans and machine.
+
+        Parameters
+        ----------
+        humans, machine : (units, labels) whole numbers, the same units and columns
+            The machine's count its runs and presentation orders.
+        unparsed : (units,) whole numbers
+            Answers that could not be read. Where none of a unit's answers could, the unit is a
+            disagreement in percentage agreement and leave-one-out, and missing elsewhere.
+        clusters : instance of each unit
+        """
+        left, right = as_counts(humans, name="humans"), as_counts(machine, name="machine")
+        if left.shape != right.shape:
+            raise ValueError(
+                "humans and machine must count the same units and labels: "
+                f"their shapes are {left.shape} and {right.shape}."
+            )
+        lost = np.zeros(len(left), dtype=np.int64) if unparsed is None else np.asarray(unparsed)
+        if lost.shape != (len(left),):
+            raise ValueError(f"unparsed must have one number for each of the {len(left)} units.")
+        joint = np.column_stack([left, right, lost])
+        return cls(Patterns.of(joint, clusters=clusters), left.shape[1])
+
+    @property
+    def humans(self) -> slice:
+        return slice(0, self.labels)
+
+    @property
+    def machine(self) -> slice:
+        return slice(self.labels, 2 * self.labels)
+
+    def pairs(self, *, level: Level, single: bool = False) -> Pairs:
+        majority = partial(central_entries, level=level)
+        return Pairs(self.labels, level=level, humans=single_entries if single else majority)
+
+    def label_number(self, k: Categories) -> int:
+        """k for Randolph; *observed* looks at both sides together."""
+        both = self.patterns.rows[:, self.humans] + self.patterns.rows[:, self.machine]
+        return label_number(both, k)
 
 
 @dataclass(frozen=True)
 class HumanMachine:
-    """Everything about one machine in one set of units, on shared bootstrap replicates."""
+    """All statistics of humans against one machine in one stratum."""
 
-    machine_machine: dict[str, Estimate]
-    human_machine: dict[str, Estimate]
-    single_human_machine: dict[str, Estimate]
-    delta: dict[str, Estimate]
+    krippendorff_alpha: Estimate
+    percentage_agreement: Estimate
+    randolph_kappa: Estimate
+    fleiss_kappa: Estimate
+    cohen_kappa: Estimate
+    binned_js: Estimate
+    leave_one_out: Estimate
+    spearman: Estimate
+    kendall: Estimate
+
+    def estimates(self) -> dict[str, Estimate]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def human_machine(
-    humans: ArrayLike,
-    machine: ArrayLike,
+    comparison: Comparison,
     *,
-    unparsed: ArrayLike | None = None,
-    level: str = "nominal",
-    values: ArrayLike | None = None,
-    labels_of_scale: int | None = None,
-    clusters: ArrayLike | None = None,
-    replicates: int = 10_000,
-    confidence_level: float = 0.95,
-    rng: np.random.Generator | None = None,
-    batch: int | None = None,
+    level: Level = "nominal",
+    values: npt.ArrayLike | None = None,
+    k: Categories = None,
+    form: Form = "distance",
+    rng_for: RngFor | None = None,
+    **resampling: Unpack[Resampling],
 ) -> HumanMachine:
-    """Agreement of humans with a machine, of the machine with itself, and Δ = HH − H^wM^w.
+    """H^w against M^w: majority, from ordinal up lower median, of each side.
 
-    Parameters
-    ----------
-    humans, machine : (U units, L labels) whole numbers
-        How often each label was given by humans, and by the machine over its runs and orders.
-    unparsed : (U,) whole numbers
-        How many of the machine's answers could not be read; 0 unless given.
-    level, values, labels_of_scale, clusters
-        As `agreement`.
+    A tie for the majority enters once per mode, or per pair of modes, as whole labels with equal
+    weights that add to 1. ``level``, ``values``, ``k`` as in `agreement`; ``form`` as in
+    `jensen_shannon`. The rank correlations are of medians, on scales with an order.
 
-    Returns
-    -------
-    HumanMachine; in `human_machine` n counts the units that both sides rated.
+    >>> two = Comparison.of([[2, 0], [0, 2], [2, 0]], [[1, 0], [0, 1], [0, 1]])
+    >>> round(human_machine(two).cohen_kappa.value, 4)
+    0.4
     """
-    h, m, level = (
-        check_counts(humans, "humans"),
-        check_counts(machine, "machine"),
-        check_level(level),
-    )
-    if h.shape != m.shape:
-        raise ValueError(f"humans and machine must have one shape, not {h.shape} and {m.shape}")
-    lost = np.zeros(len(h), dtype=np.int64) if unparsed is None else np.asarray(unparsed, np.int64)
-    labels = h.shape[1]
-    joint = distinct_rows(np.column_stack([h, m, lost]))
-    rows = _JointRows(
-        joint.rows[:, :labels],
-        joint.rows[:, labels:-1],
-        joint.rows[:, -1],
-        check_values(values, labels, level),
-        level,
-        labels_of_scale or labels,
-    )
-    both = int(((h.sum(1) > 0) & (m.sum(1) + lost > 0)).sum())
-    pairs = (int((h.sum(1) >= 2).sum()), int((m.sum(1) >= 2).sum()))
-    features, statistics = rows.everything(both, pairs)
-    found = estimate(
-        cluster_sums(features, joint, clusters),
-        statistics,
-        replicates=replicates,
-        confidence_level=confidence_level,
-        rng=rng,
-        batch=batch,
-    )
-    return _sorted_out(found)
+    pairs = comparison.pairs(level=level)
+    statistics = {
+        **_shared_statistics(pairs, values=values, k=comparison.label_number(k)),
+        "cohen_kappa": pairs.cohen_statistic(),
+        "binned_js": binned_js_statistic(pairs, form=form),
+        "leave_one_out": pairs.leave_one_out_statistic(),
+    }
+    found = estimate_each(statistics, comparison.patterns, rng_for=rng_for, **resampling)
+    return HumanMachine(**found, **_correlations(comparison, pairs, rng_for, resampling))
 
 
-def _sorted_out(found: dict[str, Estimate]) -> HumanMachine:
-    groups: dict[str, dict[str, Estimate]] = {"mm": {}, "hm": {}, "shm": {}, "delta": {}}
-    for name, each in found.items():
-        group, _, statistic = name.partition(".")
-        groups[group][statistic] = each
-    n = groups["hm"]["percentage_agreement"].n
-    for statistic in ("binned_js", "leave_one_out"):
-        groups["shm"][statistic] = undefined(BINNED_BY_MAJORITY, n)
-    return HumanMachine(groups["mm"], groups["hm"], groups["shm"], groups["delta"])
+def single_human_machine(
+    comparison: Comparison,
+    *,
+    level: Level = "nominal",
+    values: npt.ArrayLike | None = None,
+    k: Categories = None,
+    rng_for: RngFor | None = None,
+    **resampling: Unpack[Resampling],
+) -> HumanMachine:
+    """H′ against M^w: a random single human of each unit, in expectation.
 
-
-@dataclass(frozen=True)
-class _JointRows:
-    """Distinct joint rows: human counts (P, L), machine counts (P, L), unparsed answers (P,)."""
-
-    humans: NDArray[np.int64]
-    machine: NDArray[np.int64]
-    unparsed: NDArray[np.int64]
-    values: Array
-    level: Level
-    labels_of_scale: int
-
-    @property
-    def is_ordered(self) -> bool:
-        return self.level != "nominal"
-
-    def everything(self, both: int, pairs: tuple[int, int]) -> tuple[Array, dict[str, Statistic]]:
-        """One feature matrix for all groups, and every statistic's columns in it."""
-        hh_features, hh_columns = agreement_features(self.humans, ordered=self.is_ordered)
-        mm_features, mm_columns = agreement_features(self.machine, ordered=self.is_ordered)
-        majority = majority_weights(self.humans, ordered=self.is_ordered)
-        machine = majority_weights(self.machine, ordered=self.is_ordered)
-        blocks = {
-            "hh": hh_features,
-            "mm": mm_features,
-            "hm": self.table(majority, machine),
-            "shm": self.table(self.shares(self.humans), machine),
-            "outer": self.outer(machine),
-            "js": self.bins(majority),
-        }
-        features, at = stack_blocks(blocks)
-        statistics = {
-            **_prefixed(
-                "mm", self.agreement(_shifted(mm_columns, at["mm"]), pairs[1]), SINGLE_LABEL
-            ),
-            **_prefixed("hm", self.table_statistics(at["hm"], both)),
-            **_prefixed("shm", self.table_statistics(at["shm"], both)),
-            "hm.leave_one_out": Statistic(at["outer"], ratio, NO_PAIRS, both),
-            "hm.binned_js": Statistic(
-                at["js"], binned_js_of(self.humans.shape[1]), NO_OVERLAP, both, bias_corrected=True
-            ),
-        }
-        hh = self.agreement(_shifted(hh_columns, at["hh"]), pairs[0])
-        return features, {**statistics, **_deltas(hh, statistics, both)}
-
-    def agreement(self, columns: dict[str, slice], n: int) -> dict[str, Statistic]:
-        return agreement_statistics(
-            columns,
-            n=n,
-            level=self.level,
-            values=self.values,
-            labels_of_scale=self.labels_of_scale,
-        )
-
-    def shares(self, counts: NDArray[np.int64]) -> Array:
-        return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1), dtype=float)
-
-    def table(self, of_humans: Array, of_machine: Array) -> Array:
-        """(P, L·L + 1): entries of humans × machine, and the weight of what was unparsed."""
-        entries = of_humans[:, :, None] * of_machine[:, None, :]
-        lost = self.lost_weight() * (of_humans.sum(axis=1) > 0)
-        return np.column_stack([entries.reshape(len(entries), self.humans.shape[1] ** 2), lost])
-
-    def lost_weight(self) -> Array:
-        """1 where the machine answered and nothing could be read: it agrees with nobody."""
-        return np.asarray((self.unparsed > 0) & (self.machine.sum(axis=1) == 0), dtype=float)
-
-    def outer(self, machine: Array) -> Array:
-        """(P, 2): the machine's leave-one-out credit, and whether the row has one."""
-        enough = self.humans.sum(axis=1) >= 2
-        answered = (machine.sum(axis=1) > 0) | (self.lost_weight() > 0)
-        credit = (outer_credit(self.humans) * machine).sum(axis=1)
-        defined = (enough & answered).astype(float)
-        return np.column_stack([credit * defined, defined])
-
-    def bins(self, majority: Array) -> Array:
-        """(P, L·(2L + 1)): per bin of the human majority its weight and both label counts."""
-        rated = (self.machine.sum(axis=1) > 0).astype(float)
-        inside = np.column_stack([np.ones(len(rated)), self.humans, self.machine])
-        per_bin = (majority * rated[:, None])[:, :, None] * inside[:, None, :]
-        return np.asarray(per_bin.reshape(len(rated), per_bin.shape[1] * per_bin.shape[2]))
-
-    def table_statistics(self, columns: slice, n: int) -> dict[str, Statistic]:
-        """The statistics of a table of humans × machine."""
-        only_table = slice(columns.start, columns.stop - 1)
-        functions: dict[str, tuple[slice, Value, str]] = {
-            "krippendorff_alpha": (only_table, _table_alpha(self.level, self.values), NO_VARIATION),
-            "percentage_agreement": (columns, _table_agreement, NO_OVERLAP),
-            "randolph_kappa": (only_table, _table_randolph(self.labels_of_scale), NO_OVERLAP),
-            "fleiss_kappa": (only_table, _table_fleiss, NO_VARIATION),
-            "cohen_kappa": (only_table, cohen, NO_VARIATION),
-            "spearman": (only_table, _ordered(spearman, self.is_ordered), self._no_order()),
-            "kendall": (only_table, _ordered(kendall, self.is_ordered), self._no_order()),
-        }
-        return {
-            name: Statistic(where, function, reason if n else NO_OVERLAP, n)
-            for name, (where, function, reason) in functions.items()
-        }
-
-    def _no_order(self) -> str:
-        return (
-            "one side gave one label only: there is no rank to correlate"
-            if self.is_ordered
-            else NO_ORDER
-        )
-
-
-def majority_weights(counts: NDArray[np.int64], *, ordered: bool) -> Array:
-    """(P, L) weights of each row's whole labels: 1 / (number of modes) each, or the lower median.
-
-    A row without ratings has no weight.
+    Each unit enters once per human rating with weights that add to 1; the statistic is that of
+    the expected table. Binned Jensen–Shannon and leave-one-out need several humans: undefined.
     """
-    if ordered:
-        chosen = np.eye(counts.shape[1])[lower_median(counts)]
-        return np.asarray(chosen * (counts.sum(axis=1) > 0)[:, None])
-    top = counts.max(axis=1, keepdims=True, initial=0)
-    modes = (counts == top) & (top > 0)
-    return np.asarray(modes / np.maximum(modes.sum(axis=1, keepdims=True), 1), dtype=float)
+    pairs = comparison.pairs(level=level, single=True)
+    statistics = {
+        **_shared_statistics(pairs, values=values, k=comparison.label_number(k)),
+        "cohen_kappa": pairs.cohen_statistic(),
+    }
+    found = estimate_each(statistics, comparison.patterns, rng_for=rng_for, **resampling)
+    n = found["percentage_agreement"].n
+    return HumanMachine(
+        **found,
+        binned_js=undefined(ONE_HUMAN, n),
+        leave_one_out=undefined(ONE_HUMAN, n),
+        **_correlations(comparison, pairs, rng_for, resampling),
+    )
 
 
-def _prefixed(
-    group: str, statistics: dict[str, Statistic], reason: str | None = None
+def machine_machine(
+    comparison: Comparison,
+    *,
+    level: Level = "nominal",
+    values: npt.ArrayLike | None = None,
+    k: Categories = None,
+    rng_for: RngFor | None = None,
+    **resampling: Unpack[Resampling],
+) -> Agreement:
+    """The machine's runs and orders among themselves; its unparsed answers are missing."""
+    number = label_number(comparison.patterns.rows[:, comparison.machine], k)
+    among = agreement_statistics(comparison.labels, level=level, values=values, k=number)
+    statistics = {name: on_columns(each, comparison.machine) for name, each in among.items()}
+    return Agreement(
+        **estimate_each(statistics, comparison.patterns, rng_for=rng_for, **resampling)
+    )
+
+
+def delta(
+    comparison: Comparison,
+    *,
+    level: Level = "nominal",
+    values: npt.ArrayLike | None = None,
+    k: Categories = None,
+    rng_for: RngFor | None = None,
+    **resampling: Unpack[Resampling],
+) -> Agreement:
+    """Δ = HH − H^wM^w, each with an interval from the same replicates on both sides."""
+    number = comparison.label_number(k)
+    among = agreement_statistics(comparison.labels, level=level, values=values, k=number)
+    pairs = comparison.pairs(level=level)
+    against = {
+        **_shared_statistics(pairs, values=values, k=number),
+        "leave_one_out": pairs.leave_one_out_statistic(),
+    }
+
+    def minus(name: str) -> Estimate:
+        humans = on_columns(among[name], comparison.humans)
+        options = own_options(name, rng_for, resampling)
+        return _difference(humans, against[name], comparison.patterns, options)
+
+    return Agreement(**{name: minus(name) for name in among})
+
+
+def _difference(
+    humans: Statistic, machine: Statistic, patterns: Patterns, resampling: Resampling
+) -> Estimate:
+    for who, side in (("Among humans", humans), ("Humans against the machine", machine)):
+        found = estimate(side, patterns)
+        if not found.is_defined:
+            return undefined(f"{who}: {found.reason}", found.n)
+    return estimate(difference(humans, machine), patterns, **resampling)
+
+
+def _shared_statistics(
+    pairs: Pairs, *, values: npt.ArrayLike | None, k: int
 ) -> dict[str, Statistic]:
     return {
-        f"{group}.{name}": Statistic(
-            s.columns, s.value, s.reason if s.n or not reason else reason, s.n
-        )
-        for name, s in statistics.items()
+        "krippendorff_alpha": pairs.alpha_statistic(values=values),
+        "percentage_agreement": pairs.percentage_statistic(),
+        "randolph_kappa": pairs.randolph_statistic(k),
+        "fleiss_kappa": pairs.fleiss_statistic(),
     }
 
 
-def _shifted(columns: dict[str, slice], block: slice) -> dict[str, slice]:
+def _correlations(
+    comparison: Comparison, pairs: Pairs, rng_for: RngFor | None, resampling: Resampling
+) -> dict[str, Estimate]:
+    n = int(pairs.count(comparison.patterns.rows) @ comparison.patterns.unit_counts)
+    if pairs.level == "nominal":
+        return {name: undefined(NO_ORDER, n) for name in CORRELATIONS}
     return {
-        name: slice(where.start + block.start, where.stop + block.start)
-        for name, where in columns.items()
+        name: correlate(
+            pairs,
+            comparison.patterns,
+            correlation=name,
+            **own_options(name, rng_for, resampling),
+        )
+        for name in CORRELATIONS
     }
 
 
-def _deltas(hh: dict[str, Statistic], hm: dict[str, Statistic], n: int) -> dict[str, Statistic]:
-    """HH − H^wM^w on the same replicates, for what both sides have."""
-    return {f"delta.{name}": _difference(hh[name], hm[f"hm.{name}"], n) for name in SHARED}
+def rank_correlation(
+    comparison: Comparison,
+    *,
+    correlation: Correlation = "spearman",
+    of: Summary = "medians",
+    values: npt.ArrayLike | None = None,
+    **resampling: Unpack[Resampling],
+) -> Estimate:
+    """Spearman's ρ or Kendall's τ-b over units, on medians or on means of both sides.
 
-
-def _difference(left: Statistic, right: Statistic, n: int) -> Statistic:
-    def value(sums: Array) -> Array:
-        return left.value(sums[..., left.columns]) - right.value(sums[..., right.columns])
-
-    reason = "undefined among humans or between humans and machine"
-    return Statistic(slice(0, None), value, reason, n)
-
-
-def _table_agreement(sums: Array) -> Array:
-    table = square(sums[..., :-1])
-    total = sums.sum(axis=-1)
-    trace = np.trace(table, axis1=-2, axis2=-1)
-    return np.asarray(trace / np.where(total > 0, total, np.nan))
-
-
-def _diagonal_share(sums: Array) -> Array:
-    total = sums.sum(axis=-1)
-    trace = np.trace(square(sums), axis1=-2, axis2=-1)
-    return np.asarray(trace / np.where(total > 0, total, np.nan))
-
-
-def _table_alpha(level: Level, values: Array) -> Value:
-    alpha = alpha_of(level, values)
-
-    def table_alpha(sums: Array) -> Array:
-        table = square(sums)
-        coincidences = table + np.swapaxes(table, -1, -2)
-        return alpha(coincidences.reshape(sums.shape))
-
-    return table_alpha
-
-
-def _table_randolph(labels: int) -> Value:
-    kappa = randolph_of(labels)
-
-    def table_randolph(sums: Array) -> Array:
-        share = _diagonal_share(sums)
-        return kappa(np.stack([share, np.ones_like(share)], axis=-1))
-
-    return table_randolph
-
-
-def _table_fleiss(sums: Array) -> Array:
-    table = square(sums)
-    marginal = table.sum(axis=-1) + table.sum(axis=-2)
-    return beyond_chance(_diagonal_share(sums), squared_shares(marginal))
-
-
-def _ordered(function: Value, is_ordered: bool) -> Value:
-    return function if is_ordered else lambda sums: np.full(sums.shape[:-1], np.nan)
-
-
-def spearman(sums: Array) -> Array:
-    """Spearman's ρ from a summed table (..., L·L), ties by mid-ranks."""
-    table = square(sums)
-    total = table.sum(axis=(-1, -2))
-    rows, columns = table.sum(axis=-1), table.sum(axis=-2)
-    x = rows.cumsum(axis=-1) - rows / 2 - (total / 2)[..., None]
-    y = columns.cumsum(axis=-1) - columns / 2 - (total / 2)[..., None]
-    covariance = np.einsum("...i,...j,...ij->...", x, y, table)
-    scale = np.sqrt((rows * x**2).sum(axis=-1) * (columns * y**2).sum(axis=-1))
-    return np.asarray(covariance / np.where(scale > 1e-9, scale, np.nan))
-
-
-def kendall(sums: Array) -> Array:
-    """Kendall's τ-b from a summed table (..., L·L)."""
-    table = square(sums)
-    total = table.sum(axis=(-1, -2))
-    concordant = (table * _beyond(table)).sum(axis=(-1, -2))
-    discordant = (table * _beyond(table[..., ::-1])[..., ::-1]).sum(axis=(-1, -2))
-    untied_x = (total**2 - (table.sum(axis=-1) ** 2).sum(axis=-1)) / 2
-    untied_y = (total**2 - (table.sum(axis=-2) ** 2).sum(axis=-1)) / 2
-    scale = np.sqrt(untied_x * untied_y)
-    return np.asarray((concordant - discordant) / np.where(scale > 1e-9, scale, np.nan))
-
-
-def _beyond(table: Array) -> Array:
-    """For each cell the sum of the cells below and to the right of it."""
-    reversed_sum = table[..., ::-1, ::-1].cumsum(axis=-1).cumsum(axis=-2)[..., ::-1, ::-1]
-    padded = np.zeros((*table.shape[:-2], table.shape[-2] + 1, table.shape[-1] + 1))
-    padded[..., :-1, :-1] = reversed_sum
-    return padded[..., 1:, 1:]
-
-
-def binned_js_of(labels: int, *, base_2_divergence: bool = False) -> Value:
-    """Binned Jensen–Shannon: per bin of the human majority, weighted by its share of units.
-
-    By default the distance (square root, natural logarithm), as the published values are;
-    `base_2_divergence` is Beyond Correlation's eq. 2 as written.
+    ``values`` are the labels' numbers, 0, 1, 2, … by default; only means look at them. Units
+    without a readable machine answer leave. One side constant: undefined.
     """
-
-    def binned_js(sums: Array) -> Array:
-        bins = sums.reshape((*sums.shape[:-1], labels, 2 * labels + 1))
-        weight = bins[..., 0]
-        total = weight.sum(axis=-1)
-        inside = jensen_shannon(bins[..., 1 : labels + 1], bins[..., labels + 1 :])
-        if base_2_divergence:
-            inside = inside**2 / np.log(2)
-        weighted = np.where(weight > 0, weight * inside, 0.0).sum(axis=-1)
-        return np.asarray(weighted / np.where(total > 0, total, np.nan))
-
-    return binned_js
+    pairs = comparison.pairs(level="ordinal")
+    check_choice(of, allowed=("medians", "means"), name="of")
+    check_choice(correlation, allowed=CORRELATIONS, name="correlation")
+    if of == "medians":
+        return correlate(pairs, comparison.patterns, correlation=correlation, **resampling)
+    return correlate_means(
+        pairs, comparison.patterns, correlation=correlation, values=values, **resampling
+    )
 
 
-def jensen_shannon(p: ArrayLike, q: ArrayLike) -> Array:
-    """Jensen–Shannon distance, natural logarithm, of counts along the last axis.
-
-    Source: Lin 1991, eq. 4.1; the square root makes it a metric.
-
-    Examples
-    --------
-    >>> float(jensen_shannon([1, 1], [1, 1]))
-    0.0
-    """
-    a, b = _distribution(p), _distribution(q)
-    middle = (a + b) / 2
-    divergence = (_relative_entropy(a, middle) + _relative_entropy(b, middle)) / 2
-    return np.asarray(np.sqrt(np.maximum(divergence, 0)))
-
-
-def _distribution(counts: ArrayLike) -> Array:
-    array = np.asarray(counts, dtype=float)
-    total = array.sum(axis=-1, keepdims=True)
-    return np.asarray(array / np.where(total > 0, total, np.nan))
-
-
-def _relative_entropy(p: Array, q: Array) -> Array:
-    with np.errstate(all="ignore"):
-        terms = np.where(p > 0, p * np.log(p / q), np.where(np.isnan(p), np.nan, 0.0))
-    return np.asarray(terms.sum(axis=-1))
+def binned_js(
+    comparison: Comparison,
+    *,
+    level: Level = "nominal",
+    form: Form = "distance",
+    **resampling: Unpack[Resampling],
+) -> Estimate:
+    """Binned Jensen–Shannon, see `jensen_shannon.binned_js_statistic`, in one of three forms."""
+    statistic = binned_js_statistic(comparison.pairs(level=level), form=form)
+    return estimate(statistic, comparison.patterns, **resampling)

@@ -1,54 +1,122 @@
 """How often each system wins."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Unpack
+
 import numpy as np
-from numpy.typing import ArrayLike
+import numpy.typing as npt
 
-from metrics.stats.agreement import ratio
-from metrics.stats.bootstrap import Statistic, cluster_sums, estimate
-from metrics.stats.counts import distinct_rows
+from metrics.stats.bootstrap import Resampling, RngFor, Statistic, estimate, own_options, ratio
+from metrics.stats.counts import Patterns, as_patterns
 from metrics.stats.results import Estimate
-from metrics.stats.validation import check_counts
+from metrics.stats.scales import BAD, Label
+from metrics.stats.validation import FloatArray, IntArray, as_counts, check_same_length
 
-NO_RATINGS = "no rating compares this system"
+Mask = npt.NDArray[np.bool_]
+
+NO_RATING = "No rating compares this system with another."
+
+
+def outcome_counts(counts: npt.ArrayLike, labels: Sequence[Label]) -> IntArray:
+    """Counts over a preference scale (U, L) as system A preferred, tie, B preferred (U, 3).
+
+    Labels are negative for A, positive for B, whatever their strength; "both bad" says which of
+    two is better as little as it says that they are alike, and is left out.
+    """
+    rows = as_counts(counts)
+    if len(labels) != rows.shape[1]:
+        raise ValueError(f"labels must name each of the {rows.shape[1]} columns of counts.")
+    signs = np.array([np.nan if label == BAD else np.sign(float(label)) for label in labels])
+    return np.stack([rows[:, signs == side].sum(axis=1) for side in (-1, 0, 1)], axis=1)
 
 
 def win_rate(
-    outcomes: ArrayLike,
+    counts: npt.ArrayLike | Patterns,
     *,
-    clusters: ArrayLike | None = None,
-    replicates: int = 10_000,
-    confidence_level: float = 0.95,
-    rng: np.random.Generator | None = None,
-    batch: int | None = None,
+    clusters: npt.ArrayLike | None = None,
+    **resampling: Unpack[Resampling],
 ) -> Estimate:
-    """Expected win rate of a system: P(win) + ½ P(tie), over ratings.
+    """Expected win rate of system A: P(A preferred) + ½ P(tie), over ratings.
 
-    Parameters
-    ----------
-    outcomes : (U units, 3) whole numbers
-        How many of a unit's ratings the system won, tied and lost.
-    clusters : (U,) codes
-        Units with the same code are resampled together.
+    ``counts`` is (units, 3): ratings for A, ties, ratings for B. n counts the units with a
+    rating. Source: HREF, section 4.
 
-    Source: HREF, section 4 (expected win rate).
-
-    Examples
-    --------
-    >>> win_rate([[2, 1, 0], [0, 1, 2]], replicates=0).value
+    >>> win_rate([[2, 1, 0], [0, 1, 2]]).value
     0.5
     """
-    matrix = check_counts(outcomes, "outcomes")
-    if matrix.shape[1] != 3:
-        raise ValueError(f"outcomes must have columns won, tied, lost, not {matrix.shape[1]}")
-    patterns = distinct_rows(matrix)
-    won, tied, _ = patterns.rows.T
-    features = np.column_stack([won + tied / 2, patterns.rows.sum(axis=1)])
-    n = int((matrix.sum(axis=1) > 0).sum())
-    return estimate(
-        cluster_sums(features, patterns, clusters),
-        {"win_rate": Statistic(slice(0, 2), ratio, NO_RATINGS, n)},
-        replicates=replicates,
-        confidence_level=confidence_level,
-        rng=rng,
-        batch=batch,
-    )["win_rate"]
+    patterns = as_patterns(counts, clusters=clusters)
+    if patterns.n_columns != 3:
+        raise ValueError("counts must have three columns: A preferred, tie, B preferred.")
+    return estimate(_win_statistic(), patterns, **resampling)
+
+
+@dataclass(frozen=True)
+class WinRates:
+    """Expected win rate of every system, and of the first against the second of every pair."""
+
+    systems: dict[str, Estimate]
+    pairs: dict[tuple[str, str], Estimate]
+
+
+def win_rates(
+    counts: npt.ArrayLike,
+    *,
+    system_a: Sequence[str],
+    system_b: Sequence[str],
+    clusters: npt.ArrayLike | None = None,
+    rng_for: RngFor | None = None,
+    **resampling: Unpack[Resampling],
+) -> WinRates:
+    """Expected win rates of any number of systems.
+
+    ``counts`` (units, 3) as in `win_rate`; ``system_a`` and ``system_b`` name each unit's
+    systems. A pair is named in the alphabet's order. ``rng_for`` is asked for "A" and "A/B".
+    """
+    rows = as_counts(counts)
+    first, second = np.asarray(system_a, dtype=str), np.asarray(system_b, dtype=str)
+    check_same_length(counts=rows, system_a=first, system_b=second)
+    if (first == second).any():
+        raise ValueError("system_a and system_b must differ: a system is not compared with itself.")
+
+    def rate(name: str, forward: Mask, backward: Mask) -> Estimate:
+        seen = rows * forward[:, None] + rows[:, ::-1] * backward[:, None]
+        options = own_options(name, rng_for, resampling)
+        return win_rate(seen, clusters=clusters, **options)
+
+    names = sorted({*first.tolist(), *second.tolist()})
+    met = sorted({_in_order(a, b) for a, b in zip(first.tolist(), second.tolist(), strict=True)})
+    pairs = {pair: rate("/".join(pair), *_sides(first, second, pair)) for pair in met}
+    if len(pairs) == 1:
+        found = next(iter(pairs.values()))
+        return WinRates({names[0]: found, names[1]: mirrored(found)}, pairs)
+    systems = {name: rate(name, first == name, second == name) for name in names}
+    return WinRates(systems, pairs)
+
+
+def mirrored(estimate: Estimate) -> Estimate:
+    """The other system's rate: what one wins of two, the other loses."""
+    return replace(estimate, value=1 - estimate.value, low=1 - estimate.high, high=1 - estimate.low)
+
+
+def _in_order(a: str, b: str) -> tuple[str, str]:
+    return (a, b) if a < b else (b, a)
+
+
+def _sides(
+    first: npt.NDArray[np.str_], second: npt.NDArray[np.str_], pair: tuple[str, str]
+) -> tuple[Mask, Mask]:
+    forward: Mask = (first == pair[0]) & (second == pair[1])
+    backward: Mask = (first == pair[1]) & (second == pair[0])
+    return forward, backward
+
+
+def _win_statistic() -> Statistic:
+    def features(rows: IntArray) -> FloatArray:
+        size = rows.sum(axis=1)
+        return np.column_stack([size > 0, rows[:, 0] + rows[:, 1] / 2, size])
+
+    def value(sums: FloatArray) -> FloatArray:
+        return ratio(sums[..., 1], sums[..., 2])
+
+    return Statistic(3, features, value, NO_RATING, NO_RATING)

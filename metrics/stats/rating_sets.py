@@ -1,29 +1,69 @@
-"""Rating sets: one rater's N ratings of one instance, and how far they point one way.
+"""Rating sets: one rater's ratings on one instance, and how far they point one way.
 
-Source: Ghosh et al. 2024 (SEPARABILITY), eqs. 4 and 7, figures 6–8.
+Source: Ghosh et al. 2024, eqs. 4 and 7, figures 6–8.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import numpy.typing as npt
 
-from metrics.stats.agreement import ratio
-from metrics.stats.bootstrap import Array, Statistic, cluster_sums, estimate
+from metrics.stats.agreement_statistics import mean_value
+from metrics.stats.bootstrap import (
+    Resampling,
+    RngFor,
+    Statistic,
+    estimate,
+    estimate_each,
+    own_options,
+)
 from metrics.stats.counts import Patterns
 from metrics.stats.results import Estimate
-from metrics.stats.separability import range_edges, range_of
+from metrics.stats.separability import RANGES, range_edges, range_of
+from metrics.stats.validation import (
+    FloatArray,
+    IntArray,
+    as_groups,
+    as_numbers,
+    check_at_least,
+    check_same_length,
+)
 
-NO_SETS = "no complete rating set"
+NO_SET = "There is no complete rating set."
+
+
+@dataclass(frozen=True, eq=False)
+class RatingSets:
+    """Complete rating sets (S,): strength for each system, size, and the instance of each.
+
+    ``totals`` (S, 3): the sum of |r| for system A, the same for B, and the number of ratings.
+    ``instances`` (S,) are the names as they were given. ``strongest`` is the scale's largest |r|.
+    """
+
+    totals: IntArray
+    instances: npt.NDArray[np.generic]
+    strongest: int
+    n_incomplete: int
+
+    @property
+    def consistency(self) -> FloatArray:
+        """Consistency of each set (S,)."""
+        return _consistency(self.totals, self.strongest)
+
+    @property
+    def preference_strength(self) -> FloatArray:
+        """Mean rating of each set (S,), from −1 (system A) to 1 (system B)."""
+        return _strength(self.totals, self.strongest)
 
 
 @dataclass(frozen=True)
-class RatingSets:
-    """Estimates over rating sets; the shares are of all complete sets.
+class RatingSetSummary:
+    """Means over complete rating sets; ``zero`` = ``contradictory`` + ``all_ties``."""
 
-    `zero` (consistency 0) = `contradictory` (both a −1 and a +1) + `all_ties`.
-    """
-
+    n: int
+    n_incomplete: int
     consistency: Estimate
     zero: Estimate
     contradictory: Estimate
@@ -34,7 +74,7 @@ class RatingSets:
 
 @dataclass(frozen=True)
 class SeparabilityRange:
-    """Mean consistency of the sets whose instance lies in a range of separability."""
+    """Rating sets whose instance lies in one range of separability."""
 
     low: float
     high: float
@@ -42,113 +82,156 @@ class SeparabilityRange:
     consistency: Estimate
 
 
-def consistency(ratings: ArrayLike) -> float:
-    """Consistency of one rating set: 0 if both −1 and +1 occur, else the mean of |r|.
+def consistency(ratings: npt.ArrayLike, *, strongest: int = 1) -> float:
+    """Consistency of one rating set: 0 if both systems were preferred, else the mean of |r|.
 
-    Source: eq. 4. All ties give 0 too.
+    ``strongest`` is the largest |r| of the scale. Source: Ghosh et al. 2024, eq. 4.
 
-    Examples
-    --------
     >>> consistency([1, 0, 1, 1, 0]), consistency([1, -1, 1]), consistency([0, 0])
     (0.6, 0.0, 0.0)
     """
-    signs = np.sign(np.asarray(ratings, dtype=float))
-    if len(signs) == 0:
+    r = as_numbers(ratings, name="ratings")
+    if len(r) == 0:
         return float("nan")
-    if signs.min() < 0 < signs.max():
-        return 0.0
-    return float(np.abs(signs).mean())
+    totals = np.array([[-r[r < 0].sum(), r[r > 0].sum(), len(r)]]).astype(np.int64)
+    return float(_consistency(totals, strongest)[0])
 
 
-def rating_sets(
-    against: ArrayLike,
-    ties: ArrayLike,
-    favour: ArrayLike,
+def collect_rating_sets(
+    labels: npt.ArrayLike,
     *,
-    clusters: ArrayLike | None = None,
-    replicates: int = 10_000,
-    confidence_level: float = 0.95,
-    rng: np.random.Generator | None = None,
+    instances: npt.ArrayLike,
+    raters: npt.ArrayLike,
+    units: npt.ArrayLike | None = None,
+    set_size: int | None = None,
+    strongest: int = 1,
 ) -> RatingSets:
-    """Summaries over rating sets, instances resampled.
+    """Rating sets from long ratings of one criterion.
 
     Parameters
     ----------
-    against, ties, favour : (S sets,) whole numbers
-        How many of a set's ratings were for system A (−1), ties, and for system B (+1).
-    clusters : (S,) codes
-        The instance of each set.
+    labels : (ratings,) whole preferences, negative for system A, positive for B; NaN is missing
+    instances, raters : (ratings,) names
+    units : (ratings,) names; a set is complete with all units of its instance
+    set_size : or the number N of ratings that completes a set
+    strongest : the largest |r| of the scale, 1, 2 or 3
     """
-    features = set_features(against, ties, favour)
-    names = ("consistency", "zero", "contradictory", "all_ties", "perfect", "preference_strength")
-    statistics = {
-        name: Statistic(slice(0, None), _mean_of(index), NO_SETS, len(features))
-        for index, name in enumerate(names)
-    }
-    patterns = Patterns(np.zeros((0, 0), dtype=np.int64), np.arange(len(features)))
-    found = estimate(
-        cluster_sums(features, patterns, clusters),
-        statistics,
-        replicates=replicates,
-        confidence_level=confidence_level,
-        rng=rng,
-    )
-    return RatingSets(**found)
+    r = as_numbers(labels, name="labels", missing=True)
+    named = np.asarray(instances)
+    place = as_groups(named, length=len(r), name="instances")
+    rater = as_groups(raters, length=len(r), name="raters")
+    needed = _needed(place, units, set_size)
+    known = ~np.isnan(r)
+    strength = np.where(known, r, 0.0)
+    if (strength != np.round(strength)).any() or (np.abs(strength) > strongest).any():
+        raise ValueError(f"labels must be whole numbers from -{strongest} to {strongest}, or NaN.")
+    key = place * (rater.max(initial=0) + 1) + rater
+    _, first, of_set = np.unique(key, return_index=True, return_inverse=True)
+    sums = [
+        np.bincount(of_set, weights=weights, minlength=len(first))
+        for weights in (np.maximum(-strength, 0), np.maximum(strength, 0), known)
+    ]
+    totals = np.column_stack(sums).astype(np.int64).reshape(len(first), 3)
+    complete = totals[:, 2] >= needed[place[first]]
+    return RatingSets(totals[complete], named[first][complete], strongest, int((~complete).sum()))
+
+
+def summarise_rating_sets(
+    sets: RatingSets, *, rng_for: RngFor | None = None, **resampling: Unpack[Resampling]
+) -> RatingSetSummary:
+    """Consistency, its zeros and ones, and preference strength; instances are resampled."""
+    patterns = Patterns.of(sets.totals, clusters=sets.instances)
+    statistics = {name: _mean_statistic(of_set, sets.strongest) for name, of_set in _OF_SET.items()}
+    found = estimate_each(statistics, patterns, rng_for=rng_for, **resampling)
+    return RatingSetSummary(n=len(sets.totals), n_incomplete=sets.n_incomplete, **found)
 
 
 def consistency_by_separability(
-    set_consistency: ArrayLike,
-    separability: ArrayLike,
+    sets: RatingSets,
+    separability: npt.ArrayLike,
     *,
-    clusters: ArrayLike,
-    ranges: int = 4,
-    edges: ArrayLike | None = None,
-    replicates: int = 10_000,
-    confidence_level: float = 0.95,
-    rng: np.random.Generator | None = None,
-) -> list[SeparabilityRange]:
-    """Mean consistency per equal-width range of the observed separability (figure 8).
+    ranges: int = RANGES,
+    edges: npt.ArrayLike | None = None,
+    rng_for: RngFor | None = None,
+    **resampling: Unpack[Resampling],
+) -> tuple[SeparabilityRange, ...]:
+    """Mean consistency per range of separability, instances resampled.
 
-    Sets whose instance has no separability (NaN) are in no range. Instances are resampled.
+    ``separability`` (S,) is δ of each set's instance, NaN where unknown: such sets are in no
+    range. Ranges are ``ranges`` equal widths of the observed support, or between given ``edges``.
+    Source: Ghosh et al. 2024, figure 8. ``rng_for`` is asked for "0", "1", …
     """
-    c, delta = np.asarray(set_consistency, dtype=float), np.asarray(separability, dtype=float)
-    codes = np.asarray(clusters)
-    bounds = range_edges(delta, ranges) if edges is None else np.asarray(edges, dtype=float)
-    which = range_of(delta, bounds)
-    found = []
-    for index in range(len(bounds) - 1):
-        inside = which == index
-        features = np.column_stack([c[inside], np.ones(int(inside.sum()))])
-        patterns = Patterns(np.zeros((0, 0), dtype=np.int64), np.arange(len(features)))
-        statistic = Statistic(slice(0, 2), ratio, NO_SETS, len(features))
-        mean = estimate(
-            cluster_sums(features, patterns, codes[inside]),
-            {"consistency": statistic},
-            replicates=replicates,
-            confidence_level=confidence_level,
-            rng=rng,
-        )["consistency"]
-        found.append(
-            SeparabilityRange(float(bounds[index]), float(bounds[index + 1]), len(features), mean)
-        )
-    return found
+    delta = as_numbers(separability, name="separability", missing=True)
+    check_same_length(separability=delta, sets=sets.totals)
+    bounds = range_edges(delta, ranges=ranges) if edges is None else as_numbers(edges, name="edges")
+    place = range_of(delta, bounds)
+    statistic = _mean_statistic(_consistency, sets.strongest)
+
+    def within(index: int) -> SeparabilityRange:
+        inside = place == index
+        patterns = Patterns.of(sets.totals[inside], clusters=sets.instances[inside])
+        options = own_options(str(index), rng_for, resampling)
+        found = estimate(statistic, patterns, **options)
+        low, high = float(bounds[index]), float(bounds[index + 1])
+        return SeparabilityRange(low, high, int(inside.sum()), found)
+
+    return tuple(within(index) for index in range(max(len(bounds) - 1, 0)))
 
 
-def set_features(against: ArrayLike, ties: ArrayLike, favour: ArrayLike) -> Array:
-    """(S, 7): consistency, zero, contradictory, all ties, perfect, strength, and 1."""
-    a, t, b = (np.asarray(x, dtype=float) for x in (against, ties, favour))
-    size = a + t + b
-    if np.any(size <= 0):
-        raise ValueError("against, ties and favour must add to at least one rating per set")
-    contradictory = (a > 0) & (b > 0)
-    c = np.where(contradictory, 0.0, (a + b) / size)
-    return np.column_stack(
-        [c, c == 0, contradictory, (a + b) == 0, c == 1, (b - a) / size, np.ones_like(c)]
-    ).astype(float)
+def _needed(place: IntArray, units: npt.ArrayLike | None, set_size: int | None) -> IntArray:
+    """Ratings that complete a set, for each instance."""
+    instances = int(place.max(initial=-1)) + 1
+    if set_size is not None:
+        check_at_least(set_size, 1, name="set_size")
+        return np.full(instances, set_size, dtype=np.int64)
+    if units is None:
+        raise ValueError("Give units or set_size: one of them says when a set is complete.")
+    unit = as_groups(units, length=len(place), name="units")
+    distinct = np.unique(np.column_stack([place, unit]), axis=0)
+    return np.bincount(distinct[:, 0], minlength=instances)
 
 
-def _mean_of(column: int):  # type: ignore[no-untyped-def]
-    def mean(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        return ratio(sums[..., [column, -1]])
+_OfSet = Callable[[IntArray, int], FloatArray]
 
-    return mean
+
+def _consistency(totals: IntArray, strongest: int) -> FloatArray:
+    one_way: FloatArray = totals[:, :2].max(axis=1) / (totals[:, 2] * strongest)
+    return np.where(_contradictory(totals, strongest) > 0, 0.0, one_way)
+
+
+def _strength(totals: IntArray, strongest: int) -> FloatArray:
+    strength: FloatArray = (totals[:, 1] - totals[:, 0]) / (totals[:, 2] * strongest)
+    return strength
+
+
+def _contradictory(totals: IntArray, _strongest: int) -> FloatArray:
+    return np.asarray((totals[:, 0] > 0) & (totals[:, 1] > 0), dtype=np.float64)
+
+
+def _all_ties(totals: IntArray, _strongest: int) -> FloatArray:
+    return np.asarray((totals[:, 0] == 0) & (totals[:, 1] == 0), dtype=np.float64)
+
+
+def _zero(totals: IntArray, strongest: int) -> FloatArray:
+    return _contradictory(totals, strongest) + _all_ties(totals, strongest)
+
+
+def _perfect(totals: IntArray, strongest: int) -> FloatArray:
+    return np.asarray(_consistency(totals, strongest) == 1, dtype=np.float64)
+
+
+_OF_SET: dict[str, _OfSet] = {
+    "consistency": _consistency,
+    "zero": _zero,
+    "contradictory": _contradictory,
+    "all_ties": _all_ties,
+    "perfect": _perfect,
+    "preference_strength": _strength,
+}
+
+
+def _mean_statistic(of_set: _OfSet, strongest: int) -> Statistic:
+    def features(totals: IntArray) -> FloatArray:
+        return np.column_stack([np.ones(len(totals)), of_set(totals, strongest)])
+
+    return Statistic(2, features, mean_value, NO_SET, NO_SET)

@@ -1,22 +1,32 @@
 """Separability of two systems on one instance, from alignments of their generations.
 
-Source: Ghosh et al. 2024 (SEPARABILITY), eqs. 1–3. The published code scores 15 of the 25 cross
-pairs and mirrors them; this is what eq. 2 says: the mean over all K_A · K_B pairs.
+Source: Ghosh et al. 2024, eqs. 1–3. The published code scores 15 of 25 cross pairs and mirrors
+them; this is eq. 2 as written, the mean over all K_A · K_B pairs.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import numpy.typing as npt
 
-Array = NDArray[np.float64]
+from metrics.stats.results import NAN
+from metrics.stats.validation import (
+    FloatArray,
+    IntArray,
+    as_numbers,
+    as_similarities,
+    check_at_least,
+    check_same_length,
+)
+
+RANGES = 4
 
 
 @dataclass(frozen=True)
 class Separability:
-    """Alignments of one instance, δ = max(self A, self B) − cross, and its standard error.
+    """Mean alignments of one instance and δ = max(self A, self B) − cross.
 
-    NaN where there are too few generations: a self-alignment needs two, δ needs all three.
+    NaN where generations are too few, and ``reason`` says which.
     """
 
     self_alignment_a: float
@@ -24,115 +34,151 @@ class Separability:
     cross_alignment: float
     delta: float
     standard_error: float
+    reason: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NormalisedSeparability:
-    """δ from min–max normalised alignments, with the minimum and maximum that were used.
+    """δ (I,) of min–max normalised alignments, and the scope of that minimum and maximum.
 
-    The scope is all instances of one system pair on one dataset: values change when instances
-    are added, and do not compare across datasets.
+    Values change when instances are added, and do not compare across scopes.
     """
 
-    delta: Array
+    delta: FloatArray
     minimum: float
     maximum: float
+    scope: str
 
 
-def separability(self_a: ArrayLike, self_b: ArrayLike, cross: ArrayLike) -> Separability:
-    """Separability from similarity matrices.
+def separability(
+    self_a: npt.ArrayLike, self_b: npt.ArrayLike, cross: npt.ArrayLike
+) -> Separability:
+    """Separability from the similarities of generations.
 
     Parameters
     ----------
-    self_a : (K_A, K_A) similarities of system A's generations with one another
-    self_b : (K_B, K_B) the same for system B
+    self_a, self_b : (K_A, K_A) and (K_B, K_B), each system's generations with one another
     cross : (K_A, K_B)
-        NaN marks a missing generation; it leaves the mean and is not a zero. Diagonals are not
-        read.
+        NaN where a generation is missing: it leaves the means. Diagonals are not read.
 
-    Returns
-    -------
-    Separability; the standard error is a jackknife over the samples of both systems.
+    A self-alignment needs two generations, the standard error (delete-one jackknife over the
+    generations of both systems) three.
 
-    Examples
-    --------
-    >>> separability([[1, 0.8], [0.8, 1]], [[1, 0.6], [0.6, 1]], [[0.2, 0.3], [0.1, 0.2]]).delta
-    0.6000000000000001
+    >>> found = separability([[1, 0.8], [0.8, 1]], [[1, 0.6], [0.6, 1]], [[0.2, 0.3], [0.1, 0.2]])
+    >>> round(found.delta, 4)
+    0.6
     """
-    a, b, c = (np.asarray(matrix, dtype=float) for matrix in (self_a, self_b, cross))
+    a = as_similarities(self_a, name="self_a")
+    b = as_similarities(self_b, name="self_b")
+    c = as_similarities(cross, name="cross")
     if a.shape != (c.shape[0],) * 2 or b.shape != (c.shape[1],) * 2:
         raise ValueError(
-            "self_a, self_b and cross must have shapes (K_A, K_A), (K_B, K_B) and (K_A, K_B),"
-            f" not {a.shape}, {b.shape}, {c.shape}"
+            "self_a, self_b and cross must be (K_A, K_A), (K_B, K_B) and (K_A, K_B), "
+            f"not {a.shape}, {b.shape} and {c.shape}."
         )
-    within_a, within_b, between = _off_diagonal_mean(a), _off_diagonal_mean(b), _mean(c)
-    delta = max(within_a, within_b) - between if _all_defined(within_a, within_b) else np.nan
-    return Separability(within_a, within_b, between, delta, _jackknife(a, b, c))
+    a, b, c = _without_missing(a, b, c)
+    alignments = _mean_apart(a), _mean_apart(b), _mean(c)
+    reason = _too_few(*alignments)
+    return Separability(*alignments, _delta(*alignments), _jackknife(a, b, c), reason)
 
 
 def normalised_separability(
-    self_a: ArrayLike, self_b: ArrayLike, cross: ArrayLike
+    self_a: npt.ArrayLike, self_b: npt.ArrayLike, cross: npt.ArrayLike, *, scope: str
 ) -> NormalisedSeparability:
-    """δ of each instance from mean alignments (I,), min–max normalised over all three columns."""
-    columns = np.stack([np.asarray(x, dtype=float) for x in (self_a, self_b, cross)])
-    if np.all(np.isnan(columns)):
-        return NormalisedSeparability(np.full(columns.shape[1], np.nan), np.nan, np.nan)
-    low, high = float(np.nanmin(columns)), float(np.nanmax(columns))
-    width = high - low if high > low else np.nan
-    a, b, c = (columns - low) / width
-    return NormalisedSeparability(np.maximum(a, b) - c, low, high)
+    """δ of each instance (I,) from mean alignments, min–max normalised over all three columns.
+
+    ``scope`` names what the columns span: all instances of one system pair on one dataset.
+    """
+    columns = [
+        as_numbers(column, name=name, missing=True)
+        for name, column in (("self_a", self_a), ("self_b", self_b), ("cross", cross))
+    ]
+    check_same_length(self_a=columns[0], self_b=columns[1], cross=columns[2])
+    known = np.concatenate(columns)
+    known = known[~np.isnan(known)]
+    if len(known) == 0 or known.min() == known.max():
+        return NormalisedSeparability(np.full(len(columns[0]), NAN), NAN, NAN, scope)
+    low, high = float(known.min()), float(known.max())
+    a, b, c = ((column - low) / (high - low) for column in columns)
+    return NormalisedSeparability(np.maximum(a, b) - c, low, high, scope)
 
 
-def range_edges(delta: ArrayLike, ranges: int = 4) -> Array:
-    """Edges (ranges + 1,) of equal-width bins of the observed support; empty if none is defined."""
-    values = np.asarray(delta, dtype=float)
+def range_edges(delta: npt.ArrayLike, *, ranges: int = RANGES) -> FloatArray:
+    """Edges (ranges + 1,) of equal-width bins of the observed support.
+
+    One bin where all are equal; none, as an empty array, where nothing is known.
+    """
+    check_at_least(ranges, 1, name="ranges")
+    values = as_numbers(delta, name="delta", missing=True)
     values = values[~np.isnan(values)]
     if len(values) == 0:
         return np.zeros(0)
-    low, high = values.min(), values.max()
-    return np.linspace(low, high, ranges + 1) if high > low else np.array([low, high])
+    low, high = float(values.min()), float(values.max())
+    return np.linspace(low, high, ranges + 1) if low < high else np.array([low, high])
 
 
-def range_of(delta: ArrayLike, edges: ArrayLike) -> NDArray[np.int64]:
-    """Which half-open bin each value is in (the last is closed); −1 for NaN."""
-    values, bounds = np.asarray(delta, dtype=float), np.asarray(edges, dtype=float)
+def range_of(delta: npt.ArrayLike, edges: npt.ArrayLike) -> IntArray:
+    """Half-open bin of each δ, the last one closed; −1 for NaN and beyond the edges."""
+    values = as_numbers(delta, name="delta", missing=True)
+    bounds = as_numbers(edges, name="edges")
     if len(bounds) < 2:
         return np.full(len(values), -1)
-    index = np.searchsorted(bounds[1:-1], values, side="right")
-    return np.where(np.isnan(values), -1, index).astype(np.int64)
+    inside = (values >= bounds[0]) & (values <= bounds[-1])
+    return np.where(inside, np.searchsorted(bounds[1:-1], values, side="right"), -1)
 
 
-def _all_defined(*numbers: float) -> bool:
-    return not any(np.isnan(number) for number in numbers)
+def _without_missing(
+    a: FloatArray, b: FloatArray, c: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Only the generations with a similarity to any other: the rest are no samples."""
+    of_a = ~np.isnan(c).all(axis=1) | ~np.isnan(_apart(a)).all(axis=1)
+    of_b = ~np.isnan(c).all(axis=0) | ~np.isnan(_apart(b)).all(axis=1)
+    return a[np.ix_(of_a, of_a)], b[np.ix_(of_b, of_b)], c[np.ix_(of_a, of_b)]
 
 
-def _mean(matrix: Array) -> float:
-    return float(np.nanmean(matrix)) if np.any(~np.isnan(matrix)) else float("nan")
+def _apart(matrix: FloatArray) -> FloatArray:
+    return np.where(np.eye(len(matrix), dtype=np.bool_), NAN, matrix)
 
 
-def _off_diagonal_mean(matrix: Array) -> float:
-    return _mean(matrix[~np.eye(len(matrix), dtype=bool)])
+def _mean_apart(matrix: FloatArray) -> float:
+    return _mean(_apart(matrix))
 
 
-def _jackknife(a: Array, b: Array, c: Array) -> float:
-    """Delete-one jackknife over the samples of A and of B, their variances added."""
-    without_one_a = [_delta(_drop(a, k), b, np.delete(c, k, axis=0)) for k in range(len(a))]
-    without_one_b = [_delta(a, _drop(b, k), np.delete(c, k, axis=1)) for k in range(len(b))]
-    return float(np.sqrt(_jackknife_variance(without_one_a) + _jackknife_variance(without_one_b)))
+def _mean(matrix: FloatArray) -> float:
+    known = matrix[~np.isnan(matrix)]
+    return float(known.mean()) if len(known) else NAN
+
+
+def _delta(self_a: float, self_b: float, cross: float) -> float:
+    # Python's max would let a NaN pass in second place.
+    return float(np.maximum(self_a, self_b)) - cross
+
+
+def _too_few(self_a: float, self_b: float, cross: float) -> str | None:
+    lacking = [name for name, mean in (("A", self_a), ("B", self_b)) if np.isnan(mean)]
+    if lacking:
+        return f"Fewer than two generations of system {' and '.join(lacking)}."
+    return "No similarity across the systems is known." if np.isnan(cross) else None
+
+
+def _jackknife(a: FloatArray, b: FloatArray, c: FloatArray) -> float:
+    """Delete one generation at a time; the variances of the two systems add."""
+    without_a = [
+        _delta(_mean_apart(_drop(a, k)), _mean_apart(b), _mean(np.delete(c, k, axis=0)))
+        for k in range(len(a))
+    ]
+    without_b = [
+        _delta(_mean_apart(a), _mean_apart(_drop(b, k)), _mean(np.delete(c, k, axis=1)))
+        for k in range(len(b))
+    ]
+    return float(np.sqrt(_jackknife_variance(without_a) + _jackknife_variance(without_b)))
 
 
 def _jackknife_variance(values: list[float]) -> float:
-    """(n − 1)/n · Σ (θ₋ₖ − θ̄)²; NaN with fewer than three samples, or one that is undefined."""
     if len(values) < 3:
-        return float("nan")
-    array = np.array(values)
-    return float((len(array) - 1) * array.var())
+        return NAN
+    return (len(values) - 1) * float(np.var(values))
 
 
-def _drop(matrix: Array, k: int) -> Array:
+def _drop(matrix: FloatArray, k: int) -> FloatArray:
     return np.delete(np.delete(matrix, k, axis=0), k, axis=1)
-
-
-def _delta(a: Array, b: Array, c: Array) -> float:
-    within_a, within_b = _off_diagonal_mean(a), _off_diagonal_mean(b)
-    return max(within_a, within_b) - _mean(c) if _all_defined(within_a, within_b) else float("nan")

@@ -1,0 +1,50 @@
+"""What annotators send: their consent, and an answer with how it was given."""
+
+from django import forms
+
+from annotation.services.ratings import Answer
+
+DAY_MS = 24 * 60 * 60 * 1000
+LAYOUTS = ("side_by_side", "stacked")
+
+
+class ConsentForm(forms.Form):
+    """Whether they agree, and to which version of the text."""
+
+    choice = forms.ChoiceField(choices=[("agree", "agree"), ("decline", "decline")])
+    version = forms.IntegerField(min_value=0, required=False)
+
+    @property
+    def agrees(self) -> bool:
+        return bool(self.cleaned_data["choice"] == "agree")
+
+
+class AnswerForm(forms.Form):
+    """Where an answer belongs and how it was given; the labels are checked by their scales.
+
+    Layout and duration come from a script: what it does not know is left out, never refused.
+    """
+
+    assignment = forms.CharField(max_length=22)
+    position = forms.IntegerField(min_value=1, max_value=10_000)
+    client_key = forms.RegexField(r"^[A-Za-z0-9-]{8,64}\Z")
+    layout = forms.CharField(required=False)
+    duration_ms = forms.CharField(required=False, max_length=20)
+
+    def clean_layout(self) -> str:
+        layout = self.cleaned_data["layout"]
+        return layout if layout in LAYOUTS else LAYOUTS[0]
+
+    def clean_duration_ms(self) -> int | None:
+        text = self.cleaned_data["duration_ms"]
+        known = text.isascii() and text.isdecimal() and int(text) <= DAY_MS
+        return int(text) if known else None
+
+    def answer(self, shown_label: str) -> Answer:
+        return Answer(
+            shown_label=shown_label,
+            client_key=self.cleaned_data["client_key"],
+            layout=self.cleaned_data["layout"],
+            position=self.cleaned_data["position"],
+            duration_ms=self.cleaned_data["duration_ms"],
+        )

@@ -1,0 +1,194 @@
+"""Rating: every request is sent to the one page where the annotator should be."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotation.forms import AnswerForm
+from annotation.models import Assignment, Participation
+from annotation.selectors import Worksheet, is_a_first, latest_assignment, share_of, worksheet
+from annotation.services.places import NoWorkLeft, take_place
+from annotation.services.ratings import submit_rating
+from annotation.views.desk import UnitPage, field_of, labels_as_shown, unit_page
+from annotation.views.doors import SeeOther, annotator_page, is_htmx, participation_in
+from annotation.views.ending import end_page
+from annotation.views.reading import guidelines_page
+from studies.errors import DomainError
+from studies.models import Study, Unit
+
+CHOOSE = "Please choose an answer."
+DAMAGED = "Your answer arrived damaged and was not saved. Please reload the page and answer again."
+
+
+@require_safe
+@annotator_page
+def rate(request: HttpRequest, study_id: str) -> HttpResponse:
+    participation = participation_in(request, study_id)
+    if participation is None:
+        return redirect("annotation:welcome", study_id)
+    if participation.status == Participation.Status.FINISHED:
+        return end_page(request, participation)
+    if participation.guidelines_read_at is None:
+        return guidelines_page(request, participation)
+    try:
+        assignment = take_place(participation=participation)
+    except DomainError as refusal:
+        is_over = participation.study.status == Study.Status.CLOSED
+        if isinstance(refusal, NoWorkLeft) or is_over:
+            return end_page(request, participation, refusal.message)
+        raise
+    sheet = _sheet(participation, assignment)
+    return _page(request, participation, sheet, sheet.first_open or max(sheet.seats))
+
+
+@require_safe
+@annotator_page
+def look_back(request: HttpRequest, study_id: str, position: int) -> HttpResponse:
+    """An answered unit of the HIT at hand, to correct it; it reserves nothing."""
+    participation = participation_in(request, study_id)
+    if participation is None:
+        return redirect("annotation:welcome", study_id)
+    assignment = latest_assignment(participation)
+    if assignment is None or participation.status != Participation.Status.ACTIVE:
+        return redirect("annotation:rate", study_id)
+    sheet = _sheet(participation, assignment)
+    if position not in sheet.seats or not sheet.is_answered(position):
+        return redirect("annotation:rate", study_id)
+    return _page(request, participation, sheet, position)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@annotator_page
+def answer(request: HttpRequest, study_id: str) -> HttpResponse:
+    if request.method != "POST":
+        return redirect("annotation:rate", study_id)
+    participation = participation_in(request, study_id)
+    if participation is None:
+        raise Http404("No participation in this session.")
+    form = AnswerForm(request.POST)
+    if not form.is_valid():
+        raise DomainError("damaged_answer", DAMAGED, status=400)
+    sheet, number = _addressed(participation, form)
+    shown = _chosen(request, sheet)
+    try:
+        _save(form, sheet, number, shown)
+    except DomainError as refusal:
+        if is_htmx(request):
+            raise
+        return _page(request, participation, sheet, number, given=shown, refusal=refusal)
+    if is_htmx(request):
+        steps = _steps(participation, _with(sheet, number, shown), number)
+        return render(request, "annotation/saved.html", steps)
+    return SeeOther(reverse("annotation:rate", args=[study_id]))
+
+
+def _sheet(participation: Participation, assignment: Assignment) -> Worksheet:
+    # Both are at hand; without this the selectors would fetch them again.
+    assignment.participation = participation
+    assignment.hit.study = participation.study
+    return worksheet(assignment)
+
+
+def _addressed(participation: Participation, form: AnswerForm) -> tuple[Worksheet, int]:
+    """The unit an answer belongs to: one of this annotator's own, or it does not exist."""
+    own = participation.assignments.select_related("hit")
+    assignment = own.filter(public_id=form.cleaned_data["assignment"]).first()
+    if assignment is None:
+        raise Http404("No such assignment in this participation.")
+    sheet = _sheet(participation, assignment)
+    number: int = form.cleaned_data["position"]
+    if number not in sheet.seats:
+        raise Http404("No such unit in this assignment.")
+    return sheet, number
+
+
+def _chosen(request: HttpRequest, sheet: Worksheet) -> dict[int, str]:
+    given = {c.pk: request.POST.get(field_of(c), "").strip() for c in sheet.criteria}
+    return {criterion: label for criterion, label in given.items() if label}
+
+
+@transaction.atomic
+def _save(form: AnswerForm, sheet: Worksheet, number: int, shown: Mapping[int, str]) -> None:
+    """All that was sent of a unit, or nothing."""
+    if not shown:
+        raise DomainError("no_answer", CHOOSE, status=400)
+    for criterion in sheet.criteria:
+        if criterion.pk in shown:
+            submit_rating(
+                assignment=sheet.assignment,
+                seat=sheet.seats[number],
+                criterion=criterion,
+                answer=form.answer(shown[criterion.pk]),
+            )
+
+
+def _with(sheet: Worksheet, number: int, shown: Mapping[int, str]) -> Worksheet:
+    """The sheet as it is after the save, without asking the database again."""
+    seat = sheet.seats[number]
+    sheet.labels[seat.unit_id, seat.repeat] = {**sheet.labels_of(number), **shown}
+    return sheet
+
+
+def _page(
+    request: HttpRequest,
+    participation: Participation,
+    sheet: Worksheet,
+    number: int,
+    *,
+    given: Mapping[int, str] | None = None,
+    refusal: DomainError | None = None,
+) -> HttpResponse:
+    share = share_of(participation)
+    is_done = sheet.assignment.status == Assignment.Status.COMPLETED
+    context = {
+        **_steps(participation, sheet, number),
+        "study": participation.study,
+        "page": _unit_page(sheet, number, given or {}),
+        "assignment": sheet.assignment.public_id,
+        "position": number,
+        "client_key": uuid4(),
+        "hit": share.done if is_done else share.done + 1,
+        "hits": share.of,
+        "sentence": refusal.message if refusal else "",
+    }
+    return render(
+        request, "annotation/unit.html", context, status=refusal.status if refusal else 200
+    )
+
+
+def _unit_page(sheet: Worksheet, number: int, given: Mapping[int, str]) -> UnitPage:
+    seat = sheet.seats[number]
+    texts = Unit.objects.select_related("generation_a", "generation_b", "instance")
+    a_first = is_a_first(sheet.assignment, seat)
+    stored = labels_as_shown(sheet.labels_of(number), sheet.criteria, a_first=a_first)
+    return unit_page(
+        texts.get(pk=seat.unit_id),
+        sheet.criteria,
+        a_first=a_first,
+        shown_labels={**stored, **given},
+    )
+
+
+def _steps(participation: Participation, sheet: Worksheet, number: int) -> dict[str, Any]:
+    """Where the annotator stands in the HIT, and which pages lie before and behind."""
+    numbers = list(sheet.seats)
+    index = numbers.index(number)
+    earlier = numbers[index - 1] if index else None
+    later = next((n for n in numbers[index + 1 :] if sheet.is_answered(n)), None)
+    here = reverse("annotation:rate", args=[participation.study_id])
+    return {
+        "index": index + 1,
+        "of": len(numbers),
+        "answered": sheet.answered,
+        "is_answered": sheet.is_answered(number),
+        "is_hit_done": sheet.first_open is None,
+        "previous_url": f"{here}{earlier}/" if earlier else "",
+        # Without a number: the page where the annotator should be.
+        "next_url": f"{here}{later}/" if later else here,
+    }

@@ -1,0 +1,43 @@
+"""The guidelines: shown once before the first HIT, and to be reread at any time."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from annotation.models import Participation
+from annotation.selectors import latest_assignment
+from annotation.services.participations import mark_guidelines_read
+from annotation.views.doors import SeeOther, annotator_page, participation_in
+from studies.markdown import render_markdown
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@annotator_page
+def guidelines(request: HttpRequest, study_id: str) -> HttpResponse:
+    participation = participation_in(request, study_id)
+    if participation is None:
+        return redirect("annotation:welcome", study_id)
+    if request.method == "POST":
+        mark_guidelines_read(participation=participation)
+        return SeeOther(reverse("annotation:rate", args=[study_id]))
+    return guidelines_page(request, participation)
+
+
+def guidelines_page(request: HttpRequest, participation: Participation) -> HttpResponse:
+    context = {
+        "study": participation.study,
+        "guidelines": render_markdown(_valid_guidelines(participation)),
+        "criteria": participation.study.criteria.all(),
+        "is_read": participation.guidelines_read_at is not None,
+    }
+    return render(request, "annotation/guidelines.html", context)
+
+
+def _valid_guidelines(participation: Participation) -> str:
+    """Those of the HIT in work: a new version is valid from the next one on."""
+    assignment = latest_assignment(participation)
+    if assignment is None or assignment.completed_at is not None:
+        return participation.study.guidelines
+    version = assignment.study_version
+    return version.guidelines if version else participation.study.guidelines

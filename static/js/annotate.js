@@ -1,0 +1,199 @@
+// Saves each choice when it is made, keeps what could not be sent, and gives every step a key.
+// Without this script the page is a form with a button, and does the same.
+"use strict";
+
+(() => {
+  const form = document.getElementById("answer");
+  if (!form || !window.htmx) return;
+  const status = document.getElementById("status");
+  const dialog = document.getElementById("keys");
+  const isPreview = "preview" in form.dataset;
+  const questions = [...form.querySelectorAll("fieldset")];
+  const stacked = window.matchMedia("(max-width: 40rem)");
+
+  // --- How long the page was looked at -------------------------------------------------------
+  let seen = 0;
+  let since = document.hidden ? null : performance.now();
+  const visibleMs = () => Math.round(seen + (since === null ? 0 : performance.now() - since));
+  document.addEventListener("visibilitychange", () => {
+    seen = visibleMs();
+    since = document.hidden ? null : performance.now();
+  });
+
+  // --- What is not saved yet: kept until the server has confirmed it ---------------------------
+  const fieldOf = (question) => question.querySelector("input").name;
+  const slot = (question) =>
+    ["unsent", form.elements.assignment.value, form.elements.position.value, fieldOf(question)].join(":");
+  const unsentIn = (question) => JSON.parse(sessionStorage.getItem(slot(question)) || "null");
+  const unsent = () => questions.filter((question) => unsentIn(question) !== null);
+  const newKey = () =>
+    crypto.randomUUID
+      ? crypto.randomUUID()
+      : Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(16).padStart(8, "0")).join("-");
+
+  // The same choice sent again carries the same key, so that it is the same answer.
+  function keep(question, value) {
+    const earlier = unsentIn(question);
+    if (earlier && earlier.value === value) return earlier;
+    const choice = { value, key: newKey(), duration: visibleMs() };
+    sessionStorage.setItem(slot(question), JSON.stringify(choice));
+    return choice;
+  }
+
+  function show(question, value) {
+    for (const input of question.querySelectorAll("input")) {
+      if (input.type === "radio") input.checked = input.value === value;
+      else input.value = value;
+    }
+  }
+
+  // --- Saving ----------------------------------------------------------------------------------
+  let attempts = 0;
+  let timer = null;
+  let isLeaving = false;
+
+  function say(sentence, alarming = false) {
+    const line = document.createElement("span");
+    line.textContent = sentence;
+    line.className = alarming ? "alarm" : "";
+    status.replaceChildren(line);
+  }
+
+  const send = (question) => window.htmx.trigger(question, "resend");
+
+  function retrySoon() {
+    const wait = Math.min(30, 2 ** attempts);
+    attempts += 1;
+    say("Not saved. Trying again…", true);
+    clearTimeout(timer);
+    timer = setTimeout(retryNow, wait * 1000);
+  }
+
+  // Only where a retry was waiting: what is on its way already needs no second copy.
+  function retryNow() {
+    if (timer === null) return;
+    clearTimeout(timer);
+    timer = null;
+    unsent().forEach(send);
+  }
+
+  document.addEventListener("htmx:configRequest", (event) => {
+    const question = event.target;
+    const { parameters } = event.detail;
+    const field = fieldOf(question);
+    const value = parameters[field];
+    if (!value) {
+      event.preventDefault();
+      return;
+    }
+    // Only this question travels: a repeated request must not bring back another's old answer.
+    for (const other of questions) if (other !== question) delete parameters[fieldOf(other)];
+    const choice = keep(question, value);
+    parameters.client_key = choice.key;
+    parameters.duration_ms = String(choice.duration);
+    parameters.layout = stacked.matches ? "stacked" : "side_by_side";
+    question.dataset.sending = choice.key;
+    say("Saving…");
+  });
+
+  document.addEventListener("htmx:afterRequest", (event) => {
+    const question = event.target;
+    if (!questions.includes(question)) return;
+    const code = event.detail.xhr.status;
+    if (code === 0 || code === 429 || code >= 500) {
+      retrySoon();
+      return;
+    }
+    attempts = 0;
+    const kept = unsentIn(question);
+    if (kept && kept.key === question.dataset.sending) sessionStorage.removeItem(slot(question));
+    if (code < 400) leaveIfSaved();
+    else if (code !== 400 && code !== 409) say("Not saved: this page is out of date. Please reload it.", true);
+  });
+
+  window.addEventListener("online", retryNow);
+  window.addEventListener("beforeunload", (event) => {
+    if (!isPreview && unsent().length) event.preventDefault();
+  });
+
+  // --- Going on and going back -----------------------------------------------------------------
+  const nextLink = () => document.querySelector("#next a");
+
+  function leaveIfSaved() {
+    if (isLeaving && !unsent().length && nextLink()) nextLink().click();
+  }
+
+  function goOn() {
+    if (isPreview || !form.reportValidity()) return;
+    isLeaving = true;
+    if (unsent().length) retryNow();
+    else if (nextLink()) leaveIfSaved();
+    else questions.forEach(send);
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    goOn();
+  });
+  form.addEventListener("change", () => (isLeaving = false));
+
+  function goBack() {
+    document.getElementById("previous")?.click();
+  }
+
+  // --- Keys ------------------------------------------------------------------------------------
+  const isAnswered = (question) => question.querySelector("input:checked, input[type=number]:valid") !== null;
+
+  function choose(key) {
+    const current =
+      questions.find((question) => question.contains(document.activeElement)) ||
+      questions.find((question) => !isAnswered(question)) ||
+      questions[0];
+    const input = current.querySelector(`[data-key="${key}"]`);
+    if (!input) return;
+    const open = questions.find((question) => question !== current && !isAnswered(question));
+    (open ? open.querySelector("input") : input).focus();
+    if (input.checked) return;
+    input.checked = true;
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+
+  const showKeys = () => dialog.showModal();
+  const KEYS = {
+    n: goOn,
+    b: goBack,
+    p: goBack,
+    u: goBack,
+    d: () => document.dispatchEvent(new Event("tiebreak:differences")),
+    "?": showKeys,
+  };
+  const keysOn = document.getElementById("keys-on");
+  keysOn.checked = localStorage.getItem("tiebreak:keys") !== "off";
+  keysOn.addEventListener("change", () => localStorage.setItem("tiebreak:keys", keysOn.checked ? "on" : "off"));
+  document.getElementById("show-keys").addEventListener("click", showKeys);
+  document.getElementById("hide-keys").addEventListener("click", () => dialog.close());
+
+  document.addEventListener("keydown", (event) => {
+    const isTyping = event.target.closest("dialog, input[type=number]");
+    if (!keysOn.checked || isTyping || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    if (event.key === "Enter") {
+      if (event.target.closest("a, button")) return;
+      event.preventDefault();
+      goOn();
+    } else if (/^[1-9]$/.test(event.key)) {
+      choose(event.key);
+    } else {
+      KEYS[event.key.toLowerCase()]?.();
+    }
+  });
+
+  // --- What a reload found unsent is shown and sent again -----------------------------------------
+  if (!isPreview) {
+    window.addEventListener("load", () => {
+      for (const question of unsent()) {
+        show(question, unsentIn(question).value);
+        send(question);
+      }
+    });
+  }
+})();

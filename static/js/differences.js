@@ -1,0 +1,85 @@
+// Marks the words in which two texts differ. The text itself is never changed, only wrapped.
+"use strict";
+
+(() => {
+  const MOST_CELLS = 9_000_000; // two texts of 3,000 words each
+  const texts = [...document.querySelectorAll(".compared")];
+  const originals = texts.map((element) => element.textContent);
+  let marked = false;
+
+  const words = (text) => text.split(/(\s+)/).filter((part) => part !== "");
+  const isWord = (part) => part.trim() !== "";
+
+  // Which words of `a` and of `b` belong to a longest common subsequence.
+  function common(a, b) {
+    const width = b.length + 1;
+    const lengths = new Uint16Array((a.length + 1) * width);
+    for (let i = a.length - 1; i >= 0; i -= 1) {
+      for (let j = b.length - 1; j >= 0; j -= 1) {
+        lengths[i * width + j] =
+          a[i] === b[j]
+            ? lengths[(i + 1) * width + j + 1] + 1
+            : Math.max(lengths[(i + 1) * width + j], lengths[i * width + j + 1]);
+      }
+    }
+    const inA = new Set();
+    const inB = new Set();
+    for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+      if (a[i] === b[j]) {
+        inA.add(i++);
+        inB.add(j++);
+      } else if (lengths[(i + 1) * width + j] >= lengths[i * width + j + 1]) {
+        i += 1;
+      } else {
+        j += 1;
+      }
+    }
+    return [inA, inB];
+  }
+
+  // A run of differing words becomes one mark, the spaces inside it included.
+  function wrap(element, parts, shared) {
+    const fragment = document.createDocumentFragment();
+    let run = [];
+    let gap = "";
+    const close = () => {
+      if (run.length) {
+        const mark = document.createElement("mark");
+        mark.textContent = run.join("");
+        fragment.append(mark);
+      }
+      fragment.append(gap);
+      run = [];
+      gap = "";
+    };
+    let index = 0;
+    for (const part of parts) {
+      if (!isWord(part)) {
+        if (run.length) gap = part;
+        else fragment.append(part);
+      } else if (shared.has(index++)) {
+        close();
+        fragment.append(part);
+      } else {
+        run.push(gap, part);
+        gap = "";
+      }
+    }
+    close();
+    element.replaceChildren(fragment);
+  }
+
+  function mark() {
+    const parts = originals.map(words);
+    const [a, b] = parts.map((each) => each.filter(isWord));
+    if ((a.length + 1) * (b.length + 1) > MOST_CELLS) return false;
+    common(a, b).forEach((shared, side) => wrap(texts[side], parts[side], shared));
+    return true;
+  }
+
+  document.addEventListener("tiebreak:differences", () => {
+    if (texts.length !== 2) return;
+    if (marked) texts.forEach((element, side) => (element.textContent = originals[side]));
+    marked = !marked && mark();
+  });
+})();
