@@ -44,9 +44,7 @@ def _text(x: float, y: float, words: str, anchor: str = "middle") -> str:
 
 def _line(start: Point, end: Point, kind: str, colour: str, *, width: float = 1) -> str:
     (x1, y1), (x2, y2) = start, end
-    return _tag(
-        "line", x1=x1, y1=y1, x2=x2, y2=y2, class_=kind, stroke=colour, stroke_width=width
-    )
+    return _tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=kind, stroke=colour, stroke_width=width)
 
 
 def _picture(width: int, height: int, says: str, body: str, kind: str) -> SafeString:
@@ -75,7 +73,7 @@ def interval_glyph(estimate: Json, *, low: float = -1.0, high: float = 1.0) -> S
 
     def x(number: float) -> float:
         clipped = min(max(number, low), high)
-        return float(margin + (clipped - low) / (high - low) * (width - 2 * margin))
+        return margin + float((clipped - low) / (high - low)) * (width - 2 * margin)
 
     middle = 0.0 if low < 0 else (low + high) / 2
     body = _line((x(middle), 0), (x(middle), height), "grid", LINE)

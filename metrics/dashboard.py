@@ -177,7 +177,7 @@ _NOTHING = Number("", "", SafeString(""), "")
 
 def number(estimate: Json, *, low: float = -1.0, high: float = 1.0) -> Number:
     if estimate["value"] is None:
-        return Number("–", "", SafeString(""), f"undefined: {estimate['reason']}")
+        return Number("–", "", SafeString(""), f"Undefined. {estimate['reason']}")
     interval = ""
     if estimate["low"] is not None:
         interval = f"{estimate['low']:.2f} to {estimate['high']:.2f}"

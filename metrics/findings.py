@@ -10,11 +10,11 @@ def agreement_finding(section: Json) -> tuple[str, str]:
     everything = section["strata"][0]["human_human"]
     alpha = everything["krippendorff_alpha"]
     if alpha["value"] is None:
-        return "How far annotators agree", f"Krippendorff's α is undefined: {alpha['reason']}."
+        return "How far annotators agree", f"Krippendorff's α is undefined. {alpha['reason']}"
     agreed = _stratum(section, "agreement", "PA=1")
     share = f"They are of one mind on {agreed['share']:.0%} of the units."
     if alpha["low"] is None:
-        return "How far annotators agree", f"{share} There is no interval: {alpha['reason']}."
+        return "How far annotators agree", f"{share} {alpha['reason']}"
     if alpha["low"] > 0:
         return "Annotators agree beyond chance", f"{share} Judge machine raters there first."
     if alpha["high"] < 0:
@@ -28,7 +28,7 @@ def agreement_finding(section: Json) -> tuple[str, str]:
 def separability_finding(sets: Json) -> tuple[str, str]:
     trend = sets["spearman_separability"]
     if trend["value"] is None:
-        return "Consistency by separability", f"Not to be said yet: {trend['reason']}."
+        return "Consistency by separability", f"Not to be said yet. {trend['reason']}"
     numbers = f"Spearman's ρ is {trend['value']:.2f} over {trend['n']} instances."
     if trend["low"] is None or trend["low"] <= 0 <= trend["high"]:
         return (
@@ -41,7 +41,7 @@ def separability_finding(sets: Json) -> tuple[str, str]:
 
 def sets_finding(sets: Json) -> tuple[str, str]:
     if not sets["n"]:
-        return "Rating sets", f"{sets['consistency']['reason'].capitalize()} yet."
+        return "Rating sets", str(sets["consistency"]["reason"])
     incomplete = (
         f" {sets['n_incomplete']} incomplete sets are left out." if sets["n_incomplete"] else ""
     )

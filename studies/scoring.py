@@ -138,7 +138,8 @@ def separability_by_instance(
                     *((s.self_alignment_a, s.self_alignment_b, s.cross_alignment) for s in scores),
                     strict=True,
                 )
-            )
+            ),
+            scope=f"{scores[0].similarity}, one system pair on dataset {study.dataset_id}",
         )
         for score, delta in zip(scores, normalised.delta, strict=True):
             found[score.instance_id, a, b] = (score.delta, _known(float(delta)))

@@ -11,7 +11,7 @@ from metrics.stats.bias import length_bias, position_bias
 
 def bias_section(criterion: Criterion) -> dict[str, Any]:
     human = criterion.is_human & (criterion.label >= 0)
-    rows, signs = criterion.rows.select(human), criterion.signs[human]
+    rows, signs = criterion.rows.select(human), np.nan_to_num(np.sign(criterion.strength[human]))
     side = rows["side_a"].astype(str)
     a_first = np.where(np.isin(side, ["left", "first"]), -1, 0) + np.isin(side, ["right", "second"])
     longer = np.sign(

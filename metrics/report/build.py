@@ -7,6 +7,7 @@ import numpy as np
 
 from metrics.report.bias import bias_section
 from metrics.report.criterion import Criterion, criteria_of
+from metrics.report.generators import Seeds
 from metrics.report.perception import perception_section
 from metrics.report.raters import raters_section
 from metrics.report.sets import sets_section
@@ -59,7 +60,7 @@ def build_report(
 
 
 def _section(criterion: Criterion, seed: int, replicates: int) -> dict[str, Any]:
-    scale = criterion.scale
+    scale, seeds = criterion.scale, Seeds(seed, (criterion.name,))
     section: dict[str, Any] = {
         "scale": scale.spec,
         "scale_inferred": criterion.scale_inferred,
@@ -70,13 +71,13 @@ def _section(criterion: Criterion, seed: int, replicates: int) -> dict[str, Any]
         "n_machine_ratings": int(sum(m.counts.sum() for m in criterion.machines.values())),
         "n_unparsed": int(sum(m.unparsed.sum() for m in criterion.machines.values())),
         "resampling": criterion.resampling,
-        "strata": strata_section(criterion, seed, replicates),
+        "strata": strata_section(criterion, seeds, replicates),
         "votes": criterion.votes,
         "perception": perception_section(criterion),
         "raters": raters_section(criterion),
     }
     if scale.kind == "preference":
-        section["rating_sets"] = sets_section(criterion, seed, replicates)
-        section["systems"] = systems_section(criterion, seed, replicates)
+        section["rating_sets"] = sets_section(criterion, seeds.below("rating_sets"), replicates)
+        section["systems"] = systems_section(criterion, seeds.below("win_rate"), replicates)
         section["bias"] = bias_section(criterion)
     return section

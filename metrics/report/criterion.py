@@ -65,17 +65,15 @@ class Criterion:
         return np.array([float(label) for label in self.labels])
 
     @property
-    def resampled_clusters(self) -> Codes | None:
-        """None where each unit has its own instance."""
-        return self.clusters if self.resampling == "instance" else None
+    def strength(self) -> NDArray[np.float64]:
+        """Per row how far it prefers system A (below 0) or B; NaN for "both bad" and unparsed."""
+        numbers = [np.nan if label == BAD else float(label) for label in self.labels]
+        return np.array([*numbers, np.nan])[self.label]
 
     @property
-    def signs(self) -> NDArray[np.float64]:
-        """Per row −1 for system A, +1 for B, 0 for no preference; NaN where unparsed."""
-        of_label = np.array(
-            [0.0 if x == BAD else np.sign(float(x)) for x in self.labels] + [np.nan]
-        )
-        return of_label[self.label]
+    def strongest(self) -> int:
+        """The largest preference of the scale."""
+        return max(abs(int(label)) for label in self.labels if label != BAD)
 
     def of_units(self, column: str) -> NDArray[Any]:
         """A column that belongs to the unit, one value per unit."""
@@ -157,7 +155,7 @@ def _columns(scale: Scale, labels: list[Label | None]) -> tuple[Label, ...]:
     """The labels that are counted: "both bad" has no place in an order."""
     if scale.labels is None:
         return tuple(sorted({label for label in labels if label is not None}, key=float))
-    return scale.labels if scale.level == "nominal" else scale.order_labels
+    return scale.labels if scale.level == "nominal" else scale.order_labels or ()
 
 
 def _text(column: NDArray[Any]) -> NDArray[np.str_]:
@@ -166,7 +164,7 @@ def _text(column: NDArray[Any]) -> NDArray[np.str_]:
 
 def _counts(unit: Codes, label: Codes, mask: Any, shape: tuple[int, int]) -> NDArray[np.int64]:
     known = mask & (label >= 0)
-    return count_matrix(unit[known], label[known], shape=shape)
+    return count_matrix(unit[known], label[known], n_units=shape[0], n_labels=shape[1])
 
 
 def _machines(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.report.criterion import Criterion
-from metrics.stats.human_machine import majority_weights
+from metrics.stats.pairs import central_entries
 
 
 def perception_section(criterion: Criterion) -> list[dict[str, Any]]:
@@ -18,8 +18,7 @@ def perception_section(criterion: Criterion) -> list[dict[str, Any]]:
     `share` is of the units with human ratings; distributions are shares of all labels given to
     the bin's units, a unit with tied modes entering each by its part.
     """
-    ordered = criterion.scale.level != "nominal"
-    weights = majority_weights(criterion.humans, ordered=ordered)
+    weights = central_entries(criterion.humans, level=criterion.scale.level)
     total = weights.sum()
     return [
         {

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 
 from metrics.report.criterion import Criterion
-from metrics.stats.leave_one_out import mode_credit_without_one
+from metrics.stats.leave_one_out import mode_credits
 from metrics.stats.results import Estimate, undefined
 
 
 def raters_section(criterion: Criterion) -> dict[str, Any]:
-    credit = mode_credit_without_one(criterion.humans)
+    credit = [mode_credits(criterion.humans, without=code) for code in range(len(criterion.labels))]
     others = criterion.humans.sum(axis=1) - 1
     names = criterion.rows["rater"].astype(str)
     section = {}
@@ -29,7 +29,8 @@ def raters_section(criterion: Criterion) -> dict[str, Any]:
         }
         if entry["kind"] == "human":
             compared = known & (others[units] > 0)
-            earned = credit[units[compared], labels[compared], labels[compared]]
+            pairs = zip(units[compared], labels[compared], strict=True)
+            earned = [credit[label][unit, label] for unit, label in pairs]
             entry["leave_one_out"] = _mean(earned).as_json()
         section[name] = entry
     return section

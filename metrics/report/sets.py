@@ -1,6 +1,6 @@
 """Rating sets: one rater's complete ratings of one instance and system pair."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -8,101 +8,76 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from metrics.report.criterion import Criterion
+from metrics.report.generators import Seeds
 from metrics.report.strata import pairs_of_units, separability_of_units
-from metrics.stats.bootstrap import generator, interval
-from metrics.stats.rating_sets import (
+from metrics.stats import (
+    Estimate,
     RatingSets,
+    collect_rating_sets,
     consistency_by_separability,
-    rating_sets,
-    set_features,
+    summarise_rating_sets,
+    undefined,
 )
-from metrics.stats.results import Estimate, undefined
+from metrics.stats.bootstrap import interval
 
-NO_SETS = "no complete rating set"
-
-
-@dataclass(frozen=True)
-class _Sets:
-    """Complete sets (S,): votes by side, the cluster and δ of each; and how many were not."""
-
-    against: NDArray[np.int64]
-    ties: NDArray[np.int64]
-    favour: NDArray[np.int64]
-    cluster: NDArray[np.int64]
-    delta: NDArray[np.float64]
-    incomplete: int
+MOST_ELEMENTS = 4_000_000
 
 
-def sets_section(criterion: Criterion, seed: int, replicates: int) -> dict[str, Any]:
-    sets = _complete_sets(criterion, criterion.is_human)
-    section: dict[str, Any] = {"n": len(sets.against), "n_incomplete": sets.incomplete}
-    rng = generator(seed, criterion.name, "rating_sets")
-    if len(sets.against) == 0:
-        names = RatingSets.__dataclass_fields__
-        return (
-            section
-            | {name: undefined(NO_SETS).as_json() for name in names}
-            | {
-                "by_separability": [],
-                "spearman_separability": undefined(NO_SETS).as_json(),
-            }
-        )
-    found = rating_sets(
-        sets.against,
-        sets.ties,
-        sets.favour,
-        clusters=sets.cluster,
-        replicates=replicates,
-        rng=rng,
-    )
-    section |= {name: getattr(found, name).as_json() for name in RatingSets.__dataclass_fields__}
-    return section | _by_separability(criterion, sets, seed, replicates)
-
-
-def _by_separability(
-    criterion: Criterion, sets: _Sets, seed: int, replicates: int
-) -> dict[str, Any]:
-    consistency = set_features(sets.against, sets.ties, sets.favour)[:, 0]
-    ranges = consistency_by_separability(
-        consistency,
-        sets.delta,
-        clusters=sets.cluster,
-        replicates=replicates,
-        rng=generator(seed, criterion.name, "by_separability"),
-    )
-    rng = generator(seed, criterion.name, "spearman_separability")
-    return {
-        "by_separability": [
-            {**asdict(each), "consistency": each.consistency.as_json()} for each in ranges
-        ],
-        "spearman_separability": _spearman(sets, consistency, replicates, rng).as_json(),
-    }
-
-
-def _complete_sets(criterion: Criterion, mask: NDArray[np.bool_]) -> _Sets:
-    """Group the rows of a mask by rater, instance and pair; a set has every unit of its HIT."""
+def sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Any]:
+    """Means over complete sets, and by separability; instances are resampled throughout."""
     groups = _groups_of_units(criterion)
+    sets = _sets(criterion, groups, criterion.is_human)
+    of_group = _first_of(groups)
+    cluster, delta = criterion.clusters[of_group], separability_of_units(criterion)[of_group]
+    found = summarise_rating_sets(
+        _clustered(sets, cluster), rng_for=seeds.generator, replicates=replicates
+    )
+    section = {
+        each.name: value.as_json() if isinstance(value, Estimate) else value
+        for each in fields(found)
+        for value in (getattr(found, each.name),)
+    }
+    separability = delta[sets.instances.astype(np.int64)]
+    ranges = consistency_by_separability(
+        _clustered(sets, cluster),
+        separability,
+        rng_for=seeds.below("by_separability").generator,
+        replicates=replicates,
+    )
+    section["by_separability"] = [
+        {"low": r.low, "high": r.high, "n": r.n, "consistency": r.consistency.as_json()}
+        for r in ranges
+    ]
+    rng = seeds.generator("spearman_separability")
+    trend = _trend(sets, delta, cluster, replicates, rng)
+    return section | {"spearman_separability": trend.as_json()}
+
+
+def _sets(criterion: Criterion, groups: NDArray[np.int64], mask: NDArray[np.bool_]) -> RatingSets:
+    """Sets by rater and group of units (one instance and pair), complete with all its units."""
     size = np.bincount(groups)
-    rated = mask & (criterion.label >= 0)
-    raters = np.unique(criterion.rows["rater"].astype(str), return_inverse=True)[1]
-    key = raters[rated] * len(size) + groups[criterion.unit[rated]]
-    names, which = np.unique(key, return_inverse=True)
-    signs = criterion.signs[rated]
-    votes = np.stack(
-        [np.bincount(which[signs == side], minlength=len(names)) for side in (-1, 0, 1)]
+    rated = mask & (criterion.label >= 0) & ~np.isnan(criterion.strength)
+    group = groups[criterion.unit[rated]]
+    sets = collect_rating_sets(
+        criterion.strength[rated],
+        instances=group,
+        raters=criterion.rows["rater"][rated].astype(str),
+        set_size=1,
+        strongest=criterion.strongest,
     )
-    group = names % len(size) if len(size) else names
-    complete = votes.sum(axis=0) == size[group]
-    first_unit = np.unique(groups, return_index=True)[1]
-    unit = first_unit[group[complete]]
-    return _Sets(
-        against=votes[0, complete],
-        ties=votes[1, complete],
-        favour=votes[2, complete],
-        cluster=criterion.clusters[unit],
-        delta=separability_of_units(criterion)[unit],
-        incomplete=int((~complete).sum()),
+    complete = sets.totals[:, 2] == size[sets.instances.astype(np.int64)]
+    return RatingSets(
+        sets.totals[complete],
+        sets.instances[complete],
+        sets.strongest,
+        int((~complete).sum()),
     )
+
+
+def _clustered(sets: RatingSets, cluster: NDArray[np.int64]) -> RatingSets:
+    """The same sets by the instance that is resampled, whatever the pair."""
+    instances = cluster[sets.instances.astype(np.int64)]
+    return RatingSets(sets.totals, instances, sets.strongest, sets.n_incomplete)
 
 
 def _groups_of_units(criterion: Criterion) -> NDArray[np.int64]:
@@ -112,27 +87,36 @@ def _groups_of_units(criterion: Criterion) -> NDArray[np.int64]:
     return np.unique(key, return_inverse=True)[1].astype(np.int64)
 
 
-def _spearman(
-    sets: _Sets, consistency: NDArray[np.float64], replicates: int, rng: np.random.Generator
+def _first_of(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.unique(groups, return_index=True)[1].astype(np.int64)
+
+
+def _trend(
+    sets: RatingSets,
+    delta: NDArray[np.float64],
+    cluster: NDArray[np.int64],
+    replicates: int,
+    rng: np.random.Generator,
 ) -> Estimate:
     """Spearman's ρ of δ and mean consistency over instances and pairs, instances resampled."""
-    known = ~np.isnan(sets.delta)
-    if not np.any(known):
-        return undefined("no separability was scored")
-    key = np.stack([sets.cluster[known].astype(float), sets.delta[known]], axis=1)
-    points, which = np.unique(key, axis=0, return_inverse=True)
-    mean = np.bincount(which.reshape(-1), weights=consistency[known]) / np.bincount(
-        which.reshape(-1)
-    )
-    n = len(points)
-    value = float(_rank_correlation(points[None, :, 1], mean[None])[0])
+    if np.all(np.isnan(delta)):
+        return undefined("No separability was scored.")
+    group = sets.instances.astype(np.int64)
+    size = np.bincount(group, minlength=len(delta))
+    total = np.bincount(group, weights=sets.consistency, minlength=len(delta))
+    known = (size > 0) & ~np.isnan(delta)
+    x, y = delta[known], total[known] / size[known]
+    n = int(known.sum())
+    value = float(_rank_correlation(x[None], y[None])[0]) if n else float("nan")
     if np.isnan(value):
-        return undefined("separability or consistency does not vary", n)
-    if replicates == 0:
-        return Estimate(value, n=n)
-    drawn = rng.integers(0, n, size=(min(replicates, max(200, 4_000_000 // n)), n))
-    values = _rank_correlation(points[drawn, 1], mean[drawn])
-    return interval(value, values, n=n, method="percentile bootstrap over instances")
+        return undefined("Separability or consistency does not vary.", n)
+    instances = np.unique(cluster[known], return_inverse=True)[1]
+    if replicates == 0 or len(np.unique(instances)) < n:
+        reason = None if replicates == 0 else "No interval: instances have several system pairs."
+        return Estimate(value, n=n, reason=reason)
+    drawn = rng.integers(0, n, size=(min(replicates, max(200, MOST_ELEMENTS // n)), n))
+    values = _rank_correlation(x[drawn], y[drawn])
+    return interval(value, values, n=n, method=f"bootstrap over instances, {len(drawn)} replicates")
 
 
 def _rank_correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,46 +1,45 @@
 """Agreement per stratum: among humans, between humans and each machine, and the difference."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metrics.report.criterion import Criterion
-from metrics.stats import AGREEMENT_STRATA, Estimate, agreement, by_agreement, by_unique_labels
-from metrics.stats.bootstrap import generator
-from metrics.stats.human_machine import human_machine
-from metrics.stats.separability import range_edges, range_of
+from metrics.report.generators import Seeds
+from metrics.stats import (
+    Comparison,
+    Estimate,
+    Stratum,
+    agreement,
+    agreement_strata,
+    all_units,
+    delta,
+    human_machine,
+    key_strata,
+    machine_machine,
+    separability_strata,
+    single_human_machine,
+    unique_label_strata,
+)
+from metrics.stats.scales import Level
+from metrics.stats.separability import range_edges
 
-RANGES = 4
 
-
-@dataclass(frozen=True)
-class Stratum:
-    stratifier: str
-    name: str
-    mask: NDArray[np.bool_]
-
-
-def strata_section(criterion: Criterion, seed: int, replicates: int) -> list[dict[str, Any]]:
+def strata_section(criterion: Criterion, seeds: Seeds, replicates: int) -> list[dict[str, Any]]:
     """One entry per stratum of every stratifier that the ratings allow."""
-    return [_entry(criterion, each, seed, replicates) for each in strata_of(criterion)]
+    return [_entry(criterion, each, seeds, replicates) for each in strata_of(criterion)]
 
 
 def strata_of(criterion: Criterion) -> Iterator[Stratum]:
     """All units, then by agreement, unique labels, category, separability and system pair."""
-    units = criterion.n_units
-    yield Stratum("all", "all", np.ones(units, dtype=bool))
-    by_pa = by_agreement(criterion.humans, ordered=criterion.scale.level != "nominal")
-    for index, name in enumerate(AGREEMENT_STRATA):
-        yield Stratum("agreement", name, by_pa == index)
-    unique = by_unique_labels(criterion.humans)
-    most = max(1, min(len(criterion.labels), int(criterion.humans.sum(axis=1).max(initial=0))))
-    for number in range(0 if np.any(unique == 0) else 1, most + 1):
-        yield Stratum("unique_labels", str(number), unique == number)
+    yield all_units(criterion.n_units)
+    yield from agreement_strata(criterion.humans, level=criterion.scale.level)
+    yield from unique_label_strata(criterion.humans)
     yield from _by_key("category", criterion.of_units("category"))
-    yield from _by_separability(separability_of_units(criterion))
+    separability = separability_of_units(criterion)
+    yield from separability_strata(separability, range_edges(separability))
     yield from _by_key("systems", pairs_of_units(criterion))
 
 
@@ -57,58 +56,59 @@ def pairs_of_units(criterion: Criterion) -> NDArray[np.str_]:
     return np.where((a == "") | (b == ""), "", named)
 
 
-def _by_key(stratifier: str, keys: NDArray[Any]) -> Iterator[Stratum]:
-    texts = keys.astype(str)
-    names = sorted(set(texts))
-    if names in ([], [""]):
-        return
-    for name in names:
-        yield Stratum(stratifier, name or "unknown", texts == name)
+def _by_key(stratifier: str, keys: NDArray[Any]) -> tuple[Stratum, ...]:
+    texts = keys.astype(str).tolist()
+    return key_strata(stratifier, texts) if any(texts) else ()
 
 
-def _by_separability(delta: NDArray[np.float64]) -> Iterator[Stratum]:
-    edges = range_edges(delta, RANGES)
-    which = range_of(delta, edges)
-    for index in range(len(edges) - 1):
-        close = "]" if index == len(edges) - 2 else ")"
-        name = f"[{edges[index]:.4g}, {edges[index + 1]:.4g}{close}"
-        yield Stratum("separability", name, which == index)
-    if len(edges) and np.any(which < 0):
-        yield Stratum("separability", "unknown", which < 0)
+class _Options(TypedDict):
+    level: Level
+    values: NDArray[np.float64] | None
+    k: int
+    replicates: int
 
 
-def _entry(criterion: Criterion, stratum: Stratum, seed: int, replicates: int) -> dict[str, Any]:
-    mask = stratum.mask
-    clusters = criterion.resampled_clusters
-    common: dict[str, Any] = {
+def _entry(criterion: Criterion, stratum: Stratum, seeds: Seeds, replicates: int) -> dict[str, Any]:
+    members, clusters = stratum.members, criterion.clusters[stratum.members]
+    options: _Options = {
         "level": criterion.scale.level,
         "values": criterion.values,
-        "labels_of_scale": len(criterion.labels),
-        "clusters": None if clusters is None else clusters[mask],
+        "k": len(criterion.labels),
         "replicates": replicates,
     }
-    names = (criterion.name, stratum.stratifier, stratum.name)
-    among = agreement(criterion.humans[mask], rng=generator(seed, *names, "human_human"), **common)
+    own = seeds.below(stratum.stratifier, stratum.name)
+    humans = criterion.humans[members]
+    among = agreement(
+        humans, clusters=clusters, rng_for=own.below("human_human").generator, **options
+    )
     machines = {}
     for name, machine in criterion.machines.items():
-        found = human_machine(
-            criterion.humans[mask],
-            machine.counts[mask],
-            unparsed=machine.unparsed[mask],
-            rng=generator(seed, *names, "human_machine", name),
-            **common,
+        comparison = Comparison.of(
+            humans, machine.counts[members], unparsed=machine.unparsed[members], clusters=clusters
         )
-        machines[name] = {
-            group: as_json(getattr(found, group))
-            for group in ("machine_machine", "human_machine", "single_human_machine", "delta")
-        }
+        machines[name] = _against(comparison, own.below(name), options)
     return {
         "stratifier": stratum.stratifier,
         "stratum": stratum.name,
-        "n_units": int(mask.sum()),
-        "share": float(mask.mean()) if len(mask) else None,
-        "human_human": as_json(among),
+        "n_units": stratum.n_units,
+        "share": stratum.share,
+        "human_human": as_json(among.estimates()),
         "machines": machines,
+    }
+
+
+def _against(comparison: Comparison, seeds: Seeds, options: _Options) -> dict[str, Any]:
+    groups = {
+        "machine_machine": machine_machine,
+        "human_machine": human_machine,
+        "single_human_machine": single_human_machine,
+        "delta": delta,
+    }
+    return {
+        name: as_json(
+            group(comparison, rng_for=seeds.below(name).generator, **options).estimates()  # type: ignore[operator]
+        )
+        for name, group in groups.items()
     }
 
 

@@ -1,43 +1,75 @@
-"""Leave-one-out agreement: each rating against the mode of the others.
+"""Leave-one-out agreement: a label against the mode of the others."""
 
-Source: HREF, algorithm 1. A tie among modes earns 1 / (number of modes), the expectation of the
-published random choice, so there is no seed.
-"""
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import NDArray
+import numpy.typing as npt
 
-Array = NDArray[np.float64]
+from metrics.stats.bootstrap import Resampling, Statistic, estimate, ratio
+from metrics.stats.counts import Patterns, as_patterns
+from metrics.stats.results import Estimate
+from metrics.stats.validation import FloatArray, IntArray
+
+NO_PAIR = "No unit has two ratings."
 
 
-def mode_credit_without_one(counts: NDArray[np.int64]) -> Array:
-    """(P, L left out, L label): what a label earns against the mode of the row less one rating.
+def leave_one_out(
+    counts: npt.ArrayLike | Patterns,
+    *,
+    clusters: npt.ArrayLike | None = None,
+    **resampling: Unpack[Resampling],
+) -> Estimate:
+    """Mean over units of the share of ratings that equal the mode of the unit's other ratings.
 
-    0 where the left-out label was not given, or where nothing is left.
+    ``counts`` is (units, labels) or `Patterns`. A tie among k modes earns 1/k, the expectation of
+    the published random choice. Units with fewer than two ratings leave.
+    Source: HREF, algorithm 1 (inner).
+
+    >>> leave_one_out([[0, 3, 1]]).value
+    0.75
     """
-    labels = counts.shape[1]
-    rest = counts[:, None, :] - np.eye(labels, dtype=np.int64)[None]
-    top = rest.max(axis=2, keepdims=True, initial=0)
-    modes = (rest == top) & (top > 0) & (counts[:, :, None] > 0)
-    return np.asarray(modes / np.maximum(modes.sum(axis=2, keepdims=True), 1), dtype=float)
+    patterns = as_patterns(counts, clusters=clusters)
+    return estimate(leave_one_out_statistic(), patterns, **resampling)
 
 
-def inner_features(counts: NDArray[np.int64]) -> Array:
-    """(P, 2): each row's leave-one-out agreement among its own ratings, and whether it has one.
+def leave_one_out_statistic() -> Statistic:
+    def features(rows: IntArray) -> FloatArray:
+        size = rows.sum(axis=1)
+        credit = np.zeros(len(rows))
+        for label in range(rows.shape[1]):
+            credit += rows[:, label] * mode_credits(rows, without=label)[:, label]
+        paired = size >= 2
+        return np.stack([paired, paired * credit / np.maximum(size, 1)], axis=1).astype(np.float64)
 
-    Examples
-    --------
-    >>> inner_features(np.array([[2, 2, 0], [1, 2, 1], [3, 1, 0]]))[:, 0].round(4).tolist()
-    [0.0, 0.1667, 0.75]
+    def value(sums: FloatArray) -> FloatArray:
+        return ratio(sums[..., 1], sums[..., 0])
+
+    return Statistic(2, features, value, NO_PAIR, NO_PAIR)
+
+
+def outer_credits(rows: IntArray) -> FloatArray:
+    """What each label (U, L) would earn against the modes of the unit's n − 1 subsets.
+
+    The expectation over which rating is left out; 0 for units with fewer than two ratings.
+    Source: HREF, algorithm 1 (outer).
     """
-    rated = counts.sum(axis=1)
-    earned = np.einsum("pc,pcc->p", counts.astype(float), mode_credit_without_one(counts))
-    paired = (rated >= 2).astype(float)
-    return np.column_stack([paired * earned / np.maximum(rated, 1), paired])
+    size = np.maximum(rows.sum(axis=1, keepdims=True), 1)
+    earned = np.zeros(rows.shape)
+    for label in range(rows.shape[1]):
+        earned += rows[:, [label]] / size * mode_credits(rows, without=label)
+    paired: FloatArray = earned * (rows.sum(axis=1, keepdims=True) >= 2)
+    return paired
 
 
-def outer_credit(counts: NDArray[np.int64]) -> Array:
-    """(P, L): what a machine's label earns on average against the mode of each n − 1 subset."""
-    rated = np.maximum(counts.sum(axis=1), 1).astype(float)
-    credit = mode_credit_without_one(counts)
-    return np.asarray(np.einsum("pc,pcl->pl", counts / rated[:, None], credit))
+def mode_credits(rows: IntArray, *, without: int | None = None) -> FloatArray:
+    """1/(number of modes) at each unit's modes (U, L), 0 elsewhere and where nothing is left.
+
+    ``without`` takes one rating of that label out first; units that lack it are left as they are.
+    """
+    left = rows.copy()
+    if without is not None:
+        left[:, without] = np.maximum(left[:, without] - 1, 0)
+    top = left.max(axis=1, keepdims=True)
+    modes = (left == top) & (top > 0)
+    credits: FloatArray = modes / np.maximum(modes.sum(axis=1, keepdims=True), 1)
+    return credits

@@ -1,18 +1,18 @@
-"""Result objects: a value never travels without its interval, its n and its reason."""
+"""What a statistic returns: a value with its interval, or why there is none."""
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
+JsonValue = float | int | str | None
 NAN = math.nan
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A statistic with its interval.
+    """One number of a report.
 
-    `value`, `low`, `high` and `standard_error` are NaN where undefined, and `reason` then says
-    why. `n` is the number of units (or sets) the value rests on.
+    ``n`` counts the units that entered. Undefined is NaN, and ``reason`` says why: for the value,
+    or, where the value stands, for the interval alone.
     """
 
     value: float
@@ -23,23 +23,27 @@ class Estimate:
     method: str = "none"
     reason: str | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """The report's shape; NaN is written as null."""
+    @property
+    def is_defined(self) -> bool:
+        return not math.isnan(self.value)
+
+    def as_json(self) -> dict[str, JsonValue]:
+        """For JSON: NaN becomes null, the reason stays."""
         return {
-            "value": _null(self.value),
-            "low": _null(self.low),
-            "high": _null(self.high),
-            "standard_error": _null(self.standard_error),
+            "value": _nullable(self.value),
+            "low": _nullable(self.low),
+            "high": _nullable(self.high),
             "n": self.n,
-            "method": self.method,
             "reason": self.reason,
+            "standard_error": _nullable(self.standard_error),
+            "method": self.method,
         }
 
 
 def undefined(reason: str, n: int = 0) -> Estimate:
-    """An estimate without a value, and why."""
-    return Estimate(NAN, n=n, reason=reason)
+    """The estimate that does not exist, with the sentence that says why."""
+    return Estimate(value=NAN, n=n, reason=reason)
 
 
-def _null(number: float) -> float | None:
+def _nullable(number: float) -> float | None:
     return float(number) if math.isfinite(number) else None

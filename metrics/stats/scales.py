@@ -2,33 +2,41 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
-Level = Literal["nominal", "ordinal", "interval", "ratio"]
 Kind = Literal["nominal", "ordinal", "interval", "ratio", "preference"]
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
 Label = int | float | str
 
 BAD = "bad"
-_HOW = (
-    "A scale is preference, preference:tie, preference:5, preference:7 (each may end in +bad),"
-    " nominal:a,b, ordinal:1..5, interval:1..5 or ratio"
-)
-_PREFERENCES: dict[str, tuple[tuple[int, ...], Level]] = {
-    "preference": ((-1, 1), "nominal"),
-    "preference:tie": ((-1, 0, 1), "nominal"),
-    "preference:5": ((-2, -1, 0, 1, 2), "ordinal"),
-    "preference:7": ((-3, -2, -1, 0, 1, 2, 3), "ordinal"),
+MOST_POINTS = 101
+
+_RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})", re.ASCII)
+_PREFERENCES: dict[str, tuple[Level, tuple[int, ...]]] = {
+    "preference": ("nominal", (-1, 1)),
+    "preference:tie": ("nominal", (-1, 0, 1)),
+    "preference:5": ("ordinal", tuple(range(-2, 3))),
+    "preference:7": ("ordinal", tuple(range(-3, 4))),
 }
+_ALLOWED = (
+    "preference, preference:tie, preference:5, preference:7 (each may end in +bad), "
+    "nominal:a,b, ordinal:1..5, interval:1..5, interval, ratio"
+)
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A criterion's scale.
+    """The labels that a criterion allows.
 
-    `labels` stand in their order and are None where any number is allowed (ratio, interval
-    without bounds). `bad` says that "both bad" may be chosen: a label outside any order.
+    ``labels`` are in the scale's order; ``None`` where any number is allowed. ``bad`` says
+    whether "both bad" may be answered: a nominal label at the end, outside order statistics.
+
+    >>> Scale.parse("preference:5+bad").labels
+    (-2, -1, 0, 1, 2, 'bad')
+    >>> Scale.parse("ordinal:1..5").parse_label("4")
+    4
     """
 
     spec: str
@@ -38,94 +46,158 @@ class Scale:
     bad: bool = False
 
     @classmethod
-    def parse(cls, spec: str) -> "Scale":
-        """The scale that a text such as `ordinal:1..5` names; `ValueError` says what is allowed."""
-        base, plus, extra = spec.partition("+")
+    def parse(cls, spec: str) -> Self:
+        """Read ``spec``; raise ValueError with a sentence that says what is allowed."""
+        if not isinstance(spec, str):
+            raise ValueError(f"A scale is written as text, one of: {_ALLOWED}.")
+        text = spec.strip()
+        base, plus, extra = text.partition("+")
         if base in _PREFERENCES and (not plus or extra == BAD):
-            labels, level = _PREFERENCES[base]
-            return cls(spec, "preference", level, (*labels, BAD) if plus else labels, bool(plus))
-        kind, _, rest = spec.partition(":")
-        if kind == "nominal" and rest:
-            return cls(spec, "nominal", "nominal", _names(spec, rest))
-        if kind == "ordinal":
-            return cls(spec, "ordinal", "ordinal", _bounds(spec, rest))
-        if kind == "interval":
-            bounds = _bounds(spec, rest) if rest else None
-            return cls(spec, "interval", "interval", bounds)
-        if spec == "ratio":
-            return cls(spec, "ratio", "ratio", None)
-        raise ValueError(f"{spec!r} is not a scale. {_HOW}.")
+            return cls._preference(text, base, bad=bool(plus))
+        kind, _, rest = text.partition(":")
+        reader = _READERS.get(kind)
+        if reader is None:
+            raise ValueError(f"The scale {spec!r} is not known. Write one of: {_ALLOWED}.")
+        level, labels = reader(text, rest)
+        return cls(text, level, level, labels)
+
+    @classmethod
+    def _preference(cls, text: str, base: str, *, bad: bool) -> Self:
+        level, points = _PREFERENCES[base]
+        labels: tuple[Label, ...] = (*points, BAD) if bad else points
+        return cls(text, "preference", level, labels, bad)
 
     @property
-    def order_labels(self) -> tuple[Label, ...]:
-        """The labels that have an order or a side: all but "both bad"."""
-        return tuple(label for label in self.labels or () if label != BAD)
+    def order_labels(self) -> tuple[Label, ...] | None:
+        """The labels that order statistics see: all but "both bad"."""
+        if self.labels is None or not self.bad:
+            return self.labels
+        return self.labels[:-1]
 
     def parse_label(self, value: object) -> Label:
-        """The canonical label of a value as it came from a file or a form; else `ValueError`."""
-        label = self._canonical(value)
-        if self.labels is not None and label not in self.labels:
-            allowed = ", ".join(str(each) for each in self.labels)
-            raise ValueError(f"{value!r} is not a label of the scale; allowed are {allowed}")
-        if self.kind == "ratio" and isinstance(label, float) and label < 0:
-            raise ValueError(f"{value!r} is below 0, which a ratio scale does not have")
-        return label
+        """The label that ``value`` stands for; raise ValueError with a sentence.
 
-    def _canonical(self, value: object) -> Label:
-        text = str(value).strip()
-        if self.kind == "nominal" or (self.bad and text == BAD):
-            return text
-        number = _number(value, text)
-        if self.kind in {"interval", "ratio"} and self.labels is None:
-            return number
-        if number != int(number):
-            raise ValueError(f"{value!r} is not a whole number")
-        return int(number)
+        Numbers may come as text ("-1", "4.0"). Nominal labels compare as strings.
+        """
+        if self.kind == "nominal":
+            return self._member(_as_text(value), value)
+        if self.bad and value == BAD:
+            return BAD
+        number = _as_number(value)
+        if number is None:
+            raise ValueError(f"The label {value!r} is not a number; the scale is {self.spec}.")
+        if self.labels is not None:
+            return self._member(number, value)
+        if self.level == "ratio" and number < 0:
+            raise ValueError(f"The label {value!r} is negative; a ratio scale starts at 0.")
+        return float(number)
+
+    def _member(self, label: Label, given: object) -> Label:
+        for allowed in self.labels or ():
+            if allowed == label:
+                return allowed
+        names = ", ".join(str(allowed) for allowed in self.labels or ())
+        raise ValueError(f"The label {given!r} is not on the scale {self.spec}. Allowed: {names}.")
 
 
 def infer_scale(labels: Iterable[object], criterion: str) -> Scale:
-    """The scale that a file's labels suggest where none was declared.
+    """The scale that a whole file's ``labels`` of one criterion suggest.
 
-    A criterion named `preference`, or labels within {−1, 0, 1}, are a preference with ties;
-    whole numbers from 0 to 100 are ordinal; other numbers interval; the rest nominal.
+    Labels within {−1, 0, 1}, or none at all under the name ``preference``, give
+    ``preference:tie``; the name ``preference`` also admits −2..2, −3..3 and "bad". Other whole
+    numbers give ``ordinal:min..max``, other numbers ``interval``, anything else nominal labels in
+    the order of their text. Missing labels (None) are passed over.
     """
-    texts = sorted({str(label).strip() for label in labels})
-    if criterion == "preference" or (texts and set(texts) <= {"-1", "0", "1"}):
-        return Scale.parse("preference:tie")
-    numbers = _numbers(texts)
-    if numbers is None:
-        return Scale("nominal:" + ",".join(texts), "nominal", "nominal", tuple(texts))
-    if numbers and all(n == int(n) and 0 <= n <= 100 for n in numbers):
-        return Scale.parse(f"ordinal:{int(min(numbers))}..{int(max(numbers))}")
+    distinct = {_as_text(label) for label in labels if label is not None}
+    scale = _infer_preference(distinct, named=criterion == "preference")
+    if scale is not None:
+        return scale
+    if not distinct:
+        raise ValueError(f"No label of {criterion!r} says what its scale is: declare the scale.")
+    return _infer_other(distinct)
+
+
+def _infer_preference(distinct: set[str], *, named: bool) -> Scale | None:
+    numbers = {_as_number(text) for text in distinct - {BAD}}
+    if None in numbers or not (named or (numbers and BAD not in distinct)):
+        return None
+    suffix = f"+{BAD}" if BAD in distinct else ""
+    offered = ("preference:tie", "preference:5", "preference:7")
+    for base in offered if named else offered[:1]:
+        if numbers <= set(_PREFERENCES[base][1]):
+            return Scale.parse(base + suffix)
+    return None
+
+
+def _infer_other(distinct: set[str]) -> Scale:
+    numbers = [_as_number(text) for text in distinct]
+    if None in numbers:
+        names = tuple(sorted(distinct))
+        return Scale("nominal:" + ",".join(names), "nominal", "nominal", names)
+    whole = [number for number in numbers if isinstance(number, int)]
+    if len(whole) == len(numbers) and 0 < max(whole) - min(whole) < MOST_POINTS:
+        return Scale.parse(f"ordinal:{min(whole)}..{max(whole)}")
     return Scale.parse("interval")
 
 
-def _numbers(texts: list[str]) -> list[float] | None:
-    try:
-        return [_number(text, text) for text in texts]
-    except ValueError:
+def _as_text(value: object) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _as_number(value: object) -> int | float | None:
+    """A finite number, an int where it is whole; None where ``value`` is none."""
+    if isinstance(value, bool):
         return None
-
-
-def _number(value: object, text: str) -> float:
     try:
-        number = float(text)
-    except ValueError:
-        raise ValueError(f"{value!r} is not a number") from None
-    if isinstance(value, bool) or not math.isfinite(number):
-        raise ValueError(f"{value!r} is not a finite number")
-    return number
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if not math.isfinite(number):
+        return None
+    return int(number) if number.is_integer() else number
 
 
-def _names(spec: str, rest: str) -> tuple[str, ...]:
+_Parts = tuple[Level, tuple[Label, ...] | None]
+
+
+def _read_nominal(spec: str, rest: str) -> _Parts:
     names = tuple(name.strip() for name in rest.split(","))
-    if len(names) < 2 or "" in names or len(set(names)) < len(names):
-        raise ValueError(f"{spec!r} needs at least two different names, such as nominal:yes,no.")
-    return names
+    if len(names) < 2 or "" in names:
+        raise ValueError(f"The scale {spec!r} needs two or more names: nominal:a,b.")
+    if len(set(names)) < len(names):
+        raise ValueError(f"The scale {spec!r} names a label twice: write every label once.")
+    return "nominal", names
 
 
-def _bounds(spec: str, rest: str) -> tuple[int, ...]:
-    match = re.fullmatch(r"(-?\d{1,4})\.\.(-?\d{1,4})", rest)
-    if match is None or int(match[1]) >= int(match[2]):
-        raise ValueError(f"{spec!r} needs bounds from low to high, such as ordinal:1..5.")
-    return tuple(range(int(match[1]), int(match[2]) + 1))
+def _read_points(spec: str, rest: str) -> tuple[int, ...]:
+    match = _RANGE.fullmatch(rest.strip())
+    if match is None:
+        raise ValueError(f"The scale {spec!r} needs both ends: {spec.partition(':')[0]}:1..5.")
+    low, high = int(match[1]), int(match[2])
+    if not low < high < low + MOST_POINTS:
+        raise ValueError(f"The scale {spec!r} must rise, over at most {MOST_POINTS} points.")
+    return tuple(range(low, high + 1))
+
+
+def _read_ordinal(spec: str, rest: str) -> _Parts:
+    return "ordinal", _read_points(spec, rest)
+
+
+def _read_interval(spec: str, rest: str) -> _Parts:
+    return "interval", _read_points(spec, rest) if rest else None
+
+
+def _read_ratio(spec: str, rest: str) -> _Parts:
+    if rest:
+        raise ValueError(f"The scale {spec!r} takes no ends: write ratio.")
+    return "ratio", None
+
+
+_READERS: dict[str, Callable[[str, str], _Parts]] = {
+    "nominal": _read_nominal,
+    "ordinal": _read_ordinal,
+    "interval": _read_interval,
+    "ratio": _read_ratio,
+}

@@ -1,57 +1,109 @@
-"""The one place that checks arguments; an error names the argument and what is allowed."""
+"""Every check of an argument, in one place: errors name the argument and what is allowed."""
+
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import numpy.typing as npt
 
-from metrics.stats.scales import Level
+IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float64]
 
-LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
-
-def check_counts(counts: ArrayLike, name: str = "counts") -> NDArray[np.int64]:
-    """Units × labels, whole numbers from 0."""
+def as_counts(counts: npt.ArrayLike, *, name: str = "counts") -> IntArray:
+    """A (units, labels) matrix of whole numbers ≥ 0."""
     array = np.asarray(counts)
-    if array.ndim != 2:
-        raise ValueError(f"{name} must be a matrix of units × labels, not of shape {array.shape}")
-    if array.size and (not np.all(np.isfinite(array)) or np.any(array < 0)):
-        raise ValueError(f"{name} must hold finite whole numbers from 0")
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ValueError(f"{name} must be a matrix of units × labels, not of shape {array.shape}.")
+    if not np.issubdtype(array.dtype, np.number) or np.iscomplexobj(array):
+        raise ValueError(f"{name} must hold whole numbers of ratings, not {array.dtype}.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite: a unit without ratings has counts of 0, not NaN.")
     whole = array.astype(np.int64)
-    if not np.array_equal(whole, array):
-        raise ValueError(f"{name} must hold whole numbers: how often each label was given")
+    if (whole != array).any() or (whole < 0).any():
+        raise ValueError(f"{name} must be whole numbers of ratings, 0 or more.")
     return whole
 
 
-def check_level(level: str) -> Level:
-    if level not in LEVELS:
-        raise ValueError(f"level must be one of {', '.join(LEVELS)}, not {level!r}")
-    return level  # type: ignore[return-value]
+def as_codes(codes: npt.ArrayLike, *, below: int, name: str, missing: bool = False) -> IntArray:
+    """A vector of codes 0..below−1, with −1 for *missing* where that is allowed."""
+    array = np.asarray(codes)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a vector of codes, not of shape {array.shape}.")
+    if array.size and not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{name} must be integers, not {array.dtype}.")
+    whole = array.astype(np.int64)
+    lowest = -1 if missing else 0
+    if whole.size and (whole.min() < lowest or whole.max() >= below):
+        raise ValueError(f"{name} must lie in {lowest}..{below - 1}.")
+    return whole
 
 
-def check_values(values: ArrayLike | None, labels: int, level: Level) -> NDArray[np.float64]:
-    """The labels' numbers: needed for interval and ratio, ranks otherwise."""
-    if values is None:
-        if level in {"interval", "ratio"}:
-            raise ValueError(f"values must give each label's number for level {level!r}")
-        return np.arange(labels, dtype=float)
-    array = np.asarray(values, dtype=float)
-    if array.shape != (labels,):
-        raise ValueError(f"values must have one number per label ({labels}), not {array.shape}")
-    if np.any(np.diff(array) <= 0):
-        raise ValueError("values must increase: labels stand in their order")
+def as_numbers(numbers: npt.ArrayLike, *, name: str, missing: bool = False) -> FloatArray:
+    """A vector of finite numbers; NaN stands for *missing* where that is allowed."""
+    array = np.asarray(numbers, dtype=np.float64)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a vector of numbers, not of shape {array.shape}.")
+    wrong = np.isinf(array) if missing else ~np.isfinite(array)
+    if wrong.any():
+        allowed = "finite or NaN" if missing else "finite"
+        raise ValueError(f"{name} must be {allowed}; entry {int(np.argmax(wrong))} is not.")
     return array
 
 
-def check_clusters(clusters: ArrayLike | None, units: int) -> NDArray[np.int64] | None:
-    """One cluster code per unit, or None where each unit is its own."""
-    if clusters is None:
-        return None
-    codes = np.asarray(clusters)
-    if codes.shape != (units,):
-        raise ValueError(f"clusters must have one code per unit ({units}), not {codes.shape}")
-    return np.unique(codes, return_inverse=True)[1].astype(np.int64)
+def as_similarities(matrix: npt.ArrayLike, *, name: str) -> FloatArray:
+    """A matrix of finite similarities, NaN where a generation is missing."""
+    array = np.asarray(matrix, dtype=np.float64)
+    if array.ndim != 2:
+        raise ValueError(f"{name} must be a matrix of similarities, not of shape {array.shape}.")
+    if np.isinf(array).any():
+        raise ValueError(f"{name} must be finite, or NaN where a generation is missing.")
+    return array
 
 
-def check_confidence(confidence_level: float) -> float:
+def as_groups(groups: npt.ArrayLike, *, length: int, name: str) -> IntArray:
+    """Any sortable names, one a row, as codes 0..G−1 in the order of the names."""
+    array = np.asarray(groups)
+    if array.ndim != 1 or len(array) != length:
+        raise ValueError(f"{name} must name one group for each of the {length} rows.")
+    if np.issubdtype(array.dtype, np.floating) and not np.isfinite(array).all():
+        raise ValueError(f"{name} must name a group for every row: NaN is no name.")
+    _, codes = np.unique(array, return_inverse=True)
+    return codes.astype(np.int64)
+
+
+def as_values(values: npt.ArrayLike | None, *, labels: int) -> FloatArray:
+    """The number each label stands for, strictly rising; 0, 1, 2, … where none are given."""
+    if values is None:
+        return np.arange(labels, dtype=np.float64)
+    array = as_numbers(values, name="values")
+    if len(array) != labels:
+        raise ValueError(f"values must give one number for each of the {labels} labels.")
+    if (np.diff(array) <= 0).any():
+        raise ValueError("values must rise strictly: one column a label, in order.")
+    return array
+
+
+def check_same_length(**vectors: npt.NDArray[np.generic]) -> None:
+    """All named vectors describe the same rows."""
+    lengths = {name: len(vector) for name, vector in vectors.items()}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise ValueError(f"These must be of one length: {found}.")
+
+
+def check_choice(value: str, *, allowed: Sequence[str], name: str) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}.")
+
+
+def check_at_least(number: int, lowest: int, *, name: str) -> None:
+    if int(number) != number or number < lowest:
+        raise ValueError(f"{name} must be a whole number, {lowest} or more, not {number}.")
+
+
+def check_resampling(replicates: int, confidence_level: float, batch: int | None) -> None:
+    check_at_least(replicates, 0, name="replicates")
     if not 0 < confidence_level < 1:
-        raise ValueError(f"confidence_level must lie between 0 and 1, not {confidence_level}")
-    return confidence_level
+        raise ValueError("confidence_level must lie between 0 and 1, for example 0.95.")
+    if batch is not None:
+        check_at_least(batch, 1, name="batch")
