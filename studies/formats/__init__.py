@@ -1,0 +1,1 @@
+"""Reading and writing of study bundles and ratings files. Knows no Django."""
