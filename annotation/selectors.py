@@ -41,11 +41,6 @@ def numbered_seats(assignment: Assignment) -> dict[int, HITUnit]:
     return {n: seat for n, seat in enumerate(seats, start=1) if seat.pk not in filled}
 
 
-def answered_seats(assignment: Assignment) -> set[int]:
-    """The seats whose every criterion this assignment has answered."""
-    return _full_seats(assignment.hit, Rating.objects.filter(assignment=assignment))
-
-
 def missing_units(place: Place) -> set[int]:
     """The seats of a place's HIT that nobody's counted answers fill for it yet."""
     seats = set(place.hit.hit_units.values_list("pk", flat=True))
@@ -82,7 +77,7 @@ class Worksheet:
     labels: dict[tuple[int, int], dict[int, str]]
 
     def labels_of(self, number: int) -> dict[int, str]:
-        """The current labels of a seat by criterion, in system order as they are stored."""
+        """The current labels of a seat by criterion, in system order as stored; "" is unparsed."""
         seat = self.seats[number]
         return self.labels.get((seat.unit_id, seat.repeat), {})
 
@@ -100,9 +95,9 @@ class Worksheet:
 
 def worksheet(assignment: Assignment) -> Worksheet:
     labels: dict[tuple[int, int], dict[int, str]] = defaultdict(dict)
-    ratings = Rating.objects.filter(assignment=assignment, superseded=False, label__isnull=False)
+    ratings = Rating.objects.filter(assignment=assignment, superseded=False)
     for rating in ratings.only("unit_id", "repeat", "criterion_id", "label"):
-        labels[rating.unit_id, rating.repeat][rating.criterion_id] = str(rating.label)
+        labels[rating.unit_id, rating.repeat][rating.criterion_id] = rating.label or ""
     return Worksheet(
         assignment=assignment,
         criteria=tuple(assignment.hit.study.criteria.all()),

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from annotation.models import Assignment, HITUnit, Participation, Place, Rating
 from annotation.models.rating import RatingQuerySet
-from annotation.selectors import answered_seats, is_a_first, missing_units, seats_of
+from annotation.selectors import is_a_first, missing_units, worksheet
 from annotation.services.places import hand_over, lease_end, lock_hit, lock_places
 from annotation.services.tallies import TallyKey, set_flags, shift_tallies, tally_key
 from studies.errors import DomainError
@@ -48,12 +47,13 @@ def submit_rating(
         Participation.objects.select_for_update().get(pk=assignment.participation_id)
     held, free = lock_places(assignment=assignment, now=now)
     lock_hit(assignment)
-    assignment = Assignment.objects.select_for_update().get(pk=assignment.pk)
+    assignment = _locked(assignment)
+    study = assignment.hit.study
     label = _label_in_system_order(answer, assignment, seat, criterion)
-    stored = _stored(assignment, seat, criterion, answer, label)
+    given = list(_answers(assignment, seat, criterion))
+    stored = _stored(given, answer, label)
     if stored is not None:
         return stored
-    study = Study.objects.get(pk=assignment.hit.study_id)
     if held is not None and held.completed_at is None:
         held.lease_until = lease_end(study, now)
         held.save(update_fields=["lease_until"])
@@ -61,7 +61,7 @@ def submit_rating(
     place = held or (_place_for_unit(free, seat) if by_units else None)
     rating = _new_rating(assignment, seat, criterion, answer)
     rating.label, rating.place, rating.created_at = label, place, now
-    earlier = _current(assignment, seat, criterion).first()
+    earlier = next((each for each in given if not each.superseded), None)
     _flag(rating, earlier, study)
     _append(rating, earlier)
     if rating.late:
@@ -75,7 +75,7 @@ def submit_rating(
 
 def _complete_set(assignment: Assignment, place: Place | None, now: datetime) -> None:
     """One person's complete set completes its place; without one it is kept as surplus."""
-    if answered_seats(assignment) < {seat.pk for seat in seats_of(assignment)}:
+    if worksheet(assignment).first_open is not None:
         return
     _close_assignment(assignment, now)
     if place is None:
@@ -121,29 +121,29 @@ def _label_in_system_order(
     return str(label)
 
 
-def _current(assignment: Assignment, seat: HITUnit, criterion: Criterion) -> RatingQuerySet:
-    """The one answer of this assignment to this question that nothing superseded, if any."""
+def _locked(assignment: Assignment) -> Assignment:
+    """The assignment under its lock, and in the same query all that is read of it."""
+    return (
+        Assignment.objects.select_for_update(of=("self",))
+        .select_related("hit__study", "participation", "rater")
+        .get(pk=assignment.pk)
+    )
+
+
+def _answers(assignment: Assignment, seat: HITUnit, criterion: Criterion) -> RatingQuerySet:
+    """Every answer of this assignment to this question, corrected ones included."""
     return Rating.objects.filter(
-        assignment=assignment,
-        unit=seat.unit_id,
-        repeat=seat.repeat,
-        criterion=criterion,
-        superseded=False,
-    )
+        assignment=assignment, unit=seat.unit_id, repeat=seat.repeat, criterion=criterion
+    ).select_related("rater")
 
 
-def _stored(
-    assignment: Assignment, seat: HITUnit, criterion: Criterion, answer: Answer, label: str
-) -> Rating | None:
+def _stored(given: list[Rating], answer: Answer, label: str) -> Rating | None:
     """The row that already says this: the current one, or the one this very request once made."""
-    same = Rating.objects.filter(
-        assignment=assignment,
-        unit=seat.unit_id,
-        repeat=seat.repeat,
-        criterion=criterion,
-        label=label,
-    )
-    return same.filter(Q(superseded=False) | Q(client_key=answer.client_key)).first()
+    for rating in given:
+        is_this = not rating.superseded or rating.client_key == answer.client_key
+        if rating.label == label and is_this:
+            return rating
+    return None
 
 
 def _place_for_unit(free: list[Place], seat: HITUnit) -> Place | None:
@@ -166,7 +166,7 @@ def _new_rating(
         unit_id=seat.unit_id,
         criterion=criterion,
         repeat=seat.repeat,
-        study_version=assignment.study_version,
+        study_version_id=assignment.study_version_id,
         side_a="left" if is_a_first(assignment, seat) else "right",
         layout=answer.layout,
         position=answer.position,

@@ -98,7 +98,7 @@ def labels_as_shown(
     return {
         criterion.pk: as_shown(labels[criterion.pk], criterion=criterion, a_first=a_first)
         for criterion in criteria
-        if criterion.pk in labels
+        if labels.get(criterion.pk)
     }
 
 

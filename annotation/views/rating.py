@@ -1,6 +1,7 @@
 """Rating: every request is sent to the one page where the annotator should be."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 from uuid import uuid4
 
@@ -113,19 +114,19 @@ def _chosen(request: HttpRequest, sheet: Worksheet) -> dict[int, str]:
     return {criterion: label for criterion, label in given.items() if label}
 
 
-@transaction.atomic
 def _save(form: AnswerForm, sheet: Worksheet, number: int, shown: Mapping[int, str]) -> None:
-    """All that was sent of a unit, or nothing."""
+    """All that was sent of a unit, or nothing. One answer alone is its service's transaction."""
     if not shown:
         raise DomainError("no_answer", CHOOSE, status=400)
-    for criterion in sheet.criteria:
-        if criterion.pk in shown:
-            submit_rating(
-                assignment=sheet.assignment,
-                seat=sheet.seats[number],
-                criterion=criterion,
-                answer=form.answer(shown[criterion.pk]),
-            )
+    with transaction.atomic() if len(shown) > 1 else nullcontext():
+        for criterion in sheet.criteria:
+            if criterion.pk in shown:
+                submit_rating(
+                    assignment=sheet.assignment,
+                    seat=sheet.seats[number],
+                    criterion=criterion,
+                    answer=form.answer(shown[criterion.pk]),
+                )
 
 
 def _with(sheet: Worksheet, number: int, shown: Mapping[int, str]) -> Worksheet:

@@ -189,4 +189,5 @@ def squared_distances(
         return apart**2
     if (numbers < 0).any():
         raise ValueError("values must be 0 or more on a ratio scale.")
-    return ratio(apart, np.add.outer(numbers, numbers)) ** 2 if labels > 1 else apart
+    # The only sum of 0 is that of 0 with itself, which is no distance at all.
+    return np.nan_to_num(ratio(apart, np.add.outer(numbers, numbers))) ** 2

@@ -11,6 +11,7 @@ from metrics.stats.validation import FloatArray, IntArray, check_choice
 
 Form = Literal["distance", "divergence", "distance_base_2"]
 FORMS = ("distance", "divergence", "distance_base_2")
+_ROUNDING = 1e-15
 
 
 def jensen_shannon(p: npt.ArrayLike, q: npt.ArrayLike, *, form: Form = "distance") -> FloatArray:
@@ -27,6 +28,8 @@ def jensen_shannon(p: npt.ArrayLike, q: npt.ArrayLike, *, form: Form = "distance
     a, b = (_shares(np.asarray(side, dtype=np.float64)) for side in (p, q))
     middle = (a + b) / 2
     divergence = (_relative_entropy(a, middle) + _relative_entropy(b, middle)) / 2
+    # Below rounding is 0: its square root would not look like rounding any more.
+    divergence = np.where(divergence < _ROUNDING, 0.0, divergence)
     if form != "distance":
         divergence = divergence / np.log(2)
     return divergence if form == "divergence" else np.sqrt(divergence)
@@ -40,8 +43,7 @@ def _relative_entropy(shares: FloatArray, middle: FloatArray) -> FloatArray:
     terms = np.where(np.isnan(shares), np.nan, 0.0)
     np.divide(shares, middle, out=terms, where=shares > 0)
     np.log(terms, out=terms, where=shares > 0)
-    # Rounding may leave a sum just below 0, which has no square root.
-    entropy: FloatArray = np.maximum((shares * terms).sum(axis=-1), 0.0)
+    entropy: FloatArray = (shares * terms).sum(axis=-1)
     return entropy
 
 

@@ -1,0 +1,95 @@
+"""An annotator without JavaScript: reads the page it got, and sends what a form would send."""
+
+import re
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+from django.http import HttpResponse
+from django.test import Client
+
+from annotation.models import Participation
+from studies.models import Study
+
+
+class _FormReader(HTMLParser):
+    """The hidden fields of the answer form, and the choices of each question in their order."""
+
+    def __init__(self):
+        super().__init__()
+        self.hidden: dict[str, str] = {}
+        self.choices: dict[str, list[str]] = {}
+        self.chosen: dict[str, str] = {}
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        if tag != "input" or "name" not in given:
+            return
+        if given["type"] == "hidden":
+            self.hidden[given["name"]] = given["value"]
+        elif given["type"] == "radio":
+            self.choices.setdefault(given["name"], []).append(given["value"])
+            if "checked" in given:
+                self.chosen[given["name"]] = given["value"]
+        elif given["type"] == "number":
+            self.choices.setdefault(given["name"], [])
+            self.chosen[given["name"]] = given["value"]
+
+
+@dataclass
+class Form:
+    """What the page offers to answer."""
+
+    hidden: dict[str, str]
+    choices: dict[str, list[str]]
+    chosen: dict[str, str]
+
+    def filled(self, index: int = 0) -> dict[str, str]:
+        return {**self.hidden, **{name: each[index] for name, each in self.choices.items()}}
+
+
+def form_of(response: HttpResponse) -> Form:
+    reader = _FormReader()
+    reader.feed(response.content.decode())
+    return Form(reader.hidden, reader.choices, reader.chosen)
+
+
+def texts_of(response: HttpResponse) -> list[str]:
+    return re.findall(r'<p class="text compared">(.*?)</p>', response.content.decode(), re.S)
+
+
+@dataclass
+class Annotator:
+    """One browser in one study."""
+
+    study: Study
+    client: Client = field(default_factory=Client)
+
+    def at(self, *parts: object) -> str:
+        return "/".join(["/rate", self.study.pk, *map(str, parts)]) + "/"
+
+    def enter(self) -> "Annotator":
+        version = self.study.versions.count()
+        self.client.post(f"/s/{self.study.pk}/", {"choice": "agree", "version": version})
+        self.client.post(self.at("guidelines"))
+        return self
+
+    def here(self) -> HttpResponse:
+        return self.client.get(self.at())
+
+    def send(self, data: dict[str, str], **headers: str) -> HttpResponse:
+        return self.client.post(self.at("answer"), data, headers=headers)
+
+    def choose(self, index: int = 0) -> Form:
+        """Answer the unit where they are, with the choice at `index` for every question."""
+        form = form_of(self.here())
+        assert self.send(form.filled(index)).status_code == 303
+        return form
+
+    @property
+    def participation(self) -> Participation:
+        known = self.client.session["participations"][self.study.pk]
+        return Participation.objects.get(public_id=known)
+
+
+def annotator(study: Study) -> Annotator:
+    return Annotator(study).enter()
