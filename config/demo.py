@@ -61,6 +61,7 @@ def _prepare() -> tuple[str, str]:
     setup()
     call_command("migrate", verbosity=0, interactive=False)
     from django.contrib.auth.models import User  # noqa: PLC0415
+
     from metrics.demo import load_demo_study  # noqa: PLC0415
 
     researcher, _ = User.objects.get_or_create(

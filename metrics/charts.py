@@ -94,7 +94,7 @@ def separability_chart(sets: Json) -> SafeString:
     first, last = sets["by_separability"][0]["low"], sets["by_separability"][-1]["high"]
 
     def x(delta: float) -> float:
-        return 60 + (delta - first) / max(last - first, 1e-9) * 510
+        return 60 + float((delta - first) / max(last - first, 1e-9)) * 510
 
     def y(consistency: float) -> float:
         return 230 - consistency * 200

@@ -1,0 +1,49 @@
+"""The demo study: loaded once, rated by programs through the real pages, marked simulated."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from django.contrib.auth.models import User
+
+from annotation.importing import import_study
+from annotation.services.lifecycle import open_study
+from annotation.services.planning import plan_hits
+from annotation.simulation import Bot, simulate_raters
+from metrics.services import refresh_report
+from studies.demo.bundle import write_demo_bundle
+from studies.demo.sources import load_sources
+from studies.models import Study
+from studies.scoring import score_separability
+
+# Sixty of seventy-two places: enough for every number, and work left for whoever tries the pages.
+BOTS = (
+    Bot("careful-1", accuracy=0.85, hits=20),
+    Bot("careful-2", accuracy=0.75, hits=20),
+    Bot("hasty", accuracy=0.55, position_bias=0.2, hits=20),
+)
+
+
+def load_demo_study(*, owner: User, say: Callable[[str], None]) -> Study:
+    """The demo study, made on the first call and found on later ones."""
+    existing = Study.objects.filter(memberships__user=owner, dataset__notes=_NOTE).first()
+    if existing is not None:
+        return existing
+    say("Loading the demo study…")
+    with tempfile.TemporaryDirectory() as folder:
+        bundle = Path(folder) / "demo"
+        write_demo_bundle(bundle)
+        study = import_study(path=bundle, owner=owner).study
+    score_separability(study=study)
+    plan_hits(study=study)
+    study = open_study(study=study)
+    say(f"Programs rate {len(load_sources())} instances through the annotators' pages…")
+    simulate_raters(study=study, bots=BOTS, seed=0)
+    refresh_report(study=study)
+    assert study.dataset is not None
+    study.dataset.notes = _NOTE
+    study.dataset.save(update_fields=["notes"])
+    return study
+
+
+_NOTE = "The demo study's texts, and two small systems that summarise them."
