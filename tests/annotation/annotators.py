@@ -3,12 +3,14 @@
 import re
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from typing import Any
 
-from django.http import HttpResponse
 from django.test import Client
 
 from annotation.models import Participation
 from studies.models import Study
+
+Page = Any  # the test client's own kind of response
 
 
 class _FormReader(HTMLParser):
@@ -47,13 +49,13 @@ class Form:
         return {**self.hidden, **{name: each[index] for name, each in self.choices.items()}}
 
 
-def form_of(response: HttpResponse) -> Form:
+def form_of(response: Page) -> Form:
     reader = _FormReader()
     reader.feed(response.content.decode())
     return Form(reader.hidden, reader.choices, reader.chosen)
 
 
-def texts_of(response: HttpResponse) -> list[str]:
+def texts_of(response: Page) -> list[str]:
     return re.findall(r'<p class="text compared">(.*?)</p>', response.content.decode(), re.S)
 
 
@@ -73,10 +75,10 @@ class Annotator:
         self.client.post(self.at("guidelines"))
         return self
 
-    def here(self) -> HttpResponse:
+    def here(self) -> Page:
         return self.client.get(self.at())
 
-    def send(self, data: dict[str, str], **headers: str) -> HttpResponse:
+    def send(self, data: dict[str, str], **headers: str) -> Page:
         return self.client.post(self.at("answer"), data, headers=headers)
 
     def choose(self, index: int = 0) -> Form:
