@@ -10,7 +10,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 app = Celery("tiebreak")
 
 
-@app.on_configure.connect  # type: ignore[untyped-decorator]
+@app.on_after_configure.connect  # type: ignore[untyped-decorator]
 def _make_broker_folder(sender: Celery, **_: object) -> None:
     """The filesystem broker expects its folders to be there."""
     if sender.conf.broker_url == "filesystem://":

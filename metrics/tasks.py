@@ -6,7 +6,7 @@ from metrics.services import refresh_report
 from studies.models import Study
 
 
-@shared_task(queue="analytics")  # type: ignore[untyped-decorator]
+@shared_task  # type: ignore[untyped-decorator]
 def refresh_report_task(study_id: str) -> None:
     study = Study.objects.filter(pk=study_id).first()
     if study is not None:

@@ -4,6 +4,7 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q, QuerySet
 from django.http import Http404
 
+from studies.identifiers import looks_like_public_id
 from studies.models import Dataset, Study
 
 
@@ -28,7 +29,8 @@ def datasets_of(user: User | AnonymousUser) -> QuerySet[Dataset]:
 
 def study_for(user: User | AnonymousUser, public_id: str) -> Study:
     """One study the user may see; a stranger learns nothing, not even that it exists."""
-    study = studies_of(user).filter(public_id=public_id).first()
+    known = looks_like_public_id(public_id)
+    study = studies_of(user).filter(public_id=public_id).first() if known else None
     if study is None:
         raise Http404("No such study.")
     return study
