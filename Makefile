@@ -21,7 +21,7 @@ test-all: $(VENV)/dev.installed  ## The same with the slow simulations
 
 check: $(VENV)/dev.installed  ## Style, types, import direction, migrations
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
-	@$(BIN)/mypy .
+	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python manage.py makemigrations --check --dry-run
 

@@ -76,8 +76,8 @@ class Criterion:
         return max(abs(int(label)) for label in self.labels if label != BAD)
 
     def of_units(self, column: str) -> NDArray[Any]:
-        """A column that belongs to the unit, one value per unit."""
-        return self.rows[column][self.first_row]
+        """A column that belongs to the unit: its first known value per unit."""
+        return _per_unit(self.rows[column], self.unit, self.first_row)
 
 
 def criteria_of(
@@ -133,7 +133,7 @@ def _criterion(
     _, first_row, unit = np.unique(_text(rows["unit"]), return_index=True, return_inverse=True)
     shape = (len(first_row), len(columns))
     human = np.asarray(rows["kind"] == "human", dtype=bool)
-    clusters = _clusters(rows, first_row)
+    clusters = _clusters(rows, unit, first_row)
     shared = len(np.unique(clusters)) < len(clusters)
     return Criterion(
         name=name,
@@ -179,8 +179,17 @@ def _machines(
     return found
 
 
-def _clusters(rows: RatingTable, first_row: Codes) -> Codes:
+def _per_unit(values: NDArray[Any], unit: Codes, first_row: Codes) -> NDArray[Any]:
+    """Not every row must say what its unit is: the first that does speaks for all."""
+    known = ~np.isnan(values) if values.dtype.kind == "f" else values != ""
+    found = values[first_row]
+    units, first = np.unique(unit[known], return_index=True)
+    found[units] = values[known][first]
+    return found
+
+
+def _clusters(rows: RatingTable, unit: Codes, first_row: Codes) -> Codes:
     """The instance of each unit; a unit without one is an instance of its own."""
-    instance, unit = _text(rows["instance"][first_row]), _text(rows["unit"][first_row])
-    names = np.where(instance == "", np.char.add("\x1f", unit), instance)
+    instance = _text(_per_unit(rows["instance"], unit, first_row))
+    names = np.where(instance == "", np.char.add("\x1f", _text(rows["unit"][first_row])), instance)
     return np.unique(names, return_inverse=True)[1].astype(np.int64)
