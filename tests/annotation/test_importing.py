@@ -1,0 +1,174 @@
+import json
+
+import numpy as np
+import pytest
+from django.apps import apps
+from django.core.management import CommandError, call_command
+
+from annotation.exporting import export_study
+from annotation.importing import import_study
+from annotation.models import Assignment, Place, Rating
+from annotation.services.planning import plan_hits
+from annotation.services.tallies import kept, recount
+from metrics.report import build_report, read_source
+from metrics.selectors import source_of
+from studies.errors import DomainError
+from studies.formats import FormatError
+from studies.models import Dataset, SeparabilityScore, Study
+from studies.scoring import score_separability
+from tests.formats.bundles import FLAWS, make_bundle
+from tests.shared_data import shared_path
+from tests.studies.factories import make_open_study
+
+pytestmark = pytest.mark.django_db
+
+
+def rows_everywhere() -> dict[str, int]:
+    return {
+        model.__name__: model.objects.count()
+        for app in ("studies", "annotation")
+        for model in apps.get_app_config(app).get_models()
+    }
+
+
+def report_of(source) -> dict:
+    return build_report(source.table, scales=source.scales, source=source.about, replicates=100)
+
+
+def test_it_works(tmp_path):
+    imported = import_study(path=make_bundle(tmp_path / "b"))
+    assert imported.study.status == "draft"
+    assert (imported.instances, imported.generations, imported.ratings) == (3, 12, 0)
+    assert plan_hits(study=imported.study).hits == 3
+
+
+def test_a_bundle_with_ratings_becomes_a_closed_study(tmp_path):
+    study = import_study(path=make_bundle(tmp_path / "b", with_ratings=True)).study
+    assert study.status == "closed"
+    assert Rating.objects.counted().count() == 12
+    assert study.hits.count() == 3
+    assert Place.objects.filter(completed_at__isnull=False).count() == 6
+    assert study.units.filter(generation_a__isnull=True).count() == 0
+    assert kept(study=study) == recount(study=study)
+
+
+@pytest.mark.parametrize("flaw", FLAWS)
+def test_22_a_flawed_bundle_leaves_the_database_as_it_was(flaw, tmp_path):
+    damage, sentence = FLAWS[flaw]
+    folder = make_bundle(tmp_path / "b", with_ratings=True)
+    damage(folder)
+    before = rows_everywhere()
+    with pytest.raises(FormatError, match=sentence):
+        import_study(path=folder)
+    assert rows_everywhere() == before
+
+
+def test_the_command_says_line_and_reason(tmp_path):
+    folder = make_bundle(tmp_path / "b")
+    FLAWS["broken line"][0](folder)
+    with pytest.raises(CommandError, match=r"Nothing was imported\.\ngenerations\.jsonl, line 13"):
+        call_command("import_study", str(folder))
+
+
+def test_the_same_content_is_one_dataset(tmp_path):
+    folder = make_bundle(tmp_path / "b")
+    first, second = import_study(path=folder).study, import_study(path=folder).study
+    assert first.dataset == second.dataset
+    assert Dataset.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "formats", [("jsonl",), ("csv",), ("parquet",), ("jsonl", "csv", "parquet")]
+)
+def test_an_export_analyses_to_the_same_digits(formats, tmp_path):
+    study = import_study(path=make_bundle(tmp_path / "b", with_ratings=True)).study
+    score_separability(study=study)
+    assert export_study(study=study, out=tmp_path / "out", formats=formats) == 12
+    ours, theirs = report_of(source_of(study)), report_of(read_source(tmp_path / "out"))
+    assert theirs["criteria"] == ours["criteria"]
+    assert theirs["source"]["rows_sha256"] == ours["source"]["rows_sha256"]
+    assert (tmp_path / "out" / "codebook.md").read_text().startswith("# Notes")
+
+
+def test_an_export_is_imported_again(tmp_path):
+    study = import_study(path=make_bundle(tmp_path / "b", with_ratings=True)).study
+    export_study(study=study, out=tmp_path / "out")
+    again = import_study(path=tmp_path / "out").study
+    assert report_of(source_of(again))["criteria"] == report_of(source_of(study))["criteria"]
+
+
+def test_23_an_export_names_nobody(tmp_path):
+    study = make_open_study(instances=1)
+    export_study(study=study, out=tmp_path / "out")
+    assert (tmp_path / "out" / "ratings.jsonl").read_text() == ""
+
+
+def test_an_export_overwrites_nothing(tmp_path):
+    study = make_open_study(instances=1)
+    with pytest.raises(DomainError, match="there already"):
+        export_study(study=study, out=make_bundle(tmp_path / "b"))
+    with pytest.raises(DomainError, match="xml is not a format"):
+        export_study(study=study, out=tmp_path / "out", formats=["xml"])
+
+
+def test_instances_are_resampled_where_units_share_one(tmp_path):
+    """By instance the interval of the win rate is much wider: five units of one are no five."""
+    path = next(shared_path("data", "separability").glob("mistral*.csv"))
+    call_command("convert", "mturk", str(path), "--out", str(tmp_path / "b"), verbosity=0)
+    source = read_source(tmp_path / "b")
+    by_instance = build_report(source.table, replicates=4000)["criteria"]["preference"]
+    source.table["instance"][:] = source.table["unit"]
+    by_unit = build_report(source.table, replicates=4000)["criteria"]["preference"]
+    assert (by_instance["resampling"], by_unit["resampling"]) == ("instance", "unit")
+    width = {
+        section["resampling"]: np.subtract(rate["high"], rate["low"])
+        for section in (by_instance, by_unit)
+        for rate in [section["systems"]["win_rate"]["mistral-7b"]]
+    }
+    assert 1.4 < width["instance"] / width["unit"] < 2.2
+
+
+def test_scores_are_made_once_and_reach_the_units(tmp_path):
+    study = import_study(path=make_bundle(tmp_path / "b", with_ratings=True)).study
+    assert score_separability(study=study) == 3
+    assert score_separability(study=study) == 0
+    assert SeparabilityScore.objects.count() == 3
+    assert study.units.filter(separability_raw__isnull=True).count() == 0
+    assert score_separability(study=study, similarity_name="bleu") == 3
+
+
+def test_a_planned_study_freezes_separability(tmp_path):
+    study = import_study(path=make_bundle(tmp_path / "b")).study
+    score_separability(study=study)
+    plan_hits(study=study)
+    unit = study.units.first()
+    assert unit.separability_raw is not None
+    assert unit.similarity == "rouge1"
+
+
+def test_machines_keep_their_runs_and_orders_and_take_no_place(tmp_path):
+    folder = make_bundle(tmp_path / "b")
+    rows = [
+        {
+            "unit": "i0/0",
+            "rater": "judge",
+            "kind": "machine",
+            "run": run,
+            "order": order,
+            "instance": "i0",
+            "system_a": "old",
+            "system_b": "new",
+            "sample_index": 0,
+            "label": 1,
+        }
+        for run in ("1", "2")
+        for order in ("ab", "ba")
+    ]
+    rows.append({**rows[0], "run": "3", "label": None, "raw": "no idea"})
+    (folder / "ratings.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    study = import_study(path=folder).study
+    assert Assignment.objects.count() == 5
+    assert Place.objects.count() == 0
+    machine = Rating.objects.first().rater
+    assert kept(study=study)[study.units.get().pk, study.criteria.get().pk, machine.pk, ""] == 1
+    assert Study.objects.get().status == "closed"
