@@ -128,11 +128,17 @@ class _TableBuilder:
             if cells is None:
                 builder.add_missing(len(chunk.lines))
                 continue
-            for position in builder.add(cells):
-                reason = f"{name}: {builder.reason(cells[position])}"
-                self.problems.add(self.source, chunk.lines[position], reason)
+            self._report(chunk, name, builder.add(cells))
         self.lines.append(np.array(chunk.lines, dtype=np.int64))
         self.n_rows += len(chunk.lines)
+
+    def _report(self, chunk: Chunk, name: str, positions: NDArray[np.intp]) -> None:
+        builder, cells = self.builders[name], chunk.cells[name]
+        self.problems.add_all(
+            self.source,
+            [chunk.lines[position] for position in positions],
+            lambda k: f"{name}: {builder.reason(cells[positions[k]])}",
+        )
 
     def _meet_columns(self, chunk: Chunk) -> None:
         for name in chunk.cells:

@@ -1,6 +1,6 @@
 """What is wrong with a file: every problem named with its file, line and reason."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from studies.errors import DomainError
@@ -53,6 +53,13 @@ class Problems:
         self.total += 1
         if len(self.kept) < self.shown:
             self.kept.append(Problem(file, line, reason))
+
+    def add_all(self, file: str, lines: Sequence[int], reason: Callable[[int], str]) -> None:
+        """A problem for each line; `reason` of a position is asked for only where it is shown."""
+        room = max(self.shown - len(self.kept), 0)
+        for position, line in enumerate(lines[:room]):
+            self.kept.append(Problem(file, int(line), reason(position)))
+        self.total += len(lines)
 
     def raise_if_any(self) -> None:
         if self.total:

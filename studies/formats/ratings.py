@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 from studies.formats.building import table_from_chunks
 from studies.formats.limits import DEFAULT_LIMITS, Limits
@@ -26,10 +27,23 @@ def read_ratings(
     Raises FormatError with the first problems, each with its line (in Parquet its row), and the
     count of all.
     """
-    source = source_for(path)
+    source_for(path.name)
     if not path.is_file():
         raise refusal(path.name, "there is no such file.")
-    return table_from_chunks(source(path, limits), source=path.name, columns=columns, limits=limits)
+    with path.open("rb") as stream:
+        return read_ratings_stream(stream, path.name, columns=columns, limits=limits)
+
+
+def read_ratings_stream(
+    stream: BinaryIO,
+    file: str,
+    *,
+    columns: Iterable[str] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> RatingTable:
+    """The same from an open file, whose name `file` says its format; Parquet must seek."""
+    chunks = source_for(file)(stream, file, limits)
+    return table_from_chunks(chunks, source=file, columns=columns, limits=limits)
 
 
 def write_ratings(
@@ -40,7 +54,7 @@ def write_ratings(
     Rows stream through, and the file has its name only when it is whole. `columns` defaults to
     the first row's keys.
     """
-    source_for(path)
+    source_for(path.name)
     with open_ratings_writer(path, columns=columns) as writer:
         for row in rows:
             writer.write(row)

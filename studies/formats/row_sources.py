@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from pathlib import PurePath
 from typing import BinaryIO
 
 import pyarrow as pa
@@ -15,13 +15,12 @@ from studies.formats.limits import Limits
 from studies.formats.lines import BadLine, decoded_lines, parse_object
 from studies.formats.problems import refusal
 
-Source = Callable[[Path, Limits], Iterator[Chunk]]
+Source = Callable[[BinaryIO, str, Limits], Iterator[Chunk]]
 
 
-def jsonl_chunks(path: Path, limits: Limits) -> Iterator[Chunk]:
+def jsonl_chunks(stream: BinaryIO, _file: str, limits: Limits) -> Iterator[Chunk]:
     """One JSON object a line; blank lines are passed over."""
-    with path.open("rb") as stream:
-        yield from chunks_of_rows(json_rows(stream, limits))
+    return chunks_of_rows(json_rows(stream, limits))
 
 
 def json_rows(stream: BinaryIO, limits: Limits) -> Iterator[tuple[int, dict[str, object] | str]]:
@@ -43,13 +42,12 @@ def _object_or_reason(text: str, limits: Limits) -> dict[str, object] | str:
     return row
 
 
-def csv_chunks(path: Path, limits: Limits) -> Iterator[Chunk]:
+def csv_chunks(stream: BinaryIO, file: str, limits: Limits) -> Iterator[Chunk]:
     """A header, then records; an empty cell is missing, a disarmed one is restored."""
-    with path.open("rb") as stream:
-        records = csv_records(stream, path.name, limits)
-        _, header = next(records, (1, []))
-        _check_header(header, path.name, limits)
-        yield from chunks_of_rows(_csv_rows(records, header))
+    records = csv_records(stream, file, limits)
+    _, header = next(records, (1, []))
+    _check_header(header, file, limits)
+    return chunks_of_rows(_csv_rows(records, header))
 
 
 def csv_records(stream: BinaryIO, file: str, limits: Limits) -> Iterator[tuple[int, list[str]]]:
@@ -105,27 +103,26 @@ def _restorer(name: str) -> Callable[[str], object]:
     return restored if kind == "text" else str
 
 
-def parquet_chunks(path: Path, limits: Limits) -> Iterator[Chunk]:
-    """Row groups as they come; a row's line is its number from 1."""
+def parquet_chunks(stream: BinaryIO, file: str, limits: Limits) -> Iterator[Chunk]:
+    """Row groups as they come; a row's line is its number from 1. The stream must seek."""
     try:
-        yield from _parquet_chunks(path, limits)
+        yield from _parquet_chunks(stream, file, limits)
     except (pa.ArrowException, OSError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        raise refusal(path.name, f"this cannot be read as Parquet: {error}") from None
+        raise refusal(file, f"this cannot be read as Parquet: {error}") from None
 
 
-def _parquet_chunks(path: Path, limits: Limits) -> Iterator[Chunk]:
-    schema = pq.read_schema(path)
+def _parquet_chunks(stream: BinaryIO, file: str, limits: Limits) -> Iterator[Chunk]:
+    schema = pq.read_schema(stream)
     names = schema.names
-    _check_header(names, path.name, limits)
+    _check_header(names, file, limits)
     texts = [field.name for field in schema if _is_text(field.type) and field.name in COLUMNS]
+    stream.seek(0)
     # Repeated texts stay in their dictionaries: a small file cannot unfold into a large memory.
-    with pq.ParquetFile(path, read_dictionary=texts) as file:
+    with pq.ParquetFile(stream, read_dictionary=texts) as parquet:
         known = [name for name in names if name in COLUMNS]
         others: dict[str, list[object]] = {name: [] for name in names if name not in COLUMNS}
         line = 1
-        for batch in file.iter_batches(CHUNK_ROWS, columns=known):
+        for batch in parquet.iter_batches(CHUNK_ROWS, columns=known):
             cells = {name: _cells(batch.column(name)) for name in known}
             yield Chunk(list(range(line, line + batch.num_rows)), cells | others)
             line += batch.num_rows
@@ -153,9 +150,9 @@ SOURCES: dict[str, Source] = {
 }
 
 
-def source_for(path: Path) -> Source:
+def source_for(file: str) -> Source:
     """The source that reads files with this ending; raise FormatError if there is none."""
-    if path.suffix.lower() not in SOURCES:
-        endings = ", ".join(SOURCES)
-        raise refusal(path.name, f"the name must end in one of {endings}.")
-    return SOURCES[path.suffix.lower()]
+    ending = PurePath(file).suffix.lower()
+    if ending not in SOURCES:
+        raise refusal(file, f"the name must end in one of {', '.join(SOURCES)}.")
+    return SOURCES[ending]

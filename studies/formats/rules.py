@@ -1,6 +1,6 @@
 """What must hold across the cells of a row and across rows; every breach names its lines."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,27 +38,34 @@ def key_codes(columns: Iterable[Sequence[int] | NDArray[np.integer]]) -> Integer
     return key.astype(np.int64)
 
 
+Rows = NDArray[np.intp]
+
+
+def _report(
+    table: RatingTable, rows: Rows, reason: str | Callable[[int], str], problems: Problems
+) -> None:
+    """A problem for each of `rows`; `reason` may depend on the position among them."""
+    lines = [int(line) for line in table.lines[rows]]
+    problems.add_all(table.source, lines, reason if callable(reason) else lambda _: reason)
+
+
 def _check_present(table: RatingTable, problems: Problems) -> None:
     for name in ("unit", "rater"):
-        for row in np.flatnonzero(table.text(name).missing):
-            problems.add(table.source, int(table.lines[row]), f"{name} is empty.")
+        _report(table, np.flatnonzero(table.text(name).missing), f"{name} is empty.", problems)
 
 
 def _check_labels(table: RatingTable, problems: Problems) -> None:
-    unparsed = table.label.missing
     allowed = table.text("kind").equals("machine") & ~table.text("raw").missing
-    for row in np.flatnonzero(unparsed & ~allowed):
-        reason = "label is empty; only a machine's row may leave it so, and then says raw."
-        problems.add(table.source, int(table.lines[row]), reason)
+    rows = np.flatnonzero(table.label.missing & ~allowed)
+    reason = "label is empty; only a machine's row may leave it so, and then says raw."
+    _report(table, rows, reason, problems)
 
 
 def _check_probabilities(table: RatingTable, problems: Problems) -> None:
-    if not table.has("inclusion_probability"):
-        return
     values = table.number("inclusion_probability")
-    for row in np.flatnonzero((values <= 0) | (values > 1)):
-        reason = f"inclusion_probability: {values[row]} is not above 0 and at most 1."
-        problems.add(table.source, int(table.lines[row]), reason)
+    rows = np.flatnonzero((values <= 0) | (values > 1))
+    reason = "inclusion_probability must be above 0 and at most 1."
+    _report(table, rows, reason, problems)
 
 
 def _check_one_value(
@@ -66,16 +73,20 @@ def _check_one_value(
 ) -> None:
     """Each `owner` (a unit, a rater) has one value of each of `names` over all of its rows."""
     codes = table.text(owner).codes
-    for name in names:
-        if not table.has(name):
-            continue
+    for name in filter(table.has, names):
         column = table.columns[name]
         rows = np.flatnonzero((codes != MISSING) & ~_missing(column))
-        _, first, inverse = np.unique(codes[rows], return_index=True, return_inverse=True)
-        anchor = rows[first][inverse]
+        anchors = rows[_firsts(codes[rows])]
         values = column.codes if isinstance(column, Coded) else column
-        for position in np.flatnonzero(values[rows] != values[anchor]):
-            _add_contradiction(table, owner, name, (anchor[position], rows[position]), problems)
+        unequal = np.flatnonzero(values[rows] != values[anchors])
+        reason = _contradiction(table, owner, name, rows[unequal], anchors[unequal])
+        _report(table, rows[unequal], reason, problems)
+
+
+def _firsts(keys: NDArray[np.integer]) -> Rows:
+    """For each key, the position at which it occurs first."""
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return np.asarray(first[inverse], dtype=np.intp)
 
 
 def _missing(column: Column) -> NDArray[np.bool_]:
@@ -84,43 +95,44 @@ def _missing(column: Column) -> NDArray[np.bool_]:
     return np.isnan(column) if column.dtype.kind == "f" else np.asarray(column == MISSING)
 
 
-def _add_contradiction(
-    table: RatingTable, owner: str, name: str, rows: tuple[int, int], problems: Problems
-) -> None:
-    pair = table.select(np.array(rows))
-    (before, after), who = (list(c) for c in _decoded(pair, name, owner))
-    reason = (
-        f"the {owner} {who[0]!r} has {name} {after!r} here"
-        f" and {before!r} in line {int(pair.lines[0])}; it must be the same."
-    )
-    problems.add(table.source, int(pair.lines[1]), reason)
+def _contradiction(
+    table: RatingTable, owner: str, name: str, rows: Rows, anchors: Rows
+) -> Callable[[int], str]:
+    def reason(k: int) -> str:
+        here, before = (_value(table.columns[name], row) for row in (rows[k], anchors[k]))
+        who = _value(table.text(owner), rows[k])
+        return (
+            f"the {owner} {who!r} has {name} {here!r} here"
+            f" and {before!r} in line {table.lines[anchors[k]]}; it must be the same."
+        )
+
+    return reason
 
 
-def _decoded(table: RatingTable, *names: str) -> Iterable[Iterable[object]]:
-    rows = list(table.rows())
-    return ([row[name] for row in rows] for name in names)
+def _value(column: Column, row: np.intp) -> object:
+    if isinstance(column, Coded):
+        return column.values[column.codes[row]]
+    return column[row].item()
 
 
 def _check_duplicates(table: RatingTable, problems: Problems) -> None:
     main = table.text("role").equals("main") & table.unflagged
     rows = np.flatnonzero(main & ~table.text("unit").missing & ~table.text("rater").missing)
-    texts = (
-        table.text(name).codes[rows] for name in ("unit", "rater", "criterion", "run", "order")
-    )
+    names = ("unit", "rater", "criterion", "run", "order")
     repeat = np.maximum(table.integer("repeat")[rows], 0)
-    key = key_codes([*texts, repeat])
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    anchor = first[inverse]
-    for position in np.flatnonzero(anchor != np.arange(len(key))):
-        _add_duplicate(table, rows[anchor[position]], rows[position], problems)
+    key = key_codes([*(table.text(name).codes[rows] for name in names), repeat])
+    firsts = _firsts(key)
+    again = np.flatnonzero(firsts != np.arange(len(key)))
+    reason = _duplicate(table, rows[again], rows[firsts[again]])
+    _report(table, rows[again], reason, problems)
 
 
-def _add_duplicate(table: RatingTable, before: int, row: int, problems: Problems) -> None:
-    rater, unit = (
-        table.text(name).values[table.text(name).codes[row]] for name in ("rater", "unit")
-    )
-    reason = (
-        f"the rater {rater!r} has rated the unit {unit!r} in line {int(table.lines[before])}"
-        " already (same criterion, run, repeat and order); flag one of the two, or remove it."
-    )
-    problems.add(table.source, int(table.lines[row]), reason)
+def _duplicate(table: RatingTable, rows: Rows, anchors: Rows) -> Callable[[int], str]:
+    def reason(k: int) -> str:
+        rater, unit = (_value(table.text(name), rows[k]) for name in ("rater", "unit"))
+        return (
+            f"the rater {rater!r} has rated the unit {unit!r} in line {table.lines[anchors[k]]}"
+            " already (same criterion, run, repeat and order); flag one of the two, or remove it."
+        )
+
+    return reason

@@ -180,7 +180,7 @@ def test_a_unit_and_a_rater_are_the_same_in_every_row(tmp_path):
         ('{"unit": "u", "rater": "r", "label": 1, "sample_a": -1}', "sample_a: -1"),
         ('{"unit": "u", "rater": "r", "label": 1, "sample_a": 1.5}', "sample_a: 1.5"),
         ('{"unit": "u", "rater": "r", "label": 1, "late": "maybe"}', "late: 'maybe'"),
-        ('{"unit": "u", "rater": "r", "label": 1, "inclusion_probability": 0}', "not above 0"),
+        ('{"unit": "u", "rater": "r", "label": 1, "inclusion_probability": 0}', "must be above 0"),
         ('{"unit": "u", "rater": "r"', "not JSON"),
         ("[1, 2]", "one JSON object"),
         ("[" * 100_000, "nested too deeply"),
