@@ -61,6 +61,11 @@ class Problems:
             self.kept.append(Problem(file, int(line), reason(position)))
         self.total += len(lines)
 
+    def extend(self, error: FormatError) -> None:
+        """The problems of another file's error."""
+        self.kept += error.problems[: max(self.shown - len(self.kept), 0)]
+        self.total += error.total
+
     def raise_if_any(self) -> None:
         if self.total:
             raise FormatError(self.kept, self.total)
