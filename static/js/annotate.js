@@ -144,18 +144,23 @@
   // --- Keys ------------------------------------------------------------------------------------
   const isAnswered = (question) => question.querySelector("input:checked, input[type=number]:valid") !== null;
 
+  // The question that digits answer: where the focus is, else the first that is open.
+  let current = null;
+  function moveTo(question) {
+    current = question;
+    for (const each of questions) each.classList.toggle("current", each === question);
+  }
+  moveTo(questions.find((question) => !isAnswered(question)) || questions[0]);
+  form.addEventListener("focusin", (event) => moveTo(event.target.closest("fieldset")));
+
   function choose(key) {
-    const current =
-      questions.find((question) => question.contains(document.activeElement)) ||
-      questions.find((question) => !isAnswered(question)) ||
-      questions[0];
     const input = current.querySelector(`[data-key="${key}"]`);
     if (!input) return;
     const open = questions.find((question) => question !== current && !isAnswered(question));
-    (open ? open.querySelector("input") : input).focus();
-    if (input.checked) return;
+    const isNew = !input.checked;
     input.checked = true;
-    input.dispatchEvent(new Event("change", { bubbles: true }));
+    if (isNew) input.dispatchEvent(new Event("change", { bubbles: true }));
+    (open ? open.querySelector("input") : input).focus();
   }
 
   const showKeys = () => dialog.showModal();

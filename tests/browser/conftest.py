@@ -1,0 +1,60 @@
+"""One Chromium for all browser tests: the one this machine has, with nothing going outside."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import ConsoleMessage, Page, Response
+
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def chromium() -> str | None:
+    named = os.environ.get("TIEBREAK_TEST_CHROMIUM")
+    return named or shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    executable = chromium()
+    if executable is None:
+        pytest.skip("Chromium is absent: on Debian, apt install chromium.")
+    return {**browser_type_launch_args, "executable_path": executable, "args": list(ARGUMENTS)}
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]:
+    return {**browser_context_args, "viewport": {"width": 1440, "height": 900}}
+
+
+@pytest.fixture
+def chromium_page(page: Page) -> Iterator[Page]:
+    """A page that fails its test if the policy refused anything, or a script or a file broke."""
+    complaints: list[str] = []
+    page.set_default_timeout(10_000)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda line: complaints.append(line.text) if _is_fault(line) else None)
+    page.on("response", lambda answer: complaints.append(answer.url) if _is_lost(answer) else None)
+    yield page
+    assert complaints == []
+
+
+def _is_fault(line: ConsoleMessage) -> bool:
+    # Refused requests are said here too; tests cause them on purpose and look at what follows.
+    is_request = line.text.startswith(("Failed to load resource", "htmx:", "Response Status Error"))
+    return line.type in {"error", "warning"} and not is_request
+
+
+def _is_lost(answer: Response) -> bool:
+    return answer.status >= 400 and "/static/" in answer.url

@@ -1,0 +1,327 @@
+"""The annotator's page in a real browser: keys, saving, a line that breaks, and its looks."""
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from annotation.models import Participation, Rating
+from annotation.services.tallies import kept, recount
+from studies.models import Generation, Instance, Study
+from tests.studies.factories import make_open_study
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+
+SOURCE = "\n".join(f"Mara: line {n} of a long talk about a greenhouse." for n in range(40))
+TEXT_A = "Mara moved the tomatoes to the kitchen.\n\nIvo brings a heater."
+TEXT_B = "Mara moved all of the plants to the kitchen.\n\nIvo will call."
+
+
+def enter(page: Page, live_server: Any, study: Study) -> None:
+    page.goto(f"{live_server.url}/s/{study.pk}/")
+    page.get_by_role("button", name="I agree").click()
+    page.get_by_role("button", name="Start").click()
+    at_unit(page, 1)
+
+
+def at_unit(page: Page, number: int) -> None:
+    expect(page.get_by_role("heading", name=f"{number} of ", exact=False)).to_be_visible()
+    page.wait_for_load_state("load")
+
+
+def status(page: Page) -> Locator:
+    return page.locator("#status")
+
+
+def with_texts(study: Study) -> Study:
+    Instance.objects.update(source=SOURCE)
+    for system, text in zip(study.systems.all(), (TEXT_A, TEXT_B), strict=True):
+        Generation.objects.filter(system=system).update(text=text)
+    return study
+
+
+def test_it_works(chromium_page: Page, live_server):
+    page, study = chromium_page, make_open_study(instances=1, ratings_per_hit=1)
+    enter(page, live_server, study)
+    expect(status(page)).to_have_text("Not answered yet")
+    page.get_by_role("radio", name="Left is better").check()
+    expect(status(page)).to_have_text("Saved")
+    expect(page.locator("#progress")).to_contain_text("1 of 5")
+    rating = Rating.objects.get()
+    assert rating.layout == "side_by_side"
+    assert rating.duration_ms is not None
+    assert 0 < rating.duration_ms < 60_000
+    page.get_by_role("link", name="Next").click()
+    at_unit(page, 2)
+
+
+def test_a_hit_can_be_completed_with_keys_alone(chromium_page: Page, live_server):
+    page, study = chromium_page, make_open_study(instances=1, ratings_per_hit=1)
+    enter(page, live_server, study)
+    for number, (choice, go_on) in enumerate(zip("12321", ["n", "Enter"] * 3, strict=False), 1):
+        at_unit(page, number)
+        page.keyboard.press(choice)
+        page.keyboard.press(go_on)  # at once: it waits until the answer is saved
+    expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+    code = Participation.objects.get().completion_code
+    expect(page.get_by_role("status")).to_have_text(code)
+    assert Rating.objects.counted().count() == 5
+    assert Rating.objects.filter(label="0").count() == 2
+    assert kept(study=study) == +recount(study=study)
+
+
+def test_undo_goes_back_and_a_correction_supersedes(chromium_page: Page, live_server):
+    page, study = chromium_page, make_open_study(instances=1)
+    enter(page, live_server, study)
+    page.keyboard.press("1")
+    page.keyboard.press("n")
+    at_unit(page, 2)
+    page.keyboard.press("u")
+    at_unit(page, 1)
+    expect(page.get_by_role("radio", name="Left is better")).to_be_checked()
+    expect(status(page)).to_have_text("Saved")
+    page.keyboard.press("3")
+    expect(page.locator("#status .saved")).to_be_visible()
+    page.keyboard.press("n")
+    at_unit(page, 2)
+    assert Rating.objects.filter(superseded=True).count() == 1
+    assert Rating.objects.filter(superseded=False).count() == 1
+
+
+def test_reload_the_back_button_and_a_second_tab_do_no_harm(
+    chromium_page: Page, context: BrowserContext, live_server
+):
+    page, study = chromium_page, make_open_study(instances=3)
+    enter(page, live_server, study)
+    page.keyboard.press("1")
+    page.keyboard.press("n")
+    at_unit(page, 2)
+    page.reload()
+    at_unit(page, 2)
+    page.go_back()
+    at_unit(page, 2)
+    tab = context.new_page()
+    tab.goto(page.url)
+    at_unit(tab, 2)
+    tab.keyboard.press("2")
+    expect(status(tab)).to_have_text("Saved")
+    page.keyboard.press("2")
+    expect(status(page)).to_have_text("Saved")
+    assert Rating.objects.count() == 2
+    assert study.places.filter(lease_until__isnull=False).count() == 1
+
+
+def test_a_choice_made_without_a_line_is_kept_and_sent_when_it_is_back(
+    chromium_page: Page, context: BrowserContext, live_server
+):
+    page, study = chromium_page, make_open_study(instances=1)
+    enter(page, live_server, study)
+    context.set_offline(True)
+    page.keyboard.press("1")
+    expect(status(page)).to_have_text("Not saved. Trying again…")
+    page.keyboard.press("3")
+    expect(status(page)).to_have_text("Not saved. Trying again…")
+    expect(page.get_by_role("radio", name="Right is better")).to_be_checked()
+    assert not Rating.objects.exists()
+    context.set_offline(False)
+    expect(status(page)).to_have_text("Saved")
+    rating = Rating.objects.get()
+    assert rating.label == ("1" if rating.side_a == "left" else "-1")
+
+
+def test_a_choice_that_was_not_saved_survives_a_reload(
+    chromium_page: Page, context: BrowserContext, live_server
+):
+    page, study = chromium_page, make_open_study(instances=1)
+    enter(page, live_server, study)
+    page.on("dialog", lambda dialog: dialog.accept())
+    answer = f"**/rate/{study.pk}/answer/"
+    page.route(answer, lambda route: route.abort("internetdisconnected"))
+    page.keyboard.press("3")
+    expect(status(page)).to_have_text("Not saved. Trying again…")
+    page.unroute(answer)
+    page.reload()
+    expect(page.get_by_role("radio", name="Right is better")).to_be_checked()
+    expect(status(page)).to_have_text("Saved")
+    assert Rating.objects.count() == 1
+    kept_back = page.evaluate("Object.keys(sessionStorage).filter((k) => k.startsWith('unsent'))")
+    assert kept_back == []
+
+
+def test_an_answer_whose_confirmation_was_lost_is_one_rating(chromium_page: Page, live_server):
+    page, study = chromium_page, make_open_study(instances=1)
+    enter(page, live_server, study)
+    sent: list[str] = []
+
+    def lose_the_first_response(route):
+        sent.append(route.request.post_data)
+        if len(sent) == 1:
+            route.fetch()
+            route.abort("internetdisconnected")
+        else:
+            route.continue_()
+
+    page.route(f"**/rate/{study.pk}/answer/", lose_the_first_response)
+    page.keyboard.press("1")
+    expect(page.locator("#status .saved")).to_be_visible()
+    assert len(sent) == 2
+    keys = {pair for data in sent for pair in data.split("&") if pair.startswith("client_key")}
+    assert len(keys) == 1
+    assert Rating.objects.count() == 1
+
+
+def test_a_session_that_ended_is_said_and_not_retried(
+    chromium_page: Page, context: BrowserContext, live_server
+):
+    page, study = chromium_page, make_open_study(instances=1)
+    enter(page, live_server, study)
+    answer = f"**/rate/{study.pk}/answer/"
+    page.route(answer, lambda route: route.fulfill(status=404, body="<html>gone</html>"))
+    page.keyboard.press("1")
+    expect(status(page)).to_have_text("Not saved: this page is out of date. Please reload it.")
+    expect(page.get_by_role("radio", name="Left is better")).to_be_checked()
+
+
+def test_each_question_is_saved_by_itself_and_keys_move_to_the_next(
+    chromium_page: Page, live_server
+):
+    page, study = chromium_page, make_open_study(instances=1)
+    study.criteria.create(
+        name="fluency", question="How fluent?", scale="nominal:bad,fair,good", position=1
+    )
+    enter(page, live_server, study)
+    page.keyboard.press("1")
+    expect(status(page)).to_contain_text("more to answer here")
+    page.keyboard.press("3")
+    expect(page.get_by_role("radio", name="good")).to_be_checked()
+    expect(page.get_by_role("radio", name="Left is better")).to_be_checked()
+    expect(page.get_by_role("link", name="Next")).to_be_visible()
+    assert Rating.objects.count() == 2
+    assert len(set(Rating.objects.values_list("client_key", flat=True))) == 2
+
+
+def test_differences_are_marked_and_the_text_stays_the_same(chromium_page: Page, live_server):
+    page, study = chromium_page, with_texts(make_open_study(instances=1, samples=1))
+    page.goto(f"{live_server.url}/s/{study.pk}/")
+    page.get_by_role("button", name="I agree").click()
+    page.get_by_role("button", name="Start").click()
+    at_unit(page, 1)
+    texts = page.locator(".compared")
+    before = texts.all_text_contents()
+    assert set(before) == {TEXT_A, TEXT_B}
+    page.keyboard.press("d")
+    marks = dict(zip(before, (each.locator("mark") for each in texts.all()), strict=True))
+    assert marks[TEXT_A].all_text_contents() == ["tomatoes", "brings a heater."]
+    assert marks[TEXT_B].all_text_contents() == ["all of", "plants", "will call."]
+    assert texts.all_text_contents() == before
+    page.keyboard.press("d")
+    expect(page.locator("mark")).to_have_count(0)
+    assert texts.all_text_contents() == before
+
+
+def test_the_keys_are_explained_and_can_be_turned_off(chromium_page: Page, live_server):
+    page, study = chromium_page, make_open_study(instances=1)
+    enter(page, live_server, study)
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys")
+    expect(dialog).to_be_visible()
+    page.keyboard.press("1")  # while the dialog is open, keys answer nothing
+    dialog.get_by_label("Use single keys").uncheck()
+    dialog.get_by_role("button", name="Close").click()
+    page.keyboard.press("1")
+    expect(page.get_by_role("radio", checked=True)).to_have_count(0)
+    page.reload()
+    page.keyboard.press("2")
+    expect(page.get_by_role("radio", checked=True)).to_have_count(0)
+    assert not Rating.objects.exists()
+
+
+def test_on_a_phone_texts_are_first_and_second_and_so_it_is_recorded(
+    chromium_page: Page, live_server
+):
+    page, study = chromium_page, with_texts(make_open_study(instances=1))
+    page.set_viewport_size({"width": 360, "height": 740})
+    enter(page, live_server, study)
+    expect(page.get_by_role("heading", name="First text")).to_be_visible()
+    expect(page.get_by_role("radio", name="Left")).to_have_count(0)
+    page.get_by_role("radio", name="Second is better").check()
+    expect(status(page)).to_have_text("Saved")
+    assert Rating.objects.get().layout == "stacked"
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+def test_without_javascript_the_page_does_the_same(browser, live_server):
+    study = make_open_study(instances=1, ratings_per_hit=1)
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    enter(page, live_server, study)
+    expect(page.get_by_text("all keys")).to_be_hidden()
+    for number in range(1, 6):
+        at_unit(page, number)
+        page.get_by_role("radio", name="No preference").check()
+        page.get_by_role("button", name="Save and continue").click()
+    expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+    context.close()
+    assert Rating.objects.counted().filter(label="0").count() == 5
+
+
+def test_the_preview_can_be_tried_and_sends_nothing(
+    chromium_page: Page, context: BrowserContext, live_server, client
+):
+    study = make_open_study(instances=1)
+    client.force_login(User.objects.create_superuser("ada"))
+    session = client.cookies["sessionid"].value
+    context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+    page = chromium_page
+    posts: list[str] = []
+    page.on("request", lambda r: posts.append(r.url) if r.method == "POST" else None)
+    page.goto(f"{live_server.url}/studies/{study.pk}/preview/?page=unit")
+    page.keyboard.press("1")
+    expect(page.get_by_role("radio", name="Left is better")).to_be_checked()
+    page.keyboard.press("n")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Save and continue")).to_be_disabled()
+    expect(status(page)).to_have_text("Preview: nothing is saved")
+    assert posts == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 360])
+def test_every_page_is_accessible(chromium_page: Page, live_server, scheme, width):
+    page, study = chromium_page, with_texts(make_open_study(instances=1, ratings_per_hit=1))
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(f"{live_server.url}/s/{study.pk}/")
+    check_accessible(page)
+    page.get_by_role("button", name="I agree").click()
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    check_accessible(page)
+    page.get_by_role("button", name="Start").click()
+    at_unit(page, 1)
+    check_accessible(page)
+    page.keyboard.press("1")
+    page.keyboard.press("d")
+    expect(status(page)).to_have_text("Saved")
+    check_accessible(page)
+    page.keyboard.press("?")
+    check_accessible(page)
+    page.keyboard.press("Escape")
+    for number in range(1, 6):
+        at_unit(page, number)
+        page.keyboard.press("2")
+        page.keyboard.press("n")
+    expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+    check_accessible(page)
+    page.goto(f"{live_server.url}/studies/{study.pk}/preview/")
+    check_accessible(page)
+
+
+def check_accessible(page: Page) -> None:
+    found = Axe().run(page).response["violations"]
+    assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []

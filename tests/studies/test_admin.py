@@ -1,0 +1,180 @@
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.urls import reverse
+
+from annotation.models import HIT, Place
+from annotation.services.places import take_place
+from studies.models import Dataset, Membership, Study
+from tests.studies.factories import make_dataset, make_open_study, make_participation, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def researcher(client) -> User:
+    user = User.objects.create_user("ruth", password="p", is_staff=True)
+    codenames = [
+        f"{verb}_{model}"
+        for verb in ("add", "change", "delete", "view")
+        for model in ("study", "dataset", "criterion", "studysystem", "membership")
+    ]
+    user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
+    client.force_login(user)
+    return user
+
+
+def change(study: Study) -> str:
+    return reverse("admin:studies_study_change", args=[study.pk])
+
+
+def do(client, study: Study, verb: str):
+    address = reverse("admin:studies_study_do", args=[study.pk, verb])
+    return client.post(address, follow=True).content.decode()
+
+
+def form_of(study: Study, **values) -> dict[str, object]:
+    """The change form's fields as the page would send them."""
+    return {
+        "title": study.title,
+        "dataset": study.dataset_id or "",
+        "unit_kind": study.unit_kind,
+        "consent": study.consent,
+        "guidelines": study.guidelines,
+        "ratings_per_hit": study.ratings_per_hit,
+        "comparisons_per_hit": study.comparisons_per_hit,
+        "hits_per_annotator": study.hits_per_annotator or "",
+        "similarity": study.similarity,
+        "lease_minutes": study.lease_minutes,
+        "abandoned": study.abandoned,
+        "criteria-TOTAL_FORMS": 0,
+        "criteria-INITIAL_FORMS": 0,
+        "study_systems-TOTAL_FORMS": 0,
+        "study_systems-INITIAL_FORMS": 0,
+        "memberships-TOTAL_FORMS": 0,
+        "memberships-INITIAL_FORMS": 0,
+        **values,
+    }
+
+
+def test_it_works(client, researcher):
+    dataset = make_dataset(instances=2)
+    Dataset.objects.update(created_by=researcher)
+    blank = Study(title="New", dataset=dataset)
+    values = form_of(
+        blank,
+        **{
+            "criteria-TOTAL_FORMS": 1,
+            "criteria-0-name": "preference",
+            "criteria-0-position": 0,
+            "criteria-0-question": "Which?",
+            "criteria-0-scale": "preference:tie",
+        },
+    )
+    response = client.post(reverse("admin:studies_study_add"), values)
+    assert response.status_code == 302, response.context["errors"]
+    study = Study.objects.get()
+    assert study.memberships.get().user == researcher
+    assert list(study.systems.values_list("name", flat=True)) == ["system-0", "system-1"]
+    assert "Planned 2 HITs" in do(client, study, "plan")
+    assert "annotators can start" in do(client, study, "open")
+    page = client.get(change(study)).content.decode()
+    assert "6 places" in page
+    assert reverse("annotation:welcome", args=[study.pk]) in page
+    assert "paused" in do(client, study, "pause")
+    assert "closed" in do(client, study, "close")
+
+
+def test_07_another_researchers_study_is_not_there(client, researcher):
+    study = make_study(instances=1)
+    assert client.get(change(study)).status_code == 302  # the admin's way to say: no such thing
+    for name, args in (
+        ("studies_study_do", [study.pk, "plan"]),
+        ("studies_study_clone", [study.pk]),
+    ):
+        assert client.post(reverse(f"admin:{name}", args=args)).status_code == 404
+    assert study.title not in client.get(reverse("admin:studies_study_changelist")).content.decode()
+    assert HIT.objects.count() == 0
+
+
+def test_verbs_need_a_post(client, researcher):
+    study = make_study(member=researcher)
+    assert client.get(reverse("admin:studies_study_do", args=[study.pk, "plan"])).status_code == 405
+
+
+def test_a_refusal_is_shown_as_its_sentence(client, researcher):
+    study = make_study(instances=1, member=researcher)
+    assert "Plan the HITs first" in do(client, study, "open")
+
+
+def test_an_open_studys_design_cannot_be_edited(client, researcher):
+    study = make_open_study(instances=2, member=researcher)
+    values = form_of(study, comparisons_per_hit=1, abandoned="units")
+    assert client.post(change(study), values).status_code == 302
+    study.refresh_from_db()
+    assert (study.comparisons_per_hit, study.abandoned) == (5, "whole_hit")
+
+
+def test_new_guidelines_are_a_new_version_from_the_next_assignment_on(client, researcher):
+    study = make_open_study(instances=2, member=researcher)
+    before = take_place(participation=make_participation(study, "ann"))
+    client.post(change(study), form_of(study, guidelines="Read twice."))
+    study.refresh_from_db()
+    after = take_place(participation=make_participation(study, "bob"))
+    assert (before.study_version.number, after.study_version.number) == (1, 2)
+    assert after.study_version.guidelines == "Read twice."
+
+
+def test_r_grows_with_its_places_and_never_shrinks(client, researcher):
+    study = make_open_study(instances=2, ratings_per_hit=2, member=researcher)
+    client.post(change(study), form_of(study, ratings_per_hit=3))
+    assert Place.objects.filter(study=study).count() == 6
+    study.refresh_from_db()
+    answer = client.post(change(study), form_of(study, ratings_per_hit=1))
+    assert "may only grow" in answer.content.decode()
+    assert Place.objects.filter(study=study).count() == 6
+
+
+def test_a_clone_is_a_draft_of_its_own(client, researcher):
+    study = make_open_study(instances=1, member=researcher)
+    client.post(reverse("admin:studies_study_clone", args=[study.pk]))
+    clone = Study.objects.exclude(pk=study.pk).get()
+    assert (clone.status, clone.hits.count(), clone.seed != study.seed) == ("draft", 0, True)
+    assert clone.criteria.count() == clone.memberships.count() == 1
+    assert clone.systems.count() == 2
+
+
+def test_an_unknown_scale_is_refused_with_what_is_allowed(client, researcher):
+    study = make_study(member=researcher)
+    criterion = study.criteria.get()
+    values = form_of(
+        study,
+        **{
+            "criteria-TOTAL_FORMS": 1,
+            "criteria-INITIAL_FORMS": 1,
+            "criteria-0-id": criterion.pk,
+            "criteria-0-study": study.pk,
+            "criteria-0-name": "preference",
+            "criteria-0-position": 0,
+            "criteria-0-question": "Which?",
+            "criteria-0-scale": "stars",
+        },
+    )
+    assert "preference:tie" in client.post(change(study), values).content.decode()
+
+
+def test_a_dataset_shows_its_instances_and_generations(client, researcher):
+    dataset = make_dataset(instances=3)
+    Dataset.objects.update(created_by=researcher)
+    page = client.get(reverse("admin:studies_dataset_change", args=[dataset.pk])).content.decode()
+    assert "3 instances" in page
+    assert "Text 2 1 4." in page
+
+
+def test_lists_take_few_queries(client, researcher, django_assert_max_num_queries):
+    for _ in range(6):
+        Membership.objects.create(study=make_open_study(instances=2), user=researcher)
+    with django_assert_max_num_queries(12):
+        page = client.get(reverse("admin:studies_study_changelist"))
+    assert page.content.decode().count("0 of 6") == 6
+    with django_assert_max_num_queries(10):
+        client.get(reverse("admin:studies_dataset_changelist"))
