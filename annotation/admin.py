@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin, messages
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import URLPattern, path, reverse
@@ -53,10 +54,13 @@ class CollectingStudyAdmin(StudyAdmin):
     list_display = (*StudyAdmin.list_display, "completed_places")
     actions = ("plan_selected", "open_selected", "pause_selected", "close_selected")
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
+        done = Count("places", filter=Q(places__completed_at__isnull=False))
+        return super().get_queryset(request).annotate(total=Count("places"), done=done)
+
     @admin.display(description="places done")
-    def completed_places(self, study: Study) -> str:
-        numbers = progress(study)
-        return f"{numbers.completed} of {numbers.places}"
+    def completed_places(self, study: Any) -> str:
+        return f"{study.done} of {study.total}"
 
     @admin.action(description="Plan HITs")
     def plan_selected(self, request: HttpRequest, queryset: Any) -> None:

@@ -33,7 +33,26 @@ admin.site.index_title = "Studies and datasets"
 admin.site.site_url = None
 
 
-class _FrozenInline:
+class _ForResearchers:
+    """Whoever may log in here is a researcher; which objects they see, the access rules say."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return request.user.is_active and request.user.is_staff
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_module_permission(request)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_module_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_module_permission(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_module_permission(request)
+
+
+class _FrozenInline(_ForResearchers):
     """Rows that belong to the design: they stand once the study was opened."""
 
     def has_add_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
@@ -74,7 +93,7 @@ class SystemInline(_FrozenInline, SystemTabular):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
 
-class MembershipInline(MemberTabular):
+class MembershipInline(_ForResearchers, MemberTabular):
     model = Membership
     extra = 0
     verbose_name = "member"
@@ -101,7 +120,7 @@ class StudyDesignForm(StudyForm):
         return wanted
 
 
-class StudyAdmin(StudyModelAdmin):
+class StudyAdmin(_ForResearchers, StudyModelAdmin):
     form = StudyDesignForm
     inlines = (CriterionInline, SystemInline, MembershipInline)
     list_display: tuple[str, ...] = (
@@ -132,7 +151,8 @@ class StudyAdmin(StudyModelAdmin):
         return list(FROZEN_FIELDS) if obj is not None and is_frozen(obj) else []
 
     def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
-        return obj is not None and not is_frozen(obj) and super().has_delete_permission(request)
+        """Only drafts: ratings never leave, and a list is not the place to lose one."""
+        return obj is not None and not is_frozen(obj)
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "dataset":
@@ -149,7 +169,7 @@ class StudyAdmin(StudyModelAdmin):
         use_dataset_systems(study=form.instance)
 
 
-class DatasetAdmin(DatasetModelAdmin):
+class DatasetAdmin(_ForResearchers, DatasetModelAdmin):
     list_display = ("name", "instance_count", "system_count", "created_at")
     search_fields = ("name",)
     fields = ("name", "notes", "sha256", "created_at")
@@ -172,8 +192,7 @@ class DatasetAdmin(DatasetModelAdmin):
         return int(dataset.system_total)
 
     def has_delete_permission(self, request: HttpRequest, obj: Dataset | None = None) -> bool:
-        used = obj is not None and obj.studies.exists()
-        return obj is not None and not used and super().has_delete_permission(request, obj)
+        return obj is not None and not obj.studies.exists()
 
     def change_view(
         self,

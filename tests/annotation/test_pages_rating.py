@@ -336,20 +336,24 @@ def test_a_closed_study_without_completed_work_says_it_is_closed():
 
 
 def test_by_units_an_answer_names_its_seat_whatever_others_filled():
-    study = make_open_study(instances=1, ratings_per_hit=1, abandoned="units")
+    study = make_open_study(
+        instances=1, samples=8, comparisons_per_hit=8, ratings_per_hit=1, abandoned="units"
+    )
     ann = annotator(study)
-    ann.choose()
+    for _ in range(6):
+        ann.choose()
     Place.objects.update(lease_until="2020-01-01T00:00Z")
     bob = annotator(study)
+    assert b"Comparison 1 of 2" in bob.here().content
+    bob.choose()
     page = bob.here()
-    assert b"Comparison 1 of 4" in page.content
-    form, shown = form_of(page), texts_of(page)
+    assert b"Comparison 2 of 2" in page.content
     Place.objects.update(lease_until="2020-01-01T00:00Z")
-    annotator(study).here()
-    bob.send(form.filled(0))
+    annotator(study).here()  # somebody else has the place now
+    bob.send(form_of(page).filled(0))
     unit = Rating.objects.latest("pk").unit
     assert unit.generation_a is not None
-    assert unit.generation_a.text in shown
+    assert unit.generation_a.text in texts_of(page)
 
 
 def test_rating_pages_are_kept_by_no_cache():

@@ -196,6 +196,8 @@ def test_each_question_is_saved_by_itself_and_keys_move_to_the_next(
         name="fluency", question="How fluent?", scale="nominal:bad,fair,good", position=1
     )
     enter(page, live_server, study)
+    sent: list[str] = []
+    page.on("request", lambda r: sent.append(r.post_data or "") if r.method == "POST" else None)
     page.keyboard.press("1")
     expect(status(page)).to_contain_text("more to answer here")
     page.keyboard.press("3")
@@ -203,6 +205,7 @@ def test_each_question_is_saved_by_itself_and_keys_move_to_the_next(
     expect(page.get_by_role("radio", name="Left is better")).to_be_checked()
     expect(page.get_by_role("link", name="Next")).to_be_visible()
     assert Rating.objects.count() == 2
+    assert [data.count("criterion-") for data in sent] == [1, 1]
     assert len(set(Rating.objects.values_list("client_key", flat=True))) == 2
 
 

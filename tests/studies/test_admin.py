@@ -1,5 +1,5 @@
 import pytest
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.models import HIT, Place
@@ -13,12 +13,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def researcher(client) -> User:
     user = User.objects.create_user("ruth", password="p", is_staff=True)
-    codenames = [
-        f"{verb}_{model}"
-        for verb in ("add", "change", "delete", "view")
-        for model in ("study", "dataset", "criterion", "studysystem", "membership")
-    ]
-    user.user_permissions.set(Permission.objects.filter(codename__in=codenames))
     client.force_login(user)
     return user
 
@@ -175,6 +169,6 @@ def test_lists_take_few_queries(client, researcher, django_assert_max_num_querie
         Membership.objects.create(study=make_open_study(instances=2), user=researcher)
     with django_assert_max_num_queries(12):
         page = client.get(reverse("admin:studies_study_changelist"))
-    assert page.content.decode().count("0 of 6") == 6
+    assert page.content.decode().count('>0 of 6<') == 6
     with django_assert_max_num_queries(10):
         client.get(reverse("admin:studies_dataset_changelist"))

@@ -1,0 +1,146 @@
+"""One whole study in a browser: from the admin, through three annotators, to the export."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from playwright.sync_api import Browser, Page, expect
+
+from annotation.importing import import_study
+from annotation.models import Rating
+from annotation.services.tallies import kept, recount
+from studies.models import Dataset, Study
+from studies.scoring import score_separability
+from tests.formats.bundles import make_bundle
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Dataset:
+    """Instances and generations; the study that comes with them is thrown away."""
+    owner = User.objects.create_superuser("ruth", password="a long password")
+    draft = import_study(path=make_bundle(tmp_path / "bundle"), owner=owner).study
+    dataset = draft.dataset
+    assert dataset is not None
+    draft.delete()
+    return dataset
+
+
+def design(page: Page, url: str, dataset: Dataset) -> Study:
+    """The researcher logs in, designs a study, plans and opens it."""
+    page.goto(f"{url}/admin/")
+    page.get_by_label("Username").fill("ruth")
+    page.get_by_label("Password").fill("a long password")
+    page.get_by_role("button", name="Log in").click()
+    page.goto(f"{url}/admin/studies/study/add/")
+    page.get_by_label("Title").fill("Which note is better?")
+    page.locator("#id_dataset").select_option(label=dataset.name)
+    page.get_by_label("Guidelines").fill("# Please\n\nRead *both* texts.")
+    page.get_by_label("Ratings per HIT (R)").fill("3")
+    page.get_by_label("Comparisons per HIT (N)").fill("2")
+    page.locator("#id_criteria-0-name").fill("preference")
+    page.locator("#id_criteria-0-question").fill("Which note is better?")
+    page.get_by_role("button", name="Save and continue editing").click()
+    page.get_by_role("button", name="Plan HITs").click()
+    expect(page.get_by_text("Planned 3 HITs with 6 units and 9 places.")).to_be_visible()
+    page.get_by_role("button", name="Open").click()
+    expect(page.get_by_text("The study is open")).to_be_visible()
+    return Study.objects.get()
+
+
+def enter(page: Page, url: str, study: Study) -> None:
+    page.goto(f"{url}/s/{study.pk}/")
+    page.get_by_role("button", name="I agree").click()
+    expect(page.get_by_text("Read both texts.")).to_be_visible()
+    page.get_by_role("button", name="Start").click()
+
+
+def answer(page: Page, key: str) -> None:
+    page.wait_for_load_state("load")
+    page.keyboard.press(key)
+    expect(page.locator("#status")).to_have_text("Saved")
+
+
+def go_on(page: Page) -> None:
+    page.get_by_role("link", name="Next").or_(page.get_by_role("link", name="Finish")).first.click()
+
+
+def finish(page: Page, keys: str) -> None:
+    """Answer whatever is left, then read the code."""
+    for turn in range(20):
+        page.wait_for_load_state("load")
+        if page.get_by_role("heading", name="Thank you").is_visible():
+            return
+        answer(page, keys[turn % len(keys)])
+        page.keyboard.press("n")
+        page.wait_for_timeout(250)
+    raise AssertionError("the study did not end")
+
+
+def wander(page: Page, url: str, study: Study) -> None:
+    """Reload, go back, correct, leave, and come back to where one was."""
+    answer(page, "1")
+    page.reload()
+    expect(page.get_by_role("heading", name="1 of 2").or_(page.get_by_role("heading", name="2 of 2")).first).to_be_visible()
+    page.goto(f"{url}/rate/{study.pk}/1/")
+    answer(page, "3")
+    page.goto(f"{url}/rate/{study.pk}/")
+    expect(page.get_by_role("heading", name="2 of 2")).to_be_visible()
+    page.go_back()
+    page.goto("about:blank")
+    page.goto(f"{url}/s/{study.pk}/")
+    expect(page.get_by_role("heading", name="2 of 2")).to_be_visible()
+
+
+def test_a_study_from_the_admin_to_the_export(
+    chromium_page: Page, browser: Browser, live_server: Any, dataset: Dataset, tmp_path: Path
+):
+    url, researcher = live_server.url, chromium_page
+    study = design(researcher, url, dataset)
+    for name, keys in (("ann", "123"), ("bob", "31"), ("cid", "2113")):
+        context = browser.new_context()
+        page = context.new_page()
+        enter(page, url, study)
+        if name == "bob":
+            wander(page, url, study)
+        finish(page, keys)
+        context.close()
+    score_separability(study=study)
+
+    researcher.goto(f"{url}/studies/{study.pk}/")
+    expect(researcher.get_by_text("9 of 9 places done")).to_be_visible()
+    expect(researcher.get_by_text("As of 18 ratings")).to_be_visible(timeout=20_000)
+    shown = researcher.request.get(f"{url}/studies/{study.pk}/report.json").json()
+
+    out, report = tmp_path / "export", tmp_path / "report.json"
+    call_command("export_study", study.pk, "--out", str(out), "--format", "jsonl,csv,parquet")
+    call_command("analyze", str(out), "--out", str(report))
+    assert json.loads(report.read_text())["criteria"] == shown["criteria"]
+    rows = [json.loads(line) for line in (out / "ratings.jsonl").read_text().splitlines()]
+    counted = [row for row in rows if not row["superseded"]]
+    assert set(Counter(row["unit"] for row in counted).values()) == {3}
+    assert len({row["unit"] for row in counted}) == 6
+    assert Rating.objects.filter(superseded=True).count() == len(rows) - 18 >= 1
+    assert kept(study=study) == +recount(study=study)
+
+
+def test_the_admin_runs_under_the_policy(chromium_page: Page, live_server: Any, dataset: Dataset):
+    """The page fixture fails on any refused style or script."""
+    page = chromium_page
+    study = design(page, live_server.url, dataset)
+    for path in ("", "studies/study/", "studies/dataset/", f"studies/dataset/{dataset.pk}/change/",
+                 f"studies/study/{study.pk}/change/", f"studies/study/{study.pk}/history/", "auth/user/"):
+        page.goto(f"{live_server.url}/admin/{path}")
+        expect(page.get_by_role("link", name="Tiebreak").first).to_be_visible()
+    page.goto(f"{live_server.url}/studies/{study.pk}/preview/")
+    expect(page.get_by_text("nothing here is saved")).to_be_visible()
+    assert Rating.objects.count() == 0
