@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 """Text similarities s(y, y′) and the alignment matrices of whole instances. No Django.
 
 Each similarity is symmetric and lies in [0, 1]; the longer text, by its own tokens, is the
@@ -19,23 +18,3 @@ def similarity(name: str) -> Similarity:
 
 
 __all__ = ["SIMILARITIES", "Alignments", "Bleu", "Rouge1", "Similarity", "align", "similarity"]
-=======
-"""Similarities of texts and their alignment matrices. Knows no Django."""
-
-from metrics.similarity.alignment import (
-    AlignmentMatrices,
-    alignment_matrices,
-    batched_alignment_matrices,
-)
-from metrics.similarity.registry import SIMILARITIES, similarity_named
-from metrics.similarity.types import Similarity
-
-__all__ = [
-    "SIMILARITIES",
-    "AlignmentMatrices",
-    "Similarity",
-    "alignment_matrices",
-    "batched_alignment_matrices",
-    "similarity_named",
-]
->>>>>>> origin/main

@@ -90,7 +90,11 @@ def wander(page: Page, url: str, study: Study) -> None:
     """Reload, go back, correct, leave, and come back to where one was."""
     answer(page, "1")
     page.reload()
-    expect(page.get_by_role("heading", name="1 of 2").or_(page.get_by_role("heading", name="2 of 2")).first).to_be_visible()
+    expect(
+        page.get_by_role("heading", name="1 of 2")
+        .or_(page.get_by_role("heading", name="2 of 2"))
+        .first
+    ).to_be_visible()
     page.goto(f"{url}/rate/{study.pk}/1/")
     answer(page, "3")
     page.goto(f"{url}/rate/{study.pk}/")
@@ -137,8 +141,15 @@ def test_the_admin_runs_under_the_policy(chromium_page: Page, live_server: Any, 
     """The page fixture fails on any refused style or script."""
     page = chromium_page
     study = design(page, live_server.url, dataset)
-    for path in ("", "studies/study/", "studies/dataset/", f"studies/dataset/{dataset.pk}/change/",
-                 f"studies/study/{study.pk}/change/", f"studies/study/{study.pk}/history/", "auth/user/"):
+    for path in (
+        "",
+        "studies/study/",
+        "studies/dataset/",
+        f"studies/dataset/{dataset.pk}/change/",
+        f"studies/study/{study.pk}/change/",
+        f"studies/study/{study.pk}/history/",
+        "auth/user/",
+    ):
         page.goto(f"{live_server.url}/admin/{path}")
         expect(page.get_by_role("link", name="Tiebreak").first).to_be_visible()
     page.goto(f"{live_server.url}/studies/{study.pk}/preview/")

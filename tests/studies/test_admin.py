@@ -169,6 +169,6 @@ def test_lists_take_few_queries(client, researcher, django_assert_max_num_querie
         Membership.objects.create(study=make_open_study(instances=2), user=researcher)
     with django_assert_max_num_queries(12):
         page = client.get(reverse("admin:studies_study_changelist"))
-    assert page.content.decode().count('>0 of 6<') == 6
+    assert page.content.decode().count(">0 of 6<") == 6
     with django_assert_max_num_queries(10):
         client.get(reverse("admin:studies_dataset_changelist"))
