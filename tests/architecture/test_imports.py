@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 
@@ -23,7 +24,7 @@ def test_every_module_of_metrics_has_a_layer():
     named = {
         name.strip().removeprefix("metrics.")
         for layer in contracts["contracts"][0]["layers"]
-        for name in layer.split("|")
+        for name in re.split("[|:]", layer)
     }
     here = {path.stem for path in (ROOT / "metrics").iterdir() if not path.name.startswith("_")}
     assert here - {"migrations", "static", "templates"} <= named
