@@ -66,7 +66,7 @@ def _picture(width: int, height: int, says: str, body: str, kind: str) -> SafeSt
 
 def interval_glyph(estimate: Json, *, low: float = -1.0, high: float = 1.0) -> SafeString:
     """A value with its interval on a small axis; an empty picture where it is undefined."""
-    width, height, margin = 180, 14, 6
+    width, height, margin = 140, 14, 6
     value = estimate["value"]
     if value is None:
         return mark_safe("")
