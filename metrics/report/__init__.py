@@ -1,15 +1,6 @@
-"""The report: every number of a ratings table, each with its interval or its reason. No Django."""
+"""The whole report of a study, from its ratings: the same code for page, file and command."""
 
-from metrics.report.building import REPORT_VERSION, ReportSource, build_report
-from metrics.report.digest import rows_sha256
-from metrics.report.ratings import READ_COLUMNS
-from metrics.report.values import Json
+from metrics.report.build import REPORT_VERSION, build_report
+from metrics.report.reading import read_source
 
-__all__ = [
-    "READ_COLUMNS",
-    "REPORT_VERSION",
-    "Json",
-    "ReportSource",
-    "build_report",
-    "rows_sha256",
-]
+__all__ = ["REPORT_VERSION", "build_report", "read_source"]

@@ -1,55 +1,33 @@
-"""What raters prefer that is not the text: where it stood, how long it is."""
+"""Position and length bias of the human raters."""
+
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from metrics.report.ratings import CriterionRatings, Mask
-from metrics.report.values import Json, estimate_json
-from metrics.stats import length_bias, position_bias
-from metrics.stats.validation import IntArray
-from studies.formats.table import RatingTable
-
-# How a side is written that is read first: beside the other, or above it.
-FIRST = ("left", "first")
-SECOND = ("right", "second")
+from metrics.report.criterion import Criterion
+from metrics.stats.bias import length_bias, position_bias
 
 
-def bias_json(table: RatingTable, ratings: CriterionRatings) -> dict[str, Json]:
+def bias_section(criterion: Criterion) -> dict[str, Any]:
+    human = criterion.is_human & (criterion.label >= 0)
+    rows, signs = criterion.rows.select(human), np.nan_to_num(np.sign(criterion.strength[human]))
+    side = rows["side_a"].astype(str)
+    a_first = np.where(np.isin(side, ["left", "first"]), -1, 0) + np.isin(side, ["right", "second"])
+    longer = np.sign(
+        _characters(rows["chars_b"], rows["text_b"]) - _characters(rows["chars_a"], rows["text_a"])
+    )
+    longer = np.nan_to_num(longer)
     return {
-        **_biases(table, ratings, ratings.humans),
-        "machines": {
-            name: _biases(table, ratings, ratings.of_machine(name)) for name in ratings.machines
-        },
+        "position": position_bias(*_for_and_against(signs * a_first)).as_json(),
+        "length": length_bias(*_for_and_against(signs * longer)).as_json(),
     }
 
 
-def _biases(table: RatingTable, ratings: CriterionRatings, mask: Mask) -> dict[str, Json]:
-    sign = _signs(ratings)
-    position, length = _a_first(table, ratings), _a_longer(table, ratings)
-    return {
-        "position": estimate_json(position_bias(*_sides(sign[mask], position[mask]))),
-        "length": estimate_json(length_bias(*_sides(sign[mask], length[mask]))),
-    }
+def _for_and_against(products: NDArray[np.float64]) -> tuple[int, int]:
+    return int((products > 0).sum()), int((products < 0).sum())
 
 
-def _sides(sign: IntArray, a_has_it: IntArray) -> tuple[int, int]:
-    """Ratings for the text that has it (is first, is longer) and for the other one."""
-    product = sign * a_has_it
-    return int((product > 0).sum()), int((product < 0).sum())
-
-
-def _signs(ratings: CriterionRatings) -> IntArray:
-    """1 where A was preferred, −1 where B was, 0 otherwise."""
-    signs = [0 if label == "bad" else -int(np.sign(float(label))) for label in ratings.labels]
-    return np.array([*signs, 0], dtype=np.int64)[ratings.label]
-
-
-def _a_first(table: RatingTable, ratings: CriterionRatings) -> IntArray:
-    side = table.text("side_a")
-    signs = [(value in FIRST) - (value in SECOND) for value in side.values]
-    return np.array([*signs, 0], dtype=np.int64)[side.codes[ratings.rows]]
-
-
-def _a_longer(table: RatingTable, ratings: CriterionRatings) -> IntArray:
-    a, b = (table.integer(f"chars_{side}")[ratings.rows] for side in "ab")
-    known = (a >= 0) & (b >= 0)
-    return np.where(known, np.sign(a - b), 0)
+def _characters(known: NDArray[Any], texts: NDArray[Any]) -> NDArray[np.float64]:
+    lengths = np.array([len(text) if text else np.nan for text in texts], dtype=float)
+    return np.where(np.isnan(known.astype(float)), lengths, known.astype(float))

@@ -1,46 +1,46 @@
-"""Perception: what humans and machines say where most humans say one thing.
+"""Perception: per bin of the human majority, what people and machines said there.
 
 Source: Beyond Correlation, figures 3 and 4.
 """
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
-from metrics.report.ratings import CriterionRatings
-from metrics.report.values import Json, label_key
+from metrics.report.criterion import Criterion
 from metrics.stats.pairs import central_entries
-from metrics.stats.validation import FloatArray, IntArray
 
 
-def perception_json(ratings: CriterionRatings) -> list[Json]:
-    """For each label the units whose human majority (lower median) it is.
+def perception_section(criterion: Criterion) -> list[dict[str, Any]]:
+    """One entry per label that some unit's majority (or median) fell on.
 
-    A unit with several modes is in each of their bins with equal weights that add to 1.
+    `share` is of the units with human ratings; distributions are shares of all labels given to
+    the bin's units, a unit with tied modes entering each by its part.
     """
-    humans = ratings.order_counts(ratings.humans)
-    entries = central_entries(humans, level=ratings.scale.level)
-    sides: dict[str, IntArray] = {
-        name: ratings.order_counts(ratings.of_machine(name)) for name in ratings.machines
-    }
-    total = float(entries.sum())
-    keys = [label_key(label) for label in ratings.order_labels]
+    weights = central_entries(criterion.humans, level=criterion.scale.level)
+    total = weights.sum()
     return [
         {
-            "label": keys[column],
-            "n_units": float(entries[:, column].sum()),
-            "share": float(entries[:, column].sum() / total) if total else 0.0,
-            "humans": _distribution(entries[:, column], humans, keys),
+            "label": str(label),
+            "share": float(weights[:, bin_].sum() / total),
+            "humans": _distribution(criterion, criterion.humans, weights[:, bin_]),
             "machines": {
-                name: _distribution(entries[:, column], counts, keys)
-                for name, counts in sides.items()
+                name: _distribution(criterion, machine.counts, weights[:, bin_])
+                for name, machine in criterion.machines.items()
             },
         }
-        for column in range(len(keys))
+        for bin_, label in enumerate(criterion.labels)
+        if weights[:, bin_].sum() > 0
     ]
 
 
-def _distribution(weights: FloatArray, counts: IntArray, keys: list[str]) -> Json:
-    """Shares of the labels; null where the bin has no rating."""
-    summed = weights @ counts.astype(np.float64)
-    if summed.sum() == 0:
-        return None
-    return {key: float(share) for key, share in zip(keys, summed / summed.sum(), strict=True)}
+def _distribution(
+    criterion: Criterion, counts: NDArray[np.int64], weight: NDArray[np.float64]
+) -> dict[str, float | None]:
+    sums = weight @ counts
+    total = sums.sum()
+    return {
+        str(label): float(each / total) if total > 0 else None
+        for label, each in zip(criterion.labels, sums, strict=True)
+    }

@@ -1,143 +1,126 @@
-"""Rating sets: how far each rater's ratings of one instance point one way."""
+"""Rating sets: one rater's complete ratings of one instance and system pair."""
 
-from dataclasses import replace
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
 
-from metrics.report.ratings import CriterionRatings, Mask
-from metrics.report.values import Draws, Json, estimate_json
+from metrics.report.criterion import Criterion
+from metrics.report.generators import Seeds
+from metrics.report.strata import pairs_of_units, separability_of_units
 from metrics.stats import (
     Estimate,
     RatingSets,
     collect_rating_sets,
     consistency_by_separability,
-    range_edges,
     summarise_rating_sets,
     undefined,
 )
-from metrics.stats.validation import FloatArray, IntArray
+from metrics.stats.bootstrap import interval
 
-NO_INSTANCE = "No unit names its instance: rating sets need it."
-NO_SPREAD = "Separability or consistency is the same in all instances."
-_Z = 1.959963984540054
+MOST_ELEMENTS = 4_000_000
 
 
-def rating_sets_json(ratings: CriterionRatings, draws: Draws) -> dict[str, Json]:
-    """Rating sets of humans; each machine's beside them, one set a run and order."""
-    found = _sets_json(ratings, ratings.humans, draws)
-    found["machines"] = {
-        name: _sets_json(ratings, ratings.of_machine(name), draws.at("machines", name))
-        for name in ratings.machines
+def sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Any]:
+    """Means over complete sets, and by separability; instances are resampled throughout."""
+    groups = _groups_of_units(criterion)
+    sets = _sets(criterion, groups, criterion.is_human)
+    of_group = _first_of(groups)
+    cluster, delta = criterion.clusters[of_group], separability_of_units(criterion)[of_group]
+    found = summarise_rating_sets(
+        _clustered(sets, cluster), rng_for=seeds.generator, replicates=replicates
+    )
+    section = {
+        each.name: value.as_json() if isinstance(value, Estimate) else value
+        for each in fields(found)
+        for value in (getattr(found, each.name),)
     }
-    return found
-
-
-def _sets_json(ratings: CriterionRatings, mask: Mask, draws: Draws) -> dict[str, Json]:
-    groups = _groups(ratings)
-    sets = _collected(ratings, mask, groups)
-    separability = np.full(int(groups.max(initial=-1)) + 1, np.nan)
-    known = groups >= 0
-    np.fmax.at(separability, groups[known], ratings.units.separability[known])
-    delta = separability[sets.instances]
-    correlation = _correlation(sets, delta)
-    # Sets of several system pairs on one instance are resampled together.
-    sets = replace(sets, instances=_instances(ratings, groups)[sets.instances])
-    summary = summarise_rating_sets(sets, replicates=draws.replicates, rng_for=draws.rng_for)
+    separability = delta[sets.instances.astype(np.int64)]
     ranges = consistency_by_separability(
-        sets,
-        delta,
-        edges=range_edges(ratings.units.separability),
-        replicates=draws.replicates,
-        rng_for=draws.at("by_separability").rng_for,
+        _clustered(sets, cluster),
+        separability,
+        rng_for=seeds.below("by_separability").generator,
+        replicates=replicates,
     )
-    names = ("consistency", "zero", "contradictory", "all_ties", "perfect", "preference_strength")
-    return {
-        "n": summary.n,
-        "n_incomplete": summary.n_incomplete,
-        **{name: _estimate_json(getattr(summary, name), ratings) for name in names},
-        "by_separability": [
-            {
-                "low": each.low,
-                "high": each.high,
-                "n": each.n,
-                "consistency": estimate_json(each.consistency),
-            }
-            for each in ranges
-        ],
-        "separability_correlation": estimate_json(correlation),
-    }
+    section["by_separability"] = [
+        {"low": r.low, "high": r.high, "n": r.n, "consistency": r.consistency.as_json()}
+        for r in ranges
+    ]
+    rng = seeds.generator("spearman_separability")
+    trend = _trend(sets, delta, cluster, replicates, rng)
+    return section | {"spearman_separability": trend.as_json()}
 
 
-def _estimate_json(estimate: Estimate, ratings: CriterionRatings) -> dict[str, Json]:
-    if not estimate.is_defined and not ratings.units.instance.any:
-        estimate = undefined(NO_INSTANCE)
-    return estimate_json(estimate)
-
-
-def _groups(ratings: CriterionRatings) -> IntArray:
-    """Instance × system pair of each unit; −1 where the unit names no instance."""
-    instance, pair = ratings.units.instance.codes, ratings.units.pairs
-    key = instance * (len(pair.names) + 1) + pair.codes + 1
-    _, dense = np.unique(key[instance >= 0], return_inverse=True)
-    groups = np.full(len(instance), -1, dtype=np.int64)
-    groups[instance >= 0] = dense
-    return groups
-
-
-def _instances(ratings: CriterionRatings, groups: IntArray) -> IntArray:
-    instances = np.zeros(int(groups.max(initial=-1)) + 1, dtype=np.int64)
-    instances[groups[groups >= 0]] = ratings.units.instance.codes[groups >= 0]
-    return instances
-
-
-def _collected(ratings: CriterionRatings, mask: Mask, groups: IntArray) -> RatingSets:
-    inside = mask & (groups[ratings.unit] >= 0)
-    # "Both bad" prefers nobody and is no tie either: its set stays incomplete.
-    numbers = np.array(
-        [float(label) if label != "bad" else np.nan for label in ratings.labels] + [np.nan]
+def _sets(criterion: Criterion, groups: NDArray[np.int64], mask: NDArray[np.bool_]) -> RatingSets:
+    """Sets by rater and group of units (one instance and pair), complete with all its units."""
+    size = np.bincount(groups)
+    rated = mask & (criterion.label >= 0) & ~np.isnan(criterion.strength)
+    group = groups[criterion.unit[rated]]
+    sets = collect_rating_sets(
+        criterion.strength[rated],
+        instances=group,
+        raters=criterion.rows["rater"][rated].astype(str),
+        set_size=1,
+        strongest=criterion.strongest,
     )
-    rater = ratings.rater.codes * (int(ratings.turn.max(initial=0)) + 1) + ratings.turn
-    return collect_rating_sets(
-        numbers[ratings.label[inside]],
-        instances=groups[ratings.unit[inside]],
-        raters=rater[inside],
-        units=ratings.unit[inside],
-        strongest=strongest(ratings),
+    complete = sets.totals[:, 2] == size[sets.instances.astype(np.int64)]
+    return RatingSets(
+        sets.totals[complete],
+        sets.instances[complete],
+        sets.strongest,
+        int((~complete).sum()),
     )
 
 
-def strongest(ratings: CriterionRatings) -> int:
-    """The largest |r| that the preference scale allows."""
-    return int(max(abs(float(label)) for label in ratings.labels if label != "bad"))
+def _clustered(sets: RatingSets, cluster: NDArray[np.int64]) -> RatingSets:
+    """The same sets by the instance that is resampled, whatever the pair."""
+    instances = cluster[sets.instances.astype(np.int64)]
+    return RatingSets(sets.totals, instances, sets.strongest, sets.n_incomplete)
 
 
-def _correlation(sets: RatingSets, delta: FloatArray) -> Estimate:
-    """Spearman's ρ of separability with mean consistency, over instances and system pairs.
+def _groups_of_units(criterion: Criterion) -> NDArray[np.int64]:
+    """The instance and system pair of each unit, as codes."""
+    pairs = np.unique(pairs_of_units(criterion), return_inverse=True)[1]
+    key = criterion.clusters * (pairs.max(initial=0) + 1) + pairs
+    return np.unique(key, return_inverse=True)[1].astype(np.int64)
 
-    Interval through Fisher's z with the variance of Bonett and Wright 2000.
-    """
-    groups, place = np.unique(sets.instances, return_inverse=True)
-    mean = np.bincount(place, weights=sets.consistency) / np.maximum(np.bincount(place), 1)
-    separability = np.full(len(groups), np.nan)
-    separability[place] = delta
-    known = ~np.isnan(separability)
+
+def _first_of(groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.unique(groups, return_index=True)[1].astype(np.int64)
+
+
+def _trend(
+    sets: RatingSets,
+    delta: NDArray[np.float64],
+    cluster: NDArray[np.int64],
+    replicates: int,
+    rng: np.random.Generator,
+) -> Estimate:
+    """Spearman's ρ of δ and mean consistency over instances and pairs, instances resampled."""
+    if np.all(np.isnan(delta)):
+        return undefined("No separability was scored.")
+    group = sets.instances.astype(np.int64)
+    size = np.bincount(group, minlength=len(delta))
+    total = np.bincount(group, weights=sets.consistency, minlength=len(delta))
+    known = (size > 0) & ~np.isnan(delta)
+    x, y = delta[known], total[known] / size[known]
     n = int(known.sum())
-    if n == 0:
-        return undefined("No rated instance has a separability.")
-    x, y = separability[known], mean[known]
-    if n < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return undefined(NO_SPREAD, n)
-    rho = float(np.corrcoef(_ranks(x), _ranks(y))[0, 1])
-    if n < 4 or abs(rho) >= 1:
-        reason = "No interval: it needs four instances that are not in perfect order."
-        return Estimate(rho, n=n, reason=reason)
-    reach = _Z * np.sqrt((1 + rho**2 / 2) / (n - 3))
-    low, high = np.tanh(np.arctanh(rho) + np.array([-reach, reach]))
-    return Estimate(rho, float(low), float(high), n=n, method="Fisher z, Bonett-Wright variance")
+    value = float(_rank_correlation(x[None], y[None])[0]) if n else float("nan")
+    if np.isnan(value):
+        return undefined("Separability or consistency does not vary.", n)
+    instances = np.unique(cluster[known], return_inverse=True)[1]
+    if replicates == 0 or len(np.unique(instances)) < n:
+        reason = None if replicates == 0 else "No interval: instances have several system pairs."
+        return Estimate(value, n=n, reason=reason)
+    drawn = rng.integers(0, n, size=(min(replicates, max(200, MOST_ELEMENTS // n)), n))
+    values = _rank_correlation(x[drawn], y[drawn])
+    return interval(value, values, n=n, method=f"bootstrap over instances, {len(drawn)} replicates")
 
 
-def _ranks(values: FloatArray) -> FloatArray:
-    """Ranks from 1, ties at their mean."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: FloatArray = (counts.cumsum() - (counts - 1) / 2)[place]
-    return ranks
+def _rank_correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    a, b = (rankdata(each, axis=1) for each in (x, y))
+    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
+    scale = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+    return np.asarray((a * b).sum(axis=1) / np.where(scale > 0, scale, np.nan))

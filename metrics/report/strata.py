@@ -1,17 +1,16 @@
-"""Agreement by stratum: humans among themselves, each machine, humans against it, and Δ."""
+"""Agreement per stratum: among humans, between humans and each machine, and the difference."""
 
 from collections.abc import Iterator
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
-from metrics.report.ratings import CriterionRatings, Mask
-from metrics.report.values import Draws, Json, estimates_json
+from metrics.report.criterion import Criterion
+from metrics.report.generators import Seeds
 from metrics.stats import (
     Comparison,
     Estimate,
-    Patterns,
     Stratum,
     agreement,
     agreement_strata,
@@ -20,122 +19,98 @@ from metrics.stats import (
     human_machine,
     key_strata,
     machine_machine,
-    range_edges,
     separability_strata,
     single_human_machine,
-    undefined,
     unique_label_strata,
 )
-from metrics.stats.bootstrap import RngFor
 from metrics.stats.scales import Level
+from metrics.stats.separability import range_edges
 
-NO_FIXED_LABELS = "The scale has no fixed number of labels."
-Columns = npt.NDArray[np.int64]
+
+def strata_section(criterion: Criterion, seeds: Seeds, replicates: int) -> list[dict[str, Any]]:
+    """One entry per stratum of every stratifier that the ratings allow."""
+    return [_entry(criterion, each, seeds, replicates) for each in strata_of(criterion)]
+
+
+def strata_of(criterion: Criterion) -> Iterator[Stratum]:
+    """All units, then by agreement, unique labels, category, separability and system pair."""
+    yield all_units(criterion.n_units)
+    yield from agreement_strata(criterion.humans, level=criterion.scale.level)
+    yield from unique_label_strata(criterion.humans)
+    yield from _by_key("category", criterion.of_units("category"))
+    separability = separability_of_units(criterion)
+    yield from separability_strata(separability, range_edges(separability))
+    yield from _by_key("systems", pairs_of_units(criterion))
+
+
+def separability_of_units(criterion: Criterion) -> NDArray[np.float64]:
+    """δ per unit: raw where it is known, else as the file gives it."""
+    raw = criterion.of_units("separability_raw").astype(float)
+    return raw if np.any(~np.isnan(raw)) else criterion.of_units("separability").astype(float)
+
+
+def pairs_of_units(criterion: Criterion) -> NDArray[np.str_]:
+    """ "A vs B" per unit, "" where a side is unknown."""
+    a, b = (criterion.of_units(side).astype(str) for side in ("system_a", "system_b"))
+    named = np.char.add(np.char.add(a, " vs "), b)
+    return np.where((a == "") | (b == ""), "", named)
+
+
+def _by_key(stratifier: str, keys: NDArray[Any]) -> tuple[Stratum, ...]:
+    texts = keys.astype(str).tolist()
+    return key_strata(stratifier, texts) if any(texts) else ()
 
 
 class _Options(TypedDict):
     level: Level
-    values: npt.NDArray[np.float64] | None
+    values: NDArray[np.float64] | None
+    k: int
     replicates: int
-    rng_for: RngFor
 
 
-def strata_json(ratings: CriterionRatings, draws: Draws) -> list[Json]:
-    """One entry a stratum, empty ones too."""
-    humans = ratings.order_counts(ratings.humans)
-    machines = {
-        name: (ratings.order_counts(mask), ratings.unparsed(mask))
-        for name in ratings.machines
-        for mask in [ratings.of_machine(name)]
+def _entry(criterion: Criterion, stratum: Stratum, seeds: Seeds, replicates: int) -> dict[str, Any]:
+    members, clusters = stratum.members, criterion.clusters[stratum.members]
+    options: _Options = {
+        "level": criterion.scale.level,
+        "values": criterion.values,
+        "k": len(criterion.labels),
+        "replicates": replicates,
     }
-    return [
-        _stratum_json(stratum, ratings, humans, machines, draws)
-        for stratum in strata(ratings, humans)
-    ]
-
-
-def strata(ratings: CriterionRatings, humans: Columns) -> Iterator[Stratum]:
-    """Every stratification that the ratings allow; shares of each add to 1."""
-    units = ratings.units
-    yield all_units(len(units))
-    yield from agreement_strata(humans, level=ratings.scale.level)
-    yield from unique_label_strata(humans)
-    if units.category.any:
-        yield from key_strata("category", units.category.decoded())
-    if not np.isnan(units.separability).all():
-        yield from separability_strata(units.separability, range_edges(units.separability))
-    if units.pairs.any:
-        yield from key_strata("systems", units.pairs.decoded())
-
-
-def _stratum_json(
-    stratum: Stratum,
-    ratings: CriterionRatings,
-    humans: Columns,
-    machines: dict[str, tuple[Columns, Columns]],
-    draws: Draws,
-) -> dict[str, Json]:
-    inside = stratum.members
-    here = draws.at(stratum.stratifier, stratum.name)
-    among = Patterns.of(humans[inside], clusters=ratings.units.clusters[inside])
-    found = agreement(among, **_options(ratings, here.at("human_human")))
+    own = seeds.below(stratum.stratifier, stratum.name)
+    humans = criterion.humans[members]
+    among = agreement(
+        humans, clusters=clusters, rng_for=own.below("human_human").generator, **options
+    )
+    machines = {}
+    for name, machine in criterion.machines.items():
+        comparison = Comparison.of(
+            humans, machine.counts[members], unparsed=machine.unparsed[members], clusters=clusters
+        )
+        machines[name] = _against(comparison, own.below(name), options)
     return {
         "stratifier": stratum.stratifier,
         "stratum": stratum.name,
         "n_units": stratum.n_units,
         "share": stratum.share,
-        "human_human": _json(found.estimates(), ratings),
-        "machines": {
-            name: _machine_json(
-                _comparison(ratings, humans, machines[name], inside),
-                ratings,
-                here.at("machines", name),
-            )
-            for name in machines
-        },
+        "human_human": as_json(among.estimates()),
+        "machines": machines,
     }
 
 
-def _comparison(
-    ratings: CriterionRatings, humans: Columns, machine: tuple[Columns, Columns], inside: Mask
-) -> Comparison:
-    counts, unparsed = machine
-    return Comparison.of(
-        humans[inside],
-        counts[inside],
-        unparsed=unparsed[inside],
-        clusters=ratings.units.clusters[inside],
-    )
-
-
-def _machine_json(
-    comparison: Comparison, ratings: CriterionRatings, draws: Draws
-) -> dict[str, Json]:
-    sides = {
+def _against(comparison: Comparison, seeds: Seeds, options: _Options) -> dict[str, Any]:
+    groups = {
         "machine_machine": machine_machine,
         "human_machine": human_machine,
         "single_human_machine": single_human_machine,
         "delta": delta,
     }
     return {
-        name: _json(
-            side(comparison, **_options(ratings, draws.at(name))).estimates(),  # type: ignore[operator]
-            ratings,
+        name: as_json(
+            group(comparison, rng_for=seeds.below(name).generator, **options).estimates()  # type: ignore[operator]
         )
-        for name, side in sides.items()
+        for name, group in groups.items()
     }
 
 
-def _options(ratings: CriterionRatings, draws: Draws) -> _Options:
-    return {
-        "level": ratings.scale.level,
-        "values": ratings.values,
-        "replicates": draws.replicates,
-        "rng_for": draws.rng_for,
-    }
-
-
-def _json(estimates: dict[str, Estimate], ratings: CriterionRatings) -> dict[str, Json]:
-    if ratings.scale.labels is None:
-        estimates = estimates | {"randolph_kappa": undefined(NO_FIXED_LABELS)}
-    return estimates_json(estimates)
+def as_json(estimates: dict[str, Estimate]) -> dict[str, Any]:
+    return {name: each.as_json() for name, each in estimates.items()}

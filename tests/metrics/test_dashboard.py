@@ -1,0 +1,138 @@
+import json
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from annotation.importing import import_study
+from annotation.simulation import Bot, simulate_raters
+from metrics.models import ReportSnapshot
+from metrics.report import build_report
+from metrics.selectors import source_of
+from metrics.services import ensure_fresh, refresh_report, watermark
+from studies.models import Membership
+from tests.formats.bundles import make_bundle
+from tests.studies.factories import make_open_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def member(client) -> User:
+    user = User.objects.create_user("member", password="p", is_staff=True)
+    client.force_login(user)
+    return user
+
+
+@pytest.fixture
+def study(tmp_path, member):
+    study = import_study(path=make_bundle(tmp_path / "b", with_ratings=True)).study
+    Membership.objects.create(study=study, user=member)
+    return study
+
+
+def pages(study) -> list[str]:
+    return [
+        reverse("metrics:dashboard", args=[study.pk]),
+        reverse("metrics:numbers", args=[study.pk]),
+        reverse("metrics:report", args=[study.pk]),
+        reverse("metrics:figure", args=[study.pk, "preference", "perception"]),
+        reverse("metrics:report-api", args=[study.pk]),
+    ]
+
+
+def test_it_works(client, study):
+    page = client.get(reverse("metrics:dashboard", args=[study.pk]))
+    assert page.status_code == 200
+    text = page.content.decode()
+    for words in ("Krippendorff", "Leave-one-out", "old", "new", "As of 12 ratings", "seed 0"):
+        assert words in text
+    assert "style=" not in text
+    assert "simulated" not in text.lower()
+
+
+def test_07_a_stranger_learns_nothing(client, study):
+    stranger = User.objects.create_user("stranger", is_staff=True)
+    refresh_report(study=study)
+    client.force_login(stranger)
+    assert {client.get(page).status_code for page in pages(study)} == {404}
+
+
+def test_anonymous_visitors_are_sent_to_log_in(client, study):
+    client.logout()
+    assert {client.get(page).status_code for page in pages(study)} <= {302, 403}
+
+
+def test_the_report_is_what_the_export_gives(client, study):
+    client.get(pages(study)[0])
+    shown = json.loads(client.get(reverse("metrics:report", args=[study.pk])).content)
+    source = source_of(study)
+    made = build_report(source.table, scales=source.scales, source=source.about)
+    assert shown["criteria"] == json.loads(json.dumps(made["criteria"]))
+    assert client.get(reverse("metrics:report-api", args=[study.pk])).json() == shown
+
+
+def test_nothing_is_sent_again_while_nothing_changed(client, study):
+    client.get(pages(study)[0])
+    numbers = reverse("metrics:numbers", args=[study.pk])
+    assert client.get(numbers, {"shown": watermark(study)}).status_code == 286
+    assert client.get(numbers, {"shown": "older"}).status_code == 200
+
+
+def test_new_ratings_ask_for_one_new_report(study, monkeypatch):
+    asked = []
+    monkeypatch.setattr("metrics.tasks.refresh_report_task.delay", asked.append)
+    for _ in range(3):
+        ensure_fresh(study=study)
+    assert asked == [study.pk]
+    refresh_report(study=study)
+    ensure_fresh(study=study)
+    assert asked == [study.pk]
+
+
+def test_without_a_broker_the_page_says_so(client, study, monkeypatch):
+    from kombu.exceptions import OperationalError
+
+    def refuse(_: str) -> None:
+        raise OperationalError("no broker")
+
+    monkeypatch.setattr("metrics.tasks.refresh_report_task.delay", refuse)
+    page = client.get(pages(study)[0])
+    assert page.status_code == 200
+    assert "no job queue answers" in page.content.decode()
+
+
+def test_an_empty_study_says_what_to_do(client, member):
+    study = make_open_study(instances=1)
+    Membership.objects.create(study=study, user=member)
+    text = client.get(pages(study)[0]).content.decode()
+    assert "No ratings yet" in text
+    assert "hx-trigger" in text
+
+
+def test_simulated_ratings_are_marked_on_every_page_that_shows_them(client, member):
+    study = make_open_study(instances=4)
+    Membership.objects.create(study=study, user=member)
+    assert simulate_raters(study=study, bots=[Bot("a"), Bot("b")]) == 40
+    for page in (pages(study)[0], reverse("admin:studies_study_change", args=[study.pk])):
+        assert "simulated" in client.get(page).content.decode().lower(), page
+    assert ReportSnapshot.objects.get().report["simulated"]
+
+
+def test_a_figure_is_a_picture_of_its_own(client, study):
+    refresh_report(study=study)
+    figure = client.get(reverse("metrics:figure", args=[study.pk, "preference", "perception"]))
+    assert figure["Content-Type"] == "image/svg+xml"
+    assert "attachment" in figure["Content-Disposition"]
+    text = figure.content.decode()
+    assert text.startswith("<svg")
+    assert "<title>" in text
+    assert "style" not in text
+    absent = reverse("metrics:figure", args=[study.pk, "preference", "separability"])
+    assert client.get(absent).status_code == 404
+
+
+def test_the_page_takes_few_queries(client, study, django_assert_max_num_queries):
+    client.get(pages(study)[0])
+    with django_assert_max_num_queries(16):
+        client.get(pages(study)[0])

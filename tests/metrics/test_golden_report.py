@@ -1,0 +1,140 @@
+"""The published studies through `convert` and `analyze`, to the four decimals of golden.csv."""
+
+import csv
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from tests.shared_data import shared_path
+
+SEPARABILITY = {
+    "SEP-mistral-7b_vicuna-7b_samsum": "mistral-7b_vicuna-7b_samsum_pref_data.csv",
+    "SEP-vicuna-7b_gpt-3.5-turbo-instruct_cnn_dm": (
+        "vicuna-7b_gpt-3.5-turbo-instruct_cnn_dm_pref_data.csv"
+    ),
+}
+
+
+@cache
+def golden() -> dict[tuple[str, str, str], str]:
+    path = shared_path("golden", "golden.csv")
+    with path.open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["convention"] == "ours"]
+    return {(row["dataset"], row["statistic"], row["stratum"]): row["value"] for row in rows}
+
+
+def analyze(folder: Path, reader: str, *files: Path, out: str = "ratings.jsonl") -> dict:
+    ratings, report = folder / out, folder / "report.json"
+    call_command("convert", reader, *map(str, files), "--out", str(ratings), verbosity=0)
+    call_command("analyze", str(ratings), "--out", str(report), "--replicates", "0", verbosity=0)
+    return json.loads(report.read_text())
+
+
+def stratum(section: dict, stratifier: str, name: str) -> dict:
+    return next(
+        each
+        for each in section["strata"]
+        if (each["stratifier"], each["stratum"]) == (stratifier, name)
+    )
+
+
+def check(found: float, dataset: str, statistic: str, name: str) -> None:
+    assert f"{found:.4f}" == f"{float(golden()[dataset, statistic, name]):.4f}"
+
+
+@pytest.mark.parametrize("dataset", SEPARABILITY)
+@pytest.mark.parametrize("out", ["ratings.jsonl", "ratings.csv", "ratings.parquet", "bundle"])
+def test_the_separability_configurations(dataset, out, tmp_path):
+    path = shared_path("data", "separability", SEPARABILITY[dataset])
+    section = analyze(tmp_path, "mturk", path, out=out)["criteria"]["preference"]
+    everything = stratum(section, "all", "all")["human_human"]
+    check(
+        everything["krippendorff_alpha"]["value"],
+        dataset,
+        "kalpha_nominal per pair",
+        "250 pairs x3 raters",
+    )
+    check(everything["leave_one_out"]["value"], dataset, "LOO_expected_HH", "250 pairs x3 raters")
+    sets = section["rating_sets"]
+    assert sets["n"] == 150
+    check(sets["consistency"]["value"], dataset, "mean_consistency", "150 sets")
+    check(sets["zero"]["value"], dataset, "rating_sets inconsistent (c=0)", "150 sets")
+    check(sets["perfect"]["value"], dataset, "rating_sets perfectly consistent (c=1)", "150 sets")
+    check(
+        sets["preference_strength"]["value"], dataset, "mean preference strength (Eq.7)", "150 sets"
+    )
+    ties = round(sets["all_ties"]["value"] * sets["n"])
+    assert ties == int(golden()[dataset, "all-tie rating sets", "150 sets"])
+    votes = "/".join(str(section["votes"][label]) for label in ("-1", "0", "1"))
+    assert votes == golden()[dataset, "votes A/tie/B", "750 votes"]
+    rates = section["systems"]["win_rate"]
+    a, tie, b = (int(n) for n in votes.split("/"))
+    expected = sorted([(a + tie / 2) / 750, (b + tie / 2) / 750])
+    assert sorted(rate["value"] for rate in rates.values()) == pytest.approx(expected)
+
+
+def test_the_two_zeros_add_up(tmp_path):
+    path = shared_path("data", "separability", SEPARABILITY["SEP-mistral-7b_vicuna-7b_samsum"])
+    sets = analyze(tmp_path, "mturk", path)["criteria"]["preference"]["rating_sets"]
+    assert round(sets["contradictory"]["value"], 4) == 0.4533
+    assert round(sets["all_ties"]["value"], 4) == 0.0267
+
+
+def test_pandalm_humans(tmp_path):
+    folder = shared_path("data", "pandalm")
+    section = analyze(tmp_path, "pandalm", folder)["criteria"]["preference"]
+    dataset = "PandaLM-test"
+    names = {
+        "krippendorff_alpha": "kalpha_nominal_HH",
+        "percentage_agreement": "pct_agreement_HH",
+        "randolph_kappa": "randolph_HH",
+        "fleiss_kappa": "fleiss_HH",
+        "leave_one_out": "LOO_expected_HH",
+    }
+    everything = stratum(section, "all", "all")
+    for ours, theirs in names.items():
+        check(everything["human_human"][ours]["value"], dataset, theirs, "All")
+    for ours, theirs in {"PA=1": "PA=1", "0.6<=PA<0.8": "0.60<=PA<1", "PA<0.6": "PA<0.60"}.items():
+        found = stratum(section, "agreement", ours)
+        check(found["n_units"], dataset, "n_items", theirs)
+        alpha = found["human_human"]["krippendorff_alpha"]["value"]
+        if golden()[dataset, "kalpha_nominal_HH", theirs]:
+            check(alpha, dataset, "kalpha_nominal_HH", theirs)
+        else:
+            assert alpha is None
+    assert section["n_unparsed"] == 25
+
+
+def test_pandalms_machine_raters(tmp_path):
+    folder = shared_path("data", "pandalm")
+    section = analyze(tmp_path, "pandalm", folder)["criteria"]["preference"]
+    judge, dataset = "judge pandalm-7b ", "PandaLM-test"
+    everything = stratum(section, "all", "all")["machines"]["pandalm-7b"]["human_machine"]
+    check(everything["krippendorff_alpha"]["value"], dataset, "kalpha_HwMw", judge + "All")
+    check(everything["leave_one_out"]["value"], dataset, "LOO_expected_HM", judge + "All")
+    check(everything["binned_js"]["value"], dataset, "binned_JS_distance_base_e", judge + "All")
+    for ours, theirs in {"PA=1": "PA=1", "0.6<=PA<0.8": "0.60<=PA<1"}.items():
+        found = stratum(section, "agreement", ours)["machines"]["pandalm-7b"]["human_machine"]
+        check(found["krippendorff_alpha"]["value"], dataset, "kalpha_HwMw", judge + theirs)
+        check(found["percentage_agreement"]["value"], dataset, "pct_agreement_HwMw", judge + theirs)
+
+
+@pytest.mark.parametrize("criterion", ["coherence", "relevance"])
+def test_summeval_experts(criterion, tmp_path):
+    path = shared_path("data", "summeval", "experts_coherence_relevance.jsonl")
+    section = analyze(tmp_path, "summeval", path)["criteria"][criterion]
+    dataset = f"SummEval-expert-{criterion}"
+    everything = stratum(section, "all", "all")["human_human"]
+    check(everything["krippendorff_alpha"]["value"], dataset, "kalpha_ordinal_HH", "All")
+    for ours, theirs in {"PA=1": "PA=1", "0.6<=PA<0.8": "0.60<=PA<1", "PA<0.6": "PA<0.60"}.items():
+        found = stratum(section, "agreement", ours)
+        check(found["n_units"], dataset, "n_items", theirs)
+        alpha = found["human_human"]["krippendorff_alpha"]["value"]
+        check(alpha, dataset, "kalpha_ordinal_HH", theirs)
+    for number in (1, 2, 3):
+        found = stratum(section, "unique_labels", str(number))
+        alpha = found["human_human"]["krippendorff_alpha"]["value"]
+        check(alpha, dataset, "kalpha_ordinal_HH", f"unique={number} (n={found['n_units']})")
