@@ -58,8 +58,8 @@ def submit_rating(
         held.lease_until = lease_end(study, now)
         held.save(update_fields=["lease_until"])
     by_units = study.abandoned == Study.Abandoned.UNITS
-    place = held or (_place_for_unit(free, seat) if by_units else None)
     rating = _new_rating(assignment, seat, criterion, answer)
+    place = _place_for_unit([held] if held else free, rating) if by_units else held
     rating.label, rating.place, rating.created_at = label, place, now
     earlier = next((each for each in given if not each.superseded), None)
     _flag(rating, earlier, study)
@@ -146,14 +146,17 @@ def _stored(given: list[Rating], answer: Answer, label: str) -> Rating | None:
     return None
 
 
-def _place_for_unit(free: list[Place], seat: HITUnit) -> Place | None:
-    """With `units`, a late answer fills a free place that still lacks this unit."""
-    filled = set(
-        Rating.objects.counted()
-        .filter(place__in=free, unit=seat.unit_id, repeat=seat.repeat)
-        .values_list("place_id", flat=True)
+def _place_for_unit(places: list[Place], rating: Rating) -> Place | None:
+    """With `units`, the first place that nobody else has given this answer to yet.
+
+    That goes for one's own place too: while its lease was over, a late answer may have come.
+    """
+    same = Rating.objects.counted().filter(
+        unit=rating.unit_id, repeat=rating.repeat, criterion=rating.criterion
     )
-    return next((place for place in free if place.pk not in filled), None)
+    others = same.filter(place__in=places).exclude(assignment=rating.assignment)
+    filled = set(others.values_list("place_id", flat=True))
+    return next((place for place in places if place.pk not in filled), None)
 
 
 def _new_rating(

@@ -10,7 +10,6 @@ from django.views.decorators.cache import never_cache
 
 from annotation.models import Participation
 from studies.errors import DomainError
-from studies.identifiers import looks_like_public_id
 from studies.models import Study
 
 SESSION_KEY = "participations"
@@ -48,9 +47,7 @@ def is_htmx(request: HttpRequest) -> bool:
 
 def study_at(study_id: str) -> Study:
     """The study an annotator's link names. Its id is a secret only until it is given out."""
-    study = None
-    if looks_like_public_id(study_id):
-        study = Study.objects.filter(public_id=study_id).first()
+    study = Study.objects.filter(public_id=study_id).first()
     if study is None:
         raise Http404("No such study.")
     return study

@@ -251,6 +251,27 @@ def test_by_units_a_late_answer_without_a_free_place_is_surplus():
     check_counts(study)
 
 
+def test_by_units_nobody_answers_a_unit_of_a_place_twice():
+    """A late answer fills another's lapsed place; its holder then comes back with the same unit."""
+    study = make_open_study(instances=1, ratings_per_hit=2, abandoned="units")
+    ann, bob = make_participation(study, "ann"), make_participation(study, "bob")
+    of_ann = take_place(participation=ann, now=START)
+    of_bob = take_place(participation=bob, now=START)
+    own = Place.objects.get(assignment=of_ann)
+    names = iter("cdefghijklmnop")
+    while Place.objects.filter(assignment=of_ann).exists():  # until somebody draws ann's place
+        newcomer = take_place(participation=make_participation(study, next(names)), now=LATER)
+        if newcomer.place != own:
+            Place.objects.filter(pk=newcomer.place.pk).update(assignment=of_bob, lease_until=START)
+    unit = of_bob.hit.hit_units.first()
+    late = answer(of_ann, unit, now=LATER)
+    again = answer(of_bob, unit, now=LATER)
+    assert late.place == of_bob.place
+    assert not late.surplus
+    assert again.surplus
+    check_counts(study)
+
+
 def test_who_left_may_come_back_to_the_hit_when_its_place_is_free_again():
     study = make_open_study(instances=1, ratings_per_hit=1)
     ann, bob = make_participation(study, "ann"), make_participation(study, "bob")
