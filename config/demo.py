@@ -24,7 +24,8 @@ def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     study_id, password = _prepare()
     processes = {"The web server": _start_web(port), "The worker": _start_worker()}
-    signal.signal(signal.SIGTERM, _interrupt)
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, _interrupt)
     try:
         if _wait_until_up(port, processes):
             _say_where(port, study_id, password)

@@ -126,7 +126,7 @@ def perception_chart(section: Json, names: dict[str, str], machine: str | None) 
     bins = section["perception"]
     if not bins:
         return mark_safe("")
-    labels = list(bins[0]["humans"])
+    labels = [str(label) for label in section["labels"]]
     bar, gap = 20, 14
     group = len(labels) * (2 * bar + 2 + gap)
     width = max(600, len(bins) * (group + 24) + 20)

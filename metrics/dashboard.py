@@ -84,11 +84,11 @@ class Section:
 
 
 def sections(report: Json) -> list[Section]:
-    return [_section(name, each) for name, each in report["criteria"].items()]
+    return [_section(name, each) for name, each in sorted(report["criteria"].items())]
 
 
 def _section(name: str, section: Json) -> Section:
-    columns = list(section["strata"][0]["human_human"])
+    columns = [name for name in NAMES if name in section["strata"][0]["human_human"]]
     sets = section.get("rating_sets")
     wins = section["systems"]["win_rate"] if "systems" in section else None
     return Section(
@@ -105,7 +105,7 @@ def _section(name: str, section: Json) -> Section:
         separability_picture=separability_chart(sets) if sets else None,
         set_rows=_rows(sets, _SET_NAMES, low=-1) if sets and sets["n"] else [],
         wins=win_rate_finding(wins) if wins is not None else None,
-        win_rows=_rows(wins or {}, {each: each for each in wins or {}}, low=0),
+        win_rows=_rows(wins or {}, {each: each for each in sorted(wins or {})}, low=0),
         bias_rows=_rows(section.get("bias", {}), _BIAS_NAMES, low=-0.5, high=0.5),
     )
 
@@ -146,7 +146,7 @@ def _machine_tables(section: Json) -> list[Table]:
     """Per machine: agreement with people, with one person, and how far people agree better."""
     everything = section["strata"][0]
     tables = []
-    for machine, groups in everything["machines"].items():
+    for machine, groups in sorted(everything["machines"].items()):
         rows = [
             Row(
                 NAMES[name],
@@ -158,7 +158,8 @@ def _machine_tables(section: Json) -> list[Table]:
                     number(groups["delta"][name]) if name in groups["delta"] else _NOTHING,
                 ],
             )
-            for name, estimate in groups["human_machine"].items()
+            for name in NAMES
+            if (estimate := groups["human_machine"].get(name)) is not None
         ]
         tables.append(Table(machine, rows))
     return tables
@@ -198,7 +199,7 @@ def label_names(section: Json) -> dict[str, str]:
 
 def perception_pictures(section: Json) -> list[tuple[str, SafeString]]:
     names = label_names(section)
-    machines = list(section["strata"][0]["machines"])
+    machines = sorted(section["strata"][0]["machines"])
     if not machines:
         return [("", perception_chart(section, names, None))]
     return [(machine, perception_chart(section, names, machine)) for machine in machines]

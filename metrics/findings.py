@@ -54,7 +54,11 @@ def sets_finding(sets: Json) -> tuple[str, str]:
 
 
 def win_rate_finding(rates: Json) -> tuple[str, str]:
-    ahead = [name for name, rate in rates.items() if rate["low"] is not None and rate["low"] > 0.5]
+    ahead = [
+        name
+        for name, rate in sorted(rates.items())
+        if rate["low"] is not None and rate["low"] > 0.5
+    ]
     explanation = "Expected win rate: P(win) + ½ P(tie) over all its comparisons."
     if not rates:
         return "Win rates", "The ratings name no systems."
@@ -84,7 +88,7 @@ def perception_finding(section: Json) -> tuple[str, str]:
 
 
 def _machines(section: Json) -> list[str]:
-    return list(section["strata"][0]["machines"])
+    return sorted(section["strata"][0]["machines"])
 
 
 def _overall(bins: list[Json], pick: Any) -> float | None:

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Max, Q, Sum
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
@@ -21,7 +21,7 @@ PATIENCE = timedelta(minutes=2)
 
 def watermark(study: Study) -> str:
     """Names the state of a study's ratings: any new row or flag changes it."""
-    flags = {flag: Count("pk", filter=Q(**{flag: True})) for flag in EXCLUDING_FLAGS}
+    flags = {flag: Sum("pk", filter=Q(**{flag: True})) for flag in EXCLUDING_FLAGS}
     state = Rating.objects.filter(unit__study=study).aggregate(
         rows=Count("pk"), last=Max("pk"), **flags
     )

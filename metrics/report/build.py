@@ -47,7 +47,7 @@ def build_report(
     """
     used = table.select(table.is_counted)
     digest = canonical_digest(table)
-    found = criteria_of(used, scales or {}, unparsed)
+    found = criteria_of(table, scales or {}, unparsed)
     about = {"kind": "file", "sha256": digest, **(source or {})}
     return {
         "report_version": REPORT_VERSION,
@@ -67,9 +67,9 @@ def _section(criterion: Criterion, seed: int, replicates: int) -> dict[str, Any]
         "level": scale.level,
         "labels": list(criterion.labels),
         "n_units": criterion.n_units,
-        "n_ratings": int(criterion.humans.sum()),
-        "n_machine_ratings": int(sum(m.counts.sum() for m in criterion.machines.values())),
-        "n_unparsed": int(sum(m.unparsed.sum() for m in criterion.machines.values())),
+        "n_ratings": int((criterion.is_human & ~criterion.is_unparsed).sum()),
+        "n_machine_ratings": int((~criterion.is_human & ~criterion.is_unparsed).sum()),
+        "n_unparsed": int(criterion.is_unparsed.sum()),
         "resampling": criterion.resampling,
         "strata": strata_section(criterion, seeds, replicates),
         "votes": criterion.votes,

@@ -38,6 +38,7 @@ class Criterion:
     rows: RatingTable
     unit: Codes
     label: Codes
+    parsed: NDArray[Any]
     humans: NDArray[np.int64]
     machines: dict[str, Machine]
     clusters: Codes
@@ -54,8 +55,14 @@ class Criterion:
 
     @property
     def votes(self) -> dict[str, int]:
-        totals = self.humans.sum(axis=0)
-        return {str(label): int(n) for label, n in zip(self.labels, totals, strict=True)}
+        """How often humans gave each label, "both bad" too where the scale has it."""
+        labels = self.scale.labels if self.scale.labels is not None else self.labels
+        given = [str(label) for label in self.parsed[self.is_human]]
+        return {str(label): given.count(str(label)) for label in labels}
+
+    @property
+    def is_unparsed(self) -> NDArray[np.bool_]:
+        return np.array([label is None for label in self.parsed], dtype=bool)
 
     @property
     def values(self) -> NDArray[np.float64] | None:
@@ -83,14 +90,18 @@ class Criterion:
 def criteria_of(
     table: RatingTable, scales: Mapping[str, str], unparsed: str | None
 ) -> list[Criterion]:
-    """The criteria of the used rows, by name. Raises `FormatError` for labels off the scale."""
+    """The criteria of the counted rows, by name. Raises `FormatError` for labels off the scale.
+
+    A scale that was not declared is inferred from all rows, those out of the statistics too.
+    """
     problems = Problems()
     found = []
-    for name in sorted(set(table["criterion"])):
-        rows = table.select(table["criterion"] == name)
+    counted = table.select(table.is_counted)
+    for name in sorted(set(counted["criterion"])):
+        rows = counted.select(counted["criterion"] == name)
         declared = scales.get(name)
-        parsed = [label for label in rows["label"] if label is not None]
-        scale = Scale.parse(declared) if declared else infer_scale(parsed, name)
+        everything = table["label"][table["criterion"] == name]
+        scale = Scale.parse(declared) if declared else infer_scale(everything.tolist(), name)
         labels = _labels(rows, scale, unparsed, problems)
         problems.check()
         found.append(_criterion(name, scale, declared is None, rows, labels))
@@ -143,6 +154,7 @@ def _criterion(
         rows=rows,
         unit=unit.astype(np.int64),
         label=label,
+        parsed=_objects(labels),
         humans=_counts(unit, label, human, shape),
         machines=_machines(rows, unit, label, human, shape),
         clusters=clusters,
@@ -156,6 +168,12 @@ def _columns(scale: Scale, labels: list[Label | None]) -> tuple[Label, ...]:
     if scale.labels is None:
         return tuple(sorted({label for label in labels if label is not None}, key=float))
     return scale.labels if scale.level == "nominal" else scale.order_labels or ()
+
+
+def _objects(labels: list[Label | None]) -> NDArray[Any]:
+    found = np.empty(len(labels), dtype=object)
+    found[:] = labels
+    return found
 
 
 def _text(column: NDArray[Any]) -> NDArray[np.str_]:

@@ -20,8 +20,8 @@ def raters_section(criterion: Criterion) -> dict[str, Any]:
         known = labels >= 0
         entry: dict[str, Any] = {
             "kind": str(criterion.rows["kind"][own][0]),
-            "n_ratings": int(known.sum()),
-            "n_unparsed": int((~known).sum()),
+            "n_ratings": int((~criterion.is_unparsed[own]).sum()),
+            "n_unparsed": int(criterion.is_unparsed[own].sum()),
             "votes": {
                 str(label): int((labels == code).sum())
                 for code, label in enumerate(criterion.labels)
@@ -39,4 +39,4 @@ def raters_section(criterion: Criterion) -> dict[str, Any]:
 def _mean(earned: Any) -> Estimate:
     if len(earned) == 0:
         return undefined("nobody else rated the same units")
-    return Estimate(float(np.mean(earned)), n=len(earned))
+    return Estimate(float(np.mean(earned)), n=len(earned), reason="No interval is made per rater.")

@@ -19,6 +19,7 @@ from metrics.stats import (
     undefined,
 )
 from metrics.stats.bootstrap import interval
+from metrics.stats.separability import range_edges
 
 MOST_ELEMENTS = 4_000_000
 
@@ -41,6 +42,7 @@ def sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[st
     ranges = consistency_by_separability(
         _clustered(sets, cluster),
         separability,
+        edges=range_edges(separability_of_units(criterion)),
         rng_for=seeds.below("by_separability").generator,
         replicates=replicates,
     )

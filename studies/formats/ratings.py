@@ -144,6 +144,7 @@ def _build(rows: Iterator[tuple[int, Row]] | Any, name: str, problems: Problems)
     }
     table = RatingTable(columns, np.array(lines, dtype=np.int64), name)
     _refuse_duplicates(table, problems)
+    _refuse_contradictions(table, problems)
     problems.check()
     return table
 
@@ -245,12 +246,35 @@ def _flag(column: str, value: Any) -> bool:
     return word in _TRUE
 
 
+def _probability(column: str, value: Any) -> float:
+    number = _number(column, value)
+    if not math.isnan(number) and not 0 < number <= 1:
+        raise ValueError(f"{column} must lie above 0 and up to 1, not {value!r}")
+    return number
+
+
 _PARSERS: dict[str, Callable[[str, Any], Any]] = (
     dict.fromkeys(TEXTS, _text)
     | dict.fromkeys(INTEGERS, _integer)
     | dict.fromkeys(NUMBERS, _number)
     | dict.fromkeys(FLAGS, _flag)
+    | {"inclusion_probability": _probability}
 )
+
+
+def _refuse_contradictions(table: RatingTable, problems: Problems) -> None:
+    """A unit is of one instance and pair, and a rater of one kind, wherever rows say so."""
+    for owner, fact in (
+        ("unit", "instance"),
+        ("unit", "system_a"),
+        ("unit", "system_b"),
+        ("rater", "kind"),
+    ):
+        seen: dict[str, str] = {}
+        for key, value, line in zip(table[owner], table[fact], table.lines, strict=True):
+            if value and seen.setdefault(key, value) != value:
+                reason = f"{owner} {key} has {fact} {value}, and {seen[key]} in an earlier line"
+                problems.add(table.name, int(line), reason)
 
 
 def _refuse_duplicates(table: RatingTable, problems: Problems) -> None:

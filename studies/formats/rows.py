@@ -12,6 +12,8 @@ Row = dict[str, Any]
 MAX_CELL = 1_000_000
 MAX_COLUMNS = 500
 MAX_DEPTH = 20
+# Few at a time: a small file can unfold into large cells, which are refused one by one.
+PARQUET_ROWS = 64
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -43,7 +45,11 @@ def read_jsonl(path: Path, problems: Problems, max_cell: int) -> Iterator[tuple[
 
 def _parse_json(raw: bytes, max_cell: int) -> Row:
     try:
-        row = json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse_constant)
+        row = json.loads(
+            raw.decode("utf-8-sig"),
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_refuse_repeated_keys,
+        )
     except UnicodeDecodeError:
         raise ValueError("is not UTF-8 text") from None
     except RecursionError:
@@ -53,6 +59,13 @@ def _parse_json(raw: bytes, max_cell: int) -> Row:
     if not isinstance(row, dict):
         raise ValueError("is not a JSON object")
     return check_cells(row, max_cell)
+
+
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> Row:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        raise ValueError("names a key twice")
+    return row
 
 
 def _refuse_constant(name: str) -> float:
@@ -143,7 +156,7 @@ def _read_parquet(path: Path, problems: Problems, max_cell: int) -> Iterator[tup
     try:
         file = pq.ParquetFile(path)
         number = 0
-        for batch in file.iter_batches(batch_size=2000):
+        for batch in file.iter_batches(batch_size=PARQUET_ROWS):
             for row in batch.to_pylist():
                 number += 1
                 with problems.at(path.name, number):

@@ -30,6 +30,7 @@ def read_pandalm(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
         raise FormatError([Problem(names, None, reason)])
     path, rows = next(iter(humans.items()))
     units = {_index(row, path, line): row for line, row in enumerate(rows, start=1)}
+    _name_instances(list(units.values()))
     ratings = [rating for row in units.values() for rating in _of_annotators(row)]
     for machine_path, answers in files.items():
         if machine_path != path:
@@ -43,8 +44,13 @@ def read_pandalm(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
     )
     return Converted(
         spec,
-        [_instance(row) for row in units.values()],
-        [generation for row in units.values() for generation in _generations(row)],
+        list({instance.id: instance for instance in map(_instance, units.values())}.values()),
+        [
+            GenerationRow(row["instance"], system, row["samples"][system], text)
+            for row in units.values()
+            for system, text in _texts(row).items()
+            if text.strip() and row["is_first"][system]
+        ],
         ratings,
     )
 
@@ -60,22 +66,37 @@ def _systems(row: Row) -> tuple[str, str]:
     return first, second
 
 
+def _texts(row: Row) -> dict[str, str]:
+    """The response of each system; some are not text in the file, such as `true`."""
+    responses = (row["response1"], row["response2"])
+    texts = (each if isinstance(each, str) else str(each).lower() for each in responses)
+    return dict(zip(_systems(row), texts, strict=True))
+
+
+def _source(row: Row) -> str:
+    parts = (str(row.get("instruction") or ""), str(row.get("input") or ""))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _name_instances(rows: list[Row]) -> None:
+    """Give rows with the same input one instance, and distinct responses of a system a sample.
+
+    The test set compares many pairs of systems on one input, and intervals resample inputs.
+    """
+    instances: dict[str, str] = {}
+    samples: dict[tuple[str, str], dict[str, int]] = {}
+    for row in rows:
+        row["instance"] = instances.setdefault(_source(row), f"input-{len(instances) + 1:04d}")
+        row["samples"], row["is_first"] = {}, {}
+        for system, text in _texts(row).items():
+            known = samples.setdefault((row["instance"], system), {})
+            row["is_first"][system] = text not in known
+            row["samples"][system] = known.setdefault(text, len(known))
+
+
 def _instance(row: Row) -> InstanceRow:
-    parts = [str(row.get("instruction") or ""), str(row.get("input") or "")]
-    return InstanceRow(
-        str(row["idx"]),
-        source="\n\n".join(part for part in parts if part),
-        category=str(row.get("motivation_app") or ""),
-    )
-
-
-def _generations(row: Row) -> list[GenerationRow]:
-    texts = (str(row["response1"]), str(row["response2"]))
-    return [
-        GenerationRow(str(row["idx"]), system, 0, text)
-        for system, text in zip(_systems(row), texts, strict=True)
-        if text.strip()
-    ]
+    category = str(row.get("motivation_app") or "")
+    return InstanceRow(row["instance"], source=_source(row), category=category)
 
 
 def _common(row: Row) -> Row:
@@ -83,13 +104,18 @@ def _common(row: Row) -> Row:
     return {
         "unit": str(row["idx"]),
         "criterion": PREFERENCE.name,
-        "instance": str(row["idx"]),
+        "instance": row["instance"],
         "system_a": system_a,
         "system_b": system_b,
-        "sample_a": 0,
-        "sample_b": 0,
+        **_samples(row),
         "category": str(row.get("motivation_app") or ""),
     }
+
+
+def _samples(row: Row) -> Row:
+    """Which sample each side is; an empty response is none."""
+    sides = zip(("sample_a", "sample_b"), _texts(row).items(), strict=True)
+    return {side: row["samples"][system] for side, (system, text) in sides if text.strip()}
 
 
 def _of_annotators(row: Row) -> list[Row]:

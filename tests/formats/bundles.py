@@ -173,4 +173,24 @@ FLAWS = {
         lambda b: write_lines(b / "ratings.jsonl", [{**ratings()[0], "criterion": "style"}]),
         r"ratings\.jsonl, line 1: criterion 'style' is not in study\.toml",
     ),
+    "repeated key": (
+        lambda b: append(b / "instances.jsonl", '{"id": "x", "id": "y"}'),
+        r"instances\.jsonl, line 4: names a key twice",
+    ),
+    "a unit of two instances": (
+        lambda b: write_lines(
+            b / "ratings.jsonl", [*ratings(), {**ratings()[0], "rater": "x", "instance": "i2"}]
+        ),
+        r"line 13: unit i0/0 has instance i2, and i0 in an earlier line",
+    ),
+    "a rater of two kinds": (
+        lambda b: write_lines(
+            b / "ratings.jsonl", [*ratings(), {**ratings()[0], "kind": "machine", "run": "1"}]
+        ),
+        r"line 13: rater r0 has kind machine, and human in an earlier line",
+    ),
+    "a probability of zero": (
+        lambda b: write_lines(b / "ratings.jsonl", [{**ratings()[0], "inclusion_probability": 0}]),
+        r"line 1: inclusion_probability must lie above 0",
+    ),
 }

@@ -207,3 +207,25 @@ def test_every_scale_gives_a_valid_report(scale, labels):
 
 def test_nothing_at_all_is_a_report_too():
     assert report([])["criteria"] == {}
+
+
+def test_both_bad_is_a_vote_and_no_order():
+    made = [
+        {"unit": f"u{u}", "rater": f"r{r}", "label": label}
+        for u, labels in enumerate([(1, "bad", 2), (-1, -1, "bad")])
+        for r, label in enumerate(labels)
+    ]
+    section = report(made, scales={"preference": "preference:5+bad"})["criteria"]["preference"]
+    assert section["votes"]["bad"] == 2
+    assert section["n_ratings"] == 6
+    assert section["raters"]["r1"]["n_unparsed"] == 0
+
+
+def test_a_scale_is_inferred_from_flagged_rows_too():
+    made = [
+        {"unit": f"u{u}", "rater": f"r{r}", "label": 2 + (u + r) % 2, "criterion": "fluency"}
+        for u in range(3)
+        for r in range(2)
+    ]
+    made.append({**made[0], "rater": "late", "label": 5, "late": True})
+    assert report(made)["criteria"]["fluency"]["scale"] == "ordinal:2..5"

@@ -96,3 +96,11 @@ def test_pandalm_keeps_what_a_machine_said_otherwise(tmp_path):
     assert sum(unparsed) == 25
     assert set(table["raw"][unparsed]) == {"garbage"}
     assert set(table["rater"][table["kind"] == "machine"]) == {"gpt-3.5-turbo", "pandalm-7b"}
+
+
+def test_pandalms_comparisons_share_their_inputs(tmp_path):
+    folder = shared_path("data", "pandalm")
+    call_command("convert", "pandalm", str(folder), "--out", str(tmp_path / "b"), verbosity=0)
+    bundle = read_bundle(tmp_path / "b")
+    assert len(set(bundle.ratings["unit"])) == 999
+    assert len(bundle.instances) == len(set(bundle.ratings["instance"])) == 170

@@ -42,6 +42,7 @@ class Command(BaseCommand):
                 unparsed=options["unparsed"],
                 source=source.about,
             )
+            _check_declared(options["scale"], report)
             with atomic_path(options["out"]) as temporary:
                 temporary.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
         except (FormatError, ValueError) as error:
@@ -69,6 +70,14 @@ def _scales(declared: list[str]) -> dict[str, str]:
             raise CommandError(f"--scale needs CRITERION=SCALE, not {each!r}.")
         scales[criterion] = spec
     return scales
+
+
+def _check_declared(declared: list[str], report: dict[str, Any]) -> None:
+    """A scale for a criterion that is not there is a typing error, not a wish."""
+    for name in _scales(declared):
+        if name not in report["criteria"]:
+            there = ", ".join(report["criteria"]) or "none"
+            raise CommandError(f"--scale names {name!r}; the criteria with ratings are: {there}.")
 
 
 def _sentence(counts: dict[str, Any]) -> str:
