@@ -1,21 +1,29 @@
 """Adds to the study's page what belongs to collecting: planning, opening, progress, preview."""
 
+import tempfile
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path as FilePath
+from typing import Any, cast
 
+from django import forms
 from django.contrib import admin, messages
+from django.contrib.auth.models import User
+from django.core.files.uploadedfile import UploadedFile
+from django.core.validators import FileExtensionValidator
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_POST
 
+from annotation.importing import Imported, import_study
 from annotation.selectors import progress
 from annotation.services.lifecycle import close_study, open_study, pause_study
 from annotation.services.planning import grow_ratings_per_hit, plan_hits
 from studies.access import study_for
 from studies.admin import StudyAdmin
 from studies.errors import DomainError
+from studies.formats import FormatError
 from studies.models import Study
 from studies.services import clone_study, is_frozen
 
@@ -47,6 +55,23 @@ VERBS: dict[str, tuple[Callable[[Study], str], set[str], str]] = {
     "pause": (_pause, {"open"}, "Pause"),
     "close": (_close, {"open", "paused"}, "Close"),
 }
+
+
+class BundleForm(forms.Form):
+    bundle = forms.FileField(
+        label="Bundle (.zip)",
+        help_text="study.toml, instances.jsonl, generations.jsonl, and ratings where there are any",
+        validators=[FileExtensionValidator(["zip"])],
+    )
+
+
+def _import_upload(upload: "UploadedFile[Any]", request: HttpRequest) -> Imported:
+    with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
+        path = FilePath(folder) / "bundle.zip"
+        with path.open("wb") as file:
+            for chunk in upload.chunks():
+                file.write(chunk)
+        return import_study(path=path, owner=cast(User, request.user))
 
 
 class CollectingStudyAdmin(StudyAdmin):
@@ -93,6 +118,7 @@ class CollectingStudyAdmin(StudyAdmin):
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view
         own = [
+            path("import/", view(self.import_view), name="studies_study_import"),
             path(
                 "<str:object_id>/do/<str:verb>/",
                 view(require_POST(self.do_view)),
@@ -111,6 +137,25 @@ class CollectingStudyAdmin(StudyAdmin):
         if verb in VERBS:
             self._do(request, study, verb)
         return self._back(study)
+
+    def import_view(self, request: HttpRequest) -> HttpResponse:
+        """Upload a bundle's .zip: the same import as the command's, all of it or nothing."""
+        form = BundleForm(request.POST or None, request.FILES or None)
+        if request.method == "POST" and form.is_valid():
+            try:
+                imported = _import_upload(form.cleaned_data["bundle"], request)
+            except FormatError as error:
+                form.add_error("bundle", ["Nothing was imported.", *str(error).splitlines()])
+            else:
+                sentence = f"Imported {imported.instances} instances, {imported.ratings} ratings."
+                self.message_user(request, sentence, messages.SUCCESS)
+                return self._back(imported.study)
+        context = {
+            **self.admin_site.each_context(request),
+            "form": form,
+            "title": "Import a bundle",
+        }
+        return render(request, "admin/studies/study/import.html", context)
 
     def clone_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         clone = clone_study(study=study_for(request.user, object_id))

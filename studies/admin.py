@@ -191,6 +191,10 @@ class DatasetAdmin(_ForResearchers, DatasetModelAdmin):
     def system_count(self, dataset: Any) -> int:
         return int(dataset.system_total)
 
+    def has_add_permission(self, request: HttpRequest, obj: Dataset | None = None) -> bool:
+        """A dataset comes with a bundle: its content is hashed, so nobody types it in."""
+        return False
+
     def has_delete_permission(self, request: HttpRequest, obj: Dataset | None = None) -> bool:
         return obj is not None and not obj.studies.exists()
 

@@ -1,3 +1,5 @@
+import zipfile
+
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
@@ -5,6 +7,7 @@ from django.urls import reverse
 from annotation.models import HIT, Place
 from annotation.services.places import take_place
 from studies.models import Dataset, Membership, Study
+from tests.formats.bundles import FLAWS, make_bundle
 from tests.studies.factories import make_dataset, make_open_study, make_participation, make_study
 
 pytestmark = pytest.mark.django_db
@@ -172,3 +175,33 @@ def test_lists_take_few_queries(client, researcher, django_assert_max_num_querie
     assert page.content.decode().count(">0 of 6<") == 6
     with django_assert_max_num_queries(10):
         client.get(reverse("admin:studies_dataset_changelist"))
+
+
+def upload(client, path):
+    with path.open("rb") as file:
+        return client.post(reverse("admin:studies_study_import"), {"bundle": file}, follow=True)
+
+
+def zipped(folder, path):
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in folder.iterdir():
+            archive.write(file, file.name)
+    return path
+
+
+def test_a_bundle_is_uploaded(client, researcher, tmp_path):
+    folder = make_bundle(tmp_path / "b", with_ratings=True)
+    page = upload(client, zipped(folder, tmp_path / "b.zip")).content.decode()
+    assert "Imported 3 instances, 12 ratings." in page
+    assert Study.objects.get().memberships.get().user == researcher
+
+
+def test_an_upload_with_flaws_says_line_and_reason_and_imports_nothing(
+    client, researcher, tmp_path
+):
+    folder = make_bundle(tmp_path / "b")
+    FLAWS["broken line"][0](folder)
+    page = upload(client, zipped(folder, tmp_path / "b.zip")).content.decode()
+    assert "Nothing was imported." in page
+    assert "generations.jsonl, line 13" in page
+    assert Dataset.objects.count() == 0
