@@ -52,7 +52,7 @@ def test_a_report_is_made_by_a_worker_behind_redis(broker, settings):
         env=environment,
     )
     try:
-        with Celery("client", broker=broker) as client:
+        with Celery("client", broker=broker, set_as_current=False) as client:
             client.send_task(refresh_report_task.name, [study.pk], queue="analytics")
         deadline = time.monotonic() + PATIENCE_S
         while not ReportSnapshot.objects.filter(study=study, report__isnull=False).exists():
