@@ -17,5 +17,5 @@ class Seeds:
     def below(self, *names: str) -> "Seeds":
         return Seeds(self.seed, (*self.path, *names))
 
-    def generator(self, name: str) -> np.random.Generator:
-        return generator_for(self.seed, *self.path, name)
+    def generator(self, *names: str) -> np.random.Generator:
+        return generator_for(self.seed, *self.path, *names)

@@ -31,7 +31,7 @@ def sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[st
     of_group = _first_of(groups)
     cluster, delta = criterion.clusters[of_group], separability_of_units(criterion)[of_group]
     found = summarise_rating_sets(
-        _clustered(sets, cluster), rng_for=seeds.generator, replicates=replicates
+        _clustered(sets, cluster), rng=seeds.generator("all"), replicates=replicates
     )
     section = {
         each.name: value.as_json() if isinstance(value, Estimate) else value
@@ -43,7 +43,7 @@ def sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[st
         _clustered(sets, cluster),
         separability,
         edges=range_edges(separability_of_units(criterion)),
-        rng_for=seeds.below("by_separability").generator,
+        rng=seeds.generator("by_separability"),
         replicates=replicates,
     )
     section["by_separability"] = [

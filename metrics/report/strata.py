@@ -1,7 +1,10 @@
 """Agreement per stratum: among humans, between humans and each machine, and the difference."""
 
-from collections.abc import Iterator
-from typing import Any, TypedDict
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,25 +14,78 @@ from metrics.report.generators import Seeds
 from metrics.stats import (
     Comparison,
     Estimate,
+    Patterns,
     Stratum,
-    agreement,
     agreement_strata,
     all_units,
-    delta,
-    human_machine,
     key_strata,
-    machine_machine,
     separability_strata,
-    single_human_machine,
     unique_label_strata,
 )
-from metrics.stats.scales import Level
+from metrics.stats.agreement import agreement_statistics
+from metrics.stats.bootstrap import AnyStatistic, Resampling, estimate_strata, on_columns
+from metrics.stats.counts import distinct_rows
+from metrics.stats.human_machine import comparison_statistics
 from metrics.stats.separability import range_edges
+
+BY_KEY = ("category", "separability", "systems")
+Codes = NDArray[np.int64]
+Group = tuple[Sequence[Stratum], Codes]
+Table = tuple[dict[tuple[str, str], AnyStatistic], Patterns]
 
 
 def strata_section(criterion: Criterion, seeds: Seeds, replicates: int) -> list[dict[str, Any]]:
-    """One entry per stratum of every stratifier that the ratings allow."""
-    return [_entry(criterion, each, seeds, replicates) for each in strata_of(criterion)]
+    """One entry per stratum of every stratifier that the ratings allow.
+
+    Humans, and humans with each machine, have replicates of their own: another machine does not
+    move a digit.
+    """
+    raters = (None, *criterion.machines)
+    groups = _groups(criterion, tuple(strata_of(criterion)))
+
+    def estimates(group: Group, rater: str | None) -> list[dict[str, Any]]:
+        strata, split = group
+        names = ("humans",) if rater is None else ("machine", rater)
+        rng = seeds.below(strata[0].stratifier).generator(*names)
+        table = _human_table if rater is None else partial(_machine_table, machine=rater)
+        return _estimates(table(criterion, split), strata, rng=rng, replicates=replicates)
+
+    # Drawing replicates leaves the interpreter's lock: threads keep all processors busy.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        jobs = [[pool.submit(estimates, group, rater) for rater in raters] for group in groups]
+    return [
+        _entry(stratum, raters, [job.result()[place] for job in of_group])
+        for (strata, _), of_group in zip(groups, jobs, strict=True)
+        for place, stratum in enumerate(strata)
+    ]
+
+
+def _entry(
+    stratum: Stratum, raters: Sequence[str | None], estimates: list[dict[str, Any]]
+) -> dict[str, Any]:
+    humans, *machines = estimates
+    return {
+        "stratifier": stratum.stratifier,
+        "stratum": stratum.name,
+        "n_units": stratum.n_units,
+        "share": stratum.share,
+        **humans,
+        "machines": dict(zip(raters[1:], machines, strict=True)),
+    }
+
+
+def _groups(criterion: Criterion, strata: Sequence[Stratum]) -> list[Group]:
+    """Strata that share replicates, with the code that keeps their units apart.
+
+    Every key multiplies the distinct rows, which is what replicates of units cost, so that each
+    stratifier by key has its own; replicates of instances cost the same whatever the rows.
+    """
+    by_counts = [each for each in strata if each.stratifier not in BY_KEY]
+    by_key = [[each for each in strata if each.stratifier == name] for name in BY_KEY]
+    groups = [by_counts, *(group for group in by_key if group)]
+    if criterion.resampling == "instance":
+        groups = [list(strata)]
+    return [(group, _split(group, criterion.n_units)) for group in groups]
 
 
 def strata_of(criterion: Criterion) -> Iterator[Stratum]:
@@ -41,6 +97,13 @@ def strata_of(criterion: Criterion) -> Iterator[Stratum]:
     separability = separability_of_units(criterion)
     yield from separability_strata(separability, range_edges(separability))
     yield from _by_key("systems", pairs_of_units(criterion))
+
+
+def _split(strata: Sequence[Stratum], units: int) -> Codes:
+    """A number per unit, the same for units that are in the same strata by key."""
+    keyed = [each.members for each in strata if each.stratifier in BY_KEY]
+    columns = np.column_stack([np.zeros((units, 0), dtype=np.int64), *keyed])
+    return distinct_rows(columns.astype(np.int64))[1]
 
 
 def separability_of_units(criterion: Criterion) -> NDArray[np.float64]:
@@ -61,55 +124,55 @@ def _by_key(stratifier: str, keys: NDArray[Any]) -> tuple[Stratum, ...]:
     return key_strata(stratifier, texts) if any(texts) else ()
 
 
-class _Options(TypedDict):
-    level: Level
-    values: NDArray[np.float64] | None
-    k: int
-    replicates: int
-
-
-def _entry(criterion: Criterion, stratum: Stratum, seeds: Seeds, replicates: int) -> dict[str, Any]:
-    members, clusters = stratum.members, criterion.clusters[stratum.members]
-    options: _Options = {
-        "level": criterion.scale.level,
-        "values": criterion.values,
-        "k": len(criterion.labels),
-        "replicates": replicates,
-    }
-    own = seeds.below(stratum.stratifier, stratum.name)
-    humans = criterion.humans[members]
-    among = agreement(
-        humans, clusters=clusters, rng_for=own.below("human_human").generator, **options
+def _human_table(criterion: Criterion, split: Codes) -> Table:
+    """All statistics among humans, by name, with the rows they are read from."""
+    labels = len(criterion.labels)
+    patterns = Patterns.of(np.column_stack([criterion.humans, split]), clusters=criterion.clusters)
+    among = agreement_statistics(
+        labels, level=criterion.scale.level, values=criterion.values, k=labels
     )
-    machines = {}
-    for name, machine in criterion.machines.items():
-        comparison = Comparison.of(
-            humans, machine.counts[members], unparsed=machine.unparsed[members], clusters=clusters
-        )
-        machines[name] = _against(comparison, own.below(name), options)
-    return {
-        "stratifier": stratum.stratifier,
-        "stratum": stratum.name,
-        "n_units": stratum.n_units,
-        "share": stratum.share,
-        "human_human": as_json(among.estimates()),
-        "machines": machines,
-    }
+    statistics = {name: on_columns(each, slice(0, labels)) for name, each in among.items()}
+    return {("human_human", name): each for name, each in statistics.items()}, patterns
 
 
-def _against(comparison: Comparison, seeds: Seeds, options: _Options) -> dict[str, Any]:
-    groups = {
-        "machine_machine": machine_machine,
-        "human_machine": human_machine,
-        "single_human_machine": single_human_machine,
-        "delta": delta,
+def _machine_table(criterion: Criterion, split: Codes, *, machine: str) -> Table:
+    """All statistics of one machine, by group and name."""
+    answers = criterion.machines[machine]
+    comparison = Comparison.of(
+        criterion.humans,
+        answers.counts,
+        unparsed=answers.unparsed,
+        clusters=criterion.clusters,
+        split=split,
+    )
+    groups = comparison_statistics(
+        comparison,
+        level=criterion.scale.level,
+        values=criterion.values,
+        k=len(criterion.labels),
+    )
+    statistics: dict[tuple[str, str], AnyStatistic] = {
+        (group, name): each for group, named in groups.items() for name, each in named.items()
     }
-    return {
-        name: as_json(
-            group(comparison, rng_for=seeds.below(name).generator, **options).estimates()  # type: ignore[operator]
-        )
-        for name, group in groups.items()
-    }
+    return statistics, comparison.patterns
+
+
+def _estimates(
+    table: Table, strata: Sequence[Stratum], **resampling: Unpack[Resampling]
+) -> list[dict[str, Any]]:
+    """One entry a stratum: group → name → estimate."""
+    statistics, patterns = table
+    # Rows of one pattern are in the same strata: any of its units speaks for all.
+    masks = [stratum.members[patterns.representatives] for stratum in strata]
+    found = estimate_strata(statistics, patterns, masks, **resampling)
+    return [_grouped(each) for each in found]
+
+
+def _grouped(estimates: Mapping[tuple[str, str], Estimate]) -> dict[str, Any]:
+    groups: dict[str, Any] = {}
+    for (group, name), each in estimates.items():
+        groups.setdefault(group, {})[name] = each.as_json()
+    return groups
 
 
 def as_json(estimates: dict[str, Estimate]) -> dict[str, Any]:

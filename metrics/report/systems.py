@@ -21,7 +21,7 @@ def systems_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict
         system_a=a[named].tolist(),
         system_b=b[named].tolist(),
         clusters=criterion.clusters[named],
-        rng_for=seeds.generator,
+        rng=seeds.generator("systems"),
         replicates=replicates,
     )
     pairs = {f"{first} vs {second}": each for (first, second), each in found.pairs.items()}

@@ -11,15 +11,17 @@ from metrics.stats.agreement import (
 )
 from metrics.stats.bias import length_bias, position_bias
 from metrics.stats.bootstrap import generator_for
-from metrics.stats.classification import Classification, classification
+from metrics.stats.classification import Classification
 from metrics.stats.counts import Patterns, count_matrix
 from metrics.stats.human_machine import (
     Comparison,
     HumanMachine,
     binned_js,
+    classification,
     delta,
     human_machine,
     machine_machine,
+    random_baseline,
     rank_correlation,
     single_human_machine,
 )
@@ -96,6 +98,7 @@ __all__ = [
     "outcome_counts",
     "percentage_agreement",
     "position_bias",
+    "random_baseline",
     "randolph_kappa",
     "range_edges",
     "range_of",

@@ -20,7 +20,7 @@ from metrics.stats.agreement_statistics import (
     percentage_statistic,
     randolph_statistic,
 )
-from metrics.stats.bootstrap import Resampling, RngFor, Statistic, estimate, estimate_each
+from metrics.stats.bootstrap import Resampling, Statistic, estimate, estimate_each
 from metrics.stats.counts import Patterns, as_patterns
 from metrics.stats.leave_one_out import leave_one_out_statistic
 from metrics.stats.results import Estimate
@@ -160,19 +160,14 @@ def agreement(
     values: npt.ArrayLike | None = None,
     k: Categories = None,
     clusters: npt.ArrayLike | None = None,
-    rng_for: RngFor | None = None,
     **resampling: Unpack[Resampling],
 ) -> Agreement:
-    """All agreement statistics together; the counts are reduced once.
-
-    ``rng_for(name)`` gives each statistic its own generator, so that its digits do not depend on
-    which others are computed.
-    """
+    """All agreement statistics together: the counts are reduced once, the replicates shared."""
     patterns = as_patterns(counts, clusters=clusters)
     statistics = agreement_statistics(
         patterns.n_columns, level=level, values=values, k=label_number(patterns.rows, k)
     )
-    return Agreement(**estimate_each(statistics, patterns, rng_for=rng_for, **resampling))
+    return Agreement(**estimate_each(statistics, patterns, **resampling))
 
 
 def agreement_statistics(

@@ -1,33 +1,32 @@
-"""One engine for every statistic: additive sums over clusters, resampled.
+"""One engine for every statistic: additive sums over units, and the clusters resampled.
 
 A statistic is a pair: ``features`` gives each distinct unit row its additive sums, and ``value``
 turns summed features into the number, for one sample or for thousands of replicates at once.
-Clusters are resampled with replacement; identical clusters are one row with a multiplicity, so
-that a replicate is a multinomial weight vector times a matrix. Exact, because a multinomial over
-clusters aggregates to a multinomial over their distinct rows.
+A replicate draws clusters with replacement and is known by how often it holds each distinct row;
+all statistics of a table, in all its strata, are read off the same replicates.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Literal, TypedDict, Unpack
+from typing import Generic, Literal, TypedDict, TypeVar, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
-from metrics.stats.counts import Patterns, distinct_rows
+from metrics.stats.counts import Patterns
+from metrics.stats.resampling import replicate_counts
 from metrics.stats.results import NAN, Estimate, undefined
 from metrics.stats.validation import FloatArray, IntArray, check_resampling
 
 REPLICATES = 10_000
 CONFIDENCE_LEVEL = 0.95
 MOST_UNDEFINED = 0.05
-_BATCH_ELEMENTS = 2**21
-# A binomial costs about as much as three drawn indices: below this ratio indices are cheaper.
-_UNITS_PER_ROW = 3
 
 Interval = Literal["percentile", "bias-corrected"]
-RngFor = Callable[[str], np.random.Generator]
+Mask = npt.NDArray[np.bool_]
+Name = TypeVar("Name")
 
 
 class Resampling(TypedDict, total=False):
@@ -50,7 +49,8 @@ class Statistic:
 
     ``features`` maps distinct unit rows (P, C) to (P, S = ``width``); ``value`` maps sums (..., S) to (...),
     NaN where undefined; ``n`` maps sums to the number of units that entered. ``empty`` is the
-    reason where none did, ``reason`` why the value is undefined all the same.
+    reason where none did, ``reason`` why the value is undefined all the same; ``why`` finds the
+    reason from the sums where there are several.
     """
 
     width: int
@@ -60,10 +60,30 @@ class Statistic:
     reason: str
     n: Callable[[FloatArray], FloatArray] = first_feature
     interval: Interval = "percentile"
+    why: Callable[[FloatArray], str] | None = None
+
+
+@dataclass(frozen=True)
+class RowStatistic:
+    """A number as a function of how often each row occurs, where sums would be too many.
+
+    ``bind`` takes the rows (P, C) and gives the function of their counts (..., P); ``count`` says
+    which rows (P,) enter. ``no_interval`` is the reason where replicates would cost too much.
+    """
+
+    bind: Callable[[IntArray], Callable[[FloatArray], FloatArray]]
+    count: Callable[[IntArray], FloatArray]
+    empty: str
+    reason: str
+    interval: Interval = "percentile"
+    no_interval: str | None = None
+
+
+AnyStatistic = Statistic | RowStatistic
 
 
 def generator_for(seed: int, *names: str) -> np.random.Generator:
-    """The generator of one statistic, the same on every machine.
+    """The generator of one table of statistics, the same on every machine.
 
     >>> int(generator_for(0, "preference", "all").integers(1000))
     394
@@ -91,120 +111,166 @@ def on_columns(statistic: Statistic, columns: slice) -> Statistic:
     return replace(statistic, features=features)
 
 
-def difference(first: Statistic, second: Statistic) -> Statistic:
-    """``first − second`` on the same rows, so that both see the same replicates."""
+def difference(first: Statistic, second: Statistic, *, sides: tuple[str, str]) -> Statistic:
+    """``first − second`` on the same rows, so that both see the same replicates.
+
+    ``sides`` name the two where one of them is undefined.
+    """
+    parts = (first, slice(0, first.width)), (second, slice(first.width, None))
 
     def features(rows: IntArray) -> FloatArray:
         return np.concatenate([first.features(rows), second.features(rows)], axis=1)
 
     def value(sums: FloatArray) -> FloatArray:
-        return first.value(sums[..., : first.width]) - second.value(sums[..., first.width :])
+        left, right = (part.value(sums[..., columns]) for part, columns in parts)
+        return left - right
 
     def n(sums: FloatArray) -> FloatArray:
-        left, right = sums[..., : first.width], sums[..., first.width :]
-        return np.minimum(first.n(left), second.n(right))
+        return np.minimum(*(part.n(sums[..., columns]) for part, columns in parts))
+
+    def why(total: FloatArray) -> str:
+        points = [_point(part, total[columns]) for part, columns in parts]
+        reasons = [f"{side}: {point.reason}" for side, point in zip(sides, points, strict=True)]
+        return next(r for r, point in zip(reasons, points, strict=True) if not point.is_defined)
 
     width = first.width + second.width
-    return Statistic(width, features, value, second.empty, second.reason, n)
+    return Statistic(width, features, value, second.empty, second.reason, n, why=why)
 
 
 def estimate(
-    statistic: Statistic,
+    statistic: AnyStatistic, patterns: Patterns, **resampling: Unpack[Resampling]
+) -> Estimate:
+    """The statistic of the sample with its bootstrap interval, see `estimate_strata`."""
+    return estimate_each({"": statistic}, patterns, **resampling)[""]
+
+
+def estimate_each(
+    statistics: Mapping[Name, AnyStatistic], patterns: Patterns, **resampling: Unpack[Resampling]
+) -> dict[Name, Estimate]:
+    """Every statistic by its name, from the same replicates, see `estimate_strata`."""
+    everything = np.ones(len(patterns.rows), dtype=np.bool_)
+    return estimate_strata(statistics, patterns, [everything], **resampling)[0]
+
+
+def estimate_strata(
+    statistics: Mapping[Name, AnyStatistic],
     patterns: Patterns,
+    strata: Sequence[Mask],
     *,
     replicates: int = REPLICATES,
     confidence_level: float = CONFIDENCE_LEVEL,
     rng: np.random.Generator | None = None,
     batch: int | None = None,
-) -> Estimate:
-    """The statistic of the sample with its bootstrap interval.
+) -> list[dict[Name, Estimate]]:
+    """Every statistic in every stratum, all from the same replicates.
 
-    Without ``rng``, or with 0 replicates, there is no interval. ``batch`` bounds how many
-    replicates are in memory at once.
+    Parameters
+    ----------
+    strata : masks over the distinct rows of ``patterns``
+    rng : without one, or with 0 ``replicates``, there is no interval
+    batch : how many replicates are in memory at once; the digits do not depend on it
+
+    A replicate resamples all clusters, so that a stratum's size varies as it would in a new
+    study, and two strata may be compared. Digits do not depend on which statistics and strata
+    are asked for together.
     """
     check_resampling(replicates, confidence_level, batch)
-    features = statistic.features(patterns.rows)
-    # From units and not from clusters, so that the value is the same whatever is resampled.
-    total = patterns.unit_counts.astype(np.float64) @ features
-    n = round(float(statistic.n(total)))
-    if n == 0:
-        return undefined(statistic.empty)
-    value = float(statistic.value(total))
-    if np.isnan(value):
-        return undefined(statistic.reason, n)
+    tables = [_Table(statistics, patterns, mask) for mask in strata]
     if rng is None or replicates == 0:
+        return [table.points for table in tables]
+    waiting = [table for table in tables if table.live]
+    if waiting:
+        for counts in replicate_counts(patterns, replicates, rng, batch):
+            for table in waiting:
+                table.draw(counts)
+    return [table.estimates(replicates, confidence_level) for table in tables]
+
+
+class _Table(Generic[Name]):
+    """The statistics of one stratum while its replicates come in."""
+
+    def __init__(
+        self, statistics: Mapping[Name, AnyStatistic], patterns: Patterns, mask: Mask
+    ) -> None:
+        self._statistics, self._patterns = statistics, patterns
+        # A slice is a view where a mask would copy every block of replicates.
+        self._rows = slice(None) if mask.all() else mask
+        self._clusters = patterns.clusters_with(mask)
+        rows, counts = patterns.rows[self._rows], patterns.unit_counts[self._rows]
+        self._read: dict[Name, _Reader] = {}
+        self.points: dict[Name, Estimate] = {}
+        wide, width = [np.zeros((0, len(rows)))], 0
+        for name, statistic in statistics.items():
+            # From units and not from clusters: the value is the same whatever is resampled.
+            if isinstance(statistic, RowStatistic):
+                self.points[name], self._read[name] = _bound(statistic, rows, counts)
+                continue
+            features = statistic.features(rows)
+            self.points[name] = _point(statistic, counts.astype(np.float64) @ features)
+            if self._is_drawn(name):
+                columns = slice(width, width := width + statistic.width)
+                self._read[name] = _reader(statistic, columns)
+                wide.append(features.T)
+        self.live = [name for name in statistics if self._is_drawn(name)]
+        self._features = np.concatenate(wide)
+        self._drawn: list[list[FloatArray]] = [[] for _ in self.live]
+
+    def _is_drawn(self, name: Name) -> bool:
+        point = self.points[name]
+        return self._clusters > 1 and point.is_defined and point.reason is None
+
+    def draw(self, counts: FloatArray) -> None:
+        """Read every statistic off some replicates' row counts (P, replicates)."""
+        inside = counts[self._rows]
+        sums = self._features @ inside
+        for name, drawn in zip(self.live, self._drawn, strict=True):
+            drawn.append(self._read[name](sums, inside))
+
+    def estimates(self, replicates: int, confidence_level: float) -> dict[Name, Estimate]:
+        found = dict(self.points)
+        for name, drawn in zip(self.live, self._drawn, strict=True):
+            kind, point = self._statistics[name].interval, self.points[name]
+            method = f"bootstrap over {self._patterns.resampled}s, {kind}, {replicates} replicates"
+            found[name] = interval(
+                point.value,
+                np.concatenate(drawn),
+                n=point.n,
+                method=method,
+                kind=kind,
+                confidence_level=confidence_level,
+            )
+        if self._clusters > 1:
+            return found
+        alone = f"No interval: there is one {self._patterns.resampled} only."
+        return {n: replace(e, reason=e.reason or alone) for n, e in found.items()}
+
+
+_Reader = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def _reader(statistic: Statistic, columns: slice) -> _Reader:
+    return lambda sums, _counts: statistic.value(sums[columns].T)
+
+
+def _bound(statistic: RowStatistic, rows: IntArray, counts: IntArray) -> tuple[Estimate, _Reader]:
+    value_of, weights = statistic.bind(rows), counts.astype(np.float64)
+    n = round(float(statistic.count(rows) @ weights))
+    value = float(value_of(weights)) if n else NAN
+    point = Estimate(value, n=n, reason=statistic.no_interval)
+    if np.isnan(value):
+        point = undefined(statistic.reason if n else statistic.empty, n)
+    return point, lambda _sums, drawn: value_of(drawn.T)
+
+
+def _point(statistic: Statistic, total: FloatArray) -> Estimate:
+    """The value of the sample, without an interval."""
+    n = round(float(statistic.n(total)))
+    value = float(statistic.value(total)) if n else NAN
+    if not np.isnan(value):
         return Estimate(value, n=n)
-    if patterns.n_clusters < 2:
-        return Estimate(value, n=n, reason=f"No interval: there is one {patterns.resampled} only.")
-    sums, multiplicities = _distinct_sums(features, patterns)
-    weights = replicate_weights(multiplicities, replicates, rng, batch, width=sums.shape[1])
-    drawn = np.concatenate([statistic.value(drawn @ sums) for drawn in weights])
-    method = f"bootstrap over {patterns.resampled}s, {statistic.interval}, {replicates} replicates"
-    return interval(
-        value, drawn, n=n, method=method, kind=statistic.interval, confidence_level=confidence_level
-    )
-
-
-def estimate_each(
-    statistics: Mapping[str, Statistic],
-    patterns: Patterns,
-    *,
-    rng_for: RngFor | None = None,
-    **resampling: Unpack[Resampling],
-) -> dict[str, Estimate]:
-    """Every statistic by its name, each with its own generator ``rng_for(name)``."""
-    return {
-        name: estimate(statistic, patterns, **own_options(name, rng_for, resampling))
-        for name, statistic in statistics.items()
-    }
-
-
-def own_options(name: str, rng_for: RngFor | None, resampling: Resampling) -> Resampling:
-    """The options of one of several statistics: its own generator, where there is a maker."""
-    return {**resampling, "rng": rng_for(name)} if rng_for else resampling
-
-
-def _distinct_sums(features: FloatArray, patterns: Patterns) -> tuple[FloatArray, IntArray]:
-    """Clusters with the same sums are one to this statistic, whatever their ratings were."""
-    sums, place, _ = distinct_rows(patterns.sums(features))
-    multiplicities = np.bincount(place, weights=patterns.multiplicities, minlength=len(sums))
-    return sums, multiplicities.astype(np.int64)
-
-
-def replicate_weights(
-    multiplicities: IntArray,
-    replicates: int,
-    rng: np.random.Generator,
-    batch: int | None = None,
-    *,
-    width: int = 1,
-) -> Iterator[FloatArray]:
-    """Multinomial weights over distinct rows, (at most ``batch``, D) at a time.
-
-    The draws do not depend on ``batch``: the generator is read in one order.
-    """
-    rows, total = len(multiplicities), int(multiplicities.sum())
-    by_index = rows * _UNITS_PER_ROW > total
-    largest = max(total if by_index else rows, width)
-    size = batch or max(1, min(replicates, _BATCH_ELEMENTS // largest))
-    owner = np.repeat(np.arange(rows), multiplicities)
-    for start in range(0, replicates, size):
-        count = min(size, replicates - start)
-        if by_index:
-            yield _weights_by_index(owner, rows, count, rng)
-        else:
-            drawn = rng.multinomial(total, multiplicities / total, size=count)
-            yield drawn.astype(np.float64)
-
-
-def _weights_by_index(
-    owner: IntArray, rows: int, count: int, rng: np.random.Generator
-) -> FloatArray:
-    drawn = owner[rng.integers(0, len(owner), size=(count, len(owner)), dtype=np.int32)]
-    drawn += np.arange(count)[:, None] * rows
-    return (
-        np.bincount(drawn.ravel(), minlength=count * rows).astype(np.float64).reshape(count, rows)
-    )
+    if statistic.why is not None:
+        return undefined(statistic.why(total), n)
+    return undefined(statistic.reason if n else statistic.empty, n)
 
 
 def interval(
@@ -217,17 +283,25 @@ def interval(
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Estimate:
     """Value and interval from replicates; none where over 5% of them are undefined."""
-    defined = drawn[~np.isnan(drawn)]
+    defined = np.sort(drawn[~np.isnan(drawn)])
     lost = len(drawn) - len(defined)
     if lost > MOST_UNDEFINED * len(drawn):
         reason = f"No interval: undefined in {lost} of {len(drawn)} replicates."
         return Estimate(value, n=n, method=method, reason=reason)
     tail = (1 - confidence_level) / 2
-    low, high = np.quantile(defined, [tail, 1 - tail])
+    low, high = _quantile(defined, tail), _quantile(defined, 1 - tail)
     if kind == "bias-corrected":
         low, high = _corrected(value, defined, tail)
     error = float(defined.std(ddof=1)) if len(defined) > 1 else NAN
-    return Estimate(value, float(low), float(high), error, n, method)
+    return Estimate(value, low, high, error, n, method)
+
+
+def _quantile(ordered: FloatArray, share: float) -> float:
+    """Linear between order statistics, as numpy does by default."""
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return float(ordered[below] + (place - below) * (ordered[above] - ordered[below]))
 
 
 def _corrected(value: float, drawn: FloatArray, tail: float) -> tuple[float, float]:

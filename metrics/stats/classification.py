@@ -2,15 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Unpack
 
 import numpy as np
 
-from metrics.stats.bootstrap import Resampling, RngFor, Statistic, estimate_each, ratio
-from metrics.stats.human_machine import Comparison
+from metrics.stats.bootstrap import AnyStatistic, Statistic, ratio
 from metrics.stats.pairs import NO_OVERLAP, Pairs
 from metrics.stats.results import Estimate
-from metrics.stats.scales import Level
 from metrics.stats.validation import FloatArray, IntArray
 
 
@@ -25,28 +22,14 @@ class Classification:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def classification(
-    comparison: Comparison,
-    *,
-    level: Level = "nominal",
-    rng_for: RngFor | None = None,
-    **resampling: Unpack[Resampling],
-) -> Classification:
-    """Accuracy, and precision, recall and F1 averaged over the labels that either side gave.
-
-    The human majority (lower median) is the truth; ties enter as in `human_machine`. An unparsed
-    answer misses its unit's label and names none. A label without a denominator (never named by
-    the machine, or never by humans) counts 0, as scikit-learn's macro average does.
-    """
-    pairs = comparison.pairs(level=level)
-    statistics = {
+def classification_statistics(pairs: Pairs) -> dict[str, AnyStatistic]:
+    """The four by the names of `Classification`'s fields, see `human_machine.classification`."""
+    return {
         "accuracy": pairs.percentage_statistic(),
         "macro_precision": _macro(pairs, _named),
         "macro_recall": _macro(pairs, _true),
         "macro_f1": _macro(pairs, _mean),
     }
-    found = estimate_each(statistics, comparison.patterns, rng_for=rng_for, **resampling)
-    return Classification(**found)
 
 
 _Totals = Callable[[FloatArray, FloatArray], FloatArray]

@@ -6,9 +6,9 @@ from typing import Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from metrics.stats.validation import (
-    FloatArray,
     IntArray,
     as_codes,
     as_counts,
@@ -19,7 +19,8 @@ from metrics.stats.validation import (
 Number = TypeVar("Number", np.int64, np.float64)
 Resampled = Literal["unit", "instance"]
 _MOST_CODES = 2**62
-_MOST_ELEMENTS = 2**22
+_MOST_CELLS = 2**20
+_MOST_VALUES = 2**16
 
 
 def count_matrix(
@@ -42,21 +43,45 @@ def count_matrix(
     return counted.astype(np.int64).reshape(n_units, n_labels)
 
 
-def distinct_rows(rows: npt.NDArray[Number]) -> tuple[npt.NDArray[Number], IntArray, IntArray]:
-    """Distinct rows in lexicographic order, each row's place among them, multiplicities."""
-    codes = np.zeros(len(rows), dtype=np.int64)
-    size = 1
+def distinct_rows(
+    rows: npt.NDArray[Number],
+) -> tuple[npt.NDArray[Number], IntArray, IntArray, IntArray]:
+    """Distinct rows in lexicographic order, each row's place among them, multiplicities, firsts."""
+    codes, size = _row_codes(rows)
+    if size > _MOST_CELLS:
+        _, first, inverse, counted = np.unique(
+            codes, return_index=True, return_inverse=True, return_counts=True
+        )
+        return rows[first], inverse.astype(np.int64), counted.astype(np.int64), first
+    # Few possible codes are counted without a sort, which is most of the time for a million units.
+    counted = np.bincount(codes, minlength=size)
+    occupied = np.flatnonzero(counted)
+    place, first = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    place[occupied] = np.arange(len(occupied))
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    return rows[first[occupied]], place[codes], counted[occupied], first[occupied]
+
+
+def _row_codes(rows: npt.NDArray[Number]) -> tuple[IntArray, int]:
+    """One whole number a row, in the rows' lexicographic order, and how many are possible."""
+    codes, size = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T:
-        values, place = np.unique(column, return_inverse=True)
-        if size * len(values) > _MOST_CODES:
+        values, place = _column_codes(column)
+        if size * values > _MOST_CODES:
             kept, codes = np.unique(codes, return_inverse=True)
             size = len(kept)
-        codes = codes * len(values) + place
-        size *= len(values)
-    _, first, inverse, counted = np.unique(
-        codes, return_index=True, return_inverse=True, return_counts=True
-    )
-    return rows[first], inverse.astype(np.int64), counted.astype(np.int64)
+        codes = codes * values + place
+        size *= values
+    return codes, size
+
+
+def _column_codes(column: npt.NDArray[Number]) -> tuple[int, IntArray]:
+    if len(column) and np.issubdtype(column.dtype, np.integer):
+        low, high = int(column.min()), int(column.max())
+        if high - low < _MOST_VALUES:
+            return high - low + 1, (column - low).astype(np.int64)
+    values, place = np.unique(column, return_inverse=True)
+    return len(values), place.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,17 +89,18 @@ class Patterns:
     """Units reduced to their distinct rows, and what is resampled.
 
     ``rows`` (P, C) are the distinct unit rows, sorted; ``unit_counts`` (P,) say how many units
-    have each. A cluster (one unit, or one instance with several) is the multiset of its units'
-    rows, and identical clusters are collapsed: ``members[i]`` (D_i, s_i) holds the row numbers of
-    the distinct clusters of s_i units, and ``multiplicities`` (D,) how often each distinct
-    cluster occurs, over all i in order. The same units give the same object in any order.
+    have each, ``representatives`` (P,) which unit was the first. A cluster (one unit, or one
+    instance with several) is the multiset of its units' rows, and identical clusters are
+    collapsed: ``membership`` (D, P) says how many units of each row a distinct cluster has (None
+    where clusters are units, so that D = P), and ``multiplicities`` (D,) how often each distinct
+    cluster occurs. The same units give the same rows and clusters in any order.
     """
 
     rows: IntArray
     unit_counts: IntArray
-    members: tuple[IntArray, ...]
+    representatives: IntArray
+    membership: csr_array | None
     multiplicities: IntArray
-    resampled: Resampled
 
     @classmethod
     def of(cls, rows: npt.ArrayLike, *, clusters: npt.ArrayLike | None = None) -> Self:
@@ -83,14 +109,17 @@ class Patterns:
         Where every unit has an instance of its own, units are what is resampled.
         """
         matrix = as_counts(rows)
-        distinct, place, counted = distinct_rows(matrix)
+        distinct, place, counted, first = distinct_rows(matrix)
         if clusters is not None:
             groups = as_groups(clusters, length=len(matrix), name="clusters")
             if len(groups) and groups.max() + 1 < len(groups):
-                members, multiplicities = _collapse(place, groups)
-                return cls(distinct, counted, members, multiplicities, "instance")
-        alone = np.arange(len(distinct), dtype=np.int64)[:, None]
-        return cls(distinct, counted, (alone,), counted, "unit")
+                membership, multiplicities = _collapse(place, groups, len(distinct))
+                return cls(distinct, counted, first, membership, multiplicities)
+        return cls(distinct, counted, first, None, counted)
+
+    @property
+    def resampled(self) -> Resampled:
+        return "unit" if self.membership is None else "instance"
 
     @property
     def n_columns(self) -> int:
@@ -104,9 +133,11 @@ class Patterns:
     def n_clusters(self) -> int:
         return int(self.multiplicities.sum())
 
-    def sums(self, features: FloatArray) -> FloatArray:
-        """Per-row ``features`` (P, S) summed over each distinct cluster: (D, S)."""
-        return np.concatenate([_summed(features, members) for members in self.members])
+    def clusters_with(self, mask: npt.NDArray[np.bool_]) -> int:
+        """How many clusters have a unit whose row is in ``mask`` (P,)."""
+        if self.membership is None:
+            return int(self.multiplicities[mask].sum())
+        return int(self.multiplicities[self.membership @ mask.astype(np.float64) > 0].sum())
 
 
 def as_patterns(
@@ -120,29 +151,26 @@ def as_patterns(
     return counts
 
 
-def _collapse(place: IntArray, groups: IntArray) -> tuple[tuple[IntArray, ...], IntArray]:
-    """Clusters as sorted multisets of row numbers, those of one size together."""
-    members, multiplicities = [], []
-    for matrix in _by_size(place, groups):
-        distinct, _, counted = distinct_rows(matrix)
-        members.append(distinct)
+def _collapse(place: IntArray, groups: IntArray, rows: int) -> tuple[csr_array, IntArray]:
+    """Distinct clusters as numbers of units per row (D, ``rows``), and their multiplicities."""
+    blocks, multiplicities = [], []
+    for members in _by_size(place, groups):
+        distinct, _, counted, _ = distinct_rows(members)
+        blocks.append(distinct)
         multiplicities.append(counted)
-    return tuple(members), np.concatenate(multiplicities)
+    sizes = np.concatenate([np.full(len(block), block.shape[1]) for block in blocks])
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    columns = np.concatenate([block.ravel() for block in blocks])
+    membership = csr_array((np.ones(len(columns)), columns, starts), shape=(len(sizes), rows))
+    membership.sum_duplicates()
+    return membership, np.concatenate(multiplicities)
 
 
 def _by_size(place: IntArray, groups: IntArray) -> Iterator[IntArray]:
+    """Row numbers of the clusters of each size, sorted within a cluster."""
     ordered = place[np.lexsort((place, groups))]
     sizes = np.bincount(groups)
     starts = np.cumsum(sizes) - sizes
     for size in np.unique(sizes):
         begin = starts[sizes == size]
         yield ordered[begin[:, None] + np.arange(size)]
-
-
-def _summed(features: FloatArray, members: IntArray) -> FloatArray:
-    if members.shape[1] == 1:
-        return features[members[:, 0]]
-    # Cut into blocks, so that memory does not grow with clusters × units × features.
-    rows = max(1, _MOST_ELEMENTS // (members.shape[1] * max(1, features.shape[1])))
-    blocks = [members[start : start + rows] for start in range(0, len(members), rows)]
-    return np.concatenate([features[block].sum(axis=1) for block in blocks])

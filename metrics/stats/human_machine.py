@@ -3,9 +3,10 @@
 Source: Beyond Correlation, section 3 and appendix A; leave-one-out from HREF, algorithm 1.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Self, Unpack
+from typing import Literal, Self, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -13,25 +14,30 @@ import numpy.typing as npt
 from metrics.stats.agreement import Agreement, agreement_statistics
 from metrics.stats.agreement_statistics import Categories, label_number
 from metrics.stats.bootstrap import (
+    AnyStatistic,
     Resampling,
-    RngFor,
     Statistic,
     difference,
     estimate,
     estimate_each,
     on_columns,
-    own_options,
 )
+from metrics.stats.classification import Classification, classification_statistics
 from metrics.stats.counts import Patterns
 from metrics.stats.jensen_shannon import Form, binned_js_statistic
-from metrics.stats.pairs import Pairs, central_entries, single_entries
-from metrics.stats.rank_correlation import Correlation, Summary, correlate, correlate_means
-from metrics.stats.results import Estimate, undefined
+from metrics.stats.pairs import NO_OVERLAP, Pairs, RandomPairs, central_entries, single_entries
+from metrics.stats.rank_correlations import (
+    CORRELATIONS,
+    Correlation,
+    Summary,
+    means_statistic,
+    medians_statistic,
+)
+from metrics.stats.results import NAN, Estimate
 from metrics.stats.scales import Level
-from metrics.stats.validation import as_counts, check_choice
+from metrics.stats.validation import FloatArray, IntArray, as_counts, check_choice
 
 NO_ORDER = "The labels have no order."
-CORRELATIONS: tuple[Correlation, ...] = ("spearman", "kendall")
 ONE_HUMAN = "A single human has no majority: see human_machine."
 
 
@@ -39,7 +45,8 @@ ONE_HUMAN = "A single human has no majority: see human_machine."
 class Comparison:
     """Humans and one machine on the same units, reduced once for all statistics.
 
-    ``patterns`` are joint rows: human counts, machine counts, number of unparsed answers.
+    ``patterns`` are joint rows: human counts, machine counts, number of unparsed answers, and a
+    code that keeps units apart which belong to different strata.
     """
 
     patterns: Patterns
@@ -53,6 +60,7 @@ class Comparison:
         *,
         unparsed: npt.ArrayLike | None = None,
         clusters: npt.ArrayLike | None = None,
+        split: npt.ArrayLike | None = None,
     ) -> Self:
         """Join counts of humans and machine.
 
@@ -64,6 +72,9 @@ class Comparison:
             Answers that could not be read. Where none of a unit's answers could, the unit is a
             disagreement in percentage agreement and leave-one-out, and missing elsewhere.
         clusters : instance of each unit
+        split : (units,) whole numbers ≥ 0
+            Units with different numbers are not reduced to one row, so that strata of `matching`
+            may tell them apart.
         """
         left, right = as_counts(humans, name="humans"), as_counts(machine, name="machine")
         if left.shape != right.shape:
@@ -74,7 +85,9 @@ class Comparison:
         lost = np.zeros(len(left), dtype=np.int64) if unparsed is None else np.asarray(unparsed)
         if lost.shape != (len(left),):
             raise ValueError(f"unparsed must have one number for each of the {len(left)} units.")
-        joint = np.column_stack([left, right, lost])
+        joint = np.column_stack(
+            [left, right, lost, np.zeros_like(lost) if split is None else split]
+        )
         return cls(Patterns.of(joint, clusters=clusters), left.shape[1])
 
     @property
@@ -85,9 +98,17 @@ class Comparison:
     def machine(self) -> slice:
         return slice(self.labels, 2 * self.labels)
 
-    def pairs(self, *, level: Level, single: bool = False) -> Pairs:
-        majority = partial(central_entries, level=level)
-        return Pairs(self.labels, level=level, humans=single_entries if single else majority)
+    def pairs(self, *, level: Level) -> Pairs:
+        """H^w against M^w."""
+        return Pairs(self.labels, level=level, humans=partial(central_entries, level=level))
+
+    def single_pairs(self, *, level: Level) -> Pairs:
+        """H′ against M^w."""
+        return Pairs(self.labels, level=level, humans=single_entries)
+
+    def random_pairs(self, *, level: Level) -> Pairs:
+        """H^w against chance."""
+        return RandomPairs(self.labels, level=level, humans=partial(central_entries, level=level))
 
     def label_number(self, k: Categories) -> int:
         """k for Randolph; *observed* looks at both sides together."""
@@ -113,16 +134,30 @@ class HumanMachine:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def human_machine(
-    comparison: Comparison,
-    *,
-    level: Level = "nominal",
-    values: npt.ArrayLike | None = None,
-    k: Categories = None,
-    form: Form = "distance",
-    rng_for: RngFor | None = None,
-    **resampling: Unpack[Resampling],
-) -> HumanMachine:
+class Options(TypedDict, total=False):
+    """How labels are read: as in `agreement`, and the ``form`` of Jensen–Shannon."""
+
+    level: Level
+    values: npt.ArrayLike | None
+    k: Categories
+    form: Form
+
+
+class MachineOptions(Options, Resampling, total=False):
+    """The options of every statistic of this module."""
+
+
+Group = Literal[
+    "machine_machine",
+    "human_machine",
+    "single_human_machine",
+    "delta",
+    "classification",
+    "random_baseline",
+]
+
+
+def human_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -> HumanMachine:
     """H^w against M^w: majority, from ordinal up lower median, of each side.
 
     A tie for the majority enters once per mode, or per pair of modes, as whole labels with equal
@@ -133,126 +168,146 @@ def human_machine(
     >>> round(human_machine(two).cohen_kappa.value, 4)
     0.4
     """
-    pairs = comparison.pairs(level=level)
-    statistics = {
-        **_shared_statistics(pairs, values=values, k=comparison.label_number(k)),
-        "cohen_kappa": pairs.cohen_statistic(),
-        "binned_js": binned_js_statistic(pairs, form=form),
-        "leave_one_out": pairs.leave_one_out_statistic(),
-    }
-    found = estimate_each(statistics, comparison.patterns, rng_for=rng_for, **resampling)
-    return HumanMachine(**found, **_correlations(comparison, pairs, rng_for, resampling))
+    return HumanMachine(**_estimates(comparison, "human_machine", options))
 
 
-def single_human_machine(
-    comparison: Comparison,
-    *,
-    level: Level = "nominal",
-    values: npt.ArrayLike | None = None,
-    k: Categories = None,
-    rng_for: RngFor | None = None,
-    **resampling: Unpack[Resampling],
-) -> HumanMachine:
+def single_human_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -> HumanMachine:
     """H′ against M^w: a random single human of each unit, in expectation.
 
     Each unit enters once per human rating with weights that add to 1; the statistic is that of
     the expected table. Binned Jensen–Shannon and leave-one-out need several humans: undefined.
     """
-    pairs = comparison.pairs(level=level, single=True)
-    statistics = {
-        **_shared_statistics(pairs, values=values, k=comparison.label_number(k)),
-        "cohen_kappa": pairs.cohen_statistic(),
-    }
-    found = estimate_each(statistics, comparison.patterns, rng_for=rng_for, **resampling)
-    n = found["percentage_agreement"].n
-    return HumanMachine(
-        **found,
-        binned_js=undefined(ONE_HUMAN, n),
-        leave_one_out=undefined(ONE_HUMAN, n),
-        **_correlations(comparison, pairs, rng_for, resampling),
-    )
+    return HumanMachine(**_estimates(comparison, "single_human_machine", options))
 
 
-def machine_machine(
-    comparison: Comparison,
-    *,
-    level: Level = "nominal",
-    values: npt.ArrayLike | None = None,
-    k: Categories = None,
-    rng_for: RngFor | None = None,
-    **resampling: Unpack[Resampling],
-) -> Agreement:
+def random_baseline(comparison: Comparison, **options: Unpack[MachineOptions]) -> HumanMachine:
+    """What a labeller who picks every label with the same chance would score, in expectation.
+
+    Over the units that the machine answered. Source: Beyond Correlation, figure 2.
+
+    >>> random_baseline(Comparison.of([[2, 0]], [[1, 0]])).percentage_agreement.value
+    0.5
+    """
+    return HumanMachine(**_estimates(comparison, "random_baseline", options))
+
+
+def machine_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -> Agreement:
     """The machine's runs and orders among themselves; its unparsed answers are missing."""
-    number = label_number(comparison.patterns.rows[:, comparison.machine], k)
-    among = agreement_statistics(comparison.labels, level=level, values=values, k=number)
-    statistics = {name: on_columns(each, comparison.machine) for name, each in among.items()}
-    return Agreement(
-        **estimate_each(statistics, comparison.patterns, rng_for=rng_for, **resampling)
-    )
+    return Agreement(**_estimates(comparison, "machine_machine", options))
 
 
-def delta(
+def delta(comparison: Comparison, **options: Unpack[MachineOptions]) -> Agreement:
+    """Δ = HH − H^wM^w, each with an interval from the same replicates on both sides."""
+    return Agreement(**_estimates(comparison, "delta", options))
+
+
+def classification(comparison: Comparison, **options: Unpack[MachineOptions]) -> Classification:
+    """Accuracy, and precision, recall and F1 averaged over the labels that either side gave.
+
+    The human majority (lower median) is the truth; ties enter as in `human_machine`. An unparsed
+    answer misses its unit's label and names none. A label without a denominator (never named by
+    the machine, or never by humans) counts 0, as scikit-learn's macro average does.
+    """
+    return Classification(**_estimates(comparison, "classification", options))
+
+
+def _estimates(
+    comparison: Comparison, group: Group, options: MachineOptions
+) -> dict[str, Estimate]:
+    reading, resampling = Options(), Resampling()
+    for name, value in options.items():
+        part = reading if name in Options.__annotations__ else resampling
+        part[name] = value  # type: ignore[literal-required]
+    statistics = comparison_statistics(comparison, **reading)[group]
+    return estimate_each(statistics, comparison.patterns, **resampling)
+
+
+def comparison_statistics(
     comparison: Comparison,
     *,
     level: Level = "nominal",
     values: npt.ArrayLike | None = None,
     k: Categories = None,
-    rng_for: RngFor | None = None,
-    **resampling: Unpack[Resampling],
-) -> Agreement:
-    """Δ = HH − H^wM^w, each with an interval from the same replicates on both sides."""
+    form: Form = "distance",
+) -> dict[Group, dict[str, AnyStatistic]]:
+    """Everything about one machine by group and name, to be estimated from one table."""
     number = comparison.label_number(k)
+    pairs, chance = comparison.pairs(level=level), comparison.random_pairs(level=level)
     among = agreement_statistics(comparison.labels, level=level, values=values, k=number)
-    pairs = comparison.pairs(level=level)
-    against = {
-        **_shared_statistics(pairs, values=values, k=number),
-        "leave_one_out": pairs.leave_one_out_statistic(),
+    own = label_number(comparison.patterns.rows[:, comparison.machine], k)
+    runs = agreement_statistics(comparison.labels, level=level, values=values, k=own)
+    against = _several(pairs, values=values, k=number, form=form)
+    return {
+        "machine_machine": {**_on(comparison.machine, runs)},
+        "human_machine": against | _correlations(pairs),
+        "single_human_machine": _single(comparison, level=level, values=values, k=number),
+        "delta": _differences(_on(comparison.humans, among), against),
+        "classification": classification_statistics(pairs),
+        "random_baseline": _several(chance, values=values, k=number, form=form)
+        | _correlations(chance),
     }
 
-    def minus(name: str) -> Estimate:
-        humans = on_columns(among[name], comparison.humans)
-        options = own_options(name, rng_for, resampling)
-        return _difference(humans, against[name], comparison.patterns, options)
 
-    return Agreement(**{name: minus(name) for name in among})
+def _on(columns: slice, statistics: Mapping[str, Statistic]) -> dict[str, Statistic]:
+    return {name: on_columns(statistic, columns) for name, statistic in statistics.items()}
 
 
-def _difference(
-    humans: Statistic, machine: Statistic, patterns: Patterns, resampling: Resampling
-) -> Estimate:
-    for who, side in (("Among humans", humans), ("Humans against the machine", machine)):
-        found = estimate(side, patterns)
-        if not found.is_defined:
-            return undefined(f"{who}: {found.reason}", found.n)
-    return estimate(difference(humans, machine), patterns, **resampling)
+def _differences(
+    humans: Mapping[str, Statistic], against: Mapping[str, AnyStatistic]
+) -> dict[str, AnyStatistic]:
+    sides = ("Among humans", "Humans against the machine")
+    pairs = {name: (humans[name], against[name]) for name in humans}
+    return {
+        name: difference(first, second, sides=sides)
+        for name, (first, second) in pairs.items()
+        if isinstance(second, Statistic)
+    }
 
 
-def _shared_statistics(
-    pairs: Pairs, *, values: npt.ArrayLike | None, k: int
-) -> dict[str, Statistic]:
+def _shared(pairs: Pairs, *, values: npt.ArrayLike | None, k: int) -> dict[str, AnyStatistic]:
     return {
         "krippendorff_alpha": pairs.alpha_statistic(values=values),
         "percentage_agreement": pairs.percentage_statistic(),
         "randolph_kappa": pairs.randolph_statistic(k),
         "fleiss_kappa": pairs.fleiss_statistic(),
+        "cohen_kappa": pairs.cohen_statistic(),
     }
 
 
-def _correlations(
-    comparison: Comparison, pairs: Pairs, rng_for: RngFor | None, resampling: Resampling
-) -> dict[str, Estimate]:
-    n = int(pairs.count(comparison.patterns.rows) @ comparison.patterns.unit_counts)
-    if pairs.level == "nominal":
-        return {name: undefined(NO_ORDER, n) for name in CORRELATIONS}
+def _several(
+    pairs: Pairs, *, values: npt.ArrayLike | None, k: int, form: Form
+) -> dict[str, AnyStatistic]:
     return {
-        name: correlate(
-            pairs,
-            comparison.patterns,
-            correlation=name,
-            **own_options(name, rng_for, resampling),
-        )
-        for name in CORRELATIONS
+        **_shared(pairs, values=values, k=k),
+        "binned_js": binned_js_statistic(pairs, form=form),
+        "leave_one_out": pairs.leave_one_out_statistic(),
     }
+
+
+def _single(
+    comparison: Comparison, *, level: Level, values: npt.ArrayLike | None, k: int
+) -> dict[str, AnyStatistic]:
+    pairs = comparison.single_pairs(level=level)
+    several = {name: _never(pairs, ONE_HUMAN) for name in ("binned_js", "leave_one_out")}
+    return {**_shared(pairs, values=values, k=k), **several, **_correlations(pairs)}
+
+
+def _correlations(pairs: Pairs) -> dict[str, AnyStatistic]:
+    if pairs.level == "nominal":
+        return {name: _never(pairs, NO_ORDER) for name in CORRELATIONS}
+    return {name: medians_statistic(pairs, name) for name in CORRELATIONS}
+
+
+def _never(pairs: Pairs, reason: str) -> Statistic:
+    """Undefined by its nature, over the units that would have entered."""
+
+    def features(rows: IntArray) -> FloatArray:
+        return pairs.count(rows)[:, None]
+
+    def value(sums: FloatArray) -> FloatArray:
+        return np.full(sums.shape[:-1], NAN)
+
+    return Statistic(1, features, value, NO_OVERLAP, reason)
 
 
 def rank_correlation(
@@ -268,14 +323,15 @@ def rank_correlation(
     ``values`` are the labels' numbers, 0, 1, 2, … by default; only means look at them. Units
     without a readable machine answer leave. One side constant: undefined.
     """
-    pairs = comparison.pairs(level="ordinal")
+    pairs, patterns = comparison.pairs(level="ordinal"), comparison.patterns
     check_choice(of, allowed=("medians", "means"), name="of")
     check_choice(correlation, allowed=CORRELATIONS, name="correlation")
-    if of == "medians":
-        return correlate(pairs, comparison.patterns, correlation=correlation, **resampling)
-    return correlate_means(
-        pairs, comparison.patterns, correlation=correlation, values=values, **resampling
+    statistic = (
+        medians_statistic(pairs, correlation)
+        if of == "medians"
+        else means_statistic(pairs, patterns.rows, correlation, values=values)
     )
+    return estimate(statistic, patterns, **resampling)
 
 
 def binned_js(

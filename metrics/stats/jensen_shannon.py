@@ -1,16 +1,19 @@
 """Jensen–Shannon: how far two label distributions lie apart."""
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from metrics.stats.bootstrap import Statistic, ratio
+from metrics.stats.bootstrap import AnyStatistic, RowStatistic, Statistic, ratio
 from metrics.stats.pairs import NO_OVERLAP, Pairs
 from metrics.stats.validation import FloatArray, IntArray, check_choice
 
 Form = Literal["distance", "divergence", "distance_base_2"]
 FORMS = ("distance", "divergence", "distance_base_2")
+MOST_LABELS = 25
+_MANY_LABELS = f"No interval: over {MOST_LABELS} labels make bins with hardly a unit in each."
 _ROUNDING = 1e-15
 
 
@@ -47,26 +50,46 @@ def _relative_entropy(shares: FloatArray, middle: FloatArray) -> FloatArray:
     return entropy
 
 
-def binned_js_statistic(pairs: Pairs, *, form: Form = "distance") -> Statistic:
+def binned_js_statistic(pairs: Pairs, *, form: Form = "distance") -> AnyStatistic:
     """Mean over the units of the Jensen–Shannon of their bin.
 
     A unit's bin is its human majority or lower median; in a bin all ratings of all its units
     count, on both sides. Units without a readable answer leave.
     """
+    if pairs.labels > MOST_LABELS:
+        return _value_only(pairs, form)
     size = pairs.labels
 
     def features(rows: IntArray) -> FloatArray:
         human, _ = pairs.entries(rows)
-        inside = np.column_stack([np.ones(len(rows), dtype=np.int64), rows[:, :-1]])
+        inside = _inside(pairs, rows)
         bins = (human[:, :, None] * inside[:, None, :]).reshape(len(rows), size * (2 * size + 1))
         return np.column_stack([pairs.count(rows), bins])
 
     def value(sums: FloatArray) -> FloatArray:
-        bins = sums[..., 1:].reshape(*sums.shape[:-1], size, 2 * size + 1)
-        weights = bins[..., 0]
-        apart = jensen_shannon(bins[..., 1 : size + 1], bins[..., size + 1 :], form=form)
-        total = np.where(weights > 0, weights * apart, 0.0).sum(axis=-1)
-        return ratio(total, weights.sum(axis=-1))
+        return _binned(sums[..., 1:].reshape(*sums.shape[:-1], size, 2 * size + 1), form)
 
     width = 1 + size * (2 * size + 1)
     return Statistic(width, features, value, NO_OVERLAP, NO_OVERLAP, interval="bias-corrected")
+
+
+def _value_only(pairs: Pairs, form: Form) -> RowStatistic:
+    def bind(rows: IntArray) -> Callable[[FloatArray], FloatArray]:
+        human, _ = pairs.entries(rows)
+        inside = _inside(pairs, rows)
+        return lambda counts: _binned((human * counts[:, None]).T @ inside, form)
+
+    return RowStatistic(bind, pairs.count, NO_OVERLAP, NO_OVERLAP, no_interval=_MANY_LABELS)
+
+
+def _inside(pairs: Pairs, rows: IntArray) -> IntArray:
+    """What each row brings into its bin: one unit, human labels, machine labels."""
+    ones = np.ones(len(rows), dtype=np.int64)
+    return np.column_stack([ones, rows[:, : pairs.labels], pairs.machine_counts(rows)])
+
+
+def _binned(bins: FloatArray, form: Form) -> FloatArray:
+    """From units, human and machine labels per bin (..., L, 1 + 2L)."""
+    size, weights = bins.shape[-2], bins[..., 0]
+    apart = jensen_shannon(bins[..., 1 : size + 1], bins[..., size + 1 :], form=form)
+    return ratio(np.where(weights > 0, weights * apart, 0.0).sum(axis=-1), weights.sum(axis=-1))

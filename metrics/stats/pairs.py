@@ -1,6 +1,7 @@
 """Pairs of one human label and one machine label per unit.
 
-A joint row is ``[human counts (L), machine counts (L), unparsed answers]``. Each side gives a unit
+A joint row is ``[human counts (L), machine counts (L), unparsed answers, …]``; what follows is
+not read. Each side gives a unit
 *entries*: weights over the labels that add to 1, or to 0 where the side has no label. A tie for
 the majority enters once per mode with equal weights; both sides' weights multiply.
 """
@@ -59,14 +60,21 @@ class Pairs:
     def __init__(self, labels: int, *, level: Level, humans: Entries) -> None:
         self.labels = labels
         self.level = level
+        self.parsed = slice(labels, 2 * labels)
+        self.answers = slice(labels, 2 * labels + 1)
         self._humans = humans
 
     def entries(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
         """Entries of humans and machine (U, L), both zero where either has no label."""
         both = self.is_paired(rows)[:, None]
-        human = self.human_entries(rows)
-        machine = central_entries(rows[:, self.labels : -1], level=self.level)
-        return human * both, machine * both
+        return self.human_entries(rows) * both, self.machine_entries(rows) * both
+
+    def machine_entries(self, rows: IntArray) -> FloatArray:
+        return central_entries(self.machine_counts(rows), level=self.level)
+
+    def machine_counts(self, rows: IntArray) -> IntArray:
+        """How often the machine gave each label (U, L), over its runs and orders."""
+        return rows[:, self.parsed]
 
     def human_entries(self, rows: IntArray) -> FloatArray:
         return self._humans(rows[:, : self.labels])
@@ -76,11 +84,11 @@ class Pairs:
 
     def is_compared(self, rows: IntArray) -> Mask:
         """Rated by humans, and answered by the machine, readably or not."""
-        return self.is_rated(rows) & _any(rows[:, self.labels :])
+        return self.is_rated(rows) & _any(rows[:, self.answers])
 
     def is_paired(self, rows: IntArray) -> Mask:
         """Rated by humans, with a readable answer of the machine."""
-        return self.is_rated(rows) & _any(rows[:, self.labels : -1])
+        return self.is_rated(rows) & _any(rows[:, self.parsed])
 
     def count(self, rows: IntArray) -> FloatArray:
         return self.is_paired(rows).astype(np.float64)
@@ -156,3 +164,19 @@ class Pairs:
 
         reason = "No unit has two human ratings and an answer of this machine."
         return Statistic(2, features, mean_value, reason, reason)
+
+
+class RandomPairs(Pairs):
+    """The same humans against a labeller who answers each unit at random, in expectation.
+
+    Source: Beyond Correlation, figure 2.
+    """
+
+    def machine_entries(self, rows: IntArray) -> FloatArray:
+        return np.full((len(rows), self.labels), 1 / self.labels)
+
+    def machine_counts(self, rows: IntArray) -> IntArray:
+        return np.ones((len(rows), self.labels), dtype=np.int64)
+
+    def is_paired(self, rows: IntArray) -> Mask:
+        return self.is_compared(rows)

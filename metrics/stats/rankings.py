@@ -7,7 +7,7 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
-from metrics.stats.bootstrap import Resampling, RngFor, Statistic, estimate, own_options, ratio
+from metrics.stats.bootstrap import Resampling, Statistic, estimate, ratio
 from metrics.stats.counts import Patterns, as_patterns
 from metrics.stats.results import Estimate
 from metrics.stats.scales import BAD, Label
@@ -65,13 +65,13 @@ def win_rates(
     system_a: Sequence[str],
     system_b: Sequence[str],
     clusters: npt.ArrayLike | None = None,
-    rng_for: RngFor | None = None,
     **resampling: Unpack[Resampling],
 ) -> WinRates:
     """Expected win rates of any number of systems.
 
     ``counts`` (units, 3) as in `win_rate`; ``system_a`` and ``system_b`` name each unit's
-    systems. A pair is named in the alphabet's order. ``rng_for`` is asked for "A" and "A/B".
+    systems. A pair is named in the alphabet's order. Of two systems one rate is the other's
+    mirror.
     """
     rows = as_counts(counts)
     first, second = np.asarray(system_a, dtype=str), np.asarray(system_b, dtype=str)
@@ -79,18 +79,19 @@ def win_rates(
     if (first == second).any():
         raise ValueError("system_a and system_b must differ: a system is not compared with itself.")
 
-    def rate(name: str, forward: Mask, backward: Mask) -> Estimate:
+    def rate(forward: Mask, backward: Mask) -> Estimate:
         seen = rows * forward[:, None] + rows[:, ::-1] * backward[:, None]
-        options = own_options(name, rng_for, resampling)
-        return win_rate(seen, clusters=clusters, **options)
+        rng = resampling.get("rng")
+        own: Resampling = {**resampling, "rng": rng.spawn(1)[0] if rng else None}
+        return win_rate(seen, clusters=clusters, **own)
 
     names = sorted({*first.tolist(), *second.tolist()})
     met = sorted({_in_order(a, b) for a, b in zip(first.tolist(), second.tolist(), strict=True)})
-    pairs = {pair: rate("/".join(pair), *_sides(first, second, pair)) for pair in met}
+    pairs = {pair: rate(*_sides(first, second, pair)) for pair in met}
     if len(pairs) == 1:
         found = next(iter(pairs.values()))
         return WinRates({names[0]: found, names[1]: mirrored(found)}, pairs)
-    systems = {name: rate(name, first == name, second == name) for name in names}
+    systems = {name: rate(first == name, second == name) for name in names}
     return WinRates(systems, pairs)
 
 

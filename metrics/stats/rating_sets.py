@@ -11,14 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.stats.agreement_statistics import mean_value
-from metrics.stats.bootstrap import (
-    Resampling,
-    RngFor,
-    Statistic,
-    estimate,
-    estimate_each,
-    own_options,
-)
+from metrics.stats.bootstrap import Resampling, Statistic, estimate_each, estimate_strata
 from metrics.stats.counts import Patterns
 from metrics.stats.results import Estimate
 from metrics.stats.separability import RANGES, range_edges, range_of
@@ -136,13 +129,11 @@ def collect_rating_sets(
     return RatingSets(totals[complete], named[first][complete], strongest, int((~complete).sum()))
 
 
-def summarise_rating_sets(
-    sets: RatingSets, *, rng_for: RngFor | None = None, **resampling: Unpack[Resampling]
-) -> RatingSetSummary:
+def summarise_rating_sets(sets: RatingSets, **resampling: Unpack[Resampling]) -> RatingSetSummary:
     """Consistency, its zeros and ones, and preference strength; instances are resampled."""
     patterns = Patterns.of(sets.totals, clusters=sets.instances)
     statistics = {name: _mean_statistic(of_set, sets.strongest) for name, of_set in _OF_SET.items()}
-    found = estimate_each(statistics, patterns, rng_for=rng_for, **resampling)
+    found = estimate_each(statistics, patterns, **resampling)
     return RatingSetSummary(n=len(sets.totals), n_incomplete=sets.n_incomplete, **found)
 
 
@@ -152,30 +143,32 @@ def consistency_by_separability(
     *,
     ranges: int = RANGES,
     edges: npt.ArrayLike | None = None,
-    rng_for: RngFor | None = None,
     **resampling: Unpack[Resampling],
 ) -> tuple[SeparabilityRange, ...]:
     """Mean consistency per range of separability, instances resampled.
 
     ``separability`` (S,) is δ of each set's instance, NaN where unknown: such sets are in no
     range. Ranges are ``ranges`` equal widths of the observed support, or between given ``edges``.
-    Source: Ghosh et al. 2024, figure 8. ``rng_for`` is asked for "0", "1", …
+    Source: Ghosh et al. 2024, figure 8.
     """
     delta = as_numbers(separability, name="separability", missing=True)
     check_same_length(separability=delta, sets=sets.totals)
     bounds = range_edges(delta, ranges=ranges) if edges is None else as_numbers(edges, name="edges")
     place = range_of(delta, bounds)
-    statistic = _mean_statistic(_consistency, sets.strongest)
-
-    def within(index: int) -> SeparabilityRange:
-        inside = place == index
-        patterns = Patterns.of(sets.totals[inside], clusters=sets.instances[inside])
-        options = own_options(str(index), rng_for, resampling)
-        found = estimate(statistic, patterns, **options)
-        low, high = float(bounds[index]), float(bounds[index + 1])
-        return SeparabilityRange(low, high, int(inside.sum()), found)
-
-    return tuple(within(index) for index in range(max(len(bounds) - 1, 0)))
+    patterns = Patterns.of(np.column_stack([sets.totals, place + 1]), clusters=sets.instances)
+    number = max(len(bounds) - 1, 0)
+    inside = [patterns.rows[:, 3] == index + 1 for index in range(number)]
+    statistic = {"consistency": _mean_statistic(_consistency, sets.strongest)}
+    found = estimate_strata(statistic, patterns, inside, **resampling)
+    return tuple(
+        SeparabilityRange(
+            float(bounds[index]),
+            float(bounds[index + 1]),
+            int((place == index).sum()),
+            each["consistency"],
+        )
+        for index, each in enumerate(found)
+    )
 
 
 def _needed(place: IntArray, units: npt.ArrayLike | None, set_size: int | None) -> IntArray:

@@ -1,6 +1,5 @@
 """Intervals: what is resampled, that it is the bootstrap, and that digits stay put."""
 
-from functools import partial
 
 import numpy as np
 import pytest
@@ -15,7 +14,8 @@ from metrics.stats import (
     percentage_agreement,
     win_rate,
 )
-from metrics.stats.bootstrap import interval, replicate_weights
+from metrics.stats.bootstrap import interval
+from metrics.stats.resampling import replicate_weights
 from tests.stats.published import separability
 
 
@@ -86,11 +86,11 @@ def test_digits_do_not_depend_on_the_order_of_rows_or_on_the_names_of_instances(
     counts, clusters = clustered()
     order = np.random.default_rng(2).permutation(len(counts))
     names = np.array([f"x{97 * name % 60}" for name in clusters])
-    first = agreement(counts, clusters=clusters, rng_for=partial(generator_for, 0))
-    second = agreement(counts[order], clusters=names[order], rng_for=partial(generator_for, 0))
+    first = agreement(counts, clusters=clusters, rng=generator_for(0))
+    second = agreement(counts[order], clusters=names[order], rng=generator_for(0))
     assert first == second
-    assert agreement(counts, rng_for=partial(generator_for, 0)) == agreement(
-        counts[order], rng_for=partial(generator_for, 0)
+    assert agreement(counts, rng=generator_for(0)) == agreement(
+        counts[order], rng=generator_for(0)
     )
 
 
@@ -203,7 +203,7 @@ def test_the_bias_corrected_interval_of_js_covers_a_distance_of_zero():
     humans = rng.multinomial(3, [0.5, 0.3, 0.2], size=400)
     machine = rng.permutation(humans)
     pair = Comparison.of(humans, machine)
-    found = human_machine(pair, rng_for=partial(generator_for, 0)).binned_js
+    found = human_machine(pair, rng=generator_for(0)).binned_js
     assert found.low >= 0
     assert found.low <= found.value
     assert "bias-corrected" in found.method

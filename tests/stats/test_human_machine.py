@@ -1,6 +1,5 @@
 """Majorities, ties, unparsed answers, single humans and Δ, by hand."""
 
-from functools import partial
 
 import numpy as np
 import pytest
@@ -14,8 +13,6 @@ from metrics.stats import (
     machine_machine,
     single_human_machine,
 )
-
-RNG_FOR = partial(generator_for, 0, "test")
 
 
 def test_a_tie_enters_once_per_mode_with_equal_weights():
@@ -75,7 +72,7 @@ def test_units_without_humans_or_without_the_machine_leave():
 
 
 def test_no_overlap_is_undefined_with_its_reason():
-    found = human_machine(Comparison.of([[3, 0]], [[0, 0]]), rng_for=RNG_FOR)
+    found = human_machine(Comparison.of([[3, 0]], [[0, 0]]), rng=generator_for(0))
     for name, estimate in found.estimates().items():
         assert np.isnan(estimate.value), name
         assert estimate.reason, name
@@ -145,7 +142,7 @@ def test_delta_sees_the_same_replicates_on_both_sides():
     # The machine repeats one of two humans who always agree: both sides move together.
     rng = np.random.default_rng(5)
     humans = 2 * np.eye(3, dtype=int)[rng.integers(0, 3, size=100)]
-    found = delta(Comparison.of(humans, humans // 2), rng_for=RNG_FOR, replicates=500)
+    found = delta(Comparison.of(humans, humans // 2), rng=generator_for(0), replicates=500)
     assert (found.krippendorff_alpha.low, found.krippendorff_alpha.high) == (0, 0)
     assert found.randolph_kappa.standard_error == 0
 
@@ -160,8 +157,8 @@ def test_delta_says_which_side_is_undefined():
 def test_digits_do_not_depend_on_which_others_are_computed():
     humans, machine = sample()
     pair = Comparison.of(humans, machine)
-    together = machine_machine(pair, rng_for=RNG_FOR), human_machine(pair, rng_for=RNG_FOR)
-    assert human_machine(pair, rng_for=RNG_FOR) == together[1]
+    together = machine_machine(pair, rng=generator_for(0)), human_machine(pair, rng=generator_for(0))
+    assert human_machine(pair, rng=generator_for(0)) == together[1]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from metrics.stats import (
     classification,
     cohen_kappa,
     fleiss_kappa,
+    generator_for,
     human_machine,
     jensen_shannon,
     krippendorff_alpha,
@@ -119,14 +120,29 @@ def test_rank_correlations_of_means_equal_scipy(seed):
         assert found.value == pytest.approx(oracle(*means).statistic)
 
 
-def test_a_large_table_gives_the_value_without_an_interval():
+@pytest.mark.parametrize("correlation", ["spearman", "kendall"])
+def test_a_large_table_of_labels_gives_scipys_value(correlation):
     rng = np.random.default_rng(4)
     codes = rng.integers(0, 80, size=(2, 300))
     pair = Comparison.of(one_hot(codes[0], 80), one_hot(codes[1], 80))
-    found = rank_correlation(pair, rng=rng)
-    assert found.value == pytest.approx(spearmanr(*codes).statistic)
-    assert np.isnan(found.low)
-    assert found.reason.startswith("No interval")
+    found = rank_correlation(pair, correlation=correlation, rng=rng)
+    expected = {"spearman": spearmanr, "kendall": kendalltau}[correlation](*codes).statistic
+    assert found.value == pytest.approx(expected)
+    if correlation == "kendall":
+        assert np.isnan(found.low)
+        assert "more than 4096 pairs" in found.reason
+
+
+def test_spearmans_interval_is_the_same_by_rows_and_by_table(monkeypatch):
+    counts = np.random.default_rng(5).multinomial(3, [0.2] * 5, size=(2, 80))
+    pair = Comparison.of(*counts)
+    by_table = [rank_correlation(pair, of=of, rng=generator_for(0)) for of in ("medians", "means")]
+    monkeypatch.setattr("metrics.stats.rank_correlations.MOST_CELLS", 1)
+    by_rows = [rank_correlation(pair, of=of, rng=generator_for(0)) for of in ("medians", "means")]
+    for first, second in zip(by_table, by_rows, strict=True):
+        assert (first.value, first.low, first.high) == pytest.approx(
+            (second.value, second.low, second.high)
+        )
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,6 +1,5 @@
 """Rating sets and win rates, by hand."""
 
-from functools import partial
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from metrics.stats import (
     win_rates,
 )
 
-RNG_FOR = partial(generator_for, 0)
 NAN = float("nan")
 
 
@@ -94,7 +92,7 @@ def test_ranges_of_separability_hold_all_sets_with_one():
     sets = collect_rating_sets(labels, instances=instances, raters=raters, units=units)
     delta = np.linspace(0, 1, 40)[sets.instances]
     delta[:2] = NAN
-    found = consistency_by_separability(sets, delta, rng_for=RNG_FOR)
+    found = consistency_by_separability(sets, delta, rng=generator_for(0))
     assert [each.n for each in found] == [20, 18, 20, 20]
     assert (found[0].low, found[-1].high) == (pytest.approx(1 / 39), 1)
     first = sets.consistency[(delta >= found[0].low) & (delta < found[0].high)]
@@ -114,7 +112,7 @@ def test_win_rate_is_wins_and_half_the_ties():
 
 def test_two_systems_mirror_each_other():
     counts = np.random.default_rng(0).multinomial(3, [0.5, 0.2, 0.3], size=50)
-    found = win_rates(counts, system_a=["x"] * 50, system_b=["y"] * 50, rng_for=RNG_FOR)
+    found = win_rates(counts, system_a=["x"] * 50, system_b=["y"] * 50, rng=generator_for(0))
     x, y = found.systems["x"], found.systems["y"]
     assert x == found.pairs["x", "y"]
     assert (x.value + y.value, x.low + y.high, x.high + y.low) == pytest.approx((1, 1, 1))
