@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check lock clean
+.PHONY: help demo test test-all check bench-stats lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -24,6 +24,9 @@ check: $(VENV)/dev.installed  ## Style, types, import direction, migrations
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python manage.py makemigrations --check --dry-run
+
+bench-stats: $(VENV)/dev.installed  ## Speed and memory of the numerics
+	@$(BIN)/python -m benchmarks.stats
 
 lock: $(VENV)/dev.installed  ## Pin the dependencies anew from pyproject.toml
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt >/dev/null

@@ -1,6 +1,5 @@
 """Intervals: what is resampled, that it is the bootstrap, and that digits stay put."""
 
-
 import numpy as np
 import pytest
 
@@ -89,9 +88,7 @@ def test_digits_do_not_depend_on_the_order_of_rows_or_on_the_names_of_instances(
     first = agreement(counts, clusters=clusters, rng=generator_for(0))
     second = agreement(counts[order], clusters=names[order], rng=generator_for(0))
     assert first == second
-    assert agreement(counts, rng=generator_for(0)) == agreement(
-        counts[order], rng=generator_for(0)
-    )
+    assert agreement(counts, rng=generator_for(0)) == agreement(counts[order], rng=generator_for(0))
 
 
 def test_instances_of_different_sizes_are_whole():

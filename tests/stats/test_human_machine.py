@@ -1,6 +1,5 @@
 """Majorities, ties, unparsed answers, single humans and Δ, by hand."""
 
-
 import numpy as np
 import pytest
 
@@ -157,7 +156,10 @@ def test_delta_says_which_side_is_undefined():
 def test_digits_do_not_depend_on_which_others_are_computed():
     humans, machine = sample()
     pair = Comparison.of(humans, machine)
-    together = machine_machine(pair, rng=generator_for(0)), human_machine(pair, rng=generator_for(0))
+    together = (
+        machine_machine(pair, rng=generator_for(0)),
+        human_machine(pair, rng=generator_for(0)),
+    )
     assert human_machine(pair, rng=generator_for(0)) == together[1]
 
 

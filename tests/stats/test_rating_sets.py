@@ -1,6 +1,5 @@
 """Rating sets and win rates, by hand."""
 
-
 import numpy as np
 import pytest
 
