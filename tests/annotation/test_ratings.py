@@ -257,12 +257,10 @@ def test_by_units_nobody_answers_a_unit_of_a_place_twice():
     ann, bob = make_participation(study, "ann"), make_participation(study, "bob")
     of_ann = take_place(participation=ann, now=START)
     of_bob = take_place(participation=bob, now=START)
-    own = Place.objects.get(assignment=of_ann)
-    names = iter("cdefghijklmnop")
-    while Place.objects.filter(assignment=of_ann).exists():  # until somebody draws ann's place
-        newcomer = take_place(participation=make_participation(study, next(names)), now=LATER)
-        if newcomer.place != own:
-            Place.objects.filter(pk=newcomer.place.pk).update(assignment=of_bob, lease_until=START)
+    # Ann's place is the only free one while Bob holds his; then his lapses too.
+    Place.objects.filter(assignment=of_bob).update(lease_until=LATER + timedelta(hours=1))
+    take_place(participation=make_participation(study, "cy"), now=LATER)
+    Place.objects.filter(assignment=of_bob).update(lease_until=START)
     unit = of_bob.hit.hit_units.first()
     late = answer(of_ann, unit, now=LATER)
     again = answer(of_bob, unit, now=LATER)
