@@ -213,13 +213,11 @@ def test_a_late_set_takes_another_free_place_of_the_hit():
     late = take_place(participation=make_participation(study, "ann"), now=START)
     answer(late, seats_of(late)[0])
     own = Place.objects.get(assignment=late)
-    Place.objects.exclude(pk=own.pk).update(lease_until=None, draw=0)
-    Place.objects.filter(pk=own.pk).update(draw=2**62)
-    names = iter("bcdefghijklmnop")
-    while Place.objects.filter(assignment=late).exists():  # until somebody draws ann's place
-        Place.objects.exclude(pk=own.pk).update(assignment=None, lease_until=None)
-        take_place(participation=make_participation(study, next(names)), now=LATER)
-    Place.objects.exclude(pk=own.pk).update(assignment=None, lease_until=None)
+    other = take_place(
+        participation=make_participation(study, "bob"), now=LATER - timedelta(minutes=1)
+    )
+    take_place(participation=make_participation(study, "cy"), now=LATER)
+    Place.objects.filter(assignment=other).update(assignment=None, lease_until=None)
     assert Rating.objects.get().partial
     answer_all(late, now=LATER)
     late.refresh_from_db()
