@@ -213,9 +213,8 @@ def test_a_late_set_takes_another_free_place_of_the_hit():
     late = take_place(participation=make_participation(study, "ann"), now=START)
     answer(late, seats_of(late)[0])
     own = Place.objects.get(assignment=late)
-    other = take_place(
-        participation=make_participation(study, "bob"), now=LATER - timedelta(minutes=1)
-    )
+    other = take_place(participation=make_participation(study, "bob"), now=START)
+    Place.objects.filter(assignment=other).update(lease_until=LATER + timedelta(hours=1))
     take_place(participation=make_participation(study, "cy"), now=LATER)
     Place.objects.filter(assignment=other).update(assignment=None, lease_until=None)
     assert Rating.objects.get().partial
