@@ -107,3 +107,59 @@ def check_resampling(replicates: int, confidence_level: float, batch: int | None
         raise ValueError("confidence_level must lie between 0 and 1, for example 0.95.")
     if batch is not None:
         check_at_least(batch, 1, name="batch")
+
+
+def as_shares(shares: npt.ArrayLike, *, name: str, missing: bool = False) -> FloatArray:
+    """A vector of numbers in 0..1; NaN stands for *missing* where that is allowed."""
+    array = as_numbers(shares, name=name, missing=missing)
+    wrong = (array < 0) | (array > 1)
+    if wrong.any():
+        raise ValueError(f"{name} must lie in 0..1; entry {int(np.argmax(wrong))} does not.")
+    return array
+
+
+def as_scores(scores: npt.ArrayLike, *, name: str) -> FloatArray:
+    """A (items, criteria) matrix of finite scores; NaN stands for *missing*."""
+    array = np.asarray(scores, dtype=np.float64)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ValueError(
+            f"{name} must be a matrix of items × criteria, not of shape {array.shape}."
+        )
+    if np.isinf(array).any():
+        raise ValueError(f"{name} must be finite, or NaN where a score is missing.")
+    return array
+
+
+def as_criterion_weights(weights: npt.ArrayLike | None, *, criteria: int) -> FloatArray:
+    """One weight ≥ 0 a criterion, as shares of their sum; equal ones where none are given."""
+    if weights is None:
+        return np.full(criteria, 1 / criteria)
+    array = as_numbers(weights, name="weights")
+    if len(array) != criteria:
+        raise ValueError(f"weights must give one number for each of the {criteria} criteria.")
+    if (array < 0).any() or array.sum() == 0:
+        raise ValueError("weights must be 0 or more, with one above 0.")
+    shares: FloatArray = array / array.sum()
+    return shares
+
+
+def check_share(number: float, *, name: str) -> None:
+    if not 0 <= number <= 1:
+        raise ValueError(f"{name} must lie between 0 and 1, not {number}.")
+
+
+def check_ddof(ddof: int) -> None:
+    if ddof not in (0, 1):
+        raise ValueError(f"ddof must be 0 (variances divide by n) or 1 (by n − 1), not {ddof}.")
+
+
+def check_rated_once(units: IntArray, raters: IntArray) -> None:
+    """No rater has two ratings of one unit."""
+    order = np.lexsort((units, raters))
+    repeated = (np.diff(raters[order]) == 0) & (np.diff(units[order]) == 0)
+    if repeated.any():
+        first = order[np.argmax(repeated)]
+        raise ValueError(
+            "raters must rate a unit at most once (leave planned repeats out): "
+            f"rater {raters[first]} rated unit {units[first]} more than once."
+        )
