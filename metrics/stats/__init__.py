@@ -11,8 +11,11 @@ from metrics.stats.agreement import (
 )
 from metrics.stats.bias import length_bias, position_bias
 from metrics.stats.bootstrap import generator_for
+from metrics.stats.bradley_terry import BradleyTerry, bradley_terry
 from metrics.stats.classification import Classification
+from metrics.stats.confidence_sequences import ConfidenceSequence, StopDecision, confidence_sequence
 from metrics.stats.counts import Patterns, count_matrix
+from metrics.stats.elo import Elo, elo, separability_step
 from metrics.stats.human_machine import (
     Comparison,
     HumanMachine,
@@ -27,7 +30,13 @@ from metrics.stats.human_machine import (
 )
 from metrics.stats.jensen_shannon import jensen_shannon
 from metrics.stats.leave_one_out import leave_one_out
+from metrics.stats.prediction_powered import (
+    PredictionPowered,
+    prediction_powered_mean,
+    prediction_powered_win_rate,
+)
 from metrics.stats.rankings import WinRates, outcome_counts, win_rate, win_rates
+from metrics.stats.ranks import ranks, shared_ranks
 from metrics.stats.rating_sets import (
     RatingSets,
     RatingSetSummary,
@@ -39,6 +48,7 @@ from metrics.stats.rating_sets import (
 )
 from metrics.stats.results import Estimate, undefined
 from metrics.stats.scales import Scale, infer_scale
+from metrics.stats.schedules import schedule, win_loss_ratio
 from metrics.stats.separability import (
     NormalisedSeparability,
     Separability,
@@ -60,30 +70,38 @@ from metrics.stats.strata import (
 __all__ = [
     "AGREEMENT_STRATA",
     "Agreement",
+    "BradleyTerry",
     "Classification",
     "Comparison",
+    "ConfidenceSequence",
+    "Elo",
     "Estimate",
     "HumanMachine",
     "NormalisedSeparability",
     "Patterns",
+    "PredictionPowered",
     "RatingSetSummary",
     "RatingSets",
     "Scale",
     "Separability",
     "SeparabilityRange",
+    "StopDecision",
     "Stratum",
     "WinRates",
     "agreement",
     "agreement_strata",
     "all_units",
     "binned_js",
+    "bradley_terry",
     "classification",
     "cohen_kappa",
     "collect_rating_sets",
+    "confidence_sequence",
     "consistency",
     "consistency_by_separability",
     "count_matrix",
     "delta",
+    "elo",
     "fleiss_kappa",
     "generator_for",
     "human_machine",
@@ -98,17 +116,24 @@ __all__ = [
     "outcome_counts",
     "percentage_agreement",
     "position_bias",
+    "prediction_powered_mean",
+    "prediction_powered_win_rate",
     "randolph_kappa",
     "random_baseline",
     "range_edges",
     "range_of",
     "rank_correlation",
+    "ranks",
+    "schedule",
     "separability",
+    "separability_step",
     "separability_strata",
+    "shared_ranks",
     "single_human_machine",
     "summarise_rating_sets",
     "undefined",
     "unique_label_strata",
+    "win_loss_ratio",
     "win_rate",
     "win_rates",
 ]

@@ -11,10 +11,11 @@ from metrics.stats.bootstrap import Resampling, Statistic, estimate, ratio
 from metrics.stats.counts import Patterns, as_patterns
 from metrics.stats.results import Estimate
 from metrics.stats.scales import BAD, Label
-from metrics.stats.validation import FloatArray, IntArray, as_counts, check_same_length
+from metrics.stats.validation import FloatArray, IntArray, as_counts, check_same_length, check_share
 
 Mask = npt.NDArray[np.bool_]
 
+HALF = 0.5
 NO_RATING = "No rating compares this system with another."
 
 
@@ -34,13 +35,15 @@ def outcome_counts(counts: npt.ArrayLike, labels: Sequence[Label]) -> IntArray:
 def win_rate(
     counts: npt.ArrayLike | Patterns,
     *,
+    tie: float = HALF,
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> Estimate:
     """Expected win rate of system A: P(A preferred) + ½ P(tie), over ratings.
 
     ``counts`` is (units, 3): ratings for A, ties, ratings for B. n counts the units with a
-    rating. Source: HREF, section 4.
+    rating. ``tie`` is what a tie is worth: 1 gives the win-or-tie rate, 0 that of wins alone.
+    Source: HREF, section 4.
 
     >>> win_rate([[2, 1, 0], [0, 1, 2]]).value
     0.5
@@ -48,7 +51,8 @@ def win_rate(
     patterns = as_patterns(counts, clusters=clusters)
     if patterns.n_columns != 3:
         raise ValueError("counts must have three columns: A preferred, tie, B preferred.")
-    return estimate(_win_statistic(), patterns, **resampling)
+    check_share(tie, name="tie")
+    return estimate(_win_statistic(tie), patterns, **resampling)
 
 
 @dataclass(frozen=True)
@@ -112,10 +116,10 @@ def _sides(
     return forward, backward
 
 
-def _win_statistic() -> Statistic:
+def _win_statistic(tie: float) -> Statistic:
     def features(rows: IntArray) -> FloatArray:
         size = rows.sum(axis=1)
-        return np.column_stack([size > 0, rows[:, 0] + rows[:, 1] / 2, size])
+        return np.column_stack([size > 0, rows[:, 0] + tie * rows[:, 1], size])
 
     def value(sums: FloatArray) -> FloatArray:
         return ratio(sums[..., 1], sums[..., 2])

@@ -130,6 +130,18 @@ def as_scores(scores: npt.ArrayLike, *, name: str) -> FloatArray:
     return array
 
 
+def as_unit_weights(weights: npt.ArrayLike | None, *, length: int) -> FloatArray:
+    """One weight ≥ 0 a unit; ones where none are given."""
+    if weights is None:
+        return np.ones(length)
+    array = as_numbers(weights, name="weights")
+    if len(array) != length:
+        raise ValueError(f"weights must give one number for each of the {length} units.")
+    if (array < 0).any():
+        raise ValueError("weights must be 0 or more.")
+    return array
+
+
 def as_criterion_weights(weights: npt.ArrayLike | None, *, criteria: int) -> FloatArray:
     """One weight ≥ 0 a criterion, as shares of their sum; equal ones where none are given."""
     if weights is None:
