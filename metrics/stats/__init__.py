@@ -15,6 +15,15 @@ from metrics.stats.bradley_terry import BradleyTerry, bradley_terry
 from metrics.stats.classification import Classification
 from metrics.stats.confidence_sequences import ConfidenceSequence, StopDecision, confidence_sequence
 from metrics.stats.counts import Patterns, count_matrix
+from metrics.stats.dawid_skene import DawidSkene, dawid_skene
+from metrics.stats.discernment import (
+    Discernment,
+    DiscernmentSummary,
+    discernment,
+    discernment_score,
+    harmonic_mean_p,
+    summarise_discernment,
+)
 from metrics.stats.elo import Elo, elo, separability_step
 from metrics.stats.human_machine import (
     Comparison,
@@ -30,6 +39,7 @@ from metrics.stats.human_machine import (
 )
 from metrics.stats.jensen_shannon import jensen_shannon
 from metrics.stats.leave_one_out import leave_one_out
+from metrics.stats.paired_tests import PValueCurve, p_value_curve, paired_t_test, permutation_test
 from metrics.stats.prediction_powered import (
     PredictionPowered,
     prediction_powered_mean,
@@ -37,6 +47,13 @@ from metrics.stats.prediction_powered import (
 )
 from metrics.stats.rankings import WinRates, outcome_counts, win_rate, win_rates
 from metrics.stats.ranks import ranks, shared_ranks
+from metrics.stats.rater_agreement import (
+    Influence,
+    PairwiseAgreement,
+    drop_one_influence,
+    pairwise_agreement,
+    self_consistency,
+)
 from metrics.stats.rating_sets import (
     RatingSets,
     RatingSetSummary,
@@ -47,8 +64,23 @@ from metrics.stats.rating_sets import (
     summarise_rating_sets,
 )
 from metrics.stats.results import Estimate, undefined
+from metrics.stats.sample_size import (
+    PlannedStudy,
+    SampleSize,
+    VarianceComponents,
+    sample_size,
+    variance_components,
+)
 from metrics.stats.scales import Scale, infer_scale
 from metrics.stats.schedules import schedule, win_loss_ratio
+from metrics.stats.selection import (
+    Selection,
+    floored_weights,
+    hajek_estimate,
+    logistic_weights,
+    ratings_saved,
+    select,
+)
 from metrics.stats.separability import (
     NormalisedSeparability,
     Separability,
@@ -74,19 +106,29 @@ __all__ = [
     "Classification",
     "Comparison",
     "ConfidenceSequence",
+    "DawidSkene",
+    "Discernment",
+    "DiscernmentSummary",
     "Elo",
     "Estimate",
     "HumanMachine",
+    "Influence",
     "NormalisedSeparability",
+    "PValueCurve",
+    "PairwiseAgreement",
     "Patterns",
+    "PlannedStudy",
     "PredictionPowered",
     "RatingSetSummary",
     "RatingSets",
+    "SampleSize",
     "Scale",
+    "Selection",
     "Separability",
     "SeparabilityRange",
     "StopDecision",
     "Stratum",
+    "VarianceComponents",
     "WinRates",
     "agreement",
     "agreement_strata",
@@ -100,10 +142,17 @@ __all__ = [
     "consistency",
     "consistency_by_separability",
     "count_matrix",
+    "dawid_skene",
     "delta",
+    "discernment",
+    "discernment_score",
+    "drop_one_influence",
     "elo",
     "fleiss_kappa",
+    "floored_weights",
     "generator_for",
+    "hajek_estimate",
+    "harmonic_mean_p",
     "human_machine",
     "infer_scale",
     "jensen_shannon",
@@ -111,10 +160,15 @@ __all__ = [
     "krippendorff_alpha",
     "leave_one_out",
     "length_bias",
+    "logistic_weights",
     "machine_machine",
     "normalised_separability",
     "outcome_counts",
+    "p_value_curve",
+    "paired_t_test",
+    "pairwise_agreement",
     "percentage_agreement",
+    "permutation_test",
     "position_bias",
     "prediction_powered_mean",
     "prediction_powered_win_rate",
@@ -124,15 +178,21 @@ __all__ = [
     "range_of",
     "rank_correlation",
     "ranks",
+    "ratings_saved",
+    "sample_size",
     "schedule",
+    "select",
+    "self_consistency",
     "separability",
     "separability_step",
     "separability_strata",
     "shared_ranks",
     "single_human_machine",
+    "summarise_discernment",
     "summarise_rating_sets",
     "undefined",
     "unique_label_strata",
+    "variance_components",
     "win_loss_ratio",
     "win_rate",
     "win_rates",
