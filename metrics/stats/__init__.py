@@ -98,6 +98,7 @@ from metrics.stats.strata import (
     separability_strata,
     unique_label_strata,
 )
+from metrics.stats.two_way import two_way
 
 __all__ = [
     "AGREEMENT_STRATA",
@@ -190,6 +191,7 @@ __all__ = [
     "single_human_machine",
     "summarise_discernment",
     "summarise_rating_sets",
+    "two_way",
     "undefined",
     "unique_label_strata",
     "variance_components",

@@ -51,7 +51,12 @@ class NormalisedSeparability:
 
 
 def separability(
-    self_a: npt.ArrayLike, self_b: npt.ArrayLike, cross: npt.ArrayLike
+    self_a: npt.ArrayLike,
+    self_b: npt.ArrayLike,
+    cross: npt.ArrayLike,
+    *,
+    cross_pairs: int | None = None,
+    rng: np.random.Generator | None = None,
 ) -> Separability:
     """Separability from the similarities of generations.
 
@@ -60,6 +65,7 @@ def separability(
     self_a, self_b : (K_A, K_A) and (K_B, K_B), each system's generations with one another
     cross : (K_A, K_B)
         NaN where a generation is missing: it leaves the means. Diagonals are not read.
+    cross_pairs : C, how many of the known cross pairs are used, drawn by ``rng``; all where None
 
     A self-alignment needs two generations, the standard error (delete-one jackknife over the
     generations of both systems) three.
@@ -77,6 +83,8 @@ def separability(
             f"not {a.shape}, {b.shape} and {c.shape}."
         )
     a, b, c = _without_missing(a, b, c)
+    if cross_pairs is not None:
+        c = _some(c, cross_pairs, rng)
     alignments = _mean_apart(a), _mean_apart(b), _mean(c)
     reason = _too_few(*alignments)
     return Separability(*alignments, _delta(*alignments), _jackknife(a, b, c), reason)
@@ -134,6 +142,20 @@ def _without_missing(
     of_a = ~np.isnan(c).all(axis=1) | ~np.isnan(_apart(a)).all(axis=1)
     of_b = ~np.isnan(c).all(axis=0) | ~np.isnan(_apart(b)).all(axis=1)
     return a[np.ix_(of_a, of_a)], b[np.ix_(of_b, of_b)], c[np.ix_(of_a, of_b)]
+
+
+def _some(cross: FloatArray, pairs: int, rng: np.random.Generator | None) -> FloatArray:
+    """The matrix with ``pairs`` of its known entries, the others NaN."""
+    check_at_least(pairs, 1, name="cross_pairs")
+    known = np.flatnonzero(~np.isnan(cross))
+    if rng is None or pairs > len(known):
+        raise ValueError(
+            f"cross_pairs must be at most the {len(known)} known pairs, and needs rng to draw them."
+        )
+    kept = np.full(cross.shape, NAN)
+    drawn = rng.choice(known, pairs, replace=False)
+    kept.flat[drawn] = cross.flat[drawn]
+    return kept
 
 
 def _apart(matrix: FloatArray) -> FloatArray:

@@ -229,3 +229,29 @@ def test_nothing_rated():
 def test_bad_arguments_are_named(change, message):
     with pytest.raises(ValueError, match=message):
         bradley_terry(**({"counts": [[1, 0, 1]], "system_a": ["x"], "system_b": ["y"]} | change))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ties", ["half", "davidson"])
+def test_intervals_cover(ties):
+    """Four systems, 300 comparisons by one rater each, ties as Davidson's model has them."""
+    theta, nu = np.array([0.6, 0.1, -0.2, -0.5]), 0.5
+    a = np.tile([0, 0, 0, 1, 1, 2], 50)
+    b = np.tile([1, 2, 3, 2, 3, 3], 50)
+    d = (theta[a] - theta[b]) / 2
+    shares = np.column_stack([np.exp(d), np.full(300, nu), np.exp(-d)])
+    shares /= shares.sum(axis=1, keepdims=True)
+    many = fitted(np.round(shares * 10**7).astype(int), a, b, ties=ties)
+    truth, rng, held = values(many), np.random.default_rng(0), []
+    for seed in range(500):
+        counts = rng.multinomial(1, shares)
+        found = fitted(counts, a, b, ties=ties, rng=generator_for(seed), replicates=400)
+        held.append(
+            [
+                each.low <= t <= each.high
+                for each, t in zip(found.systems.values(), truth, strict=True)
+            ]
+        )
+    assert 0.93 <= np.mean(held) <= 0.97
+    if ties == "davidson":
+        assert truth == pytest.approx(theta, abs=1e-4)

@@ -11,16 +11,22 @@ from metrics.stats import (
     Comparison,
     agreement,
     binned_js,
+    bradley_terry,
     classification,
+    dawid_skene,
+    elo,
     fleiss_kappa,
     generator_for,
     human_machine,
     krippendorff_alpha,
     leave_one_out,
+    pairwise_agreement,
     percentage_agreement,
+    prediction_powered_win_rate,
     randolph_kappa,
     single_human_machine,
     win_rate,
+    win_rates,
 )
 
 NOMINAL = {
@@ -39,6 +45,27 @@ ORDERED = {
     "win_rate": win_rate,
 }
 EVERY = {**NOMINAL, **ORDERED}
+
+
+def _win_rates(counts, a, b):
+    return win_rates(counts, system_a=a, system_b=b).systems
+
+
+def _bradley_terry(counts, a, b, *, ties="half"):
+    return bradley_terry(counts, system_a=a, system_b=b, ties=ties).systems
+
+
+def _elo(counts, a, b):
+    rng = generator_for(0)
+    return elo(counts, system_a=a, system_b=b, rng=rng, orders=50, replicates=0).systems
+
+
+OF_SYSTEMS = {
+    "win_rates": _win_rates,
+    "bradley_terry": _bradley_terry,
+    "davidson": partial(_bradley_terry, ties="davidson"),
+    "elo": _elo,
+}
 
 matrices = st.integers(1, 12).flatmap(
     lambda units: st.lists(
@@ -231,3 +258,132 @@ def test_bad_options_are_refused_by_name(name, options, words):
 def test_bad_values_of_alpha_are_refused_by_name(options, words):
     with pytest.raises(ValueError, match=words):
         krippendorff_alpha([[2, 0, 1], [0, 2, 1]], **options)
+
+
+@st.composite
+def comparisons(draw):
+    """Counts, and systems of which every two met, so that no group is alone."""
+    a, b = (list("ppq") * 2, list("qrr") * 2)
+    row = st.lists(st.integers(0, 3), min_size=3, max_size=3).filter(any)
+    return np.array(draw(st.lists(row, min_size=6, max_size=6))), a, b
+
+
+def same_systems(first, second, *, names=None, abs_=1e-6):
+    assert len(first) == len(second)
+    for name, each in first.items():
+        other = second[(names or {}).get(name, name)]
+        assert other.value == pytest.approx(each.value, abs=abs_, nan_ok=True)
+        assert other.n == each.n
+
+
+of_systems = pytest.mark.parametrize("statistic", OF_SYSTEMS.values(), ids=OF_SYSTEMS)
+
+
+@of_systems
+@settings(max_examples=25, deadline=None)
+@given(data=comparisons(), order=st.permutations(range(6)))
+def test_the_order_of_comparisons_does_not_matter(statistic, data, order):
+    counts, a, b = data
+    shuffled = counts[order], [a[k] for k in order], [b[k] for k in order]
+    same_systems(statistic(counts, a, b), statistic(*shuffled))
+
+
+@pytest.mark.parametrize("name", sorted(set(OF_SYSTEMS) - {"elo"}))
+@settings(max_examples=25, deadline=None)
+@given(data=comparisons())
+def test_renamed_systems_keep_their_numbers(name, data):
+    counts, a, b = data
+    names = {"p": "z", "q": "a", "r": "m"}
+    renamed = OF_SYSTEMS[name](counts, [names[x] for x in a], [names[x] for x in b])
+    same_systems(OF_SYSTEMS[name](counts, a, b), renamed, names=names)
+
+
+@of_systems
+@settings(max_examples=25, deadline=None)
+@given(data=comparisons())
+def test_it_does_not_matter_who_is_named_first(statistic, data):
+    counts, a, b = data
+    same_systems(statistic(counts, a, b), statistic(counts[:, ::-1], b, a))
+
+
+@pytest.mark.parametrize("name", sorted(set(OF_SYSTEMS) - {"elo"}))
+@settings(max_examples=25, deadline=None)
+@given(data=comparisons())
+def test_duplicated_comparisons_leave_the_value(name, data):
+    counts, a, b = data
+    once, twice = (
+        OF_SYSTEMS[name](counts, a, b),
+        OF_SYSTEMS[name](np.tile(counts, (2, 1)), a * 2, b * 2),
+    )
+    for system, each in once.items():
+        assert twice[system].value == pytest.approx(each.value, abs=1e-6, nan_ok=True)
+        assert twice[system].n == 2 * each.n
+
+
+@of_systems
+@settings(max_examples=25, deadline=None)
+@given(data=comparisons())
+def test_comparisons_without_a_rating_leave(statistic, data):
+    counts, a, b = data
+    more = np.vstack([counts, np.zeros((2, 3), int)])
+    same_systems(statistic(counts, a, b), statistic(more, [*a, "p", "q"], [*b, "r", "r"]))
+
+
+@of_systems
+def test_systems_that_only_tie_are_alike_or_undefined(statistic):
+    found = statistic(np.tile([0, 2, 0], (3, 1)), list("ppq"), list("qrr"))
+    values = [each.value for each in found.values()]
+    assert np.isnan(values).all() or np.ptp(values) < 1e-9
+    assert all(each.is_defined or each.reason for each in found.values())
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=comparisons())
+def test_elo_and_bradley_terry_order_two_systems_as_wins_do(data):
+    counts = data[0].sum(axis=0, keepdims=True)
+    wins, losses = counts[0, 0], counts[0, 2]
+    found = _bradley_terry(counts, ["p"], ["q"])["p"]
+    if found.is_defined:
+        assert np.sign(round(found.value, 9)) == np.sign(wins - losses)
+
+
+@settings(max_examples=25, deadline=None)
+@given(humans=matrices, machine=matrices, seed=st.integers(0, 9))
+def test_prediction_powered_win_rates_do_not_depend_on_order(humans, machine, seed):
+    size = min(len(humans), len(machine))
+    order = np.random.default_rng(seed).permutation(size)
+    first = prediction_powered_win_rate(humans[:size], machine[:size])
+    again = prediction_powered_win_rate(
+        np.array(humans[:size])[order], np.array(machine[:size])[order]
+    )
+    for name in ("estimate", "classical"):
+        one, other = getattr(first, name), getattr(again, name)
+        assert other.value == pytest.approx(one.value, abs=1e-9, nan_ok=True)
+        assert other.low == pytest.approx(one.low, abs=1e-9, nan_ok=True)
+        assert one.is_defined or one.reason
+
+
+@st.composite
+def long_ratings(draw):
+    table = draw(
+        st.lists(st.lists(st.integers(-1, 2), min_size=3, max_size=3), min_size=1, max_size=8)
+    )
+    array = np.array(table)
+    unit, rater = (grid.ravel() for grid in np.indices(array.shape))
+    return unit, rater, array.ravel(), {"n_units": len(array), "n_raters": 3, "n_labels": 3}
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=long_ratings(), raters=st.permutations(range(3)))
+def test_names_of_raters_do_not_matter(data, raters):
+    unit, rater, label, shape = data
+    renamed = np.array(raters)[rater]
+    pairs, again = (pairwise_agreement(unit, r, label, **shape) for r in (rater, renamed))
+    for name in ("shared", "agreement", "kappa"):
+        expected = getattr(pairs, name)
+        found = getattr(again, name)[np.ix_(raters, raters)]
+        assert found == pytest.approx(expected, nan_ok=True)
+    model, other = (dawid_skene(unit, r, label, **shape) for r in (rater, renamed))
+    assert other.posterior == pytest.approx(model.posterior, abs=1e-6, nan_ok=True)
+    assert other.accuracy[raters] == pytest.approx(model.accuracy, abs=1e-6, nan_ok=True)
+    assert np.nansum(model.posterior) == pytest.approx(model.n_units)

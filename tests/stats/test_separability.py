@@ -99,3 +99,37 @@ def test_ranges_are_of_equal_width_and_the_last_is_closed():
 def test_shapes_must_fit(shapes):
     with pytest.raises(ValueError, match="self_a, self_b and cross must be"):
         separability(*(np.zeros(shape) for shape in shapes))
+
+
+class TestSomeCrossPairs:
+    A, B = np.full((5, 5), 0.8), np.full((5, 5), 0.6)
+    CROSS = np.random.default_rng(0).random((5, 5))
+
+    def test_all_of_them_are_eq_2(self):
+        rng = np.random.default_rng(1)
+        found = separability(self.A, self.B, self.CROSS, cross_pairs=25, rng=rng)
+        assert found == separability(self.A, self.B, self.CROSS)
+
+    def test_the_mean_is_of_as_many_as_asked_and_has_no_bias(self):
+        rng = np.random.default_rng(2)
+        means = [
+            separability(self.A, self.B, self.CROSS, cross_pairs=3, rng=rng).cross_alignment
+            for _ in range(1500)
+        ]
+        assert np.mean(means) == pytest.approx(self.CROSS.mean(), abs=0.015)
+        expected = self.CROSS.std() / np.sqrt(3) * np.sqrt((25 - 3) / (25 - 1))
+        assert np.std(means) == pytest.approx(expected, rel=0.1)
+
+    def test_missing_pairs_are_not_drawn(self):
+        cross = self.CROSS.copy()
+        cross[1:, 1:] = NAN
+        rng = np.random.default_rng(3)
+        found = separability(self.A, self.B, cross, cross_pairs=9, rng=rng)
+        assert found.cross_alignment == pytest.approx(np.nanmean(cross))
+
+    @pytest.mark.parametrize(
+        ("pairs", "rng"), [(26, np.random.default_rng(0)), (3, None), (0, np.random.default_rng(0))]
+    )
+    def test_more_than_there_are_none_or_no_generator_are_refused(self, pairs, rng):
+        with pytest.raises(ValueError, match="cross_pairs must be"):
+            separability(self.A, self.B, self.CROSS, cross_pairs=pairs, rng=rng)
