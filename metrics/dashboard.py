@@ -1,6 +1,6 @@
 """A report arranged for the eye: rows, headings, pictures."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.utils.safestring import SafeString
@@ -63,6 +63,15 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Ranking:
+    """A row a system, a column for each way to rank."""
+
+    columns: list[str]
+    rows: list[Row]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
 class Section:
     """One criterion, ready for its template."""
 
@@ -79,7 +88,7 @@ class Section:
     separability_picture: SafeString | None
     set_rows: list[Row]
     wins: tuple[str, str] | None
-    win_rows: list[Row]
+    ranking: Ranking | None
     bias_rows: list[Row]
 
 
@@ -90,7 +99,7 @@ def sections(report: Json) -> list[Section]:
 def _section(name: str, section: Json) -> Section:
     columns = [name for name in NAMES if name in section["strata"][0]["human_human"]]
     sets = section.get("rating_sets")
-    wins = section["systems"]["win_rate"] if "systems" in section else None
+    systems = section.get("systems")
     return Section(
         name=name,
         about=section,
@@ -104,9 +113,9 @@ def _section(name: str, section: Json) -> Section:
         separability=separability_finding(sets) if sets else None,
         separability_picture=separability_chart(sets) if sets else None,
         set_rows=_rows(sets, _SET_NAMES, low=-1) if sets and sets["n"] else [],
-        wins=win_rate_finding(wins) if wins is not None else None,
-        win_rows=_rows(wins or {}, {each: each for each in sorted(wins or {})}, low=0),
-        bias_rows=_rows(section.get("bias", {}), _BIAS_NAMES, low=-0.5, high=0.5),
+        wins=win_rate_finding(systems["win_rate"]) if systems is not None else None,
+        ranking=_ranking(systems) if systems is not None else None,
+        bias_rows=_bias_rows(section.get("bias", {})),
     )
 
 
@@ -122,6 +131,56 @@ _BIAS_NAMES = {
     "position": "First shown preferred − ½",
     "length": "Longer preferred − shorter preferred",
 }
+_RANKINGS = {
+    "win_rate": "Win rate",
+    "bradley_terry": "Bradley–Terry",
+    "bradley_terry_rank": "Its rank",
+    "elo": "Elo",
+    "sep_elo": "SEP-Elo",
+}
+
+
+def _ranking(systems: Json) -> Ranking | None:
+    """The best system first. A way to rank that nothing is known from is a note, not a column."""
+    rates, powered = systems["win_rate"], systems.get("prediction_powered", {})
+    if not rates:
+        return None
+    scores = {title: systems[name] for name, title in _RANKINGS.items()}
+    scores |= {f"Win rate, with {name}": powered[name] for name in sorted(powered)}
+    known = {title: each for title, each in scores.items() if _any_known(each)}
+    notes = [
+        f"{title}: {next(iter(each.values()))['reason']}"
+        for title, each in scores.items()
+        if title not in known
+    ]
+    best_first = sorted(rates, key=lambda name: (-(rates[name]["value"] or 0), name))
+    rows = [
+        Row(
+            name,
+            rates[name]["n"],
+            "",
+            [_score(each[name], each is rates) for each in known.values()],
+        )
+        for name in best_first
+    ]
+    return Ranking(list(known), rows, notes)
+
+
+def _any_known(estimates: Json) -> bool:
+    return any(each["value"] is not None for each in estimates.values())
+
+
+def _score(estimate: Json, is_rate: bool) -> Number:
+    shown = number(estimate, low=0)
+    return shown if is_rate else replace(shown, glyph=SafeString(""))
+
+
+def _bias_rows(bias: Json) -> list[Row]:
+    rows = _rows(bias, _BIAS_NAMES, low=-0.5, high=0.5)
+    for machine, own in sorted(bias.get("machines", {}).items()):
+        named = {name: f"{machine}: {title.lower()}" for name, title in _BIAS_NAMES.items()}
+        rows += _rows(own, named, low=-0.5, high=0.5)
+    return rows
 
 
 def _tables(section: Json, columns: list[str]) -> list[Table]:
@@ -142,27 +201,39 @@ def _row(stratum: Json, estimates: list[Json]) -> Row:
     return Row(stratum["stratum"], stratum["n_units"], share, [number(e) for e in estimates])
 
 
+_CLASSIFICATION = {
+    "macro_precision": "Macro precision",
+    "macro_recall": "Macro recall",
+    "macro_f1": "Macro F1",
+}
+
+
 def _machine_tables(section: Json) -> list[Table]:
     """Per machine: agreement with people, with one person, and how far people agree better."""
-    everything = section["strata"][0]
-    tables = []
-    for machine, groups in sorted(everything["machines"].items()):
-        rows = [
-            Row(
-                NAMES[name],
-                estimate["n"],
-                "",
-                [
-                    number(estimate),
-                    number(groups["single_human_machine"][name]),
-                    number(groups["delta"][name]) if name in groups["delta"] else _NOTHING,
-                ],
-            )
-            for name in NAMES
-            if (estimate := groups["human_machine"].get(name)) is not None
-        ]
-        tables.append(Table(machine, rows))
-    return tables
+    machines = section["strata"][0]["machines"]
+    return [Table(name, _machine_rows(groups)) for name, groups in sorted(machines.items())]
+
+
+def _machine_rows(groups: Json) -> list[Row]:
+    compared, classified = groups["human_machine"], groups["classification"]
+    others = [groups[name] for name in ("single_human_machine", "delta")]
+    return [
+        Row(
+            title,
+            compared[name]["n"],
+            "",
+            [
+                number(compared[name]),
+                *(number(each[name]) if name in each else _NOTHING for each in others),
+                _by_chance(groups["random_baseline"], name),
+            ],
+        )
+        for name, title in NAMES.items()
+        if name in compared
+    ] + [
+        Row(title, classified[name]["n"], "", [number(classified[name])])
+        for name, title in _CLASSIFICATION.items()
+    ]
 
 
 def _rows(estimates: Json, names: dict[str, str], *, low: float, high: float = 1.0) -> list[Row]:
@@ -171,6 +242,11 @@ def _rows(estimates: Json, names: dict[str, str], *, low: float, high: float = 1
         for name, title in names.items()
         if name in estimates
     ]
+
+
+def _by_chance(baseline: Json, name: str) -> Number:
+    """What random labels would reach, where it is no more than a mark to compare with."""
+    return replace(number(baseline[name]), glyph=SafeString("")) if name in baseline else _NOTHING
 
 
 _NOTHING = Number("", "", SafeString(""), "")

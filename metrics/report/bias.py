@@ -1,4 +1,4 @@
-"""Position and length bias of the human raters."""
+"""Position and length bias, of the human raters together and of each machine."""
 
 from typing import Any
 
@@ -10,8 +10,20 @@ from metrics.stats.bias import length_bias, position_bias
 
 
 def bias_section(criterion: Criterion) -> dict[str, Any]:
-    human = criterion.is_human & (criterion.label >= 0)
-    rows, signs = criterion.rows.select(human), np.nan_to_num(np.sign(criterion.strength[human]))
+    """What humans prefer that is not the text; under ``machines`` the same of each machine."""
+    raters = criterion.rows["rater"]
+    return {
+        **_of_ratings(criterion, criterion.is_human),
+        "machines": {
+            name: _of_ratings(criterion, ~criterion.is_human & (raters == name))
+            for name in criterion.machines
+        },
+    }
+
+
+def _of_ratings(criterion: Criterion, mask: NDArray[np.bool_]) -> dict[str, Any]:
+    known = mask & (criterion.label >= 0)
+    rows, signs = criterion.rows.select(known), np.nan_to_num(np.sign(criterion.strength[known]))
     side = rows["side_a"].astype(str)
     a_first = np.where(np.isin(side, ["left", "first"]), -1, 0) + np.isin(side, ["right", "second"])
     longer = np.sign(

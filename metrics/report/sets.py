@@ -13,31 +13,52 @@ from metrics.report.strata import pairs_of_units, separability_of_units
 from metrics.stats import (
     Estimate,
     RatingSets,
+    RatingSetSummary,
+    SeparabilityRange,
     collect_rating_sets,
     consistency_by_separability,
     summarise_rating_sets,
     undefined,
 )
 from metrics.stats.bootstrap import interval
+from metrics.stats.counts import distinct_rows
 from metrics.stats.separability import range_edges
 
 MOST_ELEMENTS = 4_000_000
 
 
 def sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Any]:
-    """Means over complete sets, and by separability; instances are resampled throughout."""
+    """Means over complete sets, and by separability; instances are resampled throughout.
+
+    Humans' sets, and under ``machines`` those of each machine, whose every run and order is a
+    rater of its own.
+    """
+    raters = criterion.rows["rater"]
+    machines = {
+        name: _of_ratings(
+            criterion,
+            ~criterion.is_human & (raters == name),
+            seeds.below("machine", name),
+            replicates,
+        )
+        for name in criterion.machines
+    }
+    return {
+        **_of_ratings(criterion, criterion.is_human, seeds, replicates),
+        "machines": machines,
+    }
+
+
+def _of_ratings(
+    criterion: Criterion, mask: NDArray[np.bool_], seeds: Seeds, replicates: int
+) -> dict[str, Any]:
     groups = _groups_of_units(criterion)
-    sets = _sets(criterion, groups, criterion.is_human)
+    sets = _sets(criterion, groups, mask)
     of_group = _first_of(groups)
     cluster, delta = criterion.clusters[of_group], separability_of_units(criterion)[of_group]
     found = summarise_rating_sets(
         _clustered(sets, cluster), rng=seeds.generator("all"), replicates=replicates
     )
-    section = {
-        each.name: value.as_json() if isinstance(value, Estimate) else value
-        for each in fields(found)
-        for value in (getattr(found, each.name),)
-    }
     separability = delta[sets.instances.astype(np.int64)]
     ranges = consistency_by_separability(
         _clustered(sets, cluster),
@@ -46,13 +67,20 @@ def sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[st
         rng=seeds.generator("by_separability"),
         replicates=replicates,
     )
-    section["by_separability"] = [
-        {"low": r.low, "high": r.high, "n": r.n, "consistency": r.consistency.as_json()}
-        for r in ranges
-    ]
     rng = seeds.generator("spearman_separability")
-    trend = _trend(sets, delta, cluster, replicates, rng)
-    return section | {"spearman_separability": trend.as_json()}
+    return {
+        **_as_json(found),
+        "by_separability": [_as_json(each) for each in ranges],
+        "spearman_separability": _trend(sets, delta, cluster, replicates, rng).as_json(),
+    }
+
+
+def _as_json(found: RatingSetSummary | SeparabilityRange) -> dict[str, Any]:
+    return {
+        each.name: value.as_json() if isinstance(value, Estimate) else value
+        for each in fields(found)
+        for value in (getattr(found, each.name),)
+    }
 
 
 def _sets(criterion: Criterion, groups: NDArray[np.int64], mask: NDArray[np.bool_]) -> RatingSets:
@@ -63,7 +91,7 @@ def _sets(criterion: Criterion, groups: NDArray[np.int64], mask: NDArray[np.bool
     sets = collect_rating_sets(
         criterion.strength[rated],
         instances=group,
-        raters=criterion.rows["rater"][rated].astype(str),
+        raters=_passes(criterion)[rated],
         set_size=1,
         strongest=criterion.strongest,
     )
@@ -74,6 +102,13 @@ def _sets(criterion: Criterion, groups: NDArray[np.int64], mask: NDArray[np.bool
         sets.strongest,
         int((~complete).sum()),
     )
+
+
+def _passes(criterion: Criterion) -> NDArray[np.int64]:
+    """A number per rating for its rater, run and order."""
+    columns = [criterion.rows[name].astype(str) for name in ("rater", "run", "order")]
+    codes = [np.unique(column, return_inverse=True)[1] for column in columns]
+    return distinct_rows(np.column_stack(codes))[1]
 
 
 def _clustered(sets: RatingSets, cluster: NDArray[np.int64]) -> RatingSets:

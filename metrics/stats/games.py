@@ -18,6 +18,10 @@ from metrics.stats.validation import (
 WIN, TIE, LOSS = range(3)
 
 
+class DisconnectedError(ValueError):
+    """The systems fall into groups that were never compared with one another."""
+
+
 @dataclass(frozen=True, eq=False)
 class Games:
     """Rated units: ``first`` and ``second`` (U,) number the systems in ``names``.
@@ -70,7 +74,7 @@ def _check_connected(games: Games) -> None:
             )
             for piece in range(pieces)
         ]
-        raise ValueError(
+        raise DisconnectedError(
             "The comparisons fall into groups that never meet, so that they share no scale: "
             f"{'; '.join(groups)}. Compare systems across the groups, or rank each group alone."
         )

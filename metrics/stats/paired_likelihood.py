@@ -59,8 +59,9 @@ class Strengths:
 def maximum_likelihood(outcomes: Outcomes, *, start: FloatArray | None = None) -> Strengths:
     """The maximum for each sample; ``start`` (S + 1,) is a first guess, such as the sample's own."""
     samples, systems = len(outcomes.wins), outcomes.wins.shape[-1]
-    each = zip(outcomes.wins, outcomes.ties, strict=True)
-    exists = np.fromiter((_has_maximum(*sample) for sample in each), np.bool_, samples)
+    exists = _mutual(outcomes)
+    for sample in np.flatnonzero(~exists):
+        exists[sample] = _has_maximum(outcomes.wins[sample], outcomes.ties[sample])
     found = np.full((samples, systems + 1), NAN)
     converged = np.zeros(samples, dtype=np.bool_)
     if not exists.any():
@@ -91,6 +92,13 @@ def why_none(outcomes: Outcomes, names: Sequence[str]) -> str | None:
     return (
         f"No maximum: nobody else ever wins or ties against {group}, whose strength has no bound."
     )
+
+
+def _mutual(outcomes: Outcomes) -> Mask:
+    """Samples (B,) in which every system beat every other one: no more need be asked of them."""
+    itself = np.eye(outcomes.wins.shape[-1], dtype=np.bool_)
+    beaten = (outcomes.wins > 0) | itself
+    return np.asarray(beaten.all(axis=(1, 2)) & (len(itself) > 1))
 
 
 def _has_maximum(wins: FloatArray, ties: FloatArray) -> bool:

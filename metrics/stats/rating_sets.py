@@ -67,12 +67,15 @@ class RatingSetSummary:
 
 @dataclass(frozen=True)
 class SeparabilityRange:
-    """Rating sets whose instance lies in one range of separability."""
+    """Rating sets whose instance lies in one range of separability, as in `RatingSetSummary`."""
 
     low: float
     high: float
     n: int
     consistency: Estimate
+    zero: Estimate
+    perfect: Estimate
+    preference_strength: Estimate
 
 
 def consistency(ratings: npt.ArrayLike, *, strongest: int = 1) -> float:
@@ -145,7 +148,7 @@ def consistency_by_separability(
     edges: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> tuple[SeparabilityRange, ...]:
-    """Mean consistency per range of separability, instances resampled.
+    """Consistency, its zeros and ones and preference strength per range, instances resampled.
 
     ``separability`` (S,) is δ of each set's instance, NaN where unknown: such sets are in no
     range. Ranges are ``ranges`` equal widths of the observed support, or between given ``edges``.
@@ -158,14 +161,14 @@ def consistency_by_separability(
     patterns = Patterns.of(np.column_stack([sets.totals, place + 1]), clusters=sets.instances)
     number = max(len(bounds) - 1, 0)
     inside = [patterns.rows[:, 3] == index + 1 for index in range(number)]
-    statistic = {"consistency": _mean_statistic(_consistency, sets.strongest)}
-    found = estimate_strata(statistic, patterns, inside, **resampling)
+    statistics = {name: _mean_statistic(_OF_SET[name], sets.strongest) for name in _OF_RANGE}
+    found = estimate_strata(statistics, patterns, inside, **resampling)
     return tuple(
         SeparabilityRange(
             float(bounds[index]),
             float(bounds[index + 1]),
             int((place == index).sum()),
-            each["consistency"],
+            **each,
         )
         for index, each in enumerate(found)
     )
@@ -221,6 +224,7 @@ _OF_SET: dict[str, _OfSet] = {
     "perfect": _perfect,
     "preference_strength": _strength,
 }
+_OF_RANGE = ("consistency", "zero", "perfect", "preference_strength")
 
 
 def _mean_statistic(of_set: _OfSet, strongest: int) -> Statistic:

@@ -229,3 +229,106 @@ def test_a_scale_is_inferred_from_flagged_rows_too():
     ]
     made.append({**made[0], "rater": "late", "label": 5, "late": True})
     assert report(made)["criteria"]["fluency"]["scale"] == "ordinal:2..5"
+
+
+def section_of(made: list[dict], **options) -> dict:
+    return report(made, **options)["criteria"]["preference"]
+
+
+def compared(pairs: str, labels: list[int], **more) -> list[dict]:
+    """Two raters' labels for each pair such as "ab": the same label by both."""
+    return [
+        {
+            "unit": f"u{k}-{a}{b}",
+            "rater": rater,
+            "label": label,
+            "instance": f"i{k}-{a}{b}",
+            "system_a": a,
+            "system_b": b,
+            **more,
+        }
+        for a, b in pairs.split()
+        for k, label in enumerate(labels)
+        for rater in ("r1", "r2")
+    ]
+
+
+def test_every_ranking_puts_the_winner_first():
+    made = compared("ab bc ac", [-1, -1, -1, 1, 0], separability=0.5)
+    systems = section_of(made)["systems"]
+    for name in ("win_rate", "bradley_terry", "elo", "sep_elo"):
+        values = {system: each["value"] for system, each in systems[name].items()}
+        assert values["a"] > values["b"] > values["c"], name
+    places = {name: each["value"] for name, each in systems["bradley_terry_rank"].items()}
+    assert places == {"a": 1, "b": 2, "c": 3}
+    assert systems["prediction_powered"] == {}
+
+
+def test_systems_that_never_meet_share_no_scale():
+    systems = section_of(compared("ab cd", [-1, 1, 0]))["systems"]
+    for name in ("bradley_terry", "elo"):
+        assert systems[name]["a"]["value"] is None
+        assert "a, b; c, d" in systems[name]["a"]["reason"]
+    assert systems["win_rate"]["a"]["value"] == 0.5
+
+
+def test_separable_elo_asks_for_separability():
+    systems = section_of(compared("ab", [-1, 1, 0]))["systems"]
+    assert "separability" in systems["sep_elo"]["a"]["reason"]
+
+
+def test_a_machine_on_other_units_powers_the_win_rate():
+    made = compared("ab", [-1, -1, 1, 0])
+    made += [{**row, "rater": "judge", "kind": "machine"} for row in made if row["rater"] == "r1"]
+    assert section_of(made)["systems"]["prediction_powered"] == {}
+    made += [
+        {**made[-1], "unit": f"more{k}", "instance": f"more{k}", "label": -1} for k in range(8)
+    ]
+    powered = section_of(made)["systems"]["prediction_powered"]["judge"]
+    assert powered["a"]["value"] > 0.625
+    assert powered["a"]["value"] + powered["b"]["value"] == pytest.approx(1)
+
+
+def test_systems_that_only_a_machine_compared_have_no_rank():
+    made = [{**row, "kind": "machine"} for row in compared("ab", [-1, 1])]
+    systems = section_of(made)["systems"]
+    assert systems["elo"]["a"]["value"] is None
+    assert "No rating" in systems["bradley_terry"]["a"]["reason"]
+
+
+def test_each_machine_has_its_own_bias():
+    made = [
+        {**row, "side_a": "left", "rater": "judge" if row["rater"] == "r2" else "r1"}
+        for row in compared("ab", [-1, -1, 1, 0])
+    ]
+    for row in made:
+        if row["rater"] == "judge":
+            row |= {"kind": "machine", "label": -1}
+    bias = section_of(made)["bias"]
+    assert bias["position"]["value"] == pytest.approx(2 / 3 - 0.5)
+    assert bias["machines"]["judge"]["position"]["value"] == 0.5
+
+
+def test_every_run_of_a_machine_is_a_rating_set():
+    made = [
+        {"unit": f"u{u}", "rater": "judge", "kind": "machine", "run": run, "label": label}
+        | {"instance": "i", "system_a": "a", "system_b": "b", "separability_raw": 0.1}
+        for run, labels in enumerate([(1, 1), (1, -1), (0, 0)])
+        for u, label in enumerate(labels)
+    ]
+    sets = section_of(made)["rating_sets"]
+    assert sets["n"] == 0
+    machine = sets["machines"]["judge"]
+    assert machine["n"] == 3
+    assert machine["consistency"]["value"] == pytest.approx(1 / 3)
+    assert [each["zero"]["value"] for each in machine["by_separability"] if each["n"]] == [
+        pytest.approx(2 / 3)
+    ]
+
+
+def test_what_is_said_of_a_machine_includes_chance_and_classification():
+    machine = section_of(rows())["strata"][0]["machines"]["judge"]
+    assert machine["random_baseline"]["percentage_agreement"]["value"] == pytest.approx(1 / 3)
+    accuracy = machine["classification"]["accuracy"]
+    assert accuracy["n"] == 6
+    assert accuracy["value"] == machine["human_machine"]["percentage_agreement"]["value"]
