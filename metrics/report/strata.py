@@ -29,6 +29,7 @@ from metrics.stats.human_machine import comparison_statistics
 from metrics.stats.separability import range_edges
 
 BY_KEY = ("category", "separability", "systems")
+STRATIFIERS = ("all", "agreement", "unique_labels", *BY_KEY)
 Codes = NDArray[np.int64]
 Group = tuple[Sequence[Stratum], Codes]
 Table = tuple[dict[tuple[str, str], AnyStatistic], Patterns]
@@ -53,11 +54,12 @@ def strata_section(criterion: Criterion, seeds: Seeds, replicates: int) -> list[
     # Drawing replicates leaves the interpreter's lock: threads keep all processors busy.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [[pool.submit(estimates, group, rater) for rater in raters] for group in groups]
-    return [
+    entries = [
         _entry(stratum, raters, [job.result()[place] for job in of_group])
         for (strata, _), of_group in zip(groups, jobs, strict=True)
         for place, stratum in enumerate(strata)
     ]
+    return sorted(entries, key=lambda each: STRATIFIERS.index(each["stratifier"]))
 
 
 def _entry(
@@ -80,9 +82,11 @@ def _groups(criterion: Criterion, strata: Sequence[Stratum]) -> list[Group]:
     Every key multiplies the distinct rows, which is what replicates of units cost, so that each
     stratifier by key has its own; replicates of instances cost the same whatever the rows.
     """
-    by_counts = [each for each in strata if each.stratifier not in BY_KEY]
     by_key = [[each for each in strata if each.stratifier == name] for name in BY_KEY]
-    groups = [by_counts, *(group for group in by_key if group)]
+    # A key with one value keeps no units apart.
+    by_key = [group for group in by_key if len(group) > 1]
+    apart = {each.stratifier for group in by_key for each in group}
+    groups = [[each for each in strata if each.stratifier not in apart], *by_key]
     if criterion.resampling == "instance":
         groups = [list(strata)]
     return [(group, _split(group, criterion.n_units)) for group in groups]
