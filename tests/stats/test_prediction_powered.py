@@ -169,6 +169,15 @@ class TestLambda:
         assert abs(np.linspace(0, 1, 201)[np.argmin(grid)] - tuned.lam) <= 0.005
 
 
+def assert_same_numbers(found, expected):
+    """Equal but for rounding: sums over arrays of other lengths round differently."""
+    for name in ("value", "low", "high", "standard_error"):
+        wanted = getattr(expected.estimate, name)
+        assert getattr(found.estimate, name) == pytest.approx(wanted, rel=1e-12), name
+    assert found.estimate.n == expected.estimate.n
+    assert found.lam == pytest.approx(expected.lam)
+
+
 class TestMissingMachineLabels:
     def test_leave_and_are_counted(self):
         labels, predictions, others = sample(2)
@@ -176,7 +185,7 @@ class TestMissingMachineLabels:
         holes[:3], other_holes[:10] = np.nan, np.nan
         found = prediction_powered_mean(labels, holes, other_holes)
         expected = prediction_powered_mean(labels[3:], predictions[3:], others[10:])
-        assert found.estimate == expected.estimate
+        assert_same_numbers(found, expected)
         assert (found.unparsed_labelled, found.unparsed_unlabelled) == (3, 10)
         assert (found.n_labelled, found.n_unlabelled) == (57, 290)
 
@@ -273,7 +282,7 @@ class TestWinRate:
         expected = prediction_powered_mean(
             [2 / 3, 1 / 2, 1 / 6, 1], [1, 3 / 4, np.nan, 1 / 4], [1, 0, np.nan], lam=1
         )
-        assert found == expected
+        assert_same_numbers(found, expected)
         assert (found.unparsed_labelled, found.unparsed_unlabelled) == (1, 1)
         assert found.classical.value == pytest.approx(7 / 12)
 
@@ -304,7 +313,7 @@ class TestWinRate:
             clusters=clusters[:4],
             unlabelled_clusters=clusters[4:],
         )
-        assert found == expected
+        assert_same_numbers(found, expected)
 
     def test_pandalm_with_unread_answers_missing(self):
         labels, machine = pandalm(), gpt_machine()
