@@ -2,16 +2,30 @@
 
 import random
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
-from django.db.models import Count, F, Q
+from django.db.models import Count, F, Q, prefetch_related_objects
 from django.utils import timezone
 
 from annotation.models import HIT, Assignment, HITUnit, Participation, Place, Rating
 from annotation.models.rating import RatingQuerySet
 from metrics.stats.scales import BAD
 from studies.models import Criterion, Study
+
+
+def criteria_of(study: Study) -> tuple[Criterion, ...]:
+    """The study's criteria in order. Once it was opened they stand, and are read once."""
+    if study.opened_at is None:
+        return tuple(study.criteria.all())
+    return _standing_criteria(study.pk, study.opened_at)
+
+
+@lru_cache(maxsize=256)
+def _standing_criteria(study_id: str, _opened_at: datetime) -> tuple[Criterion, ...]:
+    return tuple(Criterion.objects.filter(study=study_id))
 
 
 def is_a_first(assignment: Assignment, seat: HITUnit) -> bool:
@@ -34,7 +48,8 @@ def numbered_seats(assignment: Assignment) -> dict[int, HITUnit]:
     So the HIT's whole order is drawn first and then thinned: an answer that arrives after its
     place was lost still names the seat it was given for.
     """
-    seats = list(HITUnit.objects.filter(hit=assignment.hit_id).order_by("pk"))
+    prefetch_related_objects([assignment.hit], "hit_units")
+    seats = list(assignment.hit.hit_units.all())
     seed = assignment.participation.order_seed if assignment.participation else ""
     random.Random(f"{seed}:{assignment.hit_id}").shuffle(seats)
     filled = _filled_by_others(assignment)
@@ -48,7 +63,7 @@ def missing_units(place: Place) -> set[int]:
 
 
 def _full_seats(hit: HIT, ratings: RatingQuerySet) -> set[int]:
-    criteria = set(hit.study.criteria.values_list("pk", flat=True))
+    criteria = {criterion.pk for criterion in criteria_of(hit.study)}
     answered: dict[tuple[int, int], set[int]] = defaultdict(set)
     rows = ratings.filter(superseded=False).values_list("unit_id", "repeat", "criterion_id")
     for unit, repeat, criterion in rows:
@@ -93,14 +108,17 @@ class Worksheet:
         return next((number for number in self.seats if not self.is_answered(number)), None)
 
 
-def worksheet(assignment: Assignment) -> Worksheet:
+def worksheet(assignment: Assignment, ratings: Iterable[Rating] | None = None) -> Worksheet:
+    """The worksheet; `ratings` are the assignment's, where the caller has them at hand."""
     labels: dict[tuple[int, int], dict[int, str]] = defaultdict(dict)
-    ratings = Rating.objects.filter(assignment=assignment, superseded=False)
-    for rating in ratings.only("unit_id", "repeat", "criterion_id", "label"):
-        labels[rating.unit_id, rating.repeat][rating.criterion_id] = rating.label or ""
+    if ratings is None:
+        ratings = Rating.objects.filter(assignment=assignment, superseded=False)
+    for rating in ratings:
+        if not rating.superseded:
+            labels[rating.unit_id, rating.repeat][rating.criterion_id] = rating.label or ""
     return Worksheet(
         assignment=assignment,
-        criteria=tuple(assignment.hit.study.criteria.all()),
+        criteria=criteria_of(assignment.hit.study),
         seats=numbered_seats(assignment),
         labels=dict(labels),
     )
@@ -167,14 +185,14 @@ def progress(study: Study, now: datetime | None = None) -> Progress:
 
 @dataclass(frozen=True)
 class Share:
-    """One annotator's progress: HITs done, and how many there are for them at most."""
+    """One annotator's progress in a study: HITs done, and how many there are for them at most."""
 
     done: int
     of: int
 
 
 def share_of(participation: Participation) -> Share:
-    study = participation.study
-    done = participation.assignments.filter(status=Assignment.Status.COMPLETED).count()
-    hits = study.hits.count()
-    return Share(done=done, of=min(study.hits_per_annotator or hits, hits))
+    study, completed = participation.study, Assignment.Status.COMPLETED
+    own = Assignment.objects.filter(rater=participation.rater_id, hit__study=study)
+    last = study.hits.order_by("-number").values_list("number", flat=True).first() or 0
+    return Share(own.filter(status=completed).count(), min(study.hits_per_annotator or last, last))

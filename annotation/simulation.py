@@ -9,7 +9,6 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Participation
-from annotation.views.doors import SESSION_KEY
 from metrics.similarity import similarity
 from studies.errors import DomainError
 from studies.models import Study
@@ -72,8 +71,8 @@ class _Visit:
         welcome = reverse("annotation:welcome", args=[self.study.pk])
         version = self._fetch(welcome).fields.get("version", "")
         self.browser.post(welcome, {"choice": "agree", "version": version})
-        known = self.browser.session.get(SESSION_KEY, {})
-        Participation.objects.filter(public_id=known.get(self.study.pk)).update(simulated=True)
+        cookie = self.browser.cookies[f"part-{self.study.pk}"].value
+        Participation.objects.filter(public_id=cookie.split(":")[0]).update(simulated=True)
         guidelines = reverse("annotation:guidelines", args=[self.study.pk])
         self.browser.post(guidelines, {})
 

@@ -1,7 +1,8 @@
 from datetime import datetime
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 
 from studies.models import Instance, Study, Unit
 
@@ -54,6 +55,12 @@ class PlaceQuerySet(models.QuerySet["Place"]):
             completed_at__isnull=True
         )
 
+    def recount_remaining(self) -> int:
+        """Bring `remaining` of these places in line with their HITs' rows."""
+        siblings = Place.objects.filter(hit=OuterRef("hit"), completed_at__isnull=True)
+        count = siblings.order_by().values("hit").annotate(n=Count("pk")).values("n")
+        return self.update(remaining=Coalesce(Subquery(count), 0))
+
 
 class Place(models.Model):
     """One of the R complete answers that a HIT must get from humans."""
@@ -61,8 +68,9 @@ class Place(models.Model):
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="places")
     hit = models.ForeignKey(HIT, on_delete=models.CASCADE, related_name="places")
     number = models.PositiveSmallIntegerField()
-    # A random number: an annotator takes the first free place from a random point on, so that
-    # each meets the instances in an order of their own and the query reads one index range.
+    # How many places of the HIT are not completed. Those of HITs that lack least are given out
+    # first, equals by a random number, so that taking one reads the head of one index.
+    remaining = models.PositiveSmallIntegerField(default=0)
     draw = models.BigIntegerField()
     assignment = models.OneToOneField(
         "annotation.Assignment", null=True, on_delete=models.PROTECT, related_name="place"
@@ -84,9 +92,9 @@ class Place(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["study", "draw"],
+                fields=["study", "remaining", "draw"],
                 condition=Q(completed_at__isnull=True),
-                name="place_open_by_draw",
+                name="place_wanted_most_first",
             )
         ]
 

@@ -4,7 +4,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
-from annotation.models.hit import Place
+from annotation.models.hit import HITUnit, Place
 from annotation.models.rater import Assignment, Rater
 from studies.models import Criterion, StudyVersion, Unit
 
@@ -92,6 +92,10 @@ class Rating(models.Model):
     @property
     def is_counted(self) -> bool:
         return not any(getattr(self, flag) for flag in EXCLUDING_FLAGS)
+
+    def is_answer_to(self, seat: HITUnit, criterion: Criterion) -> bool:
+        asked = (seat.unit_id, seat.repeat, criterion.pk)
+        return (self.unit_id, self.repeat, self.criterion_id) == asked
 
 
 def _only_flags(changes: dict[str, Any]) -> dict[str, Any]:

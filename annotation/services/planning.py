@@ -75,6 +75,7 @@ def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
     hits = study.hits.order_by("number")
     places = [place for hit in hits for place in _places(study, hit, numbers, rng)]
     Place.objects.bulk_create(places, batch_size=BATCH)
+    study.places.recount_remaining()
     study.ratings_per_hit = ratings_per_hit
     study.save(update_fields=["ratings_per_hit"])
     return len(places)
@@ -243,4 +244,5 @@ def _seats(
 
 def _places(study: Study, hit: HIT, numbers: range, rng: random.Random) -> Iterator[Place]:
     for number in numbers:
-        yield Place(study=study, hit=hit, number=number, draw=rng.randrange(DRAW_LIMIT))
+        draw = rng.randrange(DRAW_LIMIT)
+        yield Place(study=study, hit=hit, number=number, remaining=len(numbers), draw=draw)

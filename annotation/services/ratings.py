@@ -1,16 +1,16 @@
 """The way of a rating: one transaction from the form to the tally."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.models import Assignment, HITUnit, Participation, Place, Rating
-from annotation.models.rating import RatingQuerySet
+from annotation.models import Assignment, HITUnit, Place, Rating
 from annotation.selectors import is_a_first, missing_units, worksheet
-from annotation.services.places import hand_over, lease_end, lock_hit, lock_places
+from annotation.services.places import complete_place, extend_lease, hand_over, lock_places
 from annotation.services.tallies import TallyKey, set_flags, shift_tallies, tally_key
 from studies.errors import DomainError
 from studies.models import Criterion, Study
@@ -27,7 +27,6 @@ class Answer:
     duration_ms: int | None = None
 
 
-@transaction.atomic
 def submit_rating(
     *,
     assignment: Assignment,
@@ -36,75 +35,119 @@ def submit_rating(
     answer: Answer,
     now: datetime | None = None,
 ) -> Rating:
-    """Keep one answer, exactly once, and complete the HIT with the last one.
+    """Keep one answer, see `submit_ratings`; returns the row that says it now."""
+    rows = submit_ratings(assignment=assignment, seat=seat, answers={criterion: answer}, now=now)
+    label = _label_in_system_order(answer, assignment, seat, criterion)
+    given = [row for row in rows if row.is_answer_to(seat, criterion) and row.label == label]
+    stored = _stored(given, answer, label)
+    assert stored is not None
+    return stored
 
-    The same answer again, or the same client key with the same label, returns the stored row. A
-    changed answer supersedes. Without a live place the answer is kept and flagged. Raises `DomainError` if the label is not of the scale.
-    Locks as `take_place` does.
+
+@transaction.atomic
+def submit_ratings(
+    *,
+    assignment: Assignment,
+    seat: HITUnit,
+    answers: Mapping[Criterion, Answer],
+    now: datetime | None = None,
+) -> list[Rating]:
+    """Keep all answers to one unit or none, each exactly once; the HIT's last complete it.
+
+    The same answer again, or the same client key with the same label, changes nothing. A
+    changed answer supersedes. Without a live place an answer is kept and flagged. Returns every
+    row of the assignment. Raises `DomainError` if a label is not of its scale. Locks the HIT's
+    places, which is what everything that touches the answers of a HIT waits for.
     """
     now = now or timezone.now()
-    if assignment.participation_id is not None:
-        Participation.objects.select_for_update().get(pk=assignment.participation_id)
-    held, free = lock_places(assignment=assignment, now=now)
-    lock_hit(assignment)
-    assignment = _locked(assignment)
-    study = assignment.hit.study
-    label = _label_in_system_order(answer, assignment, seat, criterion)
-    given = list(_answers(assignment, seat, criterion))
-    stored = _stored(given, answer, label)
-    if stored is not None:
-        return stored
-    if held is not None and held.completed_at is None:
-        held.lease_until = lease_end(study, now)
-        held.save(update_fields=["lease_until"])
-    by_units = study.abandoned == Study.Abandoned.UNITS
-    rating = _new_rating(assignment, seat, criterion, answer)
-    place = _place_for_unit([held] if held else free, rating) if by_units else held
-    rating.label, rating.place, rating.created_at = label, place, now
-    earlier = next((each for each in given if not each.superseded), None)
-    _flag(rating, earlier, study)
-    _append(rating, earlier)
-    if rating.late:
-        return rating
-    if by_units:
-        _complete_place(place, assignment, now)
-    elif assignment.status != Assignment.Status.COMPLETED:
-        _complete_set(assignment, place or next(iter(free), None), now)
-    return rating
+    desk = _Desk(assignment, now)
+    is_done = False
+    for criterion, answer in answers.items():
+        is_done |= desk.keep(seat, criterion, answer)
+    if desk.held is not None and desk.held.completed_at is None and not is_done:
+        extend_lease(place=desk.held, study=desk.study, now=now)
+    return desk.written
 
 
-def _complete_set(assignment: Assignment, place: Place | None, now: datetime) -> None:
+class _Desk:
+    """One assignment's answers while its HIT's places are locked."""
+
+    def __init__(self, assignment: Assignment, now: datetime) -> None:
+        self.assignment, self.now = assignment, now
+        self.held, self.free = lock_places(assignment=assignment, now=now)
+        self.written = _written(assignment)
+        self.study = assignment.hit.study
+        self.by_units = self.study.abandoned == Study.Abandoned.UNITS
+
+    def keep(self, seat: HITUnit, criterion: Criterion, answer: Answer) -> bool:
+        """Keep one answer; whether it completed a place."""
+        label = _label_in_system_order(answer, self.assignment, seat, criterion)
+        given = [each for each in self.written if each.is_answer_to(seat, criterion)]
+        if _stored(given, answer, label) is not None:
+            return False
+        rating = _new_rating(self.assignment, seat, criterion, answer)
+        rating.label, rating.created_at = label, self.now
+        rating.place = self._place_for(rating)
+        earlier = next((each for each in given if not each.superseded), None)
+        _flag(rating, earlier, self.study)
+        _append(rating, earlier)
+        self.written.append(rating)
+        return not rating.late and self._complete(rating.place)
+
+    def _place_for(self, rating: Rating) -> Place | None:
+        if not self.by_units:
+            return self.held
+        return _place_for_unit([self.held] if self.held else self.free, rating)
+
+    def _complete(self, place: Place | None) -> bool:
+        if self.by_units:
+            return _complete_place(place, self.assignment, self.now)
+        if self.assignment.status == Assignment.Status.COMPLETED:
+            return False
+        place = place or next(iter(self.free), None)
+        return _complete_set(self.assignment, self.written, place, self.now)
+
+
+def _written(assignment: Assignment) -> list[Rating]:
+    """All that the assignment answered so far, and with it whether it was completed meanwhile."""
+    rows = list(Rating.objects.filter(assignment=assignment).select_related("assignment"))
+    for row in rows:
+        assignment.status = row.assignment.status
+        row.assignment, row.rater = assignment, assignment.rater
+    return rows
+
+
+def _complete_set(
+    assignment: Assignment, written: list[Rating], place: Place | None, now: datetime
+) -> bool:
     """One person's complete set completes its place; without one it is kept as surplus."""
-    if worksheet(assignment).first_open is not None:
-        return
+    if worksheet(assignment, written).first_open is not None:
+        return False
     _close_assignment(assignment, now)
     if place is None:
         own = Rating.objects.filter(assignment=assignment)
         set_flags(ratings=own, partial=False, surplus=True)
-        return
+        return True
     if place.assignment_id != assignment.pk:
         hand_over(place=place, assignment=assignment)
-    _close_place(place, now)
+    complete_place(place=place, now=now)
+    return True
 
 
-def _complete_place(place: Place | None, assignment: Assignment, now: datetime) -> None:
+def _complete_place(place: Place | None, assignment: Assignment, now: datetime) -> bool:
     """With `units`, a place is complete when every unit has been answered for it, by whomever."""
     if place is None or place.completed_at is not None or missing_units(place):
-        return
+        return False
     if place.assignment is None:
         place.assignment = assignment
     _close_assignment(place.assignment, now)
-    _close_place(place, now)
+    complete_place(place=place, now=now)
+    return True
 
 
 def _close_assignment(assignment: Assignment, now: datetime) -> None:
     assignment.status, assignment.completed_at = Assignment.Status.COMPLETED, now
     assignment.save(update_fields=["status", "completed_at"])
-
-
-def _close_place(place: Place, now: datetime) -> None:
-    place.completed_at, place.lease_until = now, None
-    place.save(update_fields=["assignment", "completed_at", "lease_until"])
 
 
 def _label_in_system_order(
@@ -119,22 +162,6 @@ def _label_in_system_order(
     if scale.kind == "preference" and isinstance(label, int) and not is_a_first(assignment, seat):
         label = -label
     return str(label)
-
-
-def _locked(assignment: Assignment) -> Assignment:
-    """The assignment under its lock, and in the same query all that is read of it."""
-    return (
-        Assignment.objects.select_for_update(of=("self",))
-        .select_related("hit__study", "participation", "rater")
-        .get(pk=assignment.pk)
-    )
-
-
-def _answers(assignment: Assignment, seat: HITUnit, criterion: Criterion) -> RatingQuerySet:
-    """Every answer of this assignment to this question, corrected ones included."""
-    return Rating.objects.filter(
-        assignment=assignment, unit=seat.unit_id, repeat=seat.repeat, criterion=criterion
-    ).select_related("rater")
 
 
 def _stored(given: list[Rating], answer: Answer, label: str) -> Rating | None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Count, F, Q
 
 from annotation.models import Rater, Rating, Tally
@@ -21,15 +21,39 @@ def tally_key(rating: Rating) -> TallyKey:
 
 def shift_tallies(shifts: Counter[TallyKey]) -> None:
     """Add to tallies, always in the same order, so that two transactions cannot deadlock."""
-    for key in sorted(shifts, key=lambda k: (k[0], k[1], k[2] or 0, k[3])):
-        if not shifts[key]:
-            continue
-        unit, criterion, machine, label = key
-        which = Q(rater__isnull=True) if machine is None else Q(rater=machine)
-        tally, _ = Tally.objects.filter(which).get_or_create(
-            unit_id=unit, criterion_id=criterion, label=label, defaults={"rater_id": machine}
-        )
-        Tally.objects.filter(pk=tally.pk).update(n=F("n") + shifts[key])
+    for (unit, criterion, machine, label), n in sorted(shifts.items(), key=_in_order):
+        if n > 0:
+            _add(unit, criterion, machine, label, n)
+        elif n < 0:
+            which = Q(rater__isnull=True) if machine is None else Q(rater=machine)
+            kept = Tally.objects.filter(which, unit=unit, criterion=criterion, label=label)
+            kept.update(n=F("n") + n)
+
+
+def _in_order(item: tuple[TallyKey, int]) -> tuple[int, int, int, str]:
+    unit, criterion, machine, label = item[0]
+    return unit, criterion, machine or 0, label
+
+
+def _add(unit: int, criterion: int, machine: int | None, label: str, n: int) -> None:
+    """Insert or add, in one statement: the ORM's own upsert can't add to what is there."""
+    with connection.cursor() as cursor:
+        upsert = _ADD_HUMAN if machine is None else _ADD_MACHINE
+        cursor.execute(upsert, [unit, criterion, machine, label, n])
+
+
+_ADD_HUMAN = """
+INSERT INTO annotation_tally (unit_id, criterion_id, rater_id, label, n)
+VALUES (%s, %s, %s, %s, %s)
+ON CONFLICT (unit_id, criterion_id, label) WHERE rater_id IS NULL
+DO UPDATE SET n = annotation_tally.n + excluded.n
+"""
+_ADD_MACHINE = """
+INSERT INTO annotation_tally (unit_id, criterion_id, rater_id, label, n)
+VALUES (%s, %s, %s, %s, %s)
+ON CONFLICT (unit_id, criterion_id, rater_id, label) WHERE rater_id IS NOT NULL
+DO UPDATE SET n = annotation_tally.n + excluded.n
+"""
 
 
 @transaction.atomic

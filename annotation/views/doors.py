@@ -1,9 +1,14 @@
-"""Who is at the door: a participation is known from the server's session and from nothing else."""
+"""Who is at the door: a participation is known from a signed cookie and from nothing else.
+
+The participation itself is the server's session; the cookie only names it, under a signature.
+"""
 
 from collections.abc import Callable
+from datetime import timedelta
 from functools import wraps
 from typing import Any
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -12,7 +17,8 @@ from annotation.models import Participation
 from studies.errors import DomainError
 from studies.models import Study
 
-SESSION_KEY = "participations"
+SALT = "annotation.participation"
+MOST_AGE = timedelta(days=90)
 View = Callable[..., HttpResponse]
 
 
@@ -53,18 +59,35 @@ def study_at(study_id: str) -> Study:
     return study
 
 
+def named_in(request: HttpRequest, study_id: str) -> Participation | None:
+    """Whom this browser's cookie names, not looked up yet: for services that do so anyway."""
+    public_id = request.get_signed_cookie(
+        _cookie(study_id), default=None, salt=SALT, max_age=MOST_AGE
+    )
+    return Participation(public_id=public_id, study_id=study_id) if public_id else None
+
+
 def participation_in(request: HttpRequest, study_id: str) -> Participation | None:
     """This browser's part in the study, if it has one."""
-    known = request.session.get(SESSION_KEY, {})
-    if study_id not in known:
+    named = named_in(request, study_id)
+    if named is None:
         return None
-    return (
-        Participation.objects.filter(public_id=known[study_id], study=study_id)
-        .select_related("study")
-        .first()
+    own = Participation.objects.filter(public_id=named.public_id, study=study_id)
+    return own.select_related("study", "rater").first()
+
+
+def remember(response: HttpResponse, participation: Participation) -> None:
+    """Let this browser be known again, by a name that only this server can write."""
+    response.set_signed_cookie(
+        _cookie(participation.study_id),
+        participation.public_id,
+        salt=SALT,
+        max_age=MOST_AGE,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
     )
 
 
-def remember(request: HttpRequest, participation: Participation) -> None:
-    known = request.session.get(SESSION_KEY, {})
-    request.session[SESSION_KEY] = {**known, participation.study_id: participation.public_id}
+def _cookie(study_id: str) -> str:
+    return f"part-{study_id}"

@@ -51,8 +51,9 @@ def _decide(request: HttpRequest, study: Study) -> HttpResponse:
     participation = give_consent(
         study=study, provider=PROVIDER, external_id=token, submission_id=token
     )
-    remember(request, participation)
-    return SeeOther(reverse("annotation:rate", args=[study.pk]))
+    response = SeeOther(reverse("annotation:rate", args=[study.pk]))
+    remember(response, participation)
+    return response
 
 
 def _welcome(

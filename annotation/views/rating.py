@@ -1,23 +1,34 @@
 """Rating: every request is sent to the one page where the annotator should be."""
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from typing import Any
 from uuid import uuid4
 
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms import AnswerForm
-from annotation.models import Assignment, Participation
-from annotation.selectors import Worksheet, is_a_first, latest_assignment, share_of, worksheet
-from annotation.services.places import NoWorkLeft, take_place
-from annotation.services.ratings import submit_rating
+from annotation.models import Assignment, Participation, Rating
+from annotation.selectors import (
+    Share,
+    Worksheet,
+    is_a_first,
+    latest_assignment,
+    share_of,
+    worksheet,
+)
+from annotation.services.places import NoWorkLeft, find_work
+from annotation.services.ratings import submit_ratings
 from annotation.views.desk import UnitPage, field_of, labels_as_shown, unit_page
-from annotation.views.doors import SeeOther, annotator_page, is_htmx, participation_in
+from annotation.views.doors import (
+    SeeOther,
+    annotator_page,
+    is_htmx,
+    named_in,
+    participation_in,
+)
 from annotation.views.ending import end_page
 from annotation.views.reading import guidelines_page
 from studies.errors import DomainError
@@ -30,22 +41,29 @@ DAMAGED = "Your answer arrived damaged and was not saved. Please reload the page
 @require_safe
 @annotator_page
 def rate(request: HttpRequest, study_id: str) -> HttpResponse:
+    named = named_in(request, study_id)
+    if named is None:
+        return redirect("annotation:welcome", study_id)
+    try:
+        work = find_work(participation=named)
+    except DomainError as refusal:
+        return _elsewhere(request, study_id, refusal)
+    sheet = worksheet(work.assignment, () if work.is_new else None)
+    return _page(request, sheet, sheet.first_open or max(sheet.seats), share=work.share)
+
+
+def _elsewhere(request: HttpRequest, study_id: str, refusal: DomainError) -> HttpResponse:
+    """The page for whom there is no place, or not yet."""
     participation = participation_in(request, study_id)
     if participation is None:
         return redirect("annotation:welcome", study_id)
-    if participation.status == Participation.Status.FINISHED:
-        return end_page(request, participation)
-    if participation.guidelines_read_at is None:
+    if refusal.code == "guidelines_unread":
         return guidelines_page(request, participation)
-    try:
-        assignment = take_place(participation=participation)
-    except DomainError as refusal:
-        is_over = participation.study.status == Study.Status.CLOSED
-        if isinstance(refusal, NoWorkLeft) or is_over:
-            return end_page(request, participation, refusal.message)
-        raise
-    sheet = _sheet(participation, assignment)
-    return _page(request, participation, sheet, sheet.first_open or max(sheet.seats))
+    is_over = participation.study.status == Study.Status.CLOSED
+    is_finished = participation.status == Participation.Status.FINISHED
+    if isinstance(refusal, NoWorkLeft) or is_over or is_finished:
+        return end_page(request, participation, refusal.message)
+    raise refusal
 
 
 @require_safe
@@ -61,7 +79,7 @@ def look_back(request: HttpRequest, study_id: str, position: int) -> HttpRespons
     sheet = _sheet(participation, assignment)
     if position not in sheet.seats or not sheet.is_answered(position):
         return redirect("annotation:rate", study_id)
-    return _page(request, participation, sheet, position)
+    return _page(request, sheet, position, share=share_of(participation))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -69,22 +87,27 @@ def look_back(request: HttpRequest, study_id: str, position: int) -> HttpRespons
 def answer(request: HttpRequest, study_id: str) -> HttpResponse:
     if request.method != "POST":
         return redirect("annotation:rate", study_id)
-    participation = participation_in(request, study_id)
-    if participation is None:
-        raise Http404("No participation in this session.")
+    named = named_in(request, study_id)
+    if named is None:
+        raise Http404("This browser has no part in the study.")
     form = AnswerForm(request.POST)
     if not form.is_valid():
         raise DomainError("damaged_answer", DAMAGED, status=400)
-    sheet, number = _addressed(participation, form)
+    sheet, number = _addressed(named, form)
     shown = _chosen(request, sheet)
     try:
-        _save(form, sheet, number, shown)
+        ratings = _save(form, sheet, number, shown)
     except DomainError as refusal:
         if is_htmx(request):
             raise
-        return _page(request, participation, sheet, number, given=shown, refusal=refusal)
+        participation = sheet.assignment.participation
+        assert participation is not None
+        share = share_of(participation)
+        return _page(
+            request, worksheet(sheet.assignment), number, share=share, given=shown, refusal=refusal
+        )
     if is_htmx(request):
-        steps = _steps(participation, _with(sheet, number, shown), number)
+        steps = _steps(study_id, worksheet(sheet.assignment, ratings), number)
         return render(request, "annotation/saved.html", steps)
     return SeeOther(reverse("annotation:rate", args=[study_id]))
 
@@ -96,13 +119,16 @@ def _sheet(participation: Participation, assignment: Assignment) -> Worksheet:
     return worksheet(assignment)
 
 
-def _addressed(participation: Participation, form: AnswerForm) -> tuple[Worksheet, int]:
+def _addressed(named: Participation, form: AnswerForm) -> tuple[Worksheet, int]:
     """The unit an answer belongs to: one of this annotator's own, or it does not exist."""
-    own = participation.assignments.select_related("hit")
-    assignment = own.filter(public_id=form.cleaned_data["assignment"]).first()
+    public_id = form.cleaned_data["assignment"]
+    own = Assignment.objects.filter(
+        participation__public_id=named.public_id, participation__study=named.study_id
+    ).select_related("hit__study", "participation__study", "rater")
+    assignment = own.filter(public_id=public_id).first()
     if assignment is None:
         raise Http404("No such assignment in this participation.")
-    sheet = _sheet(participation, assignment)
+    sheet = worksheet(assignment, ())
     number: int = form.cleaned_data["position"]
     if number not in sheet.seats:
         raise Http404("No such unit in this assignment.")
@@ -114,42 +140,34 @@ def _chosen(request: HttpRequest, sheet: Worksheet) -> dict[int, str]:
     return {criterion: label for criterion, label in given.items() if label}
 
 
-def _save(form: AnswerForm, sheet: Worksheet, number: int, shown: Mapping[int, str]) -> None:
-    """All that was sent of a unit, or nothing. One answer alone is its service's transaction."""
+def _save(
+    form: AnswerForm, sheet: Worksheet, number: int, shown: Mapping[int, str]
+) -> list[Rating]:
+    """All that was sent of a unit, or nothing. Returns what the assignment's answers are now."""
     if not shown:
         raise DomainError("no_answer", CHOOSE, status=400)
-    with transaction.atomic() if len(shown) > 1 else nullcontext():
-        for criterion in sheet.criteria:
-            if criterion.pk in shown:
-                submit_rating(
-                    assignment=sheet.assignment,
-                    seat=sheet.seats[number],
-                    criterion=criterion,
-                    answer=form.answer(shown[criterion.pk]),
-                )
-
-
-def _with(sheet: Worksheet, number: int, shown: Mapping[int, str]) -> Worksheet:
-    """The sheet as it is after the save, without asking the database again."""
-    seat = sheet.seats[number]
-    sheet.labels[seat.unit_id, seat.repeat] = {**sheet.labels_of(number), **shown}
-    return sheet
+    answers = {
+        criterion: form.answer(shown[criterion.pk])
+        for criterion in sheet.criteria
+        if criterion.pk in shown
+    }
+    return submit_ratings(assignment=sheet.assignment, seat=sheet.seats[number], answers=answers)
 
 
 def _page(
     request: HttpRequest,
-    participation: Participation,
     sheet: Worksheet,
     number: int,
     *,
+    share: Share,
     given: Mapping[int, str] | None = None,
     refusal: DomainError | None = None,
 ) -> HttpResponse:
-    share = share_of(participation)
+    study = sheet.assignment.hit.study
     is_done = sheet.assignment.status == Assignment.Status.COMPLETED
     context = {
-        **_steps(participation, sheet, number),
-        "study": participation.study,
+        **_steps(study.pk, sheet, number),
+        "study": study,
         "page": _unit_page(sheet, number, given or {}),
         "assignment": sheet.assignment.public_id,
         "position": number,
@@ -176,13 +194,13 @@ def _unit_page(sheet: Worksheet, number: int, given: Mapping[int, str]) -> UnitP
     )
 
 
-def _steps(participation: Participation, sheet: Worksheet, number: int) -> dict[str, Any]:
+def _steps(study_id: str, sheet: Worksheet, number: int) -> dict[str, Any]:
     """Where the annotator stands in the HIT, and which pages lie before and behind."""
     numbers = list(sheet.seats)
     index = numbers.index(number)
     earlier = numbers[index - 1] if index else None
     later = next((n for n in numbers[index + 1 :] if sheet.is_answered(n)), None)
-    here = reverse("annotation:rate", args=[participation.study_id])
+    here = reverse("annotation:rate", args=[study_id])
     return {
         "index": index + 1,
         "of": len(numbers),

@@ -89,8 +89,8 @@ class Annotator:
 
     @property
     def participation(self) -> Participation:
-        known = self.client.session["participations"][self.study.pk]
-        return Participation.objects.get(public_id=known)
+        public_id = self.client.cookies[f"part-{self.study.pk}"].value.split(":")[0]
+        return Participation.objects.get(public_id=public_id)
 
 
 def annotator(study: Study) -> Annotator:

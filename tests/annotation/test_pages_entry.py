@@ -50,10 +50,10 @@ def test_looking_at_the_welcome_writes_nothing(client: Client):
 
 
 def test_agreeing_reserves_no_place_yet():
-    ann = annotator(make_open_study(instances=1))
+    annotator(make_open_study(instances=1))
     assert Participation.objects.count() == 1
     assert not Place.objects.filter(lease_until__isnull=False).exists()
-    assert ann.client.session["participations"] == {ann.study.pk: ann.participation.public_id}
+    assert not Session.objects.exists()
 
 
 def test_who_declines_leaves_no_trace(client: Client):
@@ -190,10 +190,10 @@ def test_guidelines_need_their_csrf_token():
     assert ann.participation.guidelines_read_at is None
 
 
-def test_a_session_that_names_a_foreign_participation_is_nobody():
+def test_case_13_a_cookie_of_another_study_or_without_its_signature_is_nobody():
     ann = annotator(make_open_study(instances=1))
     other = Annotator(make_open_study(instances=1), client=ann.client)
-    session = ann.client.session
-    session["participations"] = {other.study.pk: ann.participation.public_id}
-    session.save()
-    assert other.here()["Location"] == f"/s/{other.study.pk}/"
+    cookie = ann.client.cookies[f"part-{ann.study.pk}"].value
+    for forged in (cookie, ann.participation.public_id, cookie[:-1] + "x"):
+        ann.client.cookies[f"part-{other.study.pk}"] = forged
+        assert other.here()["Location"] == f"/s/{other.study.pk}/"

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 
 from annotation.models import Participation
 from annotation.services.lifecycle import open_study
-from annotation.services.participations import give_consent
+from annotation.services.participations import give_consent, mark_guidelines_read
 from annotation.services.planning import plan_hits
 from studies.models import Criterion, Dataset, Generation, Instance, Membership, Study, System
 from studies.models.study import StudySystem
@@ -56,4 +56,8 @@ def make_open_study(**design: Any) -> Study:
 
 
 def make_participation(study: Study, name: str = "ann") -> Participation:
-    return give_consent(study=study, provider="test", external_id=name, submission_id=name)
+    """An annotator who agreed and read the guidelines."""
+    participation = give_consent(study=study, provider="test", external_id=name, submission_id=name)
+    mark_guidelines_read(participation=participation)
+    participation.refresh_from_db()
+    return participation
