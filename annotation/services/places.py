@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import (
     BigIntegerField,
     Case,
@@ -51,7 +51,6 @@ def take_place(*, participation: Participation, now: datetime | None = None) -> 
     return find_work(participation=participation, now=now).assignment
 
 
-@transaction.atomic
 def find_work(*, participation: Participation, now: datetime | None = None) -> Work:
     """The annotator's live assignment, or a new one on the free place that is wanted most.
 
@@ -63,6 +62,15 @@ def find_work(*, participation: Participation, now: datetime | None = None) -> W
     service keeps this order.
     """
     now = now or timezone.now()
+    try:
+        return _find_work(participation, now)
+    except IntegrityError:
+        # Another tab was quicker while this one waited for the lock: its place is theirs.
+        return _find_work(participation, now)
+
+
+@transaction.atomic
+def _find_work(participation: Participation, now: datetime) -> Work:
     person = _locked(participation)
     study = person.study
     _check_may_work(person.participation)
@@ -240,7 +248,7 @@ def _extend(place: Place, study: Study, now: datetime) -> None:
     end = lease_end(study, now)
     gone = timedelta(minutes=study.lease_minutes * EXTEND_AFTER)
     if place.lease_until is None or end - place.lease_until > gone:
-        Place.objects.filter(pk=place.pk).update(lease_until=end)
+        Place.objects.filter(pk=place.pk, completed_at__isnull=True).update(lease_until=end)
 
 
 def _claim(person: _Person, now: datetime) -> Place | None:
