@@ -3,7 +3,7 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
-from annotation.views import entry, preview, rating, reading
+from annotation.views import ending, entry, preview, rating, reading
 
 app_name = "annotation"
 
@@ -12,6 +12,7 @@ urlpatterns = [
     path("rate/<public_id:study_id>/", rating.rate, name="rate"),
     path("rate/<public_id:study_id>/<int:position>/", rating.look_back, name="rate-position"),
     path("rate/<public_id:study_id>/answer/", rating.answer, name="answer"),
+    path("rate/<public_id:study_id>/again/", ending.look_again, name="look-again"),
     path("rate/<public_id:study_id>/guidelines/", reading.guidelines, name="guidelines"),
     path("studies/<public_id:study_id>/preview/", preview.preview, name="preview"),
 ]

@@ -58,3 +58,11 @@ def finish_participation(*, participation: Participation, now: datetime | None =
     """The annotator is done: their completion code may be shown from now on."""
     active = Participation.objects.filter(pk=participation.pk, status=Participation.Status.ACTIVE)
     active.update(status=Participation.Status.FINISHED, finished_at=now or timezone.now())
+
+
+def resume_participation(*, participation: Participation) -> None:
+    """Somebody who was done looks for more: a place may have become free meanwhile."""
+    done = Participation.objects.filter(
+        pk=participation.pk, status=Participation.Status.FINISHED, paid_at__isnull=True
+    )
+    done.update(status=Participation.Status.ACTIVE, finished_at=None)

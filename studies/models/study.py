@@ -80,10 +80,10 @@ class Study(models.Model):
         validators=[MinValueValidator(1)],
         help_text="Empty: as many as there are.",
     )
-    lease_minutes = models.PositiveIntegerField(
+    lease_minutes = models.FloatField(
         "minutes a place is held",
         default=30,
-        validators=[MinValueValidator(1)],
+        validators=[MinValueValidator(0.1)],
         help_text="Counted from an annotator's last answer; then the place is offered again.",
     )
     similarity = models.CharField(max_length=50, default="rouge1")
@@ -127,7 +127,7 @@ class StudyVersion(models.Model):
     guidelines = models.TextField(blank=True)
     consent = models.TextField(blank=True)
     hits_per_annotator = models.PositiveIntegerField(null=True)
-    lease_minutes = models.PositiveIntegerField()
+    lease_minutes = models.FloatField()
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

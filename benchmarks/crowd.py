@@ -1,0 +1,171 @@
+"""Annotators as programs over HTTP: each a thread with its own connection and cookies."""
+
+import http.client
+import random
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
+CHOICE = re.compile(r'<input type="radio" name="([^"]+)" value="([^"]*)"')
+TIMEOUT = 30
+
+
+@dataclass
+class Record:
+    """What all annotators of a run saw, in seconds; lists are appended to by many threads."""
+
+    saves: list[float] = field(default_factory=list)
+    nexts: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    acknowledged: list[tuple[str, str]] = field(default_factory=list)
+    endings: list[str] = field(default_factory=list)
+    requests: int = 0
+
+    def percentile(self, which: str, share: float) -> float:
+        times = sorted(getattr(self, which))
+        return times[min(int(share * len(times)), len(times) - 1)] if times else float("nan")
+
+
+class Browser:
+    """One connection with cookies. A broken connection is opened anew by the next request."""
+
+    def __init__(self, port: int, record: Record) -> None:
+        self.port, self.record = port, record
+        self.cookies: dict[str, str] = {}
+        self.connection: http.client.HTTPConnection | None = None
+
+    def ask(
+        self, method: str, path: str, data: dict[str, str] | None = None, **headers: str
+    ) -> tuple[int, str]:
+        """Status and body; 0 where no answer came."""
+        self.record.requests += 1
+        if self.connection is None:
+            self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
+        sent = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items()), **headers}
+        body = urlencode(data) if data is not None else None
+        if body is not None:
+            sent["Content-Type"] = "application/x-www-form-urlencoded"
+        try:
+            self.connection.request(method, path, body, sent)
+            response = self.connection.getresponse()
+            text = response.read().decode()
+        except (OSError, http.client.HTTPException):
+            self.connection.close()
+            self.connection = None
+            return 0, ""
+        for cookie in response.headers.get_all("Set-Cookie") or ():
+            name, _, value = cookie.split(";")[0].partition("=")
+            self.cookies[name] = value
+        return response.status, text
+
+
+@dataclass(frozen=True)
+class Habits:
+    """How the annotators of a run behave."""
+
+    pause: float = 0.0  # seconds between answers
+    abandons: float = 0.0  # share of pages that are left, by somebody who never comes back
+    patience: float = 0.0  # seconds to go on looking when there is no work left
+    retries: bool = False  # whether a failed request is tried again, as the page does
+
+
+class Annotator(threading.Thread):
+    """Enters the study, answers until nothing is left, and comes back as another person."""
+
+    def __init__(
+        self, port: int, study: str, habits: Habits, record: Record, seed: int, stop: "threading.Event"
+    ) -> None:
+        super().__init__(daemon=True)
+        self.port, self.study, self.habits, self.record = port, study, habits, record
+        self.rng, self.stop = random.Random(seed), stop
+
+    def run(self) -> None:
+        idle_since: float | None = None
+        self._enter()
+        while not self.stop.is_set():
+            page = self._next()
+            if page is None:
+                idle_since = idle_since or time.monotonic()
+                if time.monotonic() - idle_since > self.habits.patience:
+                    return
+                self.stop.wait(1)
+                self._look_again()
+                continue
+            idle_since = None
+            if self.rng.random() < self.habits.abandons:
+                self._enter()
+                continue
+            self._answer(page)
+            if self.habits.pause:
+                self.stop.wait(self.habits.pause)
+
+    def _enter(self) -> None:
+        self.browser = Browser(self.port, self.record)
+        welcome = f"/s/{self.study}/"
+        fields = dict(HIDDEN.findall(self._sure(lambda: self.browser.ask("GET", welcome))))
+        agreed = {**fields, "choice": "agree"}
+        self._sure(lambda: self.browser.ask("POST", welcome, agreed), {303, 302})
+        token = {"csrfmiddlewaretoken": fields["csrfmiddlewaretoken"]}
+        guidelines = f"/rate/{self.study}/guidelines/"
+        self._sure(lambda: self.browser.ask("POST", guidelines, token), {303})
+
+    def _next(self) -> str | None:
+        start = time.perf_counter()
+        page = self._sure(lambda: self.browser.ask("GET", f"/rate/{self.study}/"))
+        if 'name="assignment"' in page:
+            self.record.nexts.append(time.perf_counter() - start)
+            return page
+        self.record.endings.append(page)
+        self._token = dict(HIDDEN.findall(page)).get("csrfmiddlewaretoken", "")
+        return None
+
+    def _look_again(self) -> None:
+        if self._token:
+            data, path = {"csrfmiddlewaretoken": self._token}, f"/rate/{self.study}/again/"
+            self._sure(lambda: self.browser.ask("POST", path, data), {303})
+
+    def _answer(self, page: str) -> None:
+        fields = dict(HIDDEN.findall(page))
+        choices: dict[str, list[str]] = {}
+        for name, value in CHOICE.findall(page):
+            choices.setdefault(name, []).append(value)
+        chosen = {name: self.rng.choice(values) for name, values in choices.items()}
+        start = time.perf_counter()
+        path, headers = f"/rate/{self.study}/answer/", {"HX-Request": "true"}
+        self._sure(lambda: self.browser.ask("POST", path, {**fields, **chosen}, **headers))
+        self.record.saves.append(time.perf_counter() - start)
+        self.record.acknowledged.append((fields["assignment"], fields["position"]))
+
+    def _sure(self, ask: Callable[[], tuple[int, str]], wanted: set[int] | None = None) -> str:
+        """The body of a good answer; anything else is an error, and tried again or passed over."""
+        while True:
+            status, body = ask()
+            if status in (wanted or {200}):
+                return body
+            self.record.errors.append(f"{status} {body[:200]}")
+            if not self.habits.retries or self.stop.is_set():
+                return body
+            self.stop.wait(0.2 + self.rng.random() / 2)
+
+
+def crowd(
+    port: int, study: str, annotators: int, habits: Habits, *, most_seconds: float
+) -> tuple[Record, float]:
+    """Let annotators work until none is left, or the time is up. Returns what they saw."""
+    record, stop = Record(), threading.Event()
+    threads = [
+        Annotator(port, study, habits, record, seed, stop) for seed in range(annotators)
+    ]
+    start = time.monotonic()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.1, start + most_seconds - time.monotonic()))
+    stop.set()
+    for thread in threads:
+        thread.join(60)
+    return record, time.monotonic() - start

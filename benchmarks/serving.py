@@ -1,0 +1,203 @@
+"""Serving HITs under load and faults: `make bench-serving [ONLY=load,bundles,…]`."""
+
+import os
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+
+from benchmarks.crowd import Habits, Record, crowd
+from benchmarks.harness import Row, publish
+from benchmarks.servers import PostgreSQL, Web, gunicorn, postgresql
+
+TEXT = "A plain sentence of some length, as a summary might have it. " * 8
+RATINGS = 3
+LEASE_MINUTES = 1 / 3
+# Far above what a run takes; a run that is cut off is not reached and says so.
+MOST_SECONDS = 3_600
+NO_MORE_WORK = "no work left for you in this study"
+
+
+@contextmanager
+def serving(database: PostgreSQL, name: str) -> Iterator[tuple[Web, Callable[..., str]]]:
+    """Tiebreak on a database of its own, and a way to run code against that database."""
+    database.run(f"CREATE DATABASE {name}")
+    environment = {
+        "TIEBREAK_DATABASE_URL": database.url(name),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+    }
+    inside = partial(_inside, {**os.environ, **environment})
+    inside("migrate")
+    with gunicorn("config.wsgi", environment, ready="/s/nobody/") as web:
+        yield web, inside
+
+
+def _inside(environment: dict[str, str], verb: str, *arguments: object) -> str:
+    """Run one of the verbs below in a process that has the database."""
+    command = [sys.executable, "-m", "benchmarks.serving_study", verb, *map(str, arguments)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    return done.stdout.strip()
+
+
+def load_row(database: PostgreSQL, *, name: str, hits: int, units: int) -> Row:
+    """Everything is rated until nothing is left, and then some looking around."""
+    with serving(database, name) as (web, inside):
+        study = inside("make", hits, units, RATINGS, LEASE_MINUTES)
+        memory = _Memory(web)
+        habits = Habits(abandons=0.05, patience=30)
+        record, seconds = crowd(web.port, study, 200, habits, most_seconds=MOST_SECONDS)
+        grown = memory.finish(record)
+        counted, wrong = inside("count", study).split()
+    is_exact = int(counted) == hits * units * RATINGS and wrong == "0"
+    is_plain = all(NO_MORE_WORK in end or "completion code" in end for end in record.endings[-200:])
+    rate = len(record.saves) / seconds
+    print(
+        f"{name}: {counted} counted, {wrong} units not {RATINGS} times, {len(record.errors)} errors,"
+        f" {rate:.0f} answers a second, save p95 {record.percentile('saves', 0.95) * 1000:.0f} ms,"
+        f" {record.requests:,} requests, worker memory ×{grown:.2f}",
+        *Counter(record.errors).most_common(3),
+        flush=True,
+    )
+    return Row(
+        f"{hits:,} HITs of {units} × R = {RATINGS}, 200 annotators until nothing is left",
+        seconds,
+        web_megabytes := memory.last,
+        "worker memory at the end against a fifth of the way",
+        grown,
+        "exact, 0 errors, flat memory",
+        is_exact and is_plain and not record.errors and grown < 1.1 and web_megabytes > 0,
+    )
+
+
+class _Memory:
+    """The web workers' memory while a run goes on, every second."""
+
+    def __init__(self, web: Web) -> None:
+        self._web, self._seen, self._done = web, list[float](), threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def _watch(self) -> None:
+        while not self._done.wait(1):
+            self._seen.append(self._web.megabytes)
+
+    def finish(self, _record: Record) -> float:
+        """How many times what it was after a fifth of the run it is at the end."""
+        self._done.set()
+        self._thread.join()
+        return self.last / self._seen[len(self._seen) // 5]
+
+    @property
+    def last(self) -> float:
+        return self._seen[-1]
+
+
+def pace_row(database: PostgreSQL) -> Row:
+    """Fifty people who think for a second."""
+    with serving(database, "pace") as (web, inside):
+        study = inside("make", 3_000, 1, RATINGS, 30)
+        record, seconds = crowd(web.port, study, 50, Habits(pause=1), most_seconds=40)
+    save, page = (record.percentile(which, 0.95) * 1000 for which in ("saves", "nexts"))
+    print(f"pace: save p95 {save:.0f} ms, next p95 {page:.0f} ms, {len(record.errors)} errors")
+    return Row(
+        f"50 annotators, 1 s between answers: p95 {save:.0f} ms save, {page:.0f} ms next",
+        seconds,
+        0,
+        "",
+        None,
+        "both under 100 ms",
+        save < 100 and page < 100 and not record.errors,
+    )
+
+
+def faults_row(database: PostgreSQL) -> Row:
+    """A worker killed every second and the database restarted twice, while 50 people work."""
+    hits = 1_500
+    with serving(database, "faults") as (web, inside):
+        study = inside("make", hits, 1, RATINGS, LEASE_MINUTES)
+        done = threading.Event()
+        trouble = threading.Thread(target=_make_trouble, args=(web, database, done), daemon=True)
+        trouble.start()
+        habits = Habits(retries=True, patience=25)
+        record, seconds = crowd(web.port, study, 50, habits, most_seconds=MOST_SECONDS)
+        done.set()
+        trouble.join()
+        counted, wrong = inside("count", study).split()
+        lost = inside("lost", study, _write(record.acknowledged))
+    print(
+        f"faults: {counted} counted, {wrong} units not {RATINGS} times, {lost} acknowledged and"
+        f" lost, {len(record.errors)} failed requests tried again",
+        flush=True,
+    )
+    return Row(
+        f"{hits:,} HITs, a web worker killed each second, PostgreSQL restarted twice",
+        seconds,
+        0,
+        "",
+        None,
+        "exact, nothing acknowledged is lost",
+        int(counted) == hits * RATINGS and wrong == "0" and lost == "0",
+    )
+
+
+def _make_trouble(web: Web, database: PostgreSQL, done: threading.Event) -> None:
+    second = 0
+    while not done.wait(1):
+        second += 1
+        with suppress(ProcessLookupError, IndexError):
+            web.kill_a_worker()
+        if second in (10, 25):
+            database.restart()
+
+
+def _write(pairs: list[tuple[str, str]]) -> str:
+    path = f"/tmp/tiebreak-acknowledged-{os.getpid()}"
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(f"{assignment} {position}\n" for assignment, position in pairs)
+    return path
+
+
+def claim_row(database: PostgreSQL) -> Row:
+    """Taking a place with a thousand and with a million HITs open."""
+    medians = []
+    for hits in (1_000, 1_000_000):
+        name = f"claim_{hits}"
+        database.run(f"CREATE DATABASE {name}")
+        url = {"TIEBREAK_DATABASE_URL": database.url(name)}
+        inside = partial(_inside, {**os.environ, **url, "DJANGO_SETTINGS_MODULE": "config.settings"})
+        inside("migrate")
+        medians.append(float(inside("claims", hits)))
+    small, large = medians
+    return Row(
+        "taking a place, 1,000,000 HITs open",
+        large,
+        0,
+        "1,000 HITs open",
+        large / small,
+        "ratio under 1.5",
+        large / small < 1.5,
+    )
+
+
+def main() -> int:
+    work: dict[str, Callable[[PostgreSQL], Row]] = {
+        "claim": claim_row,
+        "pace": pace_row,
+        "faults": faults_row,
+        "bundles": partial(load_row, name="bundles", hits=4_000, units=5),
+        "load": partial(load_row, name="load", hits=20_000, units=1),
+    }
+    only = [name for name in os.environ.get("ONLY", "").split(",") if name] or list(work)
+    with postgresql() as database:
+        return publish("serving", [work[name](database) for name in only])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
