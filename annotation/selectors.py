@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
-from django.db.models import Count, F, Q, prefetch_related_objects
+from django.db.models import Count, F, Q
 from django.utils import timezone
 
 from annotation.models import HIT, Assignment, HITUnit, Participation, Place, Rating
@@ -48,8 +48,7 @@ def numbered_seats(assignment: Assignment) -> dict[int, HITUnit]:
     So the HIT's whole order is drawn first and then thinned: an answer that arrives after its
     place was lost still names the seat it was given for.
     """
-    prefetch_related_objects([assignment.hit], "hit_units")
-    seats = list(assignment.hit.hit_units.all())
+    seats = list(assignment.hit.seats)
     seed = assignment.participation.order_seed if assignment.participation else ""
     random.Random(f"{seed}:{assignment.hit_id}").shuffle(seats)
     filled = _filled_by_others(assignment)

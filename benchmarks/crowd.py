@@ -77,7 +77,14 @@ class Annotator(threading.Thread):
     """Enters the study, answers until nothing is left, and comes back as another person."""
 
     def __init__(
-        self, port: int, study: str, habits: Habits, record: Record, seed: int, stop: "threading.Event"
+        self,
+        port: int,
+        study: str,
+        *,
+        habits: Habits,
+        record: Record,
+        seed: int,
+        stop: threading.Event,
     ) -> None:
         super().__init__(daemon=True)
         self.port, self.study, self.habits, self.record = port, study, habits, record
@@ -85,6 +92,8 @@ class Annotator(threading.Thread):
 
     def run(self) -> None:
         idle_since: float | None = None
+        # People do not breathe in step.
+        self.stop.wait(self.rng.random() * self.habits.pause)
         self._enter()
         while not self.stop.is_set():
             page = self._next()
@@ -158,7 +167,8 @@ def crowd(
     """Let annotators work until none is left, or the time is up. Returns what they saw."""
     record, stop = Record(), threading.Event()
     threads = [
-        Annotator(port, study, habits, record, seed, stop) for seed in range(annotators)
+        Annotator(port, study, habits=habits, record=record, seed=seed, stop=stop)
+        for seed in range(annotators)
     ]
     start = time.monotonic()
     for thread in threads:

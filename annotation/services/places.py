@@ -2,35 +2,22 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import (
-    BigIntegerField,
-    Case,
-    Count,
-    Exists,
-    F,
-    FilteredRelation,
-    IntegerField,
-    OuterRef,
-    Q,
-    QuerySet,
-    Subquery,
-    When,
-)
-from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from annotation.models import HIT, Assignment, Participation, Place, Rating
-from annotation.models.hit import PlaceQuerySet
 from annotation.selectors import Share
 from annotation.services.tallies import set_flags
+from annotation.statements import (
+    FreePlace,
+    Person,
+    lock_free_place,
+    lock_person,
+    lock_places_of,
+)
 from studies.errors import DomainError
-from studies.models import Study, StudyVersion
-
-# A lease is written again when so much of it is gone: a page view need not cost a write.
-EXTEND_AFTER = 0.1
+from studies.models import Study
 
 
 class NoWorkLeft(DomainError):
@@ -71,23 +58,24 @@ def find_work(*, participation: Participation, now: datetime | None = None) -> W
 
 @transaction.atomic
 def _find_work(participation: Participation, now: datetime) -> Work:
-    person = _locked(participation)
+    person = lock_person(participation.public_id)
     study = person.study
-    _check_may_work(person.participation)
+    _check_may_work(person)
+    share = Share(person.done, min(study.hits_per_annotator or person.hits, person.hits))
     if person.held is not None and study.status != Study.Status.CLOSED:
-        _extend(person.held.place, study, now)
-        return Work(person.held, is_new=False, share=person.share)
+        _extend(person, person.held, now)
+        return Work(person.held, is_new=False, share=share)
     if study.status != Study.Status.OPEN:
         raise DomainError("study_not_open", CLOSED_DOORS[study.status])
     _check_limit(person)
-    place = _claim(person, now)
-    if place is None:
+    free = _claim(person, now)
+    if free is None:
         raise NoWorkLeft(
             "no_work_left",
             "There is no work left for you in this study: every place is taken or done. Thank you.",
         )
-    assignment, is_new = _assign(place, person, now)
-    return Work(assignment, is_new, person.share)
+    assignment = _assign(free, person, now)
+    return Work(assignment, is_new=free.left is None, share=share)
 
 
 def lock_places(*, assignment: Assignment, now: datetime) -> tuple[Place | None, list[Place]]:
@@ -98,10 +86,9 @@ def lock_places(*, assignment: Assignment, now: datetime) -> tuple[Place | None,
     is locked and then found to be another's would stay locked anyway. The assignment's study is
     read anew with them.
     """
-    locked = Place.objects.select_for_update(of=("self",)).filter(hit=assignment.hit_id)
-    places = list(locked.select_related("study").order_by("number"))
-    if places:
-        assignment.hit.study = places[0].study
+    places, study = lock_places_of(assignment.hit_id)
+    if study is not None:
+        assignment.hit.study = study
     held = next((place for place in places if place.assignment_id == assignment.pk), None)
     if held is not None:
         return held, []
@@ -135,22 +122,6 @@ def lock_hit(assignment: Assignment) -> None:
     HIT.objects.select_for_update().get(pk=assignment.hit_id)
 
 
-def complete_place(*, place: Place, now: datetime) -> None:
-    """Mark a locked place done, under its present holder; all places of the HIT are locked."""
-    place.completed_at, place.lease_until = now, None
-    own = Q(pk=place.pk)
-    Place.objects.filter(hit=place.hit_id).update(
-        remaining=F("remaining") - 1,
-        completed_at=Case(When(own, then=now), default=F("completed_at")),
-        lease_until=Case(When(own, then=None), default=F("lease_until")),
-        assignment=Case(
-            When(own, then=place.assignment_id),
-            default=F("assignment"),
-            output_field=BigIntegerField(),
-        ),
-    )
-
-
 def extend_lease(*, place: Place, study: Study, now: datetime) -> None:
     """Hold a locked place for another whole lease."""
     place.lease_until = lease_end(study, now)
@@ -170,73 +141,19 @@ CLOSED_DOORS: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True)
-class _Person:
-    """A locked participation and all that deciding about a place needs to know of it.
-
-    `held` is the assignment whose place is still theirs, its lease run out or not; `done` how
-    many HITs the rater completed in the study, `met` how many they began.
-    """
-
-    participation: Participation
-    study: Study
-    held: Assignment | None
-    done: int
-    met: int
-    hits: int
-    version_id: int | None
-
-    @property
-    def share(self) -> Share:
-        return Share(self.done, min(self.study.hits_per_annotator or self.hits, self.hits))
-
-
-# The type checker does not know that an annotated relation can be followed.
-_KNOWN_OF_PERSON: Any = ("study", "active__hit", "active__place", "active__study_version")
-
-
-def _locked(participation: Participation) -> _Person:
-    own = Assignment.objects.filter(rater=OuterRef("rater"), hit__study=OuterRef("study"))
-    latest = StudyVersion.objects.filter(study=OuterRef("study")).order_by("-number")
-    last = HIT.objects.filter(study=OuterRef("study")).order_by("-number")
-    active = FilteredRelation(
-        "assignments", condition=Q(assignments__status=Assignment.Status.ACTIVE)
-    )
-    found: Any = (
-        Participation.objects.select_for_update(of=("self",))
-        .annotate(active=active, latest=Subquery(latest.values("pk")[:1]))
-        .annotate(hits=Coalesce(Subquery(last.values("number")[:1]), 0))
-        .annotate(done=_count(own.filter(status=Assignment.Status.COMPLETED)), met=_count(own))
-        .select_related(*_KNOWN_OF_PERSON)
-        .get(public_id=participation.public_id)
-    )
-    held = getattr(found, "active", None)
-    place = getattr(held, "place", None)
-    if held is not None and (place is None or place.completed_at is not None):
-        held = None
-    if held is not None:
-        held.participation, held.hit.study = found, found.study
-    return _Person(found, found.study, held, found.done, found.met, found.hits, found.latest)
-
-
-def _count(rows: "QuerySet[Assignment]") -> Coalesce:
-    counted = rows.order_by().values("rater").annotate(n=Count("pk")).values("n")
-    return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
-
-
-def _check_may_work(person: Participation) -> None:
-    if person.consented_at is None:
+def _check_may_work(person: Person) -> None:
+    if not person.has_consented:
         raise DomainError("no_consent", "Please read and accept the consent page first.")
-    if person.status != Participation.Status.ACTIVE:
+    if person.participation.status != Participation.Status.ACTIVE:
         raise DomainError(
             "participation_ended",
             "Your part in this study has ended, and what you answered is saved. Thank you.",
         )
-    if person.guidelines_read_at is None:
+    if not person.has_read:
         raise DomainError("guidelines_unread", "Please read the guidelines first.")
 
 
-def _check_limit(person: _Person) -> None:
+def _check_limit(person: Person) -> None:
     limit = person.study.hits_per_annotator
     if limit is not None and person.done >= limit:
         raise NoWorkLeft(
@@ -244,66 +161,45 @@ def _check_limit(person: _Person) -> None:
         )
 
 
-def _extend(place: Place, study: Study, now: datetime) -> None:
-    end = lease_end(study, now)
-    gone = timedelta(minutes=study.lease_minutes * EXTEND_AFTER)
-    if place.lease_until is None or end - place.lease_until > gone:
-        Place.objects.filter(pk=place.pk, completed_at__isnull=True).update(lease_until=end)
+def _extend(person: Person, held: Assignment, now: datetime) -> None:
+    """Write the lease again when a tenth of it is gone: a page view need not cost a write."""
+    end = lease_end(person.study, now)
+    late = end - (end - now) / 10
+    if person.lease_until is None or person.lease_until < late:
+        own = Place.objects.filter(assignment=held, completed_at__isnull=True)
+        own.update(lease_until=end)
 
 
-def _claim(person: _Person, now: datetime) -> Place | None:
-    """Lock one free place of a HIT this rater has not worked on, of those wanted most.
+def _claim(person: Person, now: datetime) -> FreePlace | None:
+    """Lock one free place. Busy rows are skipped first, so that nobody queues behind another.
 
-    Busy rows are skipped first, so that annotators do not queue behind one another. When
-    nothing is found that way, the busy ones are waited for: one may turn out to be free. Rows
-    that turn out taken stay locked, hence the savepoint, and one order for all who wait.
+    When nothing is found that way, the busy ones are waited for: one may turn out to be free.
+    Rows that turn out taken stay locked, hence the savepoint.
     """
-    free = _free_for(person, now)
     if not connection.features.has_select_for_update_skip_locked:
-        return free.order_by("remaining", "draw").first()
+        return lock_free_place(person, now)
     savepoint = transaction.savepoint()
-    in_turn = free.select_for_update(skip_locked=True, of=("self",))
-    place = in_turn.order_by("remaining", "draw").first()
-    if place is not None:
-        return place
-    transaction.savepoint_rollback(savepoint)
-    return free.select_for_update(of=("self",)).order_by("pk").first()
+    found = lock_free_place(person, now)
+    if found is None:
+        transaction.savepoint_rollback(savepoint)
+        found = lock_free_place(person, now, wait=True)
+    return found
 
 
-def _own_work(person: _Person) -> "QuerySet[Assignment]":
-    """The rater's work on the HIT of the place at hand."""
-    rater = person.participation.rater_id
-    return Assignment.objects.filter(hit=OuterRef("hit"), rater=rater, run="", order="")
-
-
-def _free_for(person: _Person, now: datetime) -> PlaceQuerySet:
-    """Free places of HITs that are new to the rater, each with their own earlier work on it."""
-    met = _own_work(person)
-    if person.study.abandoned == Study.Abandoned.WHOLE_HIT:
-        met = met.exclude(status=Assignment.Status.ABANDONED)  # they may come back to it
-    return (
-        Place.objects.free(now)
-        .filter(~Exists(met), study=person.study)
-        .annotate(left=Subquery(_own_work(person).values("pk")[:1]))
-        .select_related("hit")
-    )
-
-
-def _assign(place: Any, person: _Person, now: datetime) -> tuple[Assignment, bool]:
+def _assign(free: FreePlace, person: Person, now: datetime) -> Assignment:
     """The rater's one assignment on this HIT: new, or the one they once left, reopened."""
-    place.hit.study = person.study
-    is_new = place.left is None
-    assignment = _new(place, person) if is_new else _reopened(place, person)
-    if is_new and place.assignment_id is None:
+    place = free.place
+    assignment = _new(place, person) if free.left is None else _reopened(free.left, place, person)
+    if free.left is None and place.assignment_id is None:
         place.assignment = assignment
     else:
         hand_over(place=place, assignment=assignment)
     place.lease_until = lease_end(person.study, now)
     place.save(update_fields=["assignment", "lease_until"])
-    return assignment, is_new
+    return assignment
 
 
-def _new(place: Place, person: _Person) -> Assignment:
+def _new(place: Place, person: Person) -> Assignment:
     return Assignment.objects.create(
         hit=place.hit,
         rater_id=person.participation.rater_id,
@@ -314,8 +210,8 @@ def _new(place: Place, person: _Person) -> Assignment:
     )
 
 
-def _reopened(place: Any, person: _Person) -> Assignment:
-    assignment = Assignment.objects.get(pk=place.left)
+def _reopened(left: int, place: Place, person: Person) -> Assignment:
+    assignment = Assignment.objects.get(pk=left)
     assignment.hit, assignment.participation = place.hit, person.participation
     assignment.status = Assignment.Status.ACTIVE
     assignment.save(update_fields=["status", "participation"])

@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from annotation.models import Assignment, HITUnit, Place, Rating
 from annotation.selectors import is_a_first, missing_units, worksheet
-from annotation.services.places import complete_place, extend_lease, hand_over, lock_places
+from annotation.services.places import extend_lease, hand_over, lock_places
 from annotation.services.tallies import TallyKey, set_flags, shift_tallies, tally_key
+from annotation.statements import complete_place, ratings_of
 from studies.errors import DomainError
 from studies.models import Criterion, Study
 
@@ -75,7 +76,7 @@ class _Desk:
     def __init__(self, assignment: Assignment, now: datetime) -> None:
         self.assignment, self.now = assignment, now
         self.held, self.free = lock_places(assignment=assignment, now=now)
-        self.written = _written(assignment)
+        self.written = ratings_of(assignment)
         self.study = assignment.hit.study
         self.by_units = self.study.abandoned == Study.Abandoned.UNITS
 
@@ -108,15 +109,6 @@ class _Desk:
         return _complete_set(self.assignment, self.written, place, self.now)
 
 
-def _written(assignment: Assignment) -> list[Rating]:
-    """All that the assignment answered so far, and with it whether it was completed meanwhile."""
-    rows = list(Rating.objects.filter(assignment=assignment).select_related("assignment"))
-    for row in rows:
-        assignment.status = row.assignment.status
-        row.assignment, row.rater = assignment, assignment.rater
-    return rows
-
-
 def _complete_set(
     assignment: Assignment, written: list[Rating], place: Place | None, now: datetime
 ) -> bool:
@@ -130,7 +122,7 @@ def _complete_set(
         return True
     if place.assignment_id != assignment.pk:
         hand_over(place=place, assignment=assignment)
-    complete_place(place=place, now=now)
+    complete_place(place, now)
     return True
 
 
@@ -141,7 +133,7 @@ def _complete_place(place: Place | None, assignment: Assignment, now: datetime) 
     if place.assignment is None:
         place.assignment = assignment
     _close_assignment(place.assignment, now)
-    complete_place(place=place, now=now)
+    complete_place(place, now)
     return True
 
 

@@ -21,6 +21,7 @@ from annotation.selectors import (
 )
 from annotation.services.places import NoWorkLeft, find_work
 from annotation.services.ratings import submit_ratings
+from annotation.statements import find_work_of, unit_with_texts
 from annotation.views.desk import UnitPage, field_of, labels_as_shown, unit_page
 from annotation.views.doors import (
     SeeOther,
@@ -32,7 +33,7 @@ from annotation.views.doors import (
 from annotation.views.ending import end_page
 from annotation.views.reading import guidelines_page
 from studies.errors import DomainError
-from studies.models import Study, Unit
+from studies.models import Study
 
 CHOOSE = "Please choose an answer."
 DAMAGED = "Your answer arrived damaged and was not saved. Please reload the page and answer again."
@@ -122,10 +123,7 @@ def _sheet(participation: Participation, assignment: Assignment) -> Worksheet:
 def _addressed(named: Participation, form: AnswerForm) -> tuple[Worksheet, int]:
     """The unit an answer belongs to: one of this annotator's own, or it does not exist."""
     public_id = form.cleaned_data["assignment"]
-    own = Assignment.objects.filter(
-        participation__public_id=named.public_id, participation__study=named.study_id
-    ).select_related("hit__study", "participation__study", "rater")
-    assignment = own.filter(public_id=public_id).first()
+    assignment = find_work_of(public_id, named.public_id, named.study_id)
     if assignment is None:
         raise Http404("No such assignment in this participation.")
     sheet = worksheet(assignment, ())
@@ -183,11 +181,10 @@ def _page(
 
 def _unit_page(sheet: Worksheet, number: int, given: Mapping[int, str]) -> UnitPage:
     seat = sheet.seats[number]
-    texts = Unit.objects.select_related("generation_a", "generation_b", "instance")
     a_first = is_a_first(sheet.assignment, seat)
     stored = labels_as_shown(sheet.labels_of(number), sheet.criteria, a_first=a_first)
     return unit_page(
-        texts.get(pk=seat.unit_id),
+        unit_with_texts(seat.unit_id),
         sheet.criteria,
         a_first=a_first,
         shown_labels={**stored, **given},

@@ -1,0 +1,283 @@
+"""The statements behind *next* and *save* that read from many tables, written out.
+
+Every answer costs these two requests, and for reads this wide the ORM took twenty times as long
+to compile the query as the database to answer it. Rows come back as model instances with only the
+columns that serving needs; any other column is fetched when somebody asks for it.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from django.db import connection, models
+
+from annotation.models import HIT, Assignment, Participation, Place, Rater, Rating
+from annotation.models.rating import EXCLUDING_FLAGS
+from studies.models import Generation, Instance, Study, Unit
+
+Model = TypeVar("Model", bound=models.Model)
+
+STUDY = ("public_id", "title", "status", "abandoned", "hits_per_annotator", "lease_minutes")
+PERSON = ("id", "public_id", "study_id", "rater_id", "status", "order_seed", "simulated")
+WORK = (
+    *("id", "public_id", "hit_id", "rater_id", "participation_id", "study_version_id"),
+    *("status", "parity", "position"),
+)
+PLACE = ("id", "study_id", "hit_id", "number", "remaining", "assignment_id")
+MOMENTS = ("lease_until", "completed_at")
+RATING = (
+    *("id", "unit_id", "criterion_id", "repeat", "label", "client_key", "place_id"),
+    *("excluded_reason", *EXCLUDING_FLAGS),
+)
+
+
+@dataclass(frozen=True)
+class Person:
+    """A locked participation and all that deciding about a place needs to know of it.
+
+    `held` is the assignment whose place is still theirs, its lease run out or not; `done` how
+    many HITs the rater completed in the study, `met` how many they began.
+    """
+
+    participation: Participation
+    study: Study
+    held: Assignment | None
+    lease_until: datetime | None
+    has_consented: bool
+    has_read: bool
+    done: int
+    met: int
+    hits: int
+    version_id: int | None
+
+
+def lock_person(public_id: str) -> Person:
+    """Lock a participation, and read its study and its work in hand along with it."""
+    row = _one(_PERSON + _lock("p"), [public_id])
+    if row is None:
+        raise Participation.DoesNotExist
+    person, study, work, rest = _cut(row, PERSON, STUDY, WORK)
+    participation = _make(Participation, PERSON, person)
+    participation.study = _study(study, rest[0])
+    held = None
+    if work[0] is not None and rest[1]:
+        held = _work(work, participation)
+    return Person(participation, participation.study, held, _moment(rest[2]), *rest[3:])
+
+
+@dataclass(frozen=True)
+class FreePlace:
+    """A locked free place, and the rater's own earlier work on its HIT."""
+
+    place: Place
+    left: int | None
+
+
+def lock_free_place(person: Person, now: datetime, *, wait: bool = False) -> FreePlace | None:
+    """Lock one free place of a HIT that is new to the rater, of those that are wanted most.
+
+    Busy rows are skipped, or with ``wait`` waited for, in one order for all who wait.
+    """
+    again = (Assignment.Status.ABANDONED,) if person.study.abandoned == "whole_hit" else ("",)
+    statement = _FREE.format(
+        order="p.id" if wait else "p.remaining, p.draw", lock=_lock("p", skip=not wait)
+    )
+    rater = person.participation.rater_id
+    row = _one(statement, [rater, person.study.pk, now, rater, *again])
+    if row is None:
+        return None
+    place, (left,) = _cut(row, (*PLACE, *MOMENTS))
+    found = _place(place)
+    found.hit = HIT(id=found.hit_id, study=person.study)
+    return FreePlace(found, left)
+
+
+def find_work_of(assignment_id: str, participation_id: str, study_id: str) -> Assignment | None:
+    """An annotator's own assignment by its public id, with all that an answer needs of it."""
+    row = _one(_OWN, [assignment_id, participation_id, study_id])
+    if row is None:
+        return None
+    person, study, work, (opened, kind) = _cut(row, PERSON, STUDY, WORK)
+    participation = _make(Participation, PERSON, person)
+    participation.study = _study(study, opened)
+    found = _work(work, participation)
+    found.rater = Rater(id=found.rater_id, kind=kind)
+    return found
+
+
+def lock_places_of(hit_id: int) -> tuple[list[Place], Study | None]:
+    """Lock all places of a HIT, by number, and read the study's state with them."""
+    rows = _all(_PLACES.format(lock=_lock("p")), [hit_id])
+    places = [_place(_cut(row, (*PLACE, *MOMENTS))[0]) for row in rows]
+    if not rows:
+        return [], None
+    study, (opened,) = _cut(rows[0][len(PLACE) + len(MOMENTS) :], STUDY)
+    return places, _study(study, opened)
+
+
+def ratings_of(assignment: Assignment) -> list[Rating]:
+    """All rows of an assignment; brings along whether it was completed meanwhile."""
+    rows = _all(_RATINGS, [assignment.pk])
+    found = []
+    for row in rows:
+        values, (status,) = _cut(row, RATING)
+        rating = _make(Rating, RATING, values)
+        rating.assignment, rating.rater = assignment, assignment.rater
+        assignment.status = status
+        found.append(rating)
+    return found
+
+
+def complete_place(place: Place, now: datetime) -> None:
+    """Mark a locked place done under its present holder, and its siblings less wanted by one."""
+    own = place.pk
+    with connection.cursor() as cursor:
+        cursor.execute(_COMPLETE, _adapted([own, now, own, own, place.assignment_id, place.hit_id]))
+
+
+def unit_with_texts(unit_id: int) -> Unit:
+    """A unit with its instance and generations, of each what a page shows."""
+    row = _one(_TEXTS, [unit_id])
+    assert row is not None
+    instance, system_b, source, messages, text_a, text_b, *ids = row
+    unit = Unit(id=unit_id, instance_id=instance, system_b_id=system_b)
+    if instance is not None:
+        turns = json.loads(messages) if isinstance(messages, str) else messages
+        unit.instance = Instance(id=instance, source=source, messages=turns)
+    for side, generation, text in (("a", ids[0], text_a), ("b", ids[1], text_b)):
+        if generation is not None:
+            setattr(unit, f"generation_{side}", Generation(id=generation, text=text))
+    return unit
+
+
+def _columns(alias: str, names: Sequence[str]) -> str:
+    # `order` and the like are never among them, so that no name needs quotes.
+    return ", ".join(f"{alias}.{name}" for name in names)
+
+
+_PERSON = f"""
+SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s.opened_at,
+    l.id IS NOT NULL AND l.completed_at IS NULL, l.lease_until,
+    p.consented_at IS NOT NULL, p.guidelines_read_at IS NOT NULL,
+    (SELECT count(*) FROM annotation_assignment d JOIN annotation_hit h ON h.id = d.hit_id
+        WHERE d.rater_id = p.rater_id AND h.study_id = s.public_id AND d.status = 'completed'),
+    (SELECT count(*) FROM annotation_assignment d JOIN annotation_hit h ON h.id = d.hit_id
+        WHERE d.rater_id = p.rater_id AND h.study_id = s.public_id),
+    (SELECT coalesce(max(h.number), 0) FROM annotation_hit h WHERE h.study_id = s.public_id),
+    (SELECT v.id FROM studies_studyversion v WHERE v.study_id = s.public_id
+        ORDER BY v.number DESC LIMIT 1)
+FROM annotation_participation p
+JOIN studies_study s ON s.public_id = p.study_id
+LEFT JOIN annotation_assignment a ON a.participation_id = p.id AND a.status = 'active'
+LEFT JOIN annotation_place l ON l.assignment_id = a.id
+WHERE p.public_id = %s
+"""  # noqa: S608  the names are constants of this module
+_FREE = f"""
+SELECT {_columns("p", (*PLACE, *MOMENTS))},
+    (SELECT e.id FROM annotation_assignment e
+        WHERE e.hit_id = p.hit_id AND e.rater_id = %s AND e.run = '' AND e."order" = '')
+FROM annotation_place p
+WHERE p.study_id = %s AND p.completed_at IS NULL
+    AND (p.lease_until IS NULL OR p.lease_until <= %s)
+    AND NOT EXISTS (SELECT 1 FROM annotation_assignment e
+        WHERE e.hit_id = p.hit_id AND e.rater_id = %s AND e.run = '' AND e."order" = ''
+            AND e.status <> %s)
+ORDER BY {{order}} LIMIT 1 {{lock}}
+"""  # noqa: S608
+_OWN = f"""
+SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s.opened_at, r.kind
+FROM annotation_assignment a
+JOIN annotation_participation p ON p.id = a.participation_id
+JOIN studies_study s ON s.public_id = p.study_id
+JOIN annotation_rater r ON r.id = a.rater_id
+WHERE a.public_id = %s AND p.public_id = %s AND p.study_id = %s
+"""  # noqa: S608
+_PLACES = f"""
+SELECT {_columns("p", (*PLACE, *MOMENTS))}, {_columns("s", STUDY)}, s.opened_at
+FROM annotation_place p JOIN studies_study s ON s.public_id = p.study_id
+WHERE p.hit_id = %s ORDER BY p.number {{lock}}
+"""  # noqa: S608
+_RATINGS = f"""
+SELECT {_columns("r", RATING)}, a.status
+FROM annotation_rating r JOIN annotation_assignment a ON a.id = r.assignment_id
+WHERE r.assignment_id = %s ORDER BY r.id
+"""  # noqa: S608
+_COMPLETE = """
+UPDATE annotation_place SET remaining = remaining - 1,
+    completed_at = CASE WHEN id = %s THEN %s ELSE completed_at END,
+    lease_until = CASE WHEN id = %s THEN NULL ELSE lease_until END,
+    assignment_id = CASE WHEN id = %s THEN %s ELSE assignment_id END
+WHERE hit_id = %s
+"""
+_TEXTS = """
+SELECT u.instance_id, u.system_b_id, i.source, i.messages, a.text, b.text, a.id, b.id
+FROM studies_unit u
+LEFT JOIN studies_instance i ON i.id = u.instance_id
+LEFT JOIN studies_generation a ON a.id = u.generation_a_id
+LEFT JOIN studies_generation b ON b.id = u.generation_b_id
+WHERE u.id = %s
+"""
+
+
+def _lock(alias: str, *, skip: bool = False) -> str:
+    """SQLite writes one transaction at a time and knows no row locks."""
+    if not connection.features.has_select_for_update_of:
+        return ""
+    return f"FOR UPDATE OF {alias}" + (" SKIP LOCKED" if skip else "")
+
+
+def _one(statement: str, parameters: Sequence[Any]) -> tuple[Any, ...] | None:
+    rows = _all(statement, parameters)
+    return rows[0] if rows else None
+
+
+def _all(statement: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, _adapted(parameters))
+        return list(cursor.fetchall())
+
+
+def _adapted(parameters: Sequence[Any]) -> list[Any]:
+    return [connection.ops.adapt_unknown_value(each) for each in parameters]
+
+
+def _cut(row: Sequence[Any], *groups: Sequence[str]) -> list[Sequence[Any]]:
+    """A row in pieces: one per group of columns, and what is left."""
+    pieces, start = [], 0
+    for group in groups:
+        pieces.append(row[start : start + len(group)])
+        start += len(group)
+    return [*pieces, row[start:]]
+
+
+def _make(model: type[Model], names: Sequence[str], values: Sequence[Any]) -> Model:
+    """An instance as the ORM makes it: in its fields' order, what is left out is deferred."""
+    known = dict(zip(names, values, strict=True))
+    fields = [f.attname for f in model._meta.concrete_fields if f.attname in known]
+    return model.from_db(connection.alias, fields, [known[name] for name in fields])
+
+
+def _study(values: Sequence[Any], opened_at: Any) -> Study:
+    return _make(Study, (*STUDY, "opened_at"), (*values, _moment(opened_at)))
+
+
+def _work(values: Sequence[Any], participation: Participation) -> Assignment:
+    work = _make(Assignment, WORK, values)
+    work.participation = participation
+    work.hit = HIT(id=work.hit_id, study=participation.study)
+    return work
+
+
+def _place(values: Sequence[Any]) -> Place:
+    *plain, lease_until, completed_at = values
+    moments = (_moment(lease_until), _moment(completed_at))
+    return _make(Place, (*PLACE, *MOMENTS), (*plain, *moments))
+
+
+def _moment(value: Any) -> datetime | None:
+    """SQLite gives moments as text in UTC."""
+    if isinstance(value, str):
+        return datetime.fromisoformat(value).replace(tzinfo=UTC)
+    return value if value is None else datetime.fromtimestamp(value.timestamp(), UTC)
