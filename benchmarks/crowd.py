@@ -25,6 +25,12 @@ class Record:
     endings: list[str] = field(default_factory=list)
     requests: int = 0
 
+    def add(self, other: "Record") -> None:
+        """What another run saw, too."""
+        for name in ("saves", "nexts", "errors", "acknowledged", "endings"):
+            getattr(self, name).extend(getattr(other, name))
+        self.requests += other.requests
+
     def percentile(self, which: str, share: float) -> float:
         times = sorted(getattr(self, which))
         return times[min(int(share * len(times)), len(times) - 1)] if times else float("nan")
@@ -39,15 +45,15 @@ class Browser:
         self.connection: http.client.HTTPConnection | None = None
 
     def ask(
-        self, method: str, path: str, data: dict[str, str] | None = None, **headers: str
+        self, method: str, path: str, data: dict[str, str] | str | None = None, **headers: str
     ) -> tuple[int, str]:
         """Status and body; 0 where no answer came."""
         self.record.requests += 1
         if self.connection is None:
             self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
         sent = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items()), **headers}
-        body = urlencode(data) if data is not None else None
-        if body is not None:
+        body = urlencode(data) if isinstance(data, dict) else data
+        if isinstance(data, dict):
             sent["Content-Type"] = "application/x-www-form-urlencoded"
         try:
             self.connection.request(method, path, body, sent)

@@ -71,6 +71,8 @@ def publish(name: str, rows: Sequence[Row]) -> int:
         mark = "" if row.reached else "   NOT REACHED"
         line = f"{row.work:{width}}  {row.seconds:8.3f}  {row.megabytes:6.0f}  {ratio:>9}"
         print(f"{line}  {row.must}{mark}")
-    print(f"Compared with: {'; '.join(row.compared_with for row in rows if row.compared_with)}.")
+    against = [row.compared_with for row in rows if row.compared_with]
+    if against:
+        print(f"Compared with: {'; '.join(against)}.")
     print(f"Kept in {file}.")
     return 0 if all(row.reached for row in rows) else 1

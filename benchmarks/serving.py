@@ -12,6 +12,7 @@ from functools import partial
 
 from benchmarks.crowd import Habits, Record, crowd
 from benchmarks.harness import Row, publish
+from benchmarks.label_studio import Labeler, label_studio
 from benchmarks.servers import PostgreSQL, Web, gunicorn, postgresql
 
 RATINGS = 3
@@ -117,7 +118,7 @@ def pace_row(database: PostgreSQL) -> Row:
 
 def faults_row(database: PostgreSQL) -> Row:
     """A worker killed every second and the database restarted twice, while 50 people work."""
-    hits = 1_500
+    hits = int(os.environ.get("HITS", "1500"))
     with serving(database, "faults") as (web, inside):
         study = inside("make", hits, 1, RATINGS, LEASE_MINUTES)
         done = threading.Event()
@@ -158,6 +159,52 @@ def _make_trouble(web: Web, database: PostgreSQL, done: threading.Event) -> None
             database.restart()
 
 
+def peer_row(database: PostgreSQL) -> Row:
+    """Twenty annotators without pause here and at Label Studio, a while each in turn."""
+    annotators, tasks, seconds = 20, 600, 20.0
+    ours, theirs = Record(), Record()
+    with (
+        serving(database, "peer") as (web, inside),
+        label_studio(database, tasks=tasks, ratings=RATINGS, annotators=annotators) as peer,
+    ):
+        for turn in range(2):
+            study = inside("make", 3_000, 1, RATINGS, 30)
+            record, _ = crowd(web.port, study, annotators, Habits(), most_seconds=seconds)
+            ours.add(record)
+            theirs.add(_label(*peer, seconds=seconds))
+            print(f"turn {turn + 1}: {len(ours.saves)} here, {len(theirs.saves)} there", flush=True)
+    for name, record in (("Tiebreak", ours), ("Label Studio", theirs)):
+        tails = [record.percentile("saves", share) * 1000 for share in (0.95, 0.99)]
+        print(
+            f"{name}: {len(record.saves) / (2 * seconds):.1f} answers a second, a save's p95"
+            f" {tails[0]:.0f} ms and p99 {tails[1]:.0f} ms, {len(record.errors)} errors",
+            *Counter(record.errors).most_common(2),
+            flush=True,
+        )
+    ratio = len(ours.saves) / max(len(theirs.saves), 1)
+    return Row(
+        f"{annotators} annotators without pause, answers in {2 * seconds:.0f} s",
+        2 * seconds,
+        0,
+        "Label Studio 1.23's answers in the same time",
+        ratio,
+        "10 times",
+        ratio >= 10 and not ours.errors,
+    )
+
+
+def _label(web: Web, project: int, tokens: list[str], *, seconds: float) -> Record:
+    record, stop = Record(), threading.Event()
+    labelers = [Labeler(web.port, project, token, record=record, stop=stop) for token in tokens]
+    for labeler in labelers:
+        labeler.start()
+    stop.wait(seconds)
+    stop.set()
+    for labeler in labelers:
+        labeler.join(30)
+    return record
+
+
 def claim_row(database: PostgreSQL) -> Row:
     """Taking a place with a thousand and with a million HITs open."""
     medians = []
@@ -186,6 +233,7 @@ def main() -> int:
     work: dict[str, Callable[[PostgreSQL], Row]] = {
         "claim": claim_row,
         "pace": pace_row,
+        "peer": peer_row,
         "faults": faults_row,
         "bundles": partial(load_row, name="bundles", hits=4_000, units=5),
         "load": partial(load_row, name="load", hits=20_000, units=1),
