@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench-stats lock clean
+.PHONY: help demo test test-all check bench-stats bench-serving lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -27,6 +27,9 @@ check: $(VENV)/dev.installed  ## Style, types, import direction, migrations
 
 bench-stats: $(VENV)/dev.installed  ## Speed and memory of the numerics
 	@$(BIN)/python -m benchmarks.stats
+
+bench-serving: $(VENV)/dev.installed  ## Annotators by the hundred, faults, and Label Studio beside it
+	@$(BIN)/python -m benchmarks.serving
 
 lock: $(VENV)/dev.installed  ## Pin the dependencies anew from pyproject.toml
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt >/dev/null

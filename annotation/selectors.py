@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from annotation.models import HIT, Assignment, HITUnit, Participation, Place, Rating
 from annotation.models.rating import RatingQuerySet
+from annotation.statements import seats_of_hit
 from metrics.stats.scales import BAD
 from studies.models import Criterion, Study
 
@@ -48,7 +49,7 @@ def numbered_seats(assignment: Assignment) -> dict[int, HITUnit]:
     So the HIT's whole order is drawn first and then thinned: an answer that arrives after its
     place was lost still names the seat it was given for.
     """
-    seats = list(assignment.hit.seats)
+    seats = list(seats_of_hit(assignment.hit))
     seed = assignment.participation.order_seed if assignment.participation else ""
     random.Random(f"{seed}:{assignment.hit_id}").shuffle(seats)
     filled = _filled_by_others(assignment)

@@ -9,11 +9,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from django.db import connection, models
 
-from annotation.models import HIT, Assignment, Participation, Place, Rater, Rating
+from annotation.models import HIT, Assignment, HITUnit, Participation, Place, Rater, Rating
 from annotation.models.rating import EXCLUDING_FLAGS
 from studies.models import Generation, Instance, Study, Unit
 
@@ -26,6 +27,7 @@ WORK = (
     *("status", "parity", "position"),
 )
 PLACE = ("id", "study_id", "hit_id", "number", "remaining", "assignment_id")
+SEAT = ("id", "hit_id", "unit_id", "repeat", "side_bit")
 MOMENTS = ("lease_until", "completed_at")
 RATING = (
     *("id", "unit_id", "criterion_id", "repeat", "label", "client_key", "place_id"),
@@ -78,7 +80,8 @@ class FreePlace:
 def lock_free_place(person: Person, now: datetime, *, wait: bool = False) -> FreePlace | None:
     """Lock one free place of a HIT that is new to the rater, of those that are wanted most.
 
-    Busy rows are skipped, or with ``wait`` waited for, in one order for all who wait.
+    Busy rows are skipped, or with ``wait`` waited for, in one order for all who wait. What was
+    locked and found to be taken stays locked until the transaction ends.
     """
     again = (Assignment.Status.ABANDONED,) if person.study.abandoned == "whole_hit" else ("",)
     statement = _FREE.format(
@@ -128,6 +131,42 @@ def ratings_of(assignment: Assignment) -> list[Rating]:
         assignment.status = status
         found.append(rating)
     return found
+
+
+def seats_of_hit(hit: HIT) -> list[HITUnit]:
+    """The seats of a HIT in their planned order, read once an instance: they never change."""
+    if "seats" not in hit.__dict__:
+        rows = _all(_SEATS, [hit.pk])
+        hit.__dict__["seats"] = [_make(HITUnit, SEAT, row) for row in rows]
+    seats: list[HITUnit] = hit.__dict__["seats"]
+    return seats
+
+
+def insert(row: models.Model) -> None:
+    """Add one row, as its `save` would, by a statement that is made once a model."""
+    fields, statement = _insert_into(type(row))
+    values = [f.get_db_prep_save(f.pre_save(row, True), connection) for f in fields]
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        (row.pk,) = cursor.fetchone()
+    row._state.adding, row._state.db = False, connection.alias
+
+
+@lru_cache(maxsize=8)
+def _insert_into(model: type[models.Model]) -> tuple[list[Any], str]:
+    fields = [f for f in model._meta.concrete_fields if not f.primary_key]
+    columns = ", ".join(connection.ops.quote_name(str(f.column)) for f in fields)
+    places = ", ".join(["%s"] * len(fields))
+    table = model._meta.db_table
+    statement = f"INSERT INTO {table} ({columns}) VALUES ({places}) RETURNING id"  # noqa: S608
+    return fields, statement
+
+
+def hold_place(place: Place) -> None:
+    """Write a locked place's holder and lease."""
+    with connection.cursor() as cursor:
+        parameters = [place.assignment_id, place.lease_until, place.pk]
+        cursor.execute(_HOLD, _adapted(parameters))
 
 
 def complete_place(place: Place, now: datetime) -> None:
@@ -204,6 +243,10 @@ SELECT {_columns("r", RATING)}, a.status
 FROM annotation_rating r JOIN annotation_assignment a ON a.id = r.assignment_id
 WHERE r.assignment_id = %s ORDER BY r.id
 """  # noqa: S608
+_SEATS = f"""
+SELECT {_columns("u", SEAT)} FROM annotation_hitunit u WHERE u.hit_id = %s ORDER BY u.id
+"""  # noqa: S608
+_HOLD = "UPDATE annotation_place SET assignment_id = %s, lease_until = %s WHERE id = %s"
 _COMPLETE = """
 UPDATE annotation_place SET remaining = remaining - 1,
     completed_at = CASE WHEN id = %s THEN %s ELSE completed_at END,

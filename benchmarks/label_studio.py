@@ -55,9 +55,7 @@ def label_studio(
     run("manage.py", "migrate", "-v", "0")
     made = run(str(SETUP), *(str(each) for each in (tasks, ratings, annotators)))
     project, *tokens = made.strip().splitlines()[-1].split()
-    with gunicorn(
-        "core.wsgi", environment, python=python, folder=folder, ready="/health", threads=8
-    ) as web:
+    with gunicorn("core.wsgi", environment, python=python, folder=folder, ready="/health") as web:
         yield web, int(project), tokens
 
 

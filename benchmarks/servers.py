@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-WEB_WORKERS, WEB_THREADS = 2, 8
+WEB_WORKERS, WEB_THREADS = 2, 4
 
 
 @dataclass

@@ -128,11 +128,16 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
-    DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
-        "min_size": 1,
-        "max_size": _integer("TIEBREAK_DATABASE_POOL", 8, 1),
-        "timeout": 20,
-    }
+    DATABASES["default"].setdefault("OPTIONS", {}).update(
+        pool={
+            "min_size": 1,
+            "max_size": _integer("TIEBREAK_DATABASE_POOL", 8, 1),
+            "timeout": 20,
+        },
+        # The database plans each statement once a connection and not with every answer.
+        server_side_binding=True,
+        prepare_threshold=3,
+    )
 else:
     raise ImproperlyConfigured("TIEBREAK_DATABASE_URL must begin with sqlite: or postgres:.")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

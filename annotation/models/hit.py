@@ -3,7 +3,6 @@ from datetime import datetime
 from django.db import models
 from django.db.models import Count, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
-from django.utils.functional import cached_property
 
 from studies.models import Instance, Study, Unit
 
@@ -26,11 +25,6 @@ class HIT(models.Model):
 
     def __str__(self) -> str:
         return f"HIT {self.number}"
-
-    @cached_property
-    def seats(self) -> "list[HITUnit]":
-        """What its annotators answer. Planned once, so that an instance reads it once."""
-        return list(self.hit_units.all())
 
 
 class HITUnit(models.Model):

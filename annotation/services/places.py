@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation.models import HIT, Assignment, Participation, Place, Rating
@@ -12,6 +12,8 @@ from annotation.services.tallies import set_flags
 from annotation.statements import (
     FreePlace,
     Person,
+    hold_place,
+    insert,
     lock_free_place,
     lock_person,
     lock_places_of,
@@ -50,14 +52,19 @@ def find_work(*, participation: Participation, now: datetime | None = None) -> W
     """
     now = now or timezone.now()
     try:
-        return _find_work(participation, now)
-    except IntegrityError:
-        # Another tab was quicker while this one waited for the lock: its place is theirs.
-        return _find_work(participation, now)
+        return _find_work(participation, now, wait=False)
+    except (_NoneAtHand, IntegrityError):
+        # Anew, because what was locked and found to be taken must not stay locked. Of two tabs,
+        # the one that waited for the lock finds the place that the quicker one took.
+        return _find_work(participation, now, wait=True)
+
+
+class _NoneAtHand(Exception):
+    """Every free place is busy: wait for them, one may turn out to be free."""
 
 
 @transaction.atomic
-def _find_work(participation: Participation, now: datetime) -> Work:
+def _find_work(participation: Participation, now: datetime, *, wait: bool) -> Work:
     person = lock_person(participation.public_id)
     study = person.study
     _check_may_work(person)
@@ -68,7 +75,10 @@ def _find_work(participation: Participation, now: datetime) -> Work:
     if study.status != Study.Status.OPEN:
         raise DomainError("study_not_open", CLOSED_DOORS[study.status])
     _check_limit(person)
-    free = _claim(person, now)
+    # Busy rows are skipped first, so that nobody queues behind another.
+    free = lock_free_place(person, now, wait=wait)
+    if free is None and not wait:
+        raise _NoneAtHand
     if free is None:
         raise NoWorkLeft(
             "no_work_left",
@@ -125,7 +135,7 @@ def lock_hit(assignment: Assignment) -> None:
 def extend_lease(*, place: Place, study: Study, now: datetime) -> None:
     """Hold a locked place for another whole lease."""
     place.lease_until = lease_end(study, now)
-    place.save(update_fields=["lease_until"])
+    hold_place(place)
 
 
 def lease_end(study: Study, now: datetime) -> datetime:
@@ -170,22 +180,6 @@ def _extend(person: Person, held: Assignment, now: datetime) -> None:
         own.update(lease_until=end)
 
 
-def _claim(person: Person, now: datetime) -> FreePlace | None:
-    """Lock one free place. Busy rows are skipped first, so that nobody queues behind another.
-
-    When nothing is found that way, the busy ones are waited for: one may turn out to be free.
-    Rows that turn out taken stay locked, hence the savepoint.
-    """
-    if not connection.features.has_select_for_update_skip_locked:
-        return lock_free_place(person, now)
-    savepoint = transaction.savepoint()
-    found = lock_free_place(person, now)
-    if found is None:
-        transaction.savepoint_rollback(savepoint)
-        found = lock_free_place(person, now, wait=True)
-    return found
-
-
 def _assign(free: FreePlace, person: Person, now: datetime) -> Assignment:
     """The rater's one assignment on this HIT: new, or the one they once left, reopened."""
     place = free.place
@@ -195,12 +189,12 @@ def _assign(free: FreePlace, person: Person, now: datetime) -> Assignment:
     else:
         hand_over(place=place, assignment=assignment)
     place.lease_until = lease_end(person.study, now)
-    place.save(update_fields=["assignment", "lease_until"])
+    hold_place(place)
     return assignment
 
 
 def _new(place: Place, person: Person) -> Assignment:
-    return Assignment.objects.create(
+    assignment = Assignment(
         hit=place.hit,
         rater_id=person.participation.rater_id,
         participation=person.participation,
@@ -208,6 +202,8 @@ def _new(place: Place, person: Person) -> Assignment:
         parity=place.parity,
         position=person.met + 1,
     )
+    insert(assignment)
+    return assignment
 
 
 def _reopened(left: int, place: Place, person: Person) -> Assignment:

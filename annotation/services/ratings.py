@@ -12,7 +12,7 @@ from annotation.models import Assignment, HITUnit, Place, Rating
 from annotation.selectors import is_a_first, missing_units, worksheet
 from annotation.services.places import extend_lease, hand_over, lock_places
 from annotation.services.tallies import TallyKey, set_flags, shift_tallies, tally_key
-from annotation.statements import complete_place, ratings_of
+from annotation.statements import complete_place, insert, ratings_of
 from studies.errors import DomainError
 from studies.models import Criterion, Study
 
@@ -219,7 +219,7 @@ def _append(rating: Rating, earlier: Rating | None) -> None:
         earlier.superseded = True
         earlier.save(update_fields=["superseded"])
         rating.supersedes = earlier
-    rating.save()
+    insert(rating)
     shifts[tally_key(rating)] += int(rating.is_counted)
     if rating.repeat == 0:
         shift_tallies(shifts)
