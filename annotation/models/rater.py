@@ -41,6 +41,7 @@ class Participation(models.Model):
         RETURNED = "returned"
         REJECTED = "rejected"
         TIMED_OUT = "timed_out"
+        EXCLUDED = "excluded"
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="participations")

@@ -91,14 +91,17 @@ class _Desk:
         rating.place = self._place_for(rating)
         earlier = next((each for each in given if not each.superseded), None)
         _flag(rating, earlier, self.study)
+        is_out = self.assignment.status == Assignment.Status.WITHDRAWN
+        if is_out:
+            rating.excluded, rating.excluded_reason = True, _why_out(self.assignment)
         _append(rating, earlier)
         self.written.append(rating)
-        return not rating.late and self._complete(rating.place)
+        return not rating.late and not is_out and self._complete(rating.place)
 
     def _place_for(self, rating: Rating) -> Place | None:
         if not self.by_units:
             return self.held
-        return _place_for_unit([self.held] if self.held else self.free, rating)
+        return place_for_unit([self.held] if self.held else self.free, rating)
 
     def _complete(self, place: Place | None) -> bool:
         if self.by_units:
@@ -137,6 +140,11 @@ def _complete_place(place: Place | None, assignment: Assignment, now: datetime) 
     return True
 
 
+def _why_out(assignment: Assignment) -> str:
+    participation = assignment.participation
+    return participation.status if participation is not None else ""
+
+
 def _close_assignment(assignment: Assignment, now: datetime) -> None:
     assignment.status, assignment.completed_at = Assignment.Status.COMPLETED, now
     assignment.save(update_fields=["status", "completed_at"])
@@ -165,7 +173,7 @@ def _stored(given: list[Rating], answer: Answer, label: str) -> Rating | None:
     return None
 
 
-def _place_for_unit(places: list[Place], rating: Rating) -> Place | None:
+def place_for_unit(places: list[Place], rating: Rating) -> Place | None:
     """With `units`, the first place that nobody else has given this answer to yet.
 
     That goes for one's own place too: while its lease was over, a late answer may have come.

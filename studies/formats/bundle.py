@@ -43,7 +43,7 @@ class StudySpec:
     abandoned: str = "whole_hit"
     unit_kind: str = "comparison"
     hits_per_annotator: int | None = None
-    lease_minutes: int = 30
+    lease_minutes: float = 30
     similarity: str = "rouge1"
 
     @property
@@ -154,6 +154,12 @@ def _setting_number(name: str, value: Any) -> int:
     return value
 
 
+def _setting_minutes(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.1 <= value <= 1e5:
+        raise ValueError(f"{name} must be a number of minutes from 0.1, not {value!r}")
+    return value
+
+
 def _one_of(allowed: tuple[str, ...]) -> Callable[[str, Any], str]:
     def check(name: str, value: Any) -> str:
         if value not in allowed:
@@ -198,7 +204,7 @@ _SETTINGS: dict[str, Callable[[str, Any], Any]] = {
     "abandoned": _one_of(ABANDONED),
     "unit_kind": _one_of(UNIT_KINDS),
     "hits_per_annotator": _setting_number,
-    "lease_minutes": _setting_number,
+    "lease_minutes": _setting_minutes,
     "similarity": _setting_text,
 }
 

@@ -1,0 +1,108 @@
+"""Work that leaves the count, by the platform's word or the researcher's, and comes back."""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from annotation.models import Assignment, Participation, Place, Rating
+from annotation.services.places import hand_over, lock_places
+from annotation.services.ratings import place_for_unit
+from annotation.services.tallies import set_flags
+from annotation.statements import complete_place
+from studies.models import Study
+
+# A participation in one of these states fills no place.
+OUT = (
+    Participation.Status.RETURNED,
+    Participation.Status.REJECTED,
+    Participation.Status.TIMED_OUT,
+    Participation.Status.EXCLUDED,
+)
+
+
+@transaction.atomic
+def withdraw_work(*, participation: Participation, status: str, now: datetime | None = None) -> int:
+    """Take all of a participation's ratings out of the count and free its places, at once.
+
+    ``status`` is one of `OUT`, and the reason that the ratings carry from now on. Returns how
+    many assignments it took out; the same again changes nothing.
+    """
+    now = now or timezone.now()
+    participation = _locked(participation)
+    participation.status, participation.finished_at = status, participation.finished_at or now
+    participation.save(update_fields=["status", "finished_at"])
+    counted = participation.assignments.exclude(status=Assignment.Status.WITHDRAWN)
+    assignments = list(counted.select_related("hit__study").order_by("hit"))
+    for assignment in assignments:
+        held, _ = lock_places(assignment=assignment, now=now)
+        if held is not None:
+            _release(held)
+        own = Rating.objects.filter(assignment=assignment)
+        set_flags(ratings=own, excluded=True, excluded_reason=status)
+        assignment.status = Assignment.Status.WITHDRAWN
+        assignment.save(update_fields=["status"])
+    return len(assignments)
+
+
+@transaction.atomic
+def reinstate_work(*, participation: Participation, now: datetime | None = None) -> int:
+    """Undo `withdraw_work`: ratings count again where their place, or another, is still free.
+
+    What finds no place any more is surplus. Returns how many assignments came back.
+    """
+    now = now or timezone.now()
+    participation = _locked(participation)
+    reason = participation.status
+    if reason not in OUT:
+        return 0
+    participation.status, participation.finished_at = Participation.Status.ACTIVE, None
+    participation.save(update_fields=["status", "finished_at"])
+    out = participation.assignments.filter(status=Assignment.Status.WITHDRAWN)
+    assignments = list(out.select_related("hit__study").order_by("hit"))
+    for assignment in assignments:
+        _, free = lock_places(assignment=assignment, now=now)
+        own = Rating.objects.filter(assignment=assignment, excluded_reason=reason)
+        if assignment.hit.study.abandoned == Study.Abandoned.UNITS:
+            _reinstate_units(assignment, free)
+        else:
+            _reinstate_set(assignment, next(iter(free), None), now)
+        set_flags(ratings=own, excluded=False, excluded_reason="")
+    return len(assignments)
+
+
+def _locked(participation: Participation) -> Participation:
+    return Participation.objects.select_for_update().get(pk=participation.pk)
+
+
+def _release(place: Place) -> None:
+    """Free a locked place; if it was completed, its HIT lacks one more."""
+    if place.completed_at is not None:
+        Place.objects.filter(hit=place.hit_id).update(remaining=F("remaining") + 1)
+    Place.objects.filter(pk=place.pk).update(assignment=None, lease_until=None, completed_at=None)
+
+
+def _reinstate_set(assignment: Assignment, place: Place | None, now: datetime) -> None:
+    own = Rating.objects.filter(assignment=assignment)
+    is_complete = assignment.completed_at is not None
+    if is_complete and place is not None:
+        hand_over(place=place, assignment=assignment)
+        complete_place(place, now)
+    elif is_complete:
+        set_flags(ratings=own, surplus=True)
+    else:
+        set_flags(ratings=own, partial=True)
+    status = Assignment.Status.COMPLETED if is_complete else Assignment.Status.ABANDONED
+    Assignment.objects.filter(pk=assignment.pk).update(status=status)
+
+
+def _reinstate_units(assignment: Assignment, free: list[Place]) -> None:
+    """Each answer takes the first place that still lacks it; none is held by this."""
+    for rating in Rating.objects.filter(assignment=assignment, superseded=False):
+        place = place_for_unit(free, rating)
+        one = Rating.objects.filter(pk=rating.pk)
+        set_flags(ratings=one, surplus=place is None)
+        one.update(place=place)
+    done = Assignment.Status.COMPLETED if assignment.completed_at else Assignment.Status.ABANDONED
+    Assignment.objects.filter(pk=assignment.pk).update(status=done)
