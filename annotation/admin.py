@@ -186,7 +186,7 @@ class CollectingStudyAdmin(StudyAdmin):
         context = dict(extra_context or {})
         if study is not None:
             context["progress"] = progress(study)
-            context["planned"] = study.hits.count()
+            context["planned"] = study.hits.main().count()
             context["verbs"] = [
                 (verb, label)
                 for verb, (_, states, label) in VERBS.items()

@@ -1,7 +1,11 @@
 """What annotators send: their consent, and an answer with how it was given."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from django import forms
 
+from annotation.models import ComprehensionQuestion
 from annotation.services.ratings import Answer
 
 DAY_MS = 24 * 60 * 60 * 1000
@@ -17,6 +21,22 @@ class ConsentForm(forms.Form):
     @property
     def agrees(self) -> bool:
         return bool(self.cleaned_data["choice"] == "agree")
+
+
+class ComprehensionForm(forms.Form):
+    """One choice for each question about the guidelines."""
+
+    def __init__(self, questions: Sequence[ComprehensionQuestion], *args: Any) -> None:
+        super().__init__(*args)
+        for question in questions:
+            choices = list(enumerate(question.options, start=1))
+            self.fields[f"question-{question.pk}"] = forms.TypedChoiceField(
+                label=question.text, choices=choices, coerce=int, widget=forms.RadioSelect
+            )
+
+    @property
+    def answers(self) -> dict[int, int]:
+        return {int(name.split("-")[1]): value for name, value in self.cleaned_data.items()}
 
 
 class AnswerForm(forms.Form):

@@ -10,11 +10,20 @@ from functools import lru_cache
 from django.db.models import Count, F, Q
 from django.utils import timezone
 
-from annotation.models import HIT, Assignment, HITUnit, Participation, Place, Rating
+from annotation.balancing import spaced
+from annotation.models import (
+    HIT,
+    Assignment,
+    HITUnit,
+    Participation,
+    Place,
+    Rating,
+    Screening,
+)
 from annotation.models.rating import RatingQuerySet
-from annotation.statements import seats_of_hit
+from annotation.statements import Person, seats_of_hit
 from metrics.stats.scales import BAD
-from studies.models import Criterion, Study
+from studies.models import Criterion, Study, Unit
 
 
 def criteria_of(study: Study) -> tuple[Criterion, ...]:
@@ -50,10 +59,56 @@ def numbered_seats(assignment: Assignment) -> dict[int, HITUnit]:
     place was lost still names the seat it was given for.
     """
     seats = list(seats_of_hit(assignment.hit))
-    seed = assignment.participation.order_seed if assignment.participation else ""
-    random.Random(f"{seed}:{assignment.hit_id}").shuffle(seats)
+    if assignment.stage:
+        return dict(enumerate(_drawn_for_try(seats, assignment), start=1))
+    seats = _drawn_order(seats, assignment, _own_random(assignment, "order"))
     filled = _filled_by_others(assignment)
     return {n: seat for n, seat in enumerate(seats, start=1) if seat.pk not in filled}
+
+
+def _drawn_for_try(seats: list[HITUnit], assignment: Assignment) -> list[HITUnit]:
+    """So many of the stage's units as it asks for; each try goes on where the last one ended."""
+    size = Screening.objects.values_list(f"{assignment.stage}_units", flat=True)
+    n = min(size.get(study=assignment.hit.study), len(seats))
+    _own_random(assignment, "stage").shuffle(seats)
+    start = (assignment.try_number - 1) * n
+    return [seats[(start + i) % len(seats)] for i in range(n)]
+
+
+def _drawn_order(seats: list[HITUnit], assignment: Assignment, rng: random.Random) -> list[HITUnit]:
+    originals = [seat for seat in seats if not seat.repeat]
+    if assignment.check_unit_id is not None:
+        originals.append(_check_seat(assignment))
+    of_unit = {seat.unit_id: seat for seat in originals}
+    repeats = [(of_unit[seat.unit_id], seat) for seat in seats if seat.repeat]
+    distance = assignment.hit.study.repeat_distance
+    return spaced(originals, repeats, distance=distance, rng=rng)
+
+
+def _check_seat(assignment: Assignment) -> HITUnit:
+    """A seat for this annotator alone, of a unit whose answer is known."""
+    rng = _own_random(assignment, "check-side")
+    bit = bool(rng.getrandbits(1))
+    assert assignment.check_unit_id is not None
+    return HITUnit(hit=assignment.hit, unit_id=assignment.check_unit_id, side_bit=bit)
+
+
+def _own_random(assignment: Assignment, purpose: str) -> random.Random:
+    seed = assignment.participation.order_seed if assignment.participation else ""
+    return random.Random(f"{seed}:{assignment.hit_id}:{purpose}")
+
+
+def unmet_check(person: Person, hit_id: int) -> int | None:
+    """A unit with a known answer for this HIT, by the rate's draw; nobody meets one twice."""
+    own = person.participation
+    rng = random.Random(f"{own.order_seed}:{hit_id}:check")
+    if rng.random() >= person.check_rate:
+        return None
+    met = Assignment.objects.filter(rater=own.rater_id, check_unit__isnull=False)
+    gold = Unit.objects.filter(study=own.study_id, role=Unit.Role.GOLD)
+    unmet = gold.exclude(pk__in=met.values("check_unit")).order_by("pk")
+    found = list(unmet.values_list("pk", flat=True))
+    return rng.choice(found) if found else None
 
 
 def missing_units(place: Place) -> set[int]:
@@ -173,7 +228,7 @@ def progress(study: Study, now: datetime | None = None) -> Progress:
     ratings = Rating.objects.counted().filter(unit__study=study)
     counts = ratings.aggregate(all=Count("pk"), simulated=Count("pk", filter=Q(simulated=True)))
     return Progress(
-        hits=study.hits.count(),
+        hits=study.hits.main().count(),
         places=places["all"],
         completed=places["completed"],
         live=places["live"],
@@ -193,6 +248,6 @@ class Share:
 
 def share_of(participation: Participation) -> Share:
     study, completed = participation.study, Assignment.Status.COMPLETED
-    own = Assignment.objects.filter(rater=participation.rater_id, hit__study=study)
-    last = study.hits.order_by("-number").values_list("number", flat=True).first() or 0
+    own = Assignment.objects.filter(rater=participation.rater_id, hit__in=study.hits.main())
+    last = study.hits.main().order_by("-number").values_list("number", flat=True).first() or 0
     return Share(own.filter(status=completed).count(), min(study.hits_per_annotator or last, last))

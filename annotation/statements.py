@@ -20,11 +20,18 @@ from studies.models import Generation, Instance, Study, Unit
 
 Model = TypeVar("Model", bound=models.Model)
 
-STUDY = ("public_id", "title", "status", "abandoned", "hits_per_annotator", "lease_minutes")
-PERSON = ("id", "public_id", "study_id", "rater_id", "status", "order_seed", "simulated")
+STUDY = (
+    *("public_id", "title", "status", "abandoned", "lease_minutes", "repeat_distance"),
+    *("hits_per_annotator", "hits_per_day", "most_answers", "most_answers_per_day"),
+    *("leases_per_address", "unconfirmed_leases"),
+)
+PERSON = (
+    *("id", "public_id", "study_id", "rater_id", "status", "order_seed", "simulated", "address"),
+    "warned_at",
+)
 WORK = (
     *("id", "public_id", "hit_id", "rater_id", "participation_id", "study_version_id"),
-    *("status", "parity", "position"),
+    *("status", "parity", "position", "run", "check_unit_id"),
 )
 PLACE = ("id", "study_id", "hit_id", "number", "remaining", "assignment_id")
 SEAT = ("id", "hit_id", "unit_id", "repeat", "side_bit")
@@ -40,24 +47,28 @@ class Person:
     """A locked participation and all that deciding about a place needs to know of it.
 
     `held` is the assignment whose place is still theirs, its lease run out or not; `done` how
-    many HITs the rater completed in the study, `met` how many they began.
+    many HITs the rater completed in the study, `met` how many they began. Of annotators whom no
+    platform confirms, `held_here` counts those at the same address who hold a place now, and
+    `held_unconfirmed` all.
     """
 
     participation: Participation
     study: Study
     held: Assignment | None
     lease_until: datetime | None
-    has_consented: bool
-    has_read: bool
+    check_rate: float
+    is_cleared: bool
+    held_here: int
+    held_unconfirmed: int
     done: int
     met: int
     hits: int
     version_id: int | None
 
 
-def lock_person(public_id: str) -> Person:
+def lock_person(public_id: str, now: datetime) -> Person:
     """Lock a participation, and read its study and its work in hand along with it."""
-    row = _one(_PERSON + _lock("p"), [public_id])
+    row = _one(_PERSON + _lock("p"), [now, now, public_id])
     if row is None:
         raise Participation.DoesNotExist
     person, study, work, rest = _cut(row, PERSON, STUDY, WORK)
@@ -199,18 +210,33 @@ def _columns(alias: str, names: Sequence[str]) -> str:
 _PERSON = f"""
 SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s.opened_at,
     l.id IS NOT NULL AND l.completed_at IS NULL, l.lease_until,
-    p.consented_at IS NOT NULL, p.guidelines_read_at IS NOT NULL,
+    coalesce(c.check_rate, 0), p.cleared_at IS NOT NULL,
+    CASE WHEN p.address <> '' AND a.id IS NULL THEN (SELECT count(*)
+        FROM annotation_participation q
+        JOIN annotation_assignment d ON d.participation_id = q.id AND d.status = 'active'
+        JOIN annotation_place o ON o.assignment_id = d.id
+        WHERE q.study_id = s.public_id AND q.address = p.address AND q.address <> ''
+            AND o.lease_until > %s) ELSE 0 END,
+    CASE WHEN p.address <> '' AND a.id IS NULL THEN (SELECT count(*)
+        FROM annotation_assignment d
+        JOIN annotation_participation q ON q.id = d.participation_id
+        JOIN annotation_place o ON o.assignment_id = d.id
+        WHERE d.status = 'active' AND q.study_id = s.public_id AND q.address <> ''
+            AND o.lease_until > %s) ELSE 0 END,
     (SELECT count(*) FROM annotation_assignment d JOIN annotation_hit h ON h.id = d.hit_id
-        WHERE d.rater_id = p.rater_id AND h.study_id = s.public_id AND d.status = 'completed'),
+        WHERE d.rater_id = p.rater_id AND h.study_id = s.public_id AND h.kind = 'main'
+            AND d.status = 'completed'),
     (SELECT count(*) FROM annotation_assignment d JOIN annotation_hit h ON h.id = d.hit_id
-        WHERE d.rater_id = p.rater_id AND h.study_id = s.public_id),
-    (SELECT coalesce(max(h.number), 0) FROM annotation_hit h WHERE h.study_id = s.public_id),
+        WHERE d.rater_id = p.rater_id AND h.study_id = s.public_id AND h.kind = 'main'),
+    (SELECT coalesce(max(h.number), 0) FROM annotation_hit h
+        WHERE h.study_id = s.public_id AND h.kind = 'main'),
     (SELECT v.id FROM studies_studyversion v WHERE v.study_id = s.public_id
         ORDER BY v.number DESC LIMIT 1)
 FROM annotation_participation p
 JOIN studies_study s ON s.public_id = p.study_id
 LEFT JOIN annotation_assignment a ON a.participation_id = p.id AND a.status = 'active'
 LEFT JOIN annotation_place l ON l.assignment_id = a.id
+LEFT JOIN annotation_screening c ON c.study_id = s.public_id
 WHERE p.public_id = %s
 """  # noqa: S608  the names are constants of this module
 _FREE = f"""

@@ -3,16 +3,20 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
-from annotation.views import ending, entry, preview, rating, reading
+from annotation.views import arriving, ending, entry, preview, rating, reading, steps
 
 app_name = "annotation"
 
 urlpatterns = [
+    path("s/<public_id:study_id>/via/<slug:provider>/", arriving.arrive, name="arrive"),
+    path("s/<public_id:study_id>/via/<slug:provider>/events/", arriving.event, name="event"),
     path("s/<public_id:study_id>/", entry.welcome, name="welcome"),
     path("rate/<public_id:study_id>/", rating.rate, name="rate"),
     path("rate/<public_id:study_id>/<int:position>/", rating.look_back, name="rate-position"),
     path("rate/<public_id:study_id>/answer/", rating.answer, name="answer"),
     path("rate/<public_id:study_id>/again/", ending.look_again, name="look-again"),
     path("rate/<public_id:study_id>/guidelines/", reading.guidelines, name="guidelines"),
+    path("rate/<public_id:study_id>/questions/", steps.comprehension, name="comprehension"),
+    path("rate/<public_id:study_id>/try-again/", steps.try_again, name="try-again"),
     path("studies/<public_id:study_id>/preview/", preview.preview, name="preview"),
 ]

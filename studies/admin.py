@@ -88,7 +88,7 @@ class SystemInline(_FrozenInline, SystemTabular):
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "system":
-            visible = System.objects.filter(dataset__in=datasets_of(request.user))
+            visible = System.objects.filter(dataset__in=datasets_of(request.user), is_control=False)
             return SystemChoice(queryset=visible.select_related("dataset"))
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
@@ -138,7 +138,34 @@ class StudyAdmin(_ForResearchers, StudyModelAdmin):
         ("What annotators read", {"fields": ("consent", "guidelines")}),
         (
             "How much is collected",
-            {"fields": ("ratings_per_hit", "comparisons_per_hit", "hits_per_annotator")},
+            {
+                "fields": (
+                    ("ratings_per_hit", "comparisons_per_hit"),
+                    "bundling",
+                    ("repeats_per_hit", "repeat_distance"),
+                )
+            },
+        ),
+        (
+            "Limits",
+            {
+                "fields": (
+                    ("hits_per_annotator", "hits_per_day"),
+                    ("most_answers", "most_answers_per_day"),
+                    ("leases_per_address", "unconfirmed_leases"),
+                ),
+                "classes": ("collapse",),
+            },
+        ),
+        (
+            "What annotators are paid",
+            {
+                "fields": (
+                    ("reward", "currency"),
+                    ("minutes_per_hit", "promised_hourly_rate"),
+                ),
+                "classes": ("collapse",),
+            },
         ),
         ("Work that is left unfinished", {"fields": ("lease_minutes", "abandoned")}),
         ("Choosing instances", {"fields": ("similarity",), "classes": ("collapse",)}),

@@ -6,9 +6,26 @@ from studies.errors import DomainError
 from studies.models import Criterion, Membership, Study, StudySystem, StudyVersion
 
 # May change in an open study: each change makes a new version, valid from the next assignment on.
-VERSIONED_FIELDS = ("guidelines", "consent", "hits_per_annotator", "lease_minutes")
+VERSIONED_FIELDS = (
+    "guidelines",
+    "consent",
+    "hits_per_annotator",
+    "hits_per_day",
+    "most_answers",
+    "most_answers_per_day",
+    "lease_minutes",
+)
 # Decide what a rating means: they stand from the first plan of an opened study on.
-FROZEN_FIELDS = ("dataset", "unit_kind", "comparisons_per_hit", "abandoned", "similarity")
+FROZEN_FIELDS = (
+    "dataset",
+    "unit_kind",
+    "comparisons_per_hit",
+    "bundling",
+    "repeats_per_hit",
+    "repeat_distance",
+    "abandoned",
+    "similarity",
+)
 
 
 def is_frozen(study: Study) -> bool:
@@ -53,7 +70,9 @@ def use_dataset_systems(*, study: Study) -> int:
         return 0
     rows = StudySystem.objects.bulk_create(
         StudySystem(study=study, system=system, position=position)
-        for position, system in enumerate(study.dataset.systems.order_by("name"))
+        for position, system in enumerate(
+            study.dataset.systems.filter(is_control=False).order_by("name")
+        )
     )
     return len(rows)
 

@@ -7,20 +7,39 @@ from django.db.models.functions import Coalesce
 from studies.models import Instance, Study, Unit
 
 
+class HITQuerySet(models.QuerySet["HIT"]):
+    def main(self) -> "HITQuerySet":
+        """Those that are collected from: training and qualification have HITs of their own."""
+        return self.filter(kind=HIT.Kind.MAIN)
+
+
 class HIT(models.Model):
-    """A bundle of units served together: in the flagship protocol one instance, N comparisons."""
+    """A bundle of units served together: in the flagship protocol one instance, N comparisons.
+
+    A HIT that is not of the main kind has no places: whoever comes has to pass it.
+    """
+
+    class Kind(models.TextChoices):
+        MAIN = "main"
+        TRAINING = "training"
+        QUALIFICATION = "qualification"
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="hits")
     instance = models.ForeignKey(Instance, null=True, on_delete=models.PROTECT, related_name="+")
     # Where the planning's random draw put it; stopping rules consume instances in this order.
     number = models.PositiveIntegerField()
+    kind = models.CharField(max_length=15, choices=Kind.choices, default=Kind.MAIN)
     units = models.ManyToManyField(Unit, through="HITUnit", related_name="hits")
+
+    objects = HITQuerySet.as_manager()
 
     class Meta:
         verbose_name = "HIT"
         ordering = ["number"]
         constraints = [
-            models.UniqueConstraint(fields=["study", "number"], name="hit_number_once_per_study")
+            models.UniqueConstraint(
+                fields=["study", "kind", "number"], name="hit_number_once_per_study"
+            )
         ]
 
     def __str__(self) -> str:

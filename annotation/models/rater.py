@@ -3,7 +3,7 @@ from django.db.models import Q
 
 from annotation.models.hit import HIT
 from studies.identifiers import new_public_id, new_seed
-from studies.models import Study, StudyVersion
+from studies.models import Study, StudyVersion, Unit
 
 
 class Rater(models.Model):
@@ -30,6 +30,30 @@ class Rater(models.Model):
         return self.pseudonym
 
 
+class Recruitment(models.Model):
+    """A study's way in through one provider: its settings there, and its own id of the study."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="recruitments")
+    provider = models.SlugField(max_length=100)
+    settings = models.JSONField(default=dict, blank=True)
+    # Encrypted; see annotation.models.crowd.
+    secret = models.TextField(blank=True, editable=False)
+    webhook_secret = models.TextField(blank=True, editable=False)
+    external_id = models.CharField(max_length=200, blank=True)
+    external_status = models.CharField(max_length=50, blank=True, editable=False)
+    synced_at = models.DateTimeField(null=True, editable=False)
+    problem = models.TextField(blank=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["study", "provider"], name="provider_once_per_study")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider} of {self.study_id}"
+
+
 class Participation(models.Model):
     """One rater's entry to one study through one provider."""
 
@@ -38,6 +62,7 @@ class Participation(models.Model):
         FINISHED = "finished"
         NO_CONSENT = "no_consent"
         SCREENED_OUT = "screened_out"
+        STOPPED = "stopped"
         RETURNED = "returned"
         REJECTED = "rejected"
         TIMED_OUT = "timed_out"
@@ -53,14 +78,28 @@ class Participation(models.Model):
         StudyVersion, null=True, on_delete=models.PROTECT, related_name="+"
     )
     consented_at = models.DateTimeField(null=True)
+    # The platform says that this person is there, or none has to.
+    confirmed_at = models.DateTimeField(null=True)
+    asked_platform_at = models.DateTimeField(null=True)
     guidelines_read_at = models.DateTimeField(null=True)
+    # Nothing stands between them and their first place any more.
+    cleared_at = models.DateTimeField(null=True)
+    # They failed a test and asked for the next try.
+    retries = models.BooleanField(default=False)
+    warned_at = models.DateTimeField(null=True)
+    # A keyed hash of where somebody came from whom no platform confirms; "" of all others.
+    address = models.CharField(max_length=32, blank=True)
+    recruitment = models.ForeignKey(
+        Recruitment, null=True, on_delete=models.PROTECT, related_name="participations"
+    )
+    # The platform's own words on it, and when they were true.
+    platform_status = models.CharField(max_length=50, blank=True)
+    platform_seen_at = models.DateTimeField(null=True)
+    entered_code = models.CharField(max_length=100, blank=True)
     completion_code = models.CharField(max_length=22, default=new_public_id)
     # Seeds this annotator's own order of HITs and of units inside them.
     order_seed = models.CharField(max_length=64, default=new_seed)
     simulated = models.BooleanField(default=False)
-    reward = models.DecimalField(max_digits=10, decimal_places=2, null=True)
-    reward_currency = models.CharField(max_length=3, blank=True)
-    paid_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
 
@@ -68,6 +107,11 @@ class Participation(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["study", "provider", "submission_id"], name="participation_once"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["study", "address"], condition=~Q(address=""), name="from_one_address"
             )
         ]
 
@@ -100,6 +144,8 @@ class Assignment(models.Model):
     # The parity of the place it was made for: sides stay as they were shown.
     parity = models.PositiveSmallIntegerField(default=0)
     position = models.PositiveIntegerField(default=1)
+    # A unit with a known answer that this HIT carries for this annotator alone.
+    check_unit = models.ForeignKey(Unit, null=True, on_delete=models.PROTECT, related_name="+")
     run = models.CharField(max_length=100, blank=True)
     order = models.CharField(max_length=100, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -119,3 +165,12 @@ class Assignment(models.Model):
 
     def __str__(self) -> str:
         return self.public_id
+
+    @property
+    def stage(self) -> str:
+        """`training` or `qualification` where this is one try at it, else empty."""
+        return self.run.partition(":")[0] if self.participation_id is not None else ""
+
+    @property
+    def try_number(self) -> int:
+        return int(self.run.partition(":")[2])

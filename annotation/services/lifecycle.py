@@ -12,7 +12,7 @@ def open_study(*, study: Study) -> Study:
     """Let annotators in. Needs a plan; records the version that the first of them will see."""
     with transaction.atomic():
         study = _locked(study, {Study.Status.DRAFT, Study.Status.PAUSED}, "opened")
-        if not study.hits.exists():
+        if not study.hits.main().exists():
             raise DomainError("not_planned", "Plan the HITs first: there is nothing to rate yet.")
         study.status = Study.Status.OPEN
         study.opened_at = study.opened_at or timezone.now()

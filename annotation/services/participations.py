@@ -5,8 +5,9 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.models import Participation, Rater
+from annotation.models import Participation, Payment, Rater, Recruitment
 from annotation.services.places import CLOSED_DOORS
+from annotation.services.screening import clear_participation
 from studies.errors import DomainError
 from studies.models import Study
 
@@ -18,22 +19,28 @@ def give_consent(
     provider: str,
     external_id: str,
     submission_id: str,
+    recruitment: Recruitment | None = None,
+    is_confirmed: bool = True,
+    address: str = "",
     simulated: bool = False,
     now: datetime | None = None,
 ) -> Participation:
     """Enter a study. Nothing about the person is kept before this.
 
-    The same submission again returns the participation it made. Raises `DomainError` where the
-    study takes nobody in.
+    The same submission again returns the participation it made. One that is not confirmed gets
+    no place before its platform says that it is there. ``address`` is a keyed hash that limits
+    how many places are held from one place at once. Raises `DomainError` where the study takes
+    nobody in.
     """
-    rater, _ = Rater.objects.get_or_create(provider=provider, external_id=external_id)
+    now = now or timezone.now()
     existing = Participation.objects.filter(
         study=study, provider=provider, submission_id=submission_id
     ).first()
     if existing is not None:
-        return existing
+        return _now_consenting(existing, study, now)
     if study.status != Study.Status.OPEN:
         raise DomainError("study_not_open", CLOSED_DOORS[study.status])
+    rater, _ = Rater.objects.get_or_create(provider=provider, external_id=external_id)
     participation, _ = Participation.objects.get_or_create(
         study=study,
         provider=provider,
@@ -41,17 +48,51 @@ def give_consent(
         defaults={
             "rater": rater,
             "consented_version": study.versions.order_by("-number").first(),
-            "consented_at": now or timezone.now(),
+            "consented_at": now,
+            "confirmed_at": now if is_confirmed else None,
+            "recruitment": recruitment,
+            "address": address,
             "simulated": simulated,
         },
     )
     return participation
 
 
+def _now_consenting(participation: Participation, study: Study, now: datetime) -> Participation:
+    """Of somebody known by the platform's word alone, their own comes now."""
+    if participation.consented_at is None:
+        participation.consented_at = now
+        participation.consented_version = study.versions.order_by("-number").first()
+        participation.save(update_fields=["consented_at", "consented_version"])
+    return participation
+
+
+def meet(
+    *,
+    study: Study,
+    recruitment: Recruitment,
+    external_id: str,
+    submission_id: str,
+    now: datetime,
+) -> Participation:
+    """The participation of a submission that a platform tells of; without consent if it is new."""
+    rater, _ = Rater.objects.get_or_create(provider=recruitment.provider, external_id=external_id)
+    participation, _ = Participation.objects.get_or_create(
+        study=study,
+        provider=recruitment.provider,
+        submission_id=submission_id,
+        defaults={"rater": rater, "recruitment": recruitment, "created_at": now},
+    )
+    return participation
+
+
 def mark_guidelines_read(*, participation: Participation, now: datetime | None = None) -> None:
     """Note the first time the guidelines were read, so that they are shown once and then linked."""
+    now = now or timezone.now()
     unread = Participation.objects.filter(pk=participation.pk, guidelines_read_at__isnull=True)
-    unread.update(guidelines_read_at=now or timezone.now())
+    unread.update(guidelines_read_at=now)
+    participation.refresh_from_db(fields=["guidelines_read_at", "cleared_at"])
+    clear_participation(participation=participation, now=now)
 
 
 def finish_participation(*, participation: Participation, now: datetime | None = None) -> None:
@@ -63,6 +104,6 @@ def finish_participation(*, participation: Participation, now: datetime | None =
 def resume_participation(*, participation: Participation) -> None:
     """Somebody who was done looks for more: a place may have become free meanwhile."""
     done = Participation.objects.filter(
-        pk=participation.pk, status=Participation.Status.FINISHED, paid_at__isnull=True
-    )
+        pk=participation.pk, status=Participation.Status.FINISHED
+    ).exclude(payments__kind=Payment.Kind.REWARD)
     done.update(status=Participation.Status.ACTIVE, finished_at=None)

@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation.models import HIT, Assignment, Participation, Place, Rating
-from annotation.selectors import Share
+from annotation.selectors import Share, unmet_check
 from annotation.services.tallies import set_flags
 from annotation.statements import (
     FreePlace,
@@ -20,6 +20,10 @@ from annotation.statements import (
 )
 from studies.errors import DomainError
 from studies.models import Study
+
+
+class NotCleared(DomainError):
+    """Guidelines, a test or the platform's word stand between this annotator and a place."""
 
 
 class NoWorkLeft(DomainError):
@@ -43,10 +47,10 @@ def take_place(*, participation: Participation, now: datetime | None = None) -> 
 def find_work(*, participation: Participation, now: datetime | None = None) -> Work:
     """The annotator's live assignment, or a new one on the free place that is wanted most.
 
-    Before: consent was given. After: one active assignment of this participation holds a place
+    Before: consent was given and every stage passed. After: one active assignment of this participation holds a place
     whose lease runs from now; whoever let the place lapse keeps their answers, flagged.
-    The participation needs no more than its public id. Raises `NoWorkLeft`, or `DomainError`
-    where the study takes nobody in.
+    The participation needs no more than its public id. Raises `NoWorkLeft`,
+    `NotCleared`, or `DomainError` where the study takes nobody in.
     Locks: participation, a place or all of a HIT by number, HIT, assignment, tallies; every
     service keeps this order.
     """
@@ -65,7 +69,7 @@ class _NoneAtHand(Exception):
 
 @transaction.atomic
 def _find_work(participation: Participation, now: datetime, *, wait: bool) -> Work:
-    person = lock_person(participation.public_id)
+    person = lock_person(participation.public_id, now)
     study = person.study
     _check_may_work(person)
     share = Share(person.done, min(study.hits_per_annotator or person.hits, person.hits))
@@ -74,7 +78,7 @@ def _find_work(participation: Participation, now: datetime, *, wait: bool) -> Wo
         return Work(person.held, is_new=False, share=share)
     if study.status != Study.Status.OPEN:
         raise DomainError("study_not_open", CLOSED_DOORS[study.status])
-    _check_limit(person)
+    _check_limits(person, now)
     # Busy rows are skipped first, so that nobody queues behind another.
     free = lock_free_place(person, now, wait=wait)
     if free is None and not wait:
@@ -123,8 +127,21 @@ def hand_over(*, place: Place, assignment: Assignment) -> None:
     if assignment.hit.study.abandoned == Study.Abandoned.UNITS:
         return
     if lapsed not in (None, assignment.pk):
-        _move(lapsed, place=None, partial=True)
-    _move(assignment.pk, place=place, partial=False)
+        move_ratings(lapsed, place=None, partial=True)
+    move_ratings(assignment.pk, place=place, partial=False)
+
+
+def place_for_unit(places: list[Place], rating: Rating) -> Place | None:
+    """With `units`, the first place that nobody else has given this answer to yet.
+
+    That goes for one's own place too: while its lease was over, a late answer may have come.
+    """
+    same = Rating.objects.counted().filter(
+        unit=rating.unit_id, repeat=rating.repeat, criterion=rating.criterion
+    )
+    others = same.filter(place__in=places).exclude(assignment=rating.assignment)
+    filled = set(others.values_list("place_id", flat=True))
+    return next((place for place in places if place.pk not in filled), None)
 
 
 def lock_hit(assignment: Assignment) -> None:
@@ -152,23 +169,78 @@ CLOSED_DOORS: dict[str, str] = {
 
 
 def _check_may_work(person: Person) -> None:
-    if not person.has_consented:
-        raise DomainError("no_consent", "Please read and accept the consent page first.")
     if person.participation.status != Participation.Status.ACTIVE:
         raise DomainError(
             "participation_ended",
             "Your part in this study has ended, and what you answered is saved. Thank you.",
         )
-    if not person.has_read:
-        raise DomainError("guidelines_unread", "Please read the guidelines first.")
+    if not person.is_cleared:
+        raise NotCleared("not_cleared", "A step is missing before the first HIT: please take it.")
 
 
-def _check_limit(person: Person) -> None:
-    limit = person.study.hits_per_annotator
-    if limit is not None and person.done >= limit:
+def _check_limits(person: Person, now: datetime) -> None:
+    study = person.study
+    if study.hits_per_annotator is not None and person.done >= study.hits_per_annotator:
         raise NoWorkLeft(
             "limit_reached", "You have done all the work that one person may do here. Thank you."
         )
+    if study.hits_per_day is not None and _done_today(person, now) >= study.hits_per_day:
+        raise NoWorkLeft(
+            "daily_limit",
+            "You have done all the work that one person may do here in a day. Thank you; from"
+            " midnight (UTC) on there may be more.",
+        )
+    if study.most_answers is not None or study.most_answers_per_day is not None:
+        _check_budget(study, now)
+    if person.participation.address:
+        _check_unconfirmed(person)
+
+
+def _done_today(person: Person, now: datetime) -> int:
+    own = Assignment.objects.filter(
+        rater=person.participation.rater_id, hit__study=person.study, hit__kind=HIT.Kind.MAIN
+    )
+    return own.filter(completed_at__gte=_midnight(now)).count()
+
+
+def _check_budget(study: Study, now: datetime) -> None:
+    """Count what is done and what is held, one taker at a time, so that none comes on top."""
+    Study.objects.select_for_update().get(pk=study.pk)
+    places = Place.objects.filter(study=study)
+    held = places.filter(completed_at__isnull=True, lease_until__gt=now).count()
+    done = places.filter(completed_at__isnull=False)
+    if study.most_answers is not None and done.count() + held >= study.most_answers:
+        raise NoWorkLeft("budget_spent", "The study has all the answers it asked for. Thank you.")
+    today = done.filter(completed_at__gte=_midnight(now))
+    if study.most_answers_per_day is not None and (
+        today.count() + held >= study.most_answers_per_day
+    ):
+        raise NoWorkLeft(
+            "daily_budget_spent",
+            "The study has all the answers it asked for today. Thank you; from midnight (UTC) on"
+            " there may be more.",
+        )
+
+
+def _check_unconfirmed(person: Person) -> None:
+    """Of people whom no platform confirms only so many hold a place at once.
+
+    Counted without a lock: a few who come in the same moment may hold one more each.
+    """
+    study = person.study
+    if (
+        person.held_here >= study.leases_per_address
+        or person.held_unconfirmed >= study.unconfirmed_leases
+    ):
+        raise NoWorkLeft(
+            "too_many_at_once",
+            "Too many people from where you are work here at this moment, so no work is given"
+            " out now. Please try again in some minutes.",
+        )
+
+
+def _midnight(now: datetime) -> datetime:
+    return now.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _extend(person: Person, held: Assignment, now: datetime) -> None:
@@ -201,6 +273,7 @@ def _new(place: Place, person: Person) -> Assignment:
         study_version_id=person.version_id,
         parity=place.parity,
         position=person.met + 1,
+        check_unit_id=unmet_check(person, place.hit_id) if person.check_rate else None,
     )
     insert(assignment)
     return assignment
@@ -214,7 +287,7 @@ def _reopened(left: int, place: Place, person: Person) -> Assignment:
     return assignment
 
 
-def _move(assignment_id: int, *, place: Place | None, partial: bool) -> None:
+def move_ratings(assignment_id: int, *, place: Place | None, partial: bool) -> None:
     ratings = Rating.objects.filter(assignment=assignment_id)
     set_flags(ratings=ratings, partial=partial)
     ratings.update(place=place)

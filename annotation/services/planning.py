@@ -8,6 +8,7 @@ from itertools import combinations
 
 from django.db import transaction
 
+from annotation.balancing import balanced_bits, dealt
 from annotation.models import HIT, HITUnit, Place, Rating
 from studies.errors import DomainError
 from studies.models import Generation, Instance, Study, System, Unit
@@ -28,9 +29,9 @@ class Plan:
 
 @dataclass(frozen=True)
 class _Bundle:
-    """The units of one HIT, not saved yet, with the systems they compare."""
+    """The units of one HIT, not saved yet; its instance where all of them share one."""
 
-    instance: Instance
+    instance: Instance | None
     units: tuple[Unit, ...]
 
 
@@ -46,6 +47,8 @@ def plan_hits(*, study: Study) -> Plan:
     _check_can_plan(study)
     _remove_plan(study)
     bundles = list(_bundles(study))
+    if study.bundling == Study.Bundling.MIXED:
+        bundles = _mixed(study, [unit for bundle in bundles for unit in bundle.units])
     if not bundles:
         raise DomainError(
             "nothing_to_plan",
@@ -72,7 +75,7 @@ def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
         )
     rng = random.Random(f"{study.seed}:places:{ratings_per_hit}")
     numbers = range(study.ratings_per_hit, ratings_per_hit)
-    hits = study.hits.order_by("number")
+    hits = study.hits.main().order_by("number")
     places = [place for hit in hits for place in _places(study, hit, numbers, rng)]
     Place.objects.bulk_create(places, batch_size=BATCH)
     study.places.recount_remaining()
@@ -101,6 +104,13 @@ def _check_can_plan(study: Study) -> None:
         missing.append("a criterion")
     if missing:
         raise DomainError("incomplete_design", f"The study still needs {' and '.join(missing)}.")
+    n = study.comparisons_per_hit
+    if study.repeats_per_hit and (study.repeats_per_hit > n or study.repeat_distance > n):
+        raise DomainError(
+            "repeats_do_not_fit",
+            f"With {n} units per HIT at most {n} can be repeated, each at most {n} units later."
+            " Lower the repeats or their distance, or put more units in a HIT.",
+        )
 
 
 def _systems_needed(study: Study) -> int:
@@ -108,8 +118,8 @@ def _systems_needed(study: Study) -> int:
 
 
 def _remove_plan(study: Study) -> None:
-    study.hits.all().delete()
-    study.units.all().delete()
+    study.hits.main().delete()
+    study.units.filter(role=Unit.Role.MAIN).delete()
 
 
 def _bundles(study: Study) -> Iterator[_Bundle]:
@@ -132,6 +142,17 @@ def _bundles(study: Study) -> Iterator[_Bundle]:
                     unit.similarity = study.similarity
             if units:
                 yield _Bundle(instance, tuple(units))
+
+
+def _mixed(study: Study, units: list[Unit]) -> list[_Bundle]:
+    hands = dealt(
+        units,
+        pair_of=[(unit.system_a_id, unit.system_b_id) for unit in units],
+        instance_of=[unit.instance_id for unit in units],
+        size=study.comparisons_per_hit,
+        rng=random.Random(f"{study.seed}:bundles"),
+    )
+    return [_Bundle(None, tuple(hand)) for hand in hands if hand]
 
 
 def _generations(
@@ -157,7 +178,8 @@ def _comparisons(
     a, b = pair
     of_a, of_b = by_system.get(a.pk, {}), by_system.get(b.pk, {})
     common = sorted(of_a.keys() & of_b.keys())
-    drawn = sorted(rng.sample(common, min(study.comparisons_per_hit, len(common))))
+    n = 1 if study.bundling == Study.Bundling.MIXED else study.comparisons_per_hit
+    drawn = sorted(rng.sample(common, min(n, len(common))))
     return [
         Unit(
             study=study,
@@ -211,11 +233,7 @@ def _write_plan(study: Study, bundles: list[_Bundle], rng: random.Random) -> Pla
     )
     units = [unit for bundle in bundles for unit in bundle.units]
     Unit.objects.bulk_create(units, batch_size=BATCH)
-    surplus: dict[tuple[int | None, int | None], int] = {}
-    seats: list[HITUnit] = []
-    for hit, bundle in zip(hits, bundles, strict=True):
-        seats.extend(_seats(hit, bundle, surplus, rng))
-    HITUnit.objects.bulk_create(seats, batch_size=BATCH)
+    HITUnit.objects.bulk_create(_seats(study, hits, bundles, rng), batch_size=BATCH)
     numbers = range(study.ratings_per_hit)
     places = [place for hit in hits for place in _places(study, hit, numbers, rng)]
     Place.objects.bulk_create(places, batch_size=BATCH)
@@ -223,23 +241,19 @@ def _write_plan(study: Study, bundles: list[_Bundle], rng: random.Random) -> Pla
 
 
 def _seats(
-    hit: HIT,
-    bundle: _Bundle,
-    surplus: dict[tuple[int | None, int | None], int],
-    rng: random.Random,
+    study: Study, hits: list[HIT], bundles: list[_Bundle], rng: random.Random
 ) -> list[HITUnit]:
-    """Seats whose side bits split evenly; where N is odd, the odd one alternates per pair."""
-    first = bundle.units[0]
-    pair = (first.system_a_id, first.system_b_id)
-    odd = surplus.setdefault(pair, rng.getrandbits(1))
-    bits = [(index + odd) % 2 for index in range(len(bundle.units))]
-    if len(bits) % 2:
-        surplus[pair] = 1 - odd
-    rng.shuffle(bits)
-    return [
-        HITUnit(hit=hit, unit=unit, side_bit=bool(bit))
-        for unit, bit in zip(bundle.units, bits, strict=True)
-    ]
+    """A seat per unit, sides balanced per HIT and per pair; and one per repeat, sides swapped."""
+    seated = [(hit, u) for hit, b in zip(hits, bundles, strict=True) for u in b.units]
+    edges = [(hit.pk, (unit.system_a_id, unit.system_b_id)) for hit, unit in seated]
+    bits = balanced_bits(edges, rng)
+    seats: dict[int, list[HITUnit]] = {hit.pk: [] for hit in hits}
+    for (hit, unit), bit in zip(seated, bits, strict=True):
+        seats[hit.pk].append(HITUnit(hit=hit, unit=unit, side_bit=bool(bit)))
+    for own in seats.values():
+        again = rng.sample(own, min(study.repeats_per_hit, len(own)))
+        own += [HITUnit(hit=s.hit, unit=s.unit, repeat=1, side_bit=not s.side_bit) for s in again]
+    return [seat for own in seats.values() for seat in own]
 
 
 def _places(study: Study, hit: HIT, numbers: range, rng: random.Random) -> Iterator[Place]:

@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from annotation.models import Assignment, HITUnit, Place, Rating
 from annotation.selectors import is_a_first, missing_units, worksheet
-from annotation.services.places import extend_lease, hand_over, lock_places
+from annotation.services.places import extend_lease, hand_over, lock_places, place_for_unit
+from annotation.services.screening import act_on_checks, grade_stage
 from annotation.services.tallies import TallyKey, set_flags, shift_tallies, tally_key
 from annotation.statements import complete_place, insert, ratings_of
 from studies.errors import DomainError
@@ -45,7 +46,6 @@ def submit_rating(
     return stored
 
 
-@transaction.atomic
 def submit_ratings(
     *,
     assignment: Assignment,
@@ -58,9 +58,24 @@ def submit_ratings(
     The same answer again, or the same client key with the same label, changes nothing. A
     changed answer supersedes. Without a live place an answer is kept and flagged. Returns every
     row of the assignment. Raises `DomainError` if a label is not of its scale. Locks the HIT's
-    places, which is what everything that touches the answers of a HIT waits for.
+    places, which is what everything that touches the answers of a HIT waits for. An answer to a
+    check is judged when it is kept.
     """
     now = now or timezone.now()
+    written = _submit(assignment, seat, answers, now)
+    # After that transaction: who is excluded loses places, and those are locked in another order.
+    if seat.unit_id == assignment.check_unit_id and assignment.participation is not None:
+        act_on_checks(participation=assignment.participation, now=now)
+    return written
+
+
+@transaction.atomic
+def _submit(
+    assignment: Assignment,
+    seat: HITUnit,
+    answers: Mapping[Criterion, Answer],
+    now: datetime,
+) -> list[Rating]:
     desk = _Desk(assignment, now)
     is_done = False
     for criterion, answer in answers.items():
@@ -75,6 +90,9 @@ class _Desk:
 
     def __init__(self, assignment: Assignment, now: datetime) -> None:
         self.assignment, self.now = assignment, now
+        self.is_test = bool(assignment.stage)
+        if self.is_test:
+            Assignment.objects.select_for_update().get(pk=assignment.pk)
         self.held, self.free = lock_places(assignment=assignment, now=now)
         self.written = ratings_of(assignment)
         self.study = assignment.hit.study
@@ -90,7 +108,8 @@ class _Desk:
         rating.label, rating.created_at = label, self.now
         rating.place = self._place_for(rating)
         earlier = next((each for each in given if not each.superseded), None)
-        _flag(rating, earlier, self.study)
+        if not self.is_test:
+            _flag(rating, earlier, self.study)
         is_out = self.assignment.status == Assignment.Status.WITHDRAWN
         if is_out:
             rating.excluded, rating.excluded_reason = True, _why_out(self.assignment)
@@ -99,17 +118,28 @@ class _Desk:
         return not rating.late and not is_out and self._complete(rating.place)
 
     def _place_for(self, rating: Rating) -> Place | None:
-        if not self.by_units:
+        if self.is_test or not self.by_units:
             return self.held
         return place_for_unit([self.held] if self.held else self.free, rating)
 
     def _complete(self, place: Place | None) -> bool:
+        if self.is_test:
+            return _complete_test(self.assignment, self.written, self.now)
         if self.by_units:
             return _complete_place(place, self.assignment, self.now)
         if self.assignment.status == Assignment.Status.COMPLETED:
             return False
         place = place or next(iter(self.free), None)
         return _complete_set(self.assignment, self.written, place, self.now)
+
+
+def _complete_test(assignment: Assignment, written: list[Rating], now: datetime) -> bool:
+    is_over = assignment.status == Assignment.Status.COMPLETED
+    if is_over or worksheet(assignment, written).first_open is not None:
+        return False
+    _close_assignment(assignment, now)
+    grade_stage(assignment=assignment, now=now)
+    return True
 
 
 def _complete_set(
@@ -171,19 +201,6 @@ def _stored(given: list[Rating], answer: Answer, label: str) -> Rating | None:
         if rating.label == label and is_this:
             return rating
     return None
-
-
-def place_for_unit(places: list[Place], rating: Rating) -> Place | None:
-    """With `units`, the first place that nobody else has given this answer to yet.
-
-    That goes for one's own place too: while its lease was over, a late answer may have come.
-    """
-    same = Rating.objects.counted().filter(
-        unit=rating.unit_id, repeat=rating.repeat, criterion=rating.criterion
-    )
-    others = same.filter(place__in=places).exclude(assignment=rating.assignment)
-    filled = set(others.values_list("place_id", flat=True))
-    return next((place for place in places if place.pk not in filled), None)
 
 
 def _new_rating(

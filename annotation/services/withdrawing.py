@@ -7,8 +7,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from annotation.models import Assignment, Participation, Place, Rating
-from annotation.services.places import hand_over, lock_places
-from annotation.services.ratings import place_for_unit
+from annotation.services.places import hand_over, lock_places, move_ratings, place_for_unit
 from annotation.services.tallies import set_flags
 from annotation.statements import complete_place
 from studies.models import Study
@@ -44,6 +43,31 @@ def withdraw_work(*, participation: Participation, status: str, now: datetime | 
         assignment.status = Assignment.Status.WITHDRAWN
         assignment.save(update_fields=["status"])
     return len(assignments)
+
+
+@transaction.atomic
+def stop_work(*, participation: Participation, status: str, now: datetime | None = None) -> None:
+    """End a participation where it stands: what is complete counts, the HIT in work is left."""
+    now = now or timezone.now()
+    participation = _locked(participation)
+    if participation.status != Participation.Status.ACTIVE:
+        return
+    participation.status, participation.finished_at = status, now
+    participation.save(update_fields=["status", "finished_at"])
+    active = participation.assignments.filter(status=Assignment.Status.ACTIVE)
+    for assignment in active.select_related("hit__study").order_by("hit"):
+        _leave(assignment, now)
+
+
+def _leave(assignment: Assignment, now: datetime) -> None:
+    """Free the place of a HIT that is not complete; its answers stay as a fragment."""
+    held, _ = lock_places(assignment=assignment, now=now)
+    if held is not None:
+        _release(held)
+        if assignment.hit.study.abandoned == Study.Abandoned.WHOLE_HIT:
+            move_ratings(assignment.pk, place=None, partial=True)
+    assignment.status = Assignment.Status.ABANDONED
+    assignment.save(update_fields=["status"])
 
 
 @transaction.atomic

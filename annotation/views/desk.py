@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from annotation.models import Rating
 from annotation.selectors import as_shown
 from metrics.stats.scales import BAD, Label, Scale
 from studies.models import Criterion, Instance, Unit
@@ -136,6 +137,22 @@ def _words(scale: Scale, label: Label) -> tuple[Literal["", "first", "second"], 
         return "", "No preference"
     strongest = max(int(each) for each in scale.order_labels or ())
     return "first" if size < 0 else "second", STRENGTHS[strongest][abs(size) - 1]
+
+
+def known_in_words(rating: Rating, *, a_first: bool) -> tuple[str, str]:
+    """An answer and the right one, as the annotator saw their choices."""
+    known = str(rating.unit.known_labels[rating.criterion.name])
+    said = rating.label or ""
+    return tuple(
+        _in_words(as_shown(label, criterion=rating.criterion, a_first=a_first), rating.criterion)
+        for label in (said, known)
+    )  # type: ignore[return-value]
+
+
+def _in_words(shown_label: str, criterion: Criterion) -> str:
+    scale = criterion.parsed_scale
+    side, words = _words(scale, scale.parse_label(shown_label))
+    return {"first": "The first text ", "second": "The second text "}.get(side, "") + words
 
 
 def turns_of(instance: Instance | None) -> tuple[Turn, ...]:

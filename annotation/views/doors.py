@@ -61,10 +61,21 @@ def study_at(study_id: str) -> Study:
 
 def named_in(request: HttpRequest, study_id: str) -> Participation | None:
     """Whom this browser's cookie names, not looked up yet: for services that do so anyway."""
+    if hasattr(request, "arrival"):
+        return _framed(request.arrival, study_id)
     public_id = request.get_signed_cookie(
         _cookie(study_id), default=None, salt=SALT, max_age=MOST_AGE
     )
     return Participation(public_id=public_id, study_id=study_id) if public_id else None
+
+
+def _framed(arrival: dict[str, str], study_id: str) -> Participation | None:
+    """Inside a platform's frame the signed address names somebody, and no cookie does."""
+    return Participation.objects.filter(
+        study=study_id if study_id == arrival["study"] else None,
+        provider=arrival["provider"],
+        submission_id=arrival["submission"],
+    ).first()
 
 
 def participation_in(request: HttpRequest, study_id: str) -> Participation | None:
@@ -87,6 +98,11 @@ def remember(response: HttpResponse, participation: Participation) -> None:
         httponly=True,
         samesite="Lax",
     )
+
+
+def forget(response: HttpResponse, study_id: str) -> None:
+    """Another submission came in this browser: it begins anew."""
+    response.delete_cookie(_cookie(study_id), samesite="Lax")
 
 
 def _cookie(study_id: str) -> str:

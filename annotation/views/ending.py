@@ -1,15 +1,37 @@
-"""The end: thanks, and the completion code of whoever completed something."""
+"""The end: what became of the work, and the way back to where the annotator came from."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from annotation.crowd import Ending
 from annotation.models import Participation
-from annotation.selectors import share_of
+from annotation.selectors import Share, share_of
 from annotation.services.participations import finish_participation, resume_participation
+from annotation.services.recruiting import departure
 from annotation.views.doors import SeeOther, annotator_page, participation_in
 from studies.models import Study
+
+Status = Participation.Status
+# What became of it, and what to do, for who ended otherwise than by finishing.
+SENTENCES: dict[str, str] = {
+    Status.SCREENED_OUT: "The questions or the test were not passed, so there is no work for you"
+    " in this study. You are paid for the time this took as your invitation says: please go back"
+    " by the link or with the code below, if there is one.",
+    Status.STOPPED: "Several answers did not fit texts where the right answer is known, so no"
+    " further work is given to you. What you completed before counts.",
+    Status.EXCLUDED: "Several answers did not fit texts where the right answer is known, so your"
+    " part in this study has ended and others will repeat it. If you think this is a mistake,"
+    " please write to the researchers through the platform.",
+    Status.RETURNED: "Your submission was returned on the platform, so what you answered here"
+    " does not count. If you take the study up there again in time, come back by its link.",
+    Status.REJECTED: "Your submission was not accepted by the researchers. The platform has their"
+    " message, and a way to answer it.",
+    Status.TIMED_OUT: "The platform's time for this submission is over, so others may have taken"
+    " your place. Your answers are kept. If they can still count, the researchers will settle it"
+    " with you on the platform.",
+}
 
 
 def end_page(
@@ -19,15 +41,30 @@ def end_page(
     share = share_of(participation)
     if share.done:
         finish_participation(participation=participation)
-    is_open = participation.study.status == Study.Status.OPEN
+    ending = _ending(participation, share)
     context = {
         "study": participation.study,
         "done": share.done,
-        "code": participation.completion_code if share.done else "",
-        "sentence": sentence,
-        "may_resume": is_open and share.done < share.of,
+        "is_completed": ending == Ending.COMPLETED,
+        "departure": departure(participation, ending),
+        "sentence": SENTENCES.get(participation.status, sentence),
+        "may_resume": _may_resume(participation, share),
     }
     return render(request, "annotation/end.html", context)
+
+
+def _ending(participation: Participation, share: Share) -> Ending:
+    if participation.status == Status.SCREENED_OUT:
+        return Ending.SCREENED_OUT
+    if participation.status in {Status.STOPPED, Status.EXCLUDED}:
+        return Ending.FAILED_CHECK
+    return Ending.COMPLETED if share.done else Ending.NO_WORK
+
+
+def _may_resume(participation: Participation, share: Share) -> bool:
+    is_open = participation.study.status == Study.Status.OPEN
+    is_welcome = participation.status in {Status.ACTIVE, Status.FINISHED}
+    return is_open and is_welcome and share.done < share.of
 
 
 @require_POST

@@ -1,15 +1,17 @@
 """The welcome: what is asked and what is kept. Nothing is written before somebody agrees."""
 
-import secrets
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from annotation.crowd import Ending, provider_named
 from annotation.forms import ConsentForm
 from annotation.services.participations import give_consent
 from annotation.services.places import CLOSED_DOORS
+from annotation.views.arriving import address_of, arrival_at, newcomer
 from annotation.views.doors import (
     SeeOther,
     annotator_page,
@@ -21,7 +23,6 @@ from studies.errors import DomainError
 from studies.markdown import render_markdown
 from studies.models import Study
 
-PROVIDER = "open-link"
 CHOOSE = "Please choose whether you agree."
 CHANGED = "This text was changed while you read it. Please read it again."
 
@@ -32,6 +33,7 @@ def welcome(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_at(study_id)
     if participation_in(request, study_id) is not None:
         return redirect("annotation:rate", study_id)
+    newcomer(request, study)  # or there is no way in by this link
     if study.status != Study.Status.OPEN:
         raise DomainError("study_not_open", CLOSED_DOORS[study.status])
     if request.method == "POST":
@@ -44,16 +46,36 @@ def _decide(request: HttpRequest, study: Study) -> HttpResponse:
     if not form.is_valid():
         return _welcome(request, study, sentence=CHOOSE, status=400)
     if not form.agrees:
-        return render(request, "annotation/declined.html", {"study": study})
+        return _declined(request, study)
     if form.cleaned_data["version"] != _version_number(study):
         return _welcome(request, study, sentence=CHANGED, status=409)
-    token = secrets.token_urlsafe(16)
+    recruitment, arrival = newcomer(request, study)
+    provider = provider_named(recruitment.provider)
+    needs_word = provider.is_confirming and not arrival.is_confirmed
     participation = give_consent(
-        study=study, provider=PROVIDER, external_id=token, submission_id=token
+        study=study,
+        provider=recruitment.provider,
+        external_id=arrival.external_id,
+        submission_id=arrival.submission_id,
+        recruitment=recruitment if recruitment.pk else None,
+        is_confirmed=not needs_word,
+        address="" if provider.is_confirming or arrival.is_confirmed else address_of(request),
+        simulated=False,
     )
     response = SeeOther(reverse("annotation:rate", args=[study.pk]))
-    remember(response, participation)
+    if not hasattr(request, "arrival"):
+        remember(response, participation)
     return response
+
+
+def _declined(request: HttpRequest, study: Study) -> HttpResponse:
+    known = arrival_at(request, study)
+    context: dict[str, Any] = {"study": study}
+    if known is not None:
+        recruitment, _ = known
+        provider = provider_named(recruitment.provider)
+        context["departure"] = provider.depart(recruitment, None, Ending.NO_CONSENT)
+    return render(request, "annotation/declined.html", context)
 
 
 def _welcome(

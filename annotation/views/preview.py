@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotation.models import HITUnit
+from annotation.models import HIT, HITUnit
 from annotation.views.desk import unit_page
 from studies.access import study_for
 from studies.markdown import render_markdown
@@ -38,7 +38,9 @@ def preview(request: HttpRequest, study_id: str) -> HttpResponse:
 
 def _sample(study: Study) -> dict[str, Any]:
     """The first unit of the plan, or one made up from the generations before there is a plan."""
-    seats = HITUnit.objects.filter(hit__study=study).order_by("hit__number", "pk")
+    seats = HITUnit.objects.filter(hit__study=study, hit__kind=HIT.Kind.MAIN).order_by(
+        "hit__number", "pk"
+    )
     seat = seats.select_related(
         "unit__generation_a", "unit__generation_b", "unit__instance", "hit"
     ).first()
@@ -50,7 +52,7 @@ def _sample(study: Study) -> dict[str, Any]:
         "of": seat.hit.hit_units.count() if seat else study.comparisons_per_hit,
         "answered": 0,
         "hit": 1,
-        "hits": study.hits.count() or 1,
+        "hits": study.hits.main().count() or 1,
     }
 
 

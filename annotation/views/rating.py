@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms import AnswerForm
-from annotation.models import Assignment, Participation, Rating
+from annotation.models import Assignment, Participation, Rating, Trial
 from annotation.selectors import (
     Share,
     Worksheet,
@@ -19,8 +19,9 @@ from annotation.selectors import (
     share_of,
     worksheet,
 )
-from annotation.services.places import NoWorkLeft, find_work
+from annotation.services.places import NotCleared, NoWorkLeft, find_work
 from annotation.services.ratings import submit_ratings
+from annotation.services.screening import judged
 from annotation.statements import find_work_of, unit_with_texts
 from annotation.views.desk import UnitPage, field_of, labels_as_shown, unit_page
 from annotation.views.doors import (
@@ -31,7 +32,7 @@ from annotation.views.doors import (
     participation_in,
 )
 from annotation.views.ending import end_page
-from annotation.views.reading import guidelines_page
+from annotation.views.steps import lesson, step_page
 from studies.errors import DomainError
 from studies.models import Study
 
@@ -58,13 +59,23 @@ def _elsewhere(request: HttpRequest, study_id: str, refusal: DomainError) -> Htt
     participation = participation_in(request, study_id)
     if participation is None:
         return redirect("annotation:welcome", study_id)
-    if refusal.code == "guidelines_unread":
-        return guidelines_page(request, participation)
+    if isinstance(refusal, NotCleared):
+        return _step(request, participation)
     is_over = participation.study.status == Study.Status.CLOSED
-    is_finished = participation.status == Participation.Status.FINISHED
-    if isinstance(refusal, NoWorkLeft) or is_over or is_finished:
+    has_ended = participation.status != Participation.Status.ACTIVE
+    if isinstance(refusal, NoWorkLeft) or is_over or has_ended:
         return end_page(request, participation, refusal.message)
     raise refusal
+
+
+def _step(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """What comes before the first place; a training or test has pages like any HIT."""
+    page = step_page(request, participation)
+    if isinstance(page, HttpResponse):
+        return page
+    sheet = worksheet(page)
+    share = Share(0, 1)
+    return _page(request, sheet, sheet.first_open or max(sheet.seats), share=share)
 
 
 @require_safe
@@ -107,10 +118,22 @@ def answer(request: HttpRequest, study_id: str) -> HttpResponse:
         return _page(
             request, worksheet(sheet.assignment), number, share=share, given=shown, refusal=refusal
         )
+    sheet = worksheet(sheet.assignment, ratings)
     if is_htmx(request):
-        steps = _steps(study_id, worksheet(sheet.assignment, ratings), number)
-        return render(request, "annotation/saved.html", steps)
+        steps = _steps(study_id, sheet, number)
+        lessons = {"lessons": _lessons(sheet, number)}
+        return render(request, "annotation/saved.html", steps | lessons)
+    if sheet.assignment.stage == Trial.Stage.TRAINING:
+        return SeeOther(reverse("annotation:rate-position", args=[study_id, number]))
     return SeeOther(reverse("annotation:rate", args=[study_id]))
+
+
+def _lessons(sheet: Worksheet, number: int) -> list[dict[str, Any]]:
+    """In training, what is held to be right is said once a unit was answered."""
+    if sheet.assignment.stage != Trial.Stage.TRAINING or not sheet.is_answered(number):
+        return []
+    unit = sheet.seats[number].unit_id
+    return [lesson(row, right) for row, right in judged(sheet.assignment) if row.unit_id == unit]
 
 
 def _sheet(participation: Participation, assignment: Assignment) -> Worksheet:
@@ -172,11 +195,19 @@ def _page(
         "client_key": uuid4(),
         "hit": share.done if is_done else share.done + 1,
         "hits": share.of,
+        "stage": sheet.assignment.stage,
+        "lessons": _lessons(sheet, number),
+        "is_warned": _is_warned(sheet.assignment),
         "sentence": refusal.message if refusal else "",
     }
     return render(
         request, "annotation/unit.html", context, status=refusal.status if refusal else 200
     )
+
+
+def _is_warned(assignment: Assignment) -> bool:
+    participation = assignment.participation
+    return participation is not None and participation.warned_at is not None
 
 
 def _unit_page(sheet: Worksheet, number: int, given: Mapping[int, str]) -> UnitPage:

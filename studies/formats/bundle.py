@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from studies.formats.rows import MAX_CELL, Row, read_jsonl
 from studies.formats.writing import atomic_folder
 
 ALL_PAIRS = "all-pairs"
+BUNDLINGS = ("instance", "mixed")
 ABANDONED = ("whole_hit", "units")
 UNIT_KINDS = ("comparison", "generation")
 
@@ -40,9 +42,15 @@ class StudySpec:
     consent: str = ""
     ratings_per_hit: int = 3
     comparisons_per_hit: int = 5
+    bundling: str = "instance"
+    repeats_per_hit: int = 0
+    repeat_distance: int = 3
     abandoned: str = "whole_hit"
     unit_kind: str = "comparison"
     hits_per_annotator: int | None = None
+    hits_per_day: int | None = None
+    most_answers: int | None = None
+    most_answers_per_day: int | None = None
     lease_minutes: float = 30
     similarity: str = "rouge1"
 
@@ -148,9 +156,9 @@ def _setting_text(name: str, value: Any) -> str:
     return value
 
 
-def _setting_number(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 100_000:
-        raise ValueError(f"{name} must be a whole number from 1, not {value!r}")
+def _setting_number(name: str, value: Any, *, least: int = 1, most: int = 10_000) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ValueError(f"{name} must be a whole number from {least} to {most}, not {value!r}")
     return value
 
 
@@ -193,6 +201,7 @@ def _criteria(name: str, value: Any) -> tuple[CriterionSpec, ...]:
     return tuple(found)
 
 
+_limit = partial(_setting_number, most=100_000_000)
 _SETTINGS: dict[str, Callable[[str, Any], Any]] = {
     "title": check_id,
     "criteria": _criteria,
@@ -201,9 +210,15 @@ _SETTINGS: dict[str, Callable[[str, Any], Any]] = {
     "consent": _setting_text,
     "ratings_per_hit": _setting_number,
     "comparisons_per_hit": _setting_number,
+    "bundling": _one_of(BUNDLINGS),
+    "repeats_per_hit": partial(_setting_number, least=0),
+    "repeat_distance": _setting_number,
     "abandoned": _one_of(ABANDONED),
     "unit_kind": _one_of(UNIT_KINDS),
-    "hits_per_annotator": _setting_number,
+    "hits_per_annotator": _limit,
+    "hits_per_day": _limit,
+    "most_answers": _limit,
+    "most_answers_per_day": _limit,
     "lease_minutes": _setting_minutes,
     "similarity": _setting_text,
 }

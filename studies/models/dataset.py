@@ -33,6 +33,8 @@ class System(models.Model):
     language_model = models.CharField(max_length=200, blank=True)
     prompt_template = models.TextField(blank=True)
     decoding = models.JSONField(default=dict, blank=True)
+    # Spoilt copies, for units with a known answer. It competes with nobody.
+    is_control = models.BooleanField(default=False, editable=False)
 
     class Meta:
         ordering = ["name"]

@@ -1,3 +1,5 @@
+import re
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -20,6 +22,11 @@ def validate_scale(spec: str) -> None:
         raise ValidationError(str(error)) from error
 
 
+def validate_currency(code: str) -> None:
+    if not re.fullmatch("[A-Z]{3}", code):
+        raise ValidationError("A currency is three capital letters, such as GBP or USD.")
+
+
 class Study(models.Model):
     """One question, its design and its state: draft, open, paused or closed."""
 
@@ -32,6 +39,10 @@ class Study(models.Model):
     class Abandoned(models.TextChoices):
         WHOLE_HIT = "whole_hit", "offer the whole HIT again"
         UNITS = "units", "offer only the units that are missing"
+
+    class Bundling(models.TextChoices):
+        INSTANCE = "instance", "one instance and one pair of systems a HIT"
+        MIXED = "mixed", "instances and pairs of systems mixed in each HIT"
 
     class UnitKind(models.TextChoices):
         COMPARISON = "comparison", "a comparison of two generations"
@@ -68,7 +79,27 @@ class Study(models.Model):
         "comparisons per HIT (N)",
         default=5,
         validators=[MinValueValidator(1), MaxValueValidator(100)],
-        help_text="How many comparisons of one instance an annotator rates in a row.",
+        help_text="How many comparisons an annotator rates in a row.",
+    )
+    bundling = models.CharField(
+        "a HIT holds",
+        max_length=10,
+        choices=Bundling.choices,
+        default=Bundling.INSTANCE,
+        help_text="Mixed: each pair of systems is compared once per instance, and a HIT holds"
+        " each pair as often as the others (±1) and no instance twice.",
+    )
+    repeats_per_hit = models.PositiveSmallIntegerField(
+        "repeats per HIT",
+        default=0,
+        validators=[MaxValueValidator(100)],
+        help_text="Units shown a second time with the sides swapped, to measure whether annotators"
+        " agree with themselves. They enter no other statistic.",
+    )
+    repeat_distance = models.PositiveSmallIntegerField(
+        "a repeat comes at least so many units later",
+        default=3,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
     )
     abandoned = models.CharField(
         "abandoned work", max_length=10, choices=Abandoned.choices, default=Abandoned.WHOLE_HIT
@@ -80,6 +111,37 @@ class Study(models.Model):
         validators=[MinValueValidator(1)],
         help_text="Empty: as many as there are.",
     )
+    hits_per_day = models.PositiveIntegerField(
+        "HITs per annotator and day at most",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Days are counted in UTC.",
+    )
+    most_answers = models.PositiveIntegerField(
+        "complete HIT answers at most, in all",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="The study's budget. Empty: R for every HIT.",
+    )
+    most_answers_per_day = models.PositiveIntegerField(
+        "complete HIT answers at most per day",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+    )
+    leases_per_address = models.PositiveIntegerField(
+        "places held at once from one address at most",
+        default=20,
+        validators=[MinValueValidator(1)],
+        help_text="For annotators whose identity no platform confirms.",
+    )
+    unconfirmed_leases = models.PositiveIntegerField(
+        "places held at once by unconfirmed annotators at most",
+        default=1000,
+        validators=[MinValueValidator(1)],
+    )
     lease_minutes = models.FloatField(
         "minutes a place is held",
         default=30,
@@ -87,6 +149,29 @@ class Study(models.Model):
         help_text="Counted from an annotator's last answer; then the place is offered again.",
     )
     similarity = models.CharField(max_length=50, default="rouge1")
+    minutes_per_hit = models.FloatField(
+        "minutes a HIT takes",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0.1)],
+        help_text="As promised to annotators; platforms ask for it.",
+    )
+    reward = models.DecimalField(
+        "reward per annotator",
+        max_digits=10,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(Decimal(0))],
+    )
+    currency = models.CharField(max_length=3, default="GBP", validators=[validate_currency])
+    promised_hourly_rate = models.DecimalField(
+        max_digits=8,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        help_text="The ledger warns when the median that is really paid falls under it.",
+    )
     # Secret: decides sides and order; whoever knows it knows which system stands where.
     seed = models.CharField(max_length=64, default=new_seed, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -127,6 +212,9 @@ class StudyVersion(models.Model):
     guidelines = models.TextField(blank=True)
     consent = models.TextField(blank=True)
     hits_per_annotator = models.PositiveIntegerField(null=True)
+    hits_per_day = models.PositiveIntegerField(null=True)
+    most_answers = models.PositiveIntegerField(null=True)
+    most_answers_per_day = models.PositiveIntegerField(null=True)
     lease_minutes = models.FloatField()
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -33,7 +33,9 @@ class Unit(models.Model):
     )
     sample_a = models.PositiveSmallIntegerField(null=True)
     sample_b = models.PositiveSmallIntegerField(null=True)
+    # The right label of each criterion by name, of units that test or train annotators.
     known_labels = models.JSONField(default=dict, blank=True)
+    explanation = models.TextField(blank=True)
 
     # How the instance was drawn, and how separable it was, as frozen at planning.
     phase = models.CharField(max_length=30, blank=True)

@@ -1,0 +1,79 @@
+"""Personal invitations: one signed link a person, whatever browser they come back with."""
+
+from collections.abc import Iterable
+
+from django import forms
+from django.core.signing import BadSignature, Signer
+from django.http import HttpRequest
+
+from annotation.crowd.provider import Arrival, Departure, Ending, Provider
+from annotation.models import Participation, Recruitment
+from studies.errors import DomainError
+
+SALT = "annotation.invitation"
+
+
+class InvitationSettings(forms.Form):
+    people = forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 8}),
+        required=False,
+        help_text="One name or id a line: each gets a link of their own. Exports show pseudonyms.",
+    )
+
+    def clean_people(self) -> str:
+        people = [line.strip() for line in self.cleaned_data["people"].splitlines()]
+        named = [person for person in people if person]
+        if len(set(named)) < len(named):
+            twice = next(person for person in named if named.count(person) > 1)
+            raise forms.ValidationError(f"{twice} is there twice.")
+        if any(len(person) > 150 for person in named):
+            raise forms.ValidationError("A name has 150 characters at most.")
+        return "\n".join(named)
+
+
+class Invitation(Provider):
+    name = "invitation"
+    title = "Personal invitations"
+    settings_form = InvitationSettings
+
+    def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
+        person = invited(recruitment, request.GET.get("invitation", ""))
+        if person not in people(recruitment):
+            raise DomainError("uninvited", WRONG, status=403)
+        return Arrival(external_id=person, submission_id=person, is_confirmed=True)
+
+    def depart(
+        self, recruitment: Recruitment, participation: Participation | None, ending: Ending
+    ) -> Departure:
+        if participation is None or ending != Ending.COMPLETED:
+            return Departure()
+        return Departure(code=participation.completion_code)
+
+
+WRONG = (
+    "This link is not an invitation to this study, or it was withdrawn. Please open the link you"
+    " were sent once more, whole; if it fails again, ask who sent it."
+)
+
+
+def people(recruitment: Recruitment) -> list[str]:
+    return str(recruitment.settings.get("people", "")).split("\n")
+
+
+def invitations(recruitment: Recruitment) -> Iterable[tuple[str, str]]:
+    """Each person with their token."""
+    return [(person, _signer(recruitment).sign(person)) for person in people(recruitment) if person]
+
+
+def invited(recruitment: Recruitment, token: str) -> str:
+    try:
+        return _signer(recruitment).unsign(token)
+    except BadSignature as error:
+        raise DomainError("uninvited", WRONG, status=403) from error
+
+
+def _signer(recruitment: Recruitment) -> Signer:
+    return Signer(salt=f"{SALT}:{recruitment.study_id}")
+
+
+PROVIDER = Invitation()

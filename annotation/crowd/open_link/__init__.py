@@ -1,0 +1,27 @@
+"""An open link: whoever has it is somebody new, known by a random pseudonym in their browser."""
+
+import secrets
+
+from django.http import HttpRequest
+
+from annotation.crowd.provider import Arrival, Departure, Ending, Provider
+from annotation.models import Participation, Recruitment
+
+
+class OpenLink(Provider):
+    name = "open-link"
+    title = "Open link"
+
+    def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
+        token = secrets.token_urlsafe(16)
+        return Arrival(external_id=token, submission_id=token)
+
+    def depart(
+        self, recruitment: Recruitment, participation: Participation | None, ending: Ending
+    ) -> Departure:
+        if participation is None or ending != Ending.COMPLETED:
+            return Departure()
+        return Departure(code=participation.completion_code)
+
+
+PROVIDER = OpenLink()

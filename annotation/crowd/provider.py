@@ -1,0 +1,154 @@
+"""What a provider is: the one interface that pages, tasks and the ledger speak to."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import ClassVar
+
+from django import forms
+from django.http import HttpRequest
+
+from annotation.models import Participation, Payment, Recruitment
+from studies.errors import DomainError
+
+
+class Ending(StrEnum):
+    """How a participation ends, as far as a platform has to know."""
+
+    COMPLETED = "completed"
+    SCREENED_OUT = "screened_out"
+    FAILED_CHECK = "failed_check"
+    NO_CONSENT = "no_consent"
+    NO_WORK = "no_work"
+
+
+class Standing(StrEnum):
+    """A platform's word on a submission, in ours. What is not known changes nothing."""
+
+    EXPECTED = "expected"
+    WORKING = "working"
+    SUBMITTED = "submitted"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    RETURNED = "returned"
+    TIMED_OUT = "timed_out"
+    SCREENED_OUT = "screened_out"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """Who is at the door, by the platform's ids; confirmed where a signature proves it."""
+
+    external_id: str
+    submission_id: str
+    is_confirmed: bool = False
+    # What leaving needs and only arriving knows; it travels with the annotator, signed.
+    extra: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Departure:
+    """The way back: a code to copy, a link, or a form that the browser posts."""
+
+    code: str = ""
+    url: str = ""
+    post_to: str = ""
+    fields: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PlatformReport:
+    """What a platform says of one submission; `status` in its own words."""
+
+    submission_id: str
+    external_id: str
+    status: str
+    standing: Standing
+    entered_code: str = ""
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+
+
+class Provider:
+    """One source of annotators. What a provider can't do, it refuses with a sentence."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    # What a researcher has to say; stored as the recruitment's settings.
+    settings_form: type[forms.Form] = forms.Form
+    # Settings that are secret: stored encrypted, never shown again.
+    has_token: ClassVar[bool] = False
+    # Whether the platform can be asked if somebody is there. Then nobody gets a place before.
+    is_confirming: ClassVar[bool] = False
+    # Whether an arrival without the platform's word is somebody at all, or just a browser.
+    is_framed: ClassVar[bool] = False
+
+    def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival | None:
+        """Who follows the entry link; None for a look before deciding, which writes nothing."""
+        raise NotImplementedError
+
+    def frame_ancestors(self, recruitment: Recruitment) -> Sequence[str]:
+        """Origins that may show the annotators' pages in a frame."""
+        return ()
+
+    def is_there(self, recruitment: Recruitment, participation: Participation) -> bool:
+        """Ask the platform whether this submission is active. Slow: never in a web request."""
+        return True
+
+    def depart(
+        self, recruitment: Recruitment, participation: Participation | None, ending: Ending
+    ) -> Departure:
+        return Departure()
+
+    def reports(self, recruitment: Recruitment) -> Iterable[PlatformReport]:
+        """The platform's word on every submission. Slow."""
+        return ()
+
+    def report_on(self, recruitment: Recruitment, submission_id: str) -> PlatformReport | None:
+        return next(
+            (each for each in self.reports(recruitment) if each.submission_id == submission_id),
+            None,
+        )
+
+    def submission_in_event(
+        self, recruitment: Recruitment, headers: dict[str, str], body: bytes, now: datetime
+    ) -> tuple[str, str]:
+        """(event id, submission id) of a genuine webhook; "" where it names no submission."""
+        raise DomainError("no_webhooks", f"{self.title} sends no events.", status=404)
+
+    def approve(self, recruitment: Recruitment, participations: Sequence[Participation]) -> None:
+        self._cannot("approve")
+
+    def reject(
+        self, recruitment: Recruitment, participation: Participation, message: str, category: str
+    ) -> None:
+        self._cannot("reject")
+
+    def pay(self, recruitment: Recruitment, payment: Payment) -> str:
+        """Pay a bonus or a screen-out; returns the platform's id of it."""
+        self._cannot("pay")
+        return ""
+
+    def publish(self, recruitment: Recruitment, places: int, entry_url: str) -> str:
+        """Make the study on the platform, or more places in it; returns the platform's id."""
+        self._cannot("publish")
+        return ""
+
+    def steer(self, recruitment: Recruitment, verb: str) -> str:
+        """Pause, start or stop the study there; returns its state."""
+        self._cannot(verb)
+        return ""
+
+    def cost_of(self, amount: Decimal) -> Decimal:
+        """What an amount costs with the platform's fee."""
+        return amount
+
+    def _cannot(self, verb: str) -> None:
+        raise DomainError(
+            "provider_cannot",
+            f"{self.title} has no way to {verb} from here: do it where your annotators come from,"
+            " and note it there.",
+        )

@@ -1,0 +1,137 @@
+"""Who may work, and what watches over it: comprehension, training, qualification, checks."""
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from annotation.models.rater import Participation, Rater
+from studies.models import Study
+
+
+class Screening(models.Model):
+    """What stands between an annotator and their first HIT, and the checks mixed in later.
+
+    Zero units switch a part off. The units come from the study's own of that role.
+    """
+
+    class CheckAction(models.TextChoices):
+        RECORD = "record", "only keep the record"
+        WARN = "warn", "tell the annotator to read more carefully"
+        STOP = "stop", "give out no more work; what was done counts"
+        EXCLUDE = "exclude", "give out no more work, and replace what was done"
+
+    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="screening")
+    comprehension_tries = models.PositiveSmallIntegerField(
+        default=2,
+        validators=[MinValueValidator(2)],
+        help_text="Crowd platforms ask for two at least.",
+    )
+    training_units = models.PositiveSmallIntegerField(
+        default=0, help_text="Practised with the right answer shown after each."
+    )
+    qualification_units = models.PositiveSmallIntegerField("units of the test", default=0)
+    pass_mark = models.PositiveSmallIntegerField(
+        "right answers needed", default=9, validators=[MinValueValidator(1)]
+    )
+    qualification_tries = models.PositiveSmallIntegerField(
+        "tries", default=1, validators=[MinValueValidator(1)]
+    )
+    shows_answers = models.BooleanField(
+        "show what was right after the test",
+        default=False,
+        help_text="With tries left, later tries draw other units as long as there are any.",
+    )
+    valid_days = models.PositiveIntegerField(
+        "a passed test is valid for days", null=True, blank=True, help_text="Empty: for ever."
+    )
+    accepts_from = models.ForeignKey(
+        Study,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        verbose_name="accept who passed the test of",
+    )
+    check_rate = models.FloatField(
+        "share of HITs that carry a check",
+        default=0,
+        validators=[MinValueValidator(0), MaxValueValidator(1)],
+        help_text="A unit with a known answer, silently mixed in; nobody meets one twice.",
+    )
+    checks_failed = models.PositiveSmallIntegerField(
+        "act after so many failed checks",
+        default=2,
+        validators=[MinValueValidator(1)],
+        help_text="Crowd platforms allow a rejection for one under five minutes, else for two.",
+    )
+    check_action = models.CharField(
+        "then", max_length=10, choices=CheckAction.choices, default=CheckAction.RECORD
+    )
+
+    def __str__(self) -> str:
+        return f"screening of {self.study_id}"
+
+    def clean(self) -> None:
+        if self.qualification_units and self.pass_mark > self.qualification_units:
+            raise ValidationError({"pass_mark": "More right answers than the test has units."})
+
+
+class ComprehensionQuestion(models.Model):
+    """Asked about the guidelines before anything else, with choices to tick."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="comprehension")
+    position = models.PositiveSmallIntegerField(default=0)
+    text = models.CharField(max_length=500)
+    choices = models.TextField(help_text="One a line.")
+    answer = models.PositiveSmallIntegerField(
+        "right choice", default=1, validators=[MinValueValidator(1)], help_text="1 is the first."
+    )
+    explanation = models.TextField(blank=True, help_text="Shown when the answer was wrong.")
+
+    class Meta:
+        ordering = ["position", "id"]
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def options(self) -> list[str]:
+        return [line.strip() for line in self.choices.splitlines() if line.strip()]
+
+    def clean(self) -> None:
+        if len(self.options) < 2:
+            raise ValidationError({"choices": "Give two choices at least, one a line."})
+        if self.answer > len(self.options):
+            raise ValidationError({"answer": f"There are only {len(self.options)} choices."})
+
+
+class Trial(models.Model):
+    """One try at a stage, with what came of it. Append-only."""
+
+    class Stage(models.TextChoices):
+        COMPREHENSION = "comprehension"
+        TRAINING = "training"
+        QUALIFICATION = "qualification"
+
+    participation = models.ForeignKey(
+        Participation, on_delete=models.PROTECT, related_name="trials"
+    )
+    # The record of a rater, wherever else it is asked for.
+    rater = models.ForeignKey(Rater, on_delete=models.PROTECT, related_name="trials")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="+")
+    stage = models.CharField(max_length=15, choices=Stage.choices)
+    number = models.PositiveSmallIntegerField()
+    correct = models.PositiveSmallIntegerField()
+    of = models.PositiveSmallIntegerField()
+    is_passed = models.BooleanField()
+    answers = models.JSONField(default=dict)
+    valid_until = models.DateTimeField(null=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["participation", "stage", "number"], name="trial_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.stage} {self.number}: {self.correct} of {self.of}"

@@ -1,0 +1,284 @@
+"""The steps before the first HIT, and the checks mixed in with it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from annotation.models import HIT, Assignment, Participation, Rating, Screening, Trial
+from annotation.services.withdrawing import stop_work, withdraw_work
+from annotation.statements import insert
+from studies.errors import DomainError
+from studies.models import Study
+
+
+class Step(StrEnum):
+    """What an annotator has to take next before they may have a place."""
+
+    CONFIRMATION = "confirmation"
+    GUIDELINES = "guidelines"
+    COMPREHENSION = "comprehension"
+    TRAINING = "training"
+    QUALIFICATION = "qualification"
+    NONE = "none"
+
+
+def next_step(participation: Participation, now: datetime | None = None) -> Step:
+    """The first step that was not taken. Reads only."""
+    now = now or timezone.now()
+    if participation.confirmed_at is None:
+        return Step.CONFIRMATION
+    if participation.guidelines_read_at is None:
+        return Step.GUIDELINES
+    return next(_open_stages(participation, now), Step.NONE)
+
+
+def _open_stages(participation: Participation, now: datetime) -> Iterator[Step]:
+    study, screening = participation.study, screening_of(participation.study)
+    trials = participation.trials.filter(is_passed=True)
+    passed = set(trials.values_list("stage", flat=True))
+    if Trial.Stage.COMPREHENSION not in passed and study.comprehension.exists():
+        yield Step.COMPREHENSION
+    if screening is None:
+        return
+    if screening.training_units and Trial.Stage.TRAINING not in passed:
+        yield Step.TRAINING
+    if screening.qualification_units and not is_qualified(participation, screening, now):
+        yield Step.QUALIFICATION
+
+
+def screening_of(study: Study) -> Screening | None:
+    return Screening.objects.filter(study=study).first()
+
+
+def is_qualified(participation: Participation, screening: Screening, now: datetime) -> bool:
+    """Whether a passed test of this rater is still valid, here or where this study accepts it."""
+    studies = [participation.study_id]
+    if screening.accepts_from_id is not None:
+        studies.append(screening.accepts_from_id)
+    valid = Q(valid_until__isnull=True) | Q(valid_until__gt=now)
+    return Trial.objects.filter(
+        valid,
+        rater=participation.rater_id,
+        study__in=studies,
+        stage=Trial.Stage.QUALIFICATION,
+        is_passed=True,
+    ).exists()
+
+
+def clear_participation(*, participation: Participation, now: datetime | None = None) -> Step:
+    """Let a participation take places once every step was taken. Returns the next step."""
+    now = now or timezone.now()
+    step = next_step(participation, now)
+    if step == Step.NONE and participation.cleared_at is None:
+        participation.cleared_at = now
+        participation.save(update_fields=["cleared_at"])
+    return step
+
+
+@transaction.atomic
+def answer_comprehension(
+    *, participation: Participation, answers: Mapping[int, int], now: datetime | None = None
+) -> Trial:
+    """Judge one try at the questions about the guidelines; the last one in vain screens out.
+
+    ``answers`` maps a question's id to the number of the choice, from 1. Raises `DomainError`
+    if one is missing or no try is left.
+    """
+    now = now or timezone.now()
+    participation = Participation.objects.select_for_update().get(pk=participation.pk)
+    questions = list(participation.study.comprehension.all())
+    if any(question.pk not in answers for question in questions):
+        raise DomainError("unanswered", "Please answer every question.", status=400)
+    if tries_left(participation, Trial.Stage.COMPREHENSION) == 0:
+        raise DomainError("no_try_left", "There is no try left at these questions.")
+    right = sum(answers[question.pk] == question.answer for question in questions)
+    given = {str(question.pk): answers[question.pk] for question in questions}
+    score = Score(right, of=len(questions), needed=len(questions))
+    return _judge(participation, Trial.Stage.COMPREHENSION, score, now, given)
+
+
+@transaction.atomic
+def begin_stage(*, participation: Participation, now: datetime | None = None) -> Assignment | None:
+    """The assignment of the training or test at hand, made when a new try begins.
+
+    None where the last try was judged, failed, and another one has to be asked for.
+    """
+    now = now or timezone.now()
+    participation = Participation.objects.select_for_update().get(pk=participation.pk)
+    step = next_step(participation, now)
+    if step not in STAGES or participation.status != Participation.Status.ACTIVE:
+        return None
+    active = participation.assignments.filter(status=Assignment.Status.ACTIVE, run__gt="")
+    found = active.select_related("hit__study", "participation").first()
+    if found is not None:
+        return found
+    if participation.trials.filter(stage=step).exists() and not participation.retries:
+        return None
+    return _new_try(participation, step)
+
+
+def ask_for_another_try(*, participation: Participation) -> None:
+    """Begin the stage that was failed anew, where a try is left."""
+    step = next_step(participation)
+    if step not in STAGES or tries_left(participation, Trial.Stage(step.value)) == 0:
+        raise DomainError("no_try_left", "There is no try left.")
+    Participation.objects.filter(pk=participation.pk).update(retries=True)
+
+
+STAGES = {Step.TRAINING, Step.QUALIFICATION}
+
+
+def tries_left(participation: Participation, stage: Trial.Stage) -> int | None:
+    """How many tries an annotator has left; None where there is no limit."""
+    screening = screening_of(participation.study) or Screening()
+    most = {
+        Trial.Stage.COMPREHENSION: screening.comprehension_tries,
+        Trial.Stage.TRAINING: None,
+        Trial.Stage.QUALIFICATION: screening.qualification_tries,
+    }[stage]
+    if most is None:
+        return None
+    used = Trial.objects.filter(
+        rater=participation.rater_id, study=participation.study_id, stage=stage
+    )
+    return max(0, most - used.count())
+
+
+def grade_stage(*, assignment: Assignment, now: datetime) -> Trial:
+    """Judge a finished training or test by its current answers. In the answer's transaction."""
+    participation = assignment.participation
+    assert participation is not None
+    verdicts = [verdict for _, verdict in judged(assignment)]
+    screening = screening_of(assignment.hit.study) or Screening()
+    stage = Trial.Stage(assignment.stage)
+    needed = screening.pass_mark if stage == Trial.Stage.QUALIFICATION else 0
+    score = Score(sum(verdicts), of=len(verdicts), needed=needed)
+    return _judge(participation, stage, score, now, {})
+
+
+def judged(assignment: Assignment) -> list[tuple[Rating, bool]]:
+    """The current answers on units whose label is known, and whether each is right."""
+    rows = Rating.objects.filter(assignment=assignment, superseded=False)
+    rows = rows.select_related("unit", "criterion").order_by("pk")
+    return [(row, is_right(row)) for row in rows if row.criterion.name in row.unit.known_labels]
+
+
+def is_right(rating: Rating) -> bool:
+    """Of a preference the known side counts, however strongly it was said."""
+    known = str(rating.unit.known_labels[rating.criterion.name])
+    if rating.label is None or rating.criterion.parsed_scale.kind != "preference":
+        return rating.label == known
+    return _side(rating.label) == _side(known)
+
+
+def _side(label: str) -> str | int:
+    try:
+        value = int(label)
+    except ValueError:
+        return label
+    return (value > 0) - (value < 0)
+
+
+@dataclass(frozen=True)
+class Score:
+    """Right answers, of how many, and how many are needed to pass."""
+
+    right: int
+    of: int
+    needed: int
+
+
+@dataclass(frozen=True)
+class CheckRecord:
+    """One annotator's checks so far."""
+
+    right: int
+    failed: int
+
+
+def check_record(participation: Participation) -> CheckRecord:
+    """By unit: a check is passed when every known criterion of it was answered right."""
+    rows = Rating.objects.filter(
+        rater=participation.rater_id,
+        assignment__hit__study=participation.study_id,
+        unit__role="gold",
+        superseded=False,
+    ).select_related("unit", "criterion")
+    verdicts: dict[int, bool] = {}
+    for row in rows:
+        if row.criterion.name in row.unit.known_labels:
+            verdicts[row.unit_id] = verdicts.get(row.unit_id, True) and is_right(row)
+    right = sum(verdicts.values())
+    return CheckRecord(right=right, failed=len(verdicts) - right)
+
+
+def act_on_checks(*, participation: Participation, now: datetime | None = None) -> None:
+    """What the study wants done with who failed too many checks. The same again does no more."""
+    now = now or timezone.now()
+    screening = screening_of(participation.study)
+    if screening is None or screening.check_action == Screening.CheckAction.RECORD:
+        return
+    if check_record(participation).failed < screening.checks_failed:
+        return
+    action = screening.check_action
+    if action == Screening.CheckAction.WARN:
+        unwarned = Participation.objects.filter(pk=participation.pk, warned_at__isnull=True)
+        unwarned.update(warned_at=now)
+    elif action == Screening.CheckAction.STOP:
+        stop_work(participation=participation, status=Participation.Status.STOPPED, now=now)
+    else:
+        withdraw_work(participation=participation, status=Participation.Status.EXCLUDED, now=now)
+
+
+def _new_try(participation: Participation, step: Step) -> Assignment:
+    hit = HIT.objects.filter(study=participation.study_id, kind=step.value).first()
+    if hit is None:
+        raise DomainError(
+            "no_units", "This study's test is not ready yet. Please tell the researchers."
+        )
+    before = Assignment.objects.filter(
+        hit=hit, rater=participation.rater_id, participation__isnull=False
+    ).count()
+    assignment = Assignment(
+        hit=hit,
+        rater_id=participation.rater_id,
+        participation=participation,
+        run=f"{step.value}:{before + 1}",
+        position=before + 1,
+    )
+    insert(assignment)
+    Participation.objects.filter(pk=participation.pk).update(retries=False)
+    return assignment
+
+
+def _judge(
+    participation: Participation,
+    stage: Trial.Stage,
+    score: Score,
+    now: datetime,
+    answers: dict[str, int],
+) -> Trial:
+    screening = screening_of(participation.study)
+    days = screening.valid_days if screening else None
+    trial = Trial.objects.create(
+        participation=participation,
+        rater_id=participation.rater_id,
+        study_id=participation.study_id,
+        stage=stage,
+        number=participation.trials.filter(stage=stage).count() + 1,
+        correct=score.right,
+        of=score.of,
+        is_passed=score.right >= score.needed,
+        answers=answers,
+        valid_until=now + timedelta(days=days) if days else None,
+        created_at=now,
+    )
+    if not trial.is_passed and tries_left(participation, stage) == 0:
+        out = Participation.objects.filter(pk=participation.pk, status=Participation.Status.ACTIVE)
+        out.update(status=Participation.Status.SCREENED_OUT, finished_at=now)
+    return trial

@@ -1,0 +1,49 @@
+"""What platforms are asked outside of web requests. Tasks take ids and may run twice."""
+
+from collections.abc import Callable
+from functools import partial
+
+from celery import shared_task
+
+from annotation.models import Participation, Recruitment
+from annotation.services.recruiting import (
+    confirm_participation,
+    sync_recruitment,
+    sync_submission,
+)
+from studies.errors import DomainError
+from studies.models import Study
+
+
+@shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
+def confirm_participation_task(participation_id: int) -> None:
+    found = Participation.objects.select_related("study", "recruitment__study", "rater")
+    participation = found.filter(pk=participation_id).first()
+    if participation is not None:
+        # Whoever waits asks again: the next try is the page's.
+        _without_noise(lambda: confirm_participation(participation=participation))
+
+
+@shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
+def sync_submission_task(recruitment_id: int, submission_id: str) -> None:
+    recruitment = Recruitment.objects.filter(pk=recruitment_id).select_related("study").first()
+    if recruitment is not None:
+        _without_noise(
+            lambda: sync_submission(recruitment=recruitment, submission_id=submission_id)
+        )
+
+
+@shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
+def sync_recruitments_task() -> None:
+    """All studies that collect or collected lately: what no webhook brought is found here."""
+    active = Recruitment.objects.exclude(study__status=Study.Status.DRAFT).exclude(external_id="")
+    for recruitment in active.select_related("study"):
+        _without_noise(partial(sync_recruitment, recruitment=recruitment))
+
+
+def _without_noise(ask: Callable[[], object]) -> None:
+    """A platform that does not answer is the next round's business; the recruitment says so."""
+    try:
+        ask()
+    except DomainError:
+        return

@@ -1,0 +1,133 @@
+"""The way in from a platform: its link says who comes, once; then a signed word of ours does."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.crowd import Arrival, provider_named
+from annotation.framing import framed_address
+from annotation.models import Recruitment
+from annotation.services.recruiting import receive_event, recruitment_for
+from annotation.views.doors import SeeOther, annotator_page, forget, participation_in, study_at
+from studies.errors import DomainError
+from studies.models import Study
+
+SALT = "annotation.arrival"
+MOST_AGE = 24 * 60 * 60
+
+
+@require_safe
+@annotator_page
+def arrive(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
+    """Exchange the platform's parameters for a word of ours; nothing is written by it."""
+    study = study_at(study_id)
+    recruitment = recruitment_for(study, provider)
+    source = provider_named(provider)
+    arrival = source.arrive(request, recruitment)
+    if arrival is None:
+        response = render(request, "annotation/platform_preview.html", {"study": study})
+        origins = list(source.frame_ancestors(recruitment))
+        response._csp_update = {"frame-ancestors": origins}  # type: ignore[attr-defined]
+        response.xframe_options_exempt = True
+        return response
+    return _welcomed(request, study, provider, arrival, is_framed=source.is_framed)
+
+
+def _welcomed(
+    request: HttpRequest, study: Study, provider: str, arrival: Arrival, *, is_framed: bool
+) -> HttpResponse:
+    word = {
+        "study": study.pk,
+        "provider": provider,
+        "person": arrival.external_id,
+        "submission": arrival.submission_id,
+        "confirmed": arrival.is_confirmed,
+        "extra": arrival.extra,
+    }
+    welcome = reverse("annotation:welcome", args=[study.pk])
+    if is_framed:
+        return SeeOther(framed_address(word, welcome))
+    response = SeeOther(welcome)
+    response.set_cookie(
+        _cookie(study.pk),
+        signing.dumps(word, salt=SALT, compress=True),
+        max_age=MOST_AGE,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+    present = participation_in(request, study.pk)
+    if present is not None and present.submission_id != arrival.submission_id:
+        forget(response, study.pk)
+    return response
+
+
+def arrival_at(request: HttpRequest, study: Study) -> tuple[Recruitment, Arrival] | None:
+    """Who followed a platform's link to this study in this browser, if anybody did."""
+    word: dict[str, Any] | None = getattr(request, "arrival", None) or _from_cookie(
+        request, study.pk
+    )
+    if word is None or word["study"] != study.pk:
+        return None
+    recruitment = recruitment_for(study, word["provider"])
+    arrival = Arrival(word["person"], word["submission"], word["confirmed"], word["extra"])
+    return recruitment, arrival
+
+
+def newcomer(request: HttpRequest, study: Study) -> tuple[Recruitment, Arrival]:
+    """The same, or somebody new by the open link where the study has one."""
+    known = arrival_at(request, study)
+    if known is not None:
+        return known
+    recruitment = recruitment_for(study, "open-link")
+    arrival = provider_named("open-link").arrive(request, recruitment)
+    assert arrival is not None
+    return recruitment, arrival
+
+
+def address_of(request: HttpRequest) -> str:
+    """A keyed hash of where a request came from: enough to count by, nothing to look up."""
+    address = request.META.get("REMOTE_ADDR", "")
+    if settings.TIEBREAK_BEHIND_PROXY:
+        forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "")
+        address = forwarded.rpartition(",")[2].strip() or address
+    return salted_hmac("annotation.address", address).hexdigest()[:32]
+
+
+def _from_cookie(request: HttpRequest, study_id: str) -> dict[str, Any] | None:
+    try:
+        word: dict[str, Any] = signing.loads(
+            request.COOKIES.get(_cookie(study_id), ""), salt=SALT, max_age=MOST_AGE
+        )
+    except signing.BadSignature:
+        return None
+    return word
+
+
+def _cookie(study_id: str) -> str:
+    return f"from-{study_id}"
+
+
+@csrf_exempt
+@require_POST
+def event(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
+    """A platform's webhook. It is let in by its signature alone."""
+    try:
+        recruitment = recruitment_for(study_at(study_id), provider)
+        receive_event(
+            recruitment=recruitment,
+            headers={name.lower(): value for name, value in request.headers.items()},
+            body=request.body,
+            now=timezone.now(),
+        )
+    except DomainError as refusal:
+        return HttpResponse(refusal.message, status=refusal.status, content_type="text/plain")
+    return HttpResponse(status=204)

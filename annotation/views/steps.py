@@ -1,0 +1,134 @@
+"""The steps before the first HIT: waiting for the platform, questions, training, the test."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from annotation.forms import ComprehensionForm
+from annotation.models import Assignment, Participation, Rating, Trial
+from annotation.selectors import is_a_first
+from annotation.services.recruiting import ask_platform
+from annotation.services.screening import (
+    Step,
+    answer_comprehension,
+    ask_for_another_try,
+    begin_stage,
+    clear_participation,
+    judged,
+    screening_of,
+    tries_left,
+)
+from annotation.statements import unit_with_texts
+from annotation.views.desk import known_in_words
+from annotation.views.doors import SeeOther, annotator_page, participation_in
+from annotation.views.ending import end_page
+from annotation.views.reading import guidelines_page
+from studies.errors import DomainError
+
+
+def step_page(request: HttpRequest, participation: Participation) -> HttpResponse | Assignment:
+    """The page of the step at hand, or the training or test whose units are to be shown."""
+    step = clear_participation(participation=participation)
+    if step == Step.NONE:
+        return SeeOther(reverse("annotation:rate", args=[participation.study_id]))
+    if step == Step.CONFIRMATION:
+        ask_platform(participation=participation)
+        context = {"study": participation.study}
+        return render(request, "annotation/waiting.html", context, status=200)
+    if step == Step.GUIDELINES:
+        return guidelines_page(request, participation)
+    if step == Step.COMPREHENSION:
+        return _questions(request, participation)
+    assignment = begin_stage(participation=participation)
+    return assignment or _result(request, participation, step)
+
+
+@require_POST
+@annotator_page
+def comprehension(request: HttpRequest, study_id: str) -> HttpResponse:
+    participation = participation_in(request, study_id)
+    if participation is None:
+        return redirect("annotation:welcome", study_id)
+    questions = list(participation.study.comprehension.all())
+    form = ComprehensionForm(questions, request.POST)
+    if not form.is_valid():
+        sentence = "Please answer every question."
+        return _questions(request, participation, sentence=sentence, status=400)
+    trial = answer_comprehension(participation=participation, answers=form.answers)
+    if trial.is_passed:
+        return SeeOther(reverse("annotation:rate", args=[study_id]))
+    participation.refresh_from_db()
+    if participation.status != Participation.Status.ACTIVE:
+        return end_page(request, participation)
+    return _questions(request, participation, failed=trial)
+
+
+@require_POST
+@annotator_page
+def try_again(request: HttpRequest, study_id: str) -> HttpResponse:
+    participation = participation_in(request, study_id)
+    if participation is None:
+        return redirect("annotation:welcome", study_id)
+    ask_for_another_try(participation=participation)
+    return SeeOther(reverse("annotation:rate", args=[study_id]))
+
+
+def _questions(
+    request: HttpRequest,
+    participation: Participation,
+    *,
+    sentence: str = "",
+    status: int = 200,
+    failed: Trial | None = None,
+) -> HttpResponse:
+    questions = list(participation.study.comprehension.all())
+    wrong = [q for q in questions if failed and failed.answers.get(str(q.pk)) != q.answer]
+    context = {
+        "study": participation.study,
+        "form": ComprehensionForm(questions),
+        "sentence": sentence,
+        "wrong": wrong,
+        "left": tries_left(participation, Trial.Stage.COMPREHENSION),
+    }
+    return render(request, "annotation/comprehension.html", context, status=status)
+
+
+def _result(request: HttpRequest, participation: Participation, step: Step) -> HttpResponse:
+    """A test that was failed, with tries left."""
+    trial = participation.trials.filter(stage=step.value).order_by("-number").first()
+    if trial is None or tries_left(participation, Trial.Stage(step.value)) == 0:
+        raise DomainError("screened_out", "The test was not passed, and there is no try left.")
+    screening = screening_of(participation.study)
+    context: dict[str, Any] = {
+        "study": participation.study,
+        "trial": trial,
+        "needed": screening.pass_mark if screening else 0,
+        "left": tries_left(participation, Trial.Stage(step.value)),
+        "lessons": lessons(participation, step) if screening and screening.shows_answers else [],
+    }
+    return render(request, "annotation/result.html", context)
+
+
+def lessons(participation: Participation, step: Step) -> list[dict[str, Any]]:
+    """What was asked in the last try, what was said, and what is held to be right."""
+    own = participation.assignments.filter(run__startswith=f"{step.value}:")
+    last = own.select_related("hit__study", "participation").order_by("-position").first()
+    return [lesson(row, right) for row, right in judged(last)] if last else []
+
+
+def lesson(rating: Rating, is_right: bool) -> dict[str, Any]:
+    assignment = rating.assignment
+    seat = assignment.hit.hit_units.get(unit=rating.unit_id)
+    unit = unit_with_texts(rating.unit_id)
+    said, known = known_in_words(rating, a_first=is_a_first(assignment, seat))
+    return {
+        "source": unit.instance.source if unit.instance else "",
+        "question": rating.criterion.question,
+        "said": said,
+        "known": known,
+        "is_right": is_right,
+        "explanation": rating.unit.explanation,
+    }
