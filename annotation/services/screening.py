@@ -278,7 +278,9 @@ def _judge(
         valid_until=now + timedelta(days=days) if days else None,
         created_at=now,
     )
-    if not trial.is_passed and tries_left(participation, stage) == 0:
+    if trial.is_passed:
+        clear_participation(participation=participation, now=now)
+    elif tries_left(participation, stage) == 0:
         out = Participation.objects.filter(pk=participation.pk, status=Participation.Status.ACTIVE)
         out.update(status=Participation.Status.SCREENED_OUT, finished_at=now)
     return trial

@@ -1,13 +1,18 @@
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from annotation.models import HITUnit, Place
+from annotation.models import HITUnit, Participation, Place
+from annotation.selectors import is_a_first, worksheet
 from annotation.services.lifecycle import open_study
+from annotation.services.places import NoWorkLeft, take_place
 from annotation.services.planning import grow_ratings_per_hit, plan_hits
+from annotation.services.ratings import Answer, submit_rating
+from annotation.services.tallies import kept, recount
 from studies.errors import DomainError
 from studies.models import Generation, Study, StudySystem, Unit
-from tests.studies.factories import make_open_study, make_study
+from tests.studies.factories import make_open_study, make_participation, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -149,3 +154,117 @@ def test_units_of_one_generation():
     assert plan.units == 12
     assert plan.hits == 4
     assert not study.units.filter(generation_b__isnull=False).exists()
+
+
+def test_mixed_hits_hold_every_pair_as_often_and_no_instance_twice():
+    study = make_study(
+        instances=10, systems=3, comparisons_per_hit=6, bundling="mixed", ratings_per_hit=3
+    )
+    plan = plan_hits(study=study)
+    assert (plan.hits, plan.units) == (5, 30)
+    shown: Counter = Counter()
+    for hit in study.hits.all():
+        seats = list(hit.hit_units.select_related("unit"))
+        assert len({seat.unit.instance_id for seat in seats}) == 6
+        pairs = Counter((seat.unit.system_a_id, seat.unit.system_b_id) for seat in seats)
+        assert set(pairs.values()) == {2}
+        assert sum(seat.side_bit for seat in seats) == 3
+        for seat in seats:
+            shown[seat.unit.system_a_id, seat.unit.system_b_id] += 2 * seat.side_bit - 1
+    assert all(abs(balance) <= 1 for balance in shown.values())
+
+
+def test_a_repeat_is_shown_later_and_with_the_sides_swapped():
+    study = make_open_study(instances=6, repeats_per_hit=2, repeat_distance=4)
+    assert study.places.count() == 18
+    for name in "abc":
+        for _ in range(6):
+            ann = make_participation(study, name)
+            assignment = take_place(participation=ann)
+            sheet = worksheet(assignment)
+            assert len(sheet.seats) == 7
+            at = {(seat.unit_id, seat.repeat): n for n, seat in sheet.seats.items()}
+            for (unit, repeat), n in at.items():
+                if repeat:
+                    assert n - at[unit, 0] >= 4
+                    first, again = sheet.seats[at[unit, 0]], sheet.seats[n]
+                    assert is_a_first(assignment, first) != is_a_first(assignment, again)
+            for seat in sheet.seats.values():
+                submit_rating(
+                    assignment=assignment,
+                    seat=seat,
+                    criterion=sheet.criteria[0],
+                    answer=Answer("0", client_key=f"k{seat.pk}"),
+                )
+    assert study.places.filter(completed_at__isnull=False).count() == 18
+    assert sum(kept(study=study).values()) == 6 * 5 * 3  # repeats are in no count
+    assert kept(study=study) == +recount(study=study)
+
+
+def test_repeats_that_do_not_fit_are_refused():
+    study = make_study(comparisons_per_hit=2, repeats_per_hit=1, repeat_distance=3)
+    with pytest.raises(DomainError, match="Lower the repeats"):
+        plan_hits(study=study)
+
+
+def finish(assignment, now) -> None:
+    sheet = worksheet(assignment)
+    for seat in sheet.seats.values():
+        submit_rating(
+            assignment=assignment,
+            seat=seat,
+            criterion=sheet.criteria[0],
+            answer=Answer("0", client_key=f"k{seat.pk}"),
+            now=now,
+        )
+
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def test_a_days_limit_ends_at_midnight():
+    study = make_open_study(instances=4, hits_per_day=2)
+    ann = make_participation(study)
+    for _ in range(2):
+        finish(take_place(participation=ann, now=NOON), NOON)
+    with pytest.raises(NoWorkLeft, match="in a day"):
+        take_place(participation=ann, now=NOON)
+    assert take_place(participation=ann, now=NOON + timedelta(hours=12))
+
+
+@pytest.mark.parametrize("limit", ["most_answers", "most_answers_per_day"])
+def test_the_study_gives_out_no_more_places_than_its_budget(limit):
+    study = make_open_study(instances=4, **{limit: 3})
+    people = [make_participation(study, name) for name in "abcd"]
+    held = [take_place(participation=ann, now=NOON) for ann in people[:3]]
+    with pytest.raises(NoWorkLeft, match="all the answers it asked for"):
+        take_place(participation=people[3], now=NOON)
+    for assignment in held[:2]:
+        finish(assignment, NOON)
+    # The third lease runs out: its place is offered again, within the budget.
+    later = NOON + timedelta(hours=1)
+    finish(take_place(participation=people[3], now=later), later)
+    with pytest.raises(NoWorkLeft, match="all the answers it asked for"):
+        take_place(participation=people[0], now=later)
+    tomorrow = NOON + timedelta(days=1)
+    if limit == "most_answers_per_day":
+        assert take_place(participation=people[0], now=tomorrow)
+
+
+def test_15_one_address_holds_only_so_many_places_at_once():
+    study = make_open_study(instances=6, leases_per_address=2)
+    people = [make_participation(study, name) for name in "abc"]
+    Participation.objects.update(address="here")
+    held = [take_place(participation=ann) for ann in people[:2]]
+    with pytest.raises(NoWorkLeft, match="Too many people from where you are"):
+        take_place(participation=people[2])
+    Participation.objects.filter(pk=people[2].pk).update(address="elsewhere")
+    assert take_place(participation=people[2])
+    assert take_place(participation=people[0]) == held[0]
+    Study.objects.filter(pk=study.pk).update(unconfirmed_leases=3, leases_per_address=20)
+    fourth = make_participation(study, "d")
+    Participation.objects.filter(pk=fourth.pk).update(address="elsewhere")
+    with pytest.raises(NoWorkLeft, match="Too many people"):
+        take_place(participation=fourth)
+    Participation.objects.filter(pk=fourth.pk).update(address="")  # a platform vouches
+    assert take_place(participation=fourth)

@@ -1,0 +1,151 @@
+"""Units whose answer is known: for training, the test before the first HIT, and silent checks."""
+
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Max
+
+from annotation.balancing import balanced_bits
+from annotation.models import HIT, HITUnit
+from studies.errors import DomainError
+from studies.models import Generation, Study, System, Unit
+from studies.perturbing import heavily_perturbed, is_spoilable
+
+CONTROL = "perturbed copy"
+ROLES = {
+    Unit.Role.GOLD: "checks",
+    Unit.Role.TRAINING: "training",
+    Unit.Role.QUALIFICATION: "the test",
+}
+EXPLANATION = "One of the two texts was spoilt on purpose: words are missing and out of order."
+
+
+@dataclass(frozen=True)
+class KnownPair:
+    """Two generations of one instance, first in canonical order, with what is held right."""
+
+    a: Generation
+    b: Generation
+    labels: Mapping[str, str]
+    explanation: str = ""
+
+
+@transaction.atomic
+def spoil_copies(*, study: Study, role: Unit.Role, n: int, seed: int = 0) -> int:
+    """Make ``n`` units of an original and a heavily perturbed copy of it. Returns how many.
+
+    The copies belong to a system of their own that competes with nobody. Every criterion on a
+    preference scale has the original as its answer. Raises `DomainError` where there is none, or
+    too few texts are long enough.
+    """
+    labels = _original_wins(study)
+    rng = random.Random(f"{study.seed}:{role}:{seed}")
+    originals = _originals(study, n, rng)
+    control, _ = System.objects.get_or_create(
+        dataset=study.dataset, name=CONTROL, defaults={"is_control": True}
+    )
+    pairs = [
+        KnownPair(original, _spoilt(original, control, rng), labels, EXPLANATION)
+        for original in originals
+    ]
+    return add_known_units(study=study, role=role, pairs=pairs)
+
+
+@transaction.atomic
+def add_known_units(*, study: Study, role: Unit.Role, pairs: Iterable[KnownPair]) -> int:
+    """Add units of this role; those of a stage get seats in its HIT. Locks the study.
+
+    A stage that somebody began stands; checks can be added at any time.
+    """
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    stage = HIT.objects.filter(study=study, kind=role.value).first()
+    if stage is not None and stage.assignments.exists():
+        raise DomainError(
+            "stage_begun",
+            f"Somebody has begun {ROLES[role]} already, so its units stand. Clone the study to"
+            " change them.",
+        )
+    number = study.units.filter(role=role).count()
+    units = [_unit(study, role, pair, number + i) for i, pair in enumerate(pairs)]
+    Unit.objects.bulk_create(units)
+    if role != Unit.Role.GOLD:
+        _seat(study, role)
+    return len(units)
+
+
+def _unit(study: Study, role: Unit.Role, pair: KnownPair, number: int) -> Unit:
+    return Unit(
+        study=study,
+        key=f"{role.value}-{number}",
+        role=role,
+        instance_id=pair.a.instance_id,
+        system_a_id=pair.a.system_id,
+        system_b_id=pair.b.system_id,
+        generation_a=pair.a,
+        generation_b=pair.b,
+        sample_a=pair.a.sample_index,
+        sample_b=pair.b.sample_index,
+        known_labels=dict(pair.labels),
+        explanation=pair.explanation,
+    )
+
+
+def _seat(study: Study, role: Unit.Role) -> None:
+    """All units of a stage in one HIT without places, sides split evenly."""
+    hit, _ = HIT.objects.get_or_create(study=study, kind=role.value, number=1)
+    hit.hit_units.all().delete()
+    units = list(study.units.filter(role=role).order_by("pk"))
+    bits = balanced_bits([(hit.pk, role) for _ in units], random.Random(f"{study.seed}:{role}"))
+    HITUnit.objects.bulk_create(
+        HITUnit(hit=hit, unit=unit, side_bit=bool(bit))
+        for unit, bit in zip(units, bits, strict=True)
+    )
+
+
+def _original_wins(study: Study) -> dict[str, str]:
+    """The strongest label for system A, of each criterion that compares."""
+    labels = {
+        criterion.name: str(min(int(label) for label in criterion.parsed_scale.order_labels or ()))
+        for criterion in study.criteria.all()
+        if criterion.parsed_scale.kind == "preference"
+    }
+    if study.unit_kind != Study.UnitKind.COMPARISON or not labels:
+        raise DomainError(
+            "nothing_known",
+            "A spoilt copy has a known answer only where two texts are compared. For other"
+            " criteria, import units with the labels you hold right.",
+        )
+    return labels
+
+
+def _originals(study: Study, n: int, rng: random.Random) -> list[Generation]:
+    """One text each of different instances that no such unit uses yet."""
+    used = study.units.exclude(role=Unit.Role.MAIN).values("instance")
+    rows = Generation.objects.filter(
+        instance__dataset=study.dataset_id, system__in=study.systems.all()
+    ).exclude(instance__in=used)
+    by_instance: dict[int, list[Generation]] = {}
+    for generation in rows.order_by("pk"):
+        if is_spoilable(generation.text):
+            by_instance.setdefault(generation.instance_id, []).append(generation)
+    if len(by_instance) < n:
+        raise DomainError(
+            "too_few_texts",
+            f"Only {len(by_instance)} more instances have a text that is long enough to be"
+            f" spoilt; {n} were asked for.",
+        )
+    drawn = rng.sample(sorted(by_instance), n)
+    return [rng.choice(by_instance[instance]) for instance in drawn]
+
+
+def _spoilt(original: Generation, control: System, rng: random.Random) -> Generation:
+    own = Generation.objects.filter(instance=original.instance_id, system=control)
+    last = own.aggregate(last=Max("sample_index"))["last"]
+    return Generation.objects.create(
+        instance_id=original.instance_id,
+        system=control,
+        sample_index=0 if last is None else last + 1,
+        text=heavily_perturbed(original.text, rng),
+    )
