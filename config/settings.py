@@ -223,7 +223,28 @@ CELERY_TASK_ROUTES = {"metrics.tasks.*": {"queue": "analytics"}}
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# What no webhook brought is found by asking.
+CELERY_BEAT_SCHEDULE = {
+    "platforms": {"task": "annotation.tasks.sync_recruitments_task", "schedule": 120.0}
+}
+CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat")
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 2, "interval_start": 0.1, "interval_max": 0.5}
+
+# Where platforms answer. Only the server's owner says so: no page can send it elsewhere.
+TIEBREAK_PROLIFIC_URL = str(
+    env.str("TIEBREAK_PROLIFIC_URL", default="https://api.prolific.com/api/v1/")
+)
+TIEBREAK_PROLIFIC_KEYS_URL = str(
+    env.str(
+        "TIEBREAK_PROLIFIC_KEYS_URL",
+        default="https://api.prolific.com/.well-known/study/jwks.json",
+    )
+)
+TIEBREAK_MTURK_ENDPOINT = str(env.str("TIEBREAK_MTURK_ENDPOINT", default=""))
+TIEBREAK_MTURK_ORIGINS = _origins("TIEBREAK_MTURK_ORIGINS") or [
+    "https://www.mturk.com",
+    "https://workersandbox.mturk.com",
+]
 
 # What a bundle or a ratings file may be at most.
 TIEBREAK_MAX_CELL_CHARACTERS = _integer("TIEBREAK_MAX_CELL_CHARACTERS", 1_000_000, 1_000)

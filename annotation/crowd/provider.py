@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal
 from enum import StrEnum
 from typing import ClassVar
 
@@ -81,10 +80,14 @@ class Provider:
     settings_form: type[forms.Form] = forms.Form
     # Settings that are secret: stored encrypted, never shown again.
     has_token: ClassVar[bool] = False
-    # Whether the platform can be asked if somebody is there. Then nobody gets a place before.
-    is_confirming: ClassVar[bool] = False
-    # Whether an arrival without the platform's word is somebody at all, or just a browser.
+    # Whether annotators see the study inside the platform's own page.
     is_framed: ClassVar[bool] = False
+    # What the platform fills in to its entry link.
+    entry_parameters: ClassVar[str] = ""
+
+    def confirms(self, recruitment: Recruitment) -> bool:
+        """Whether the platform says who is there. Then nobody gets a place before it did."""
+        return False
 
     def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival | None:
         """Who follows the entry link; None for a look before deciding, which writes nothing."""
@@ -142,9 +145,15 @@ class Provider:
         self._cannot(verb)
         return ""
 
-    def cost_of(self, amount: Decimal) -> Decimal:
-        """What an amount costs with the platform's fee."""
-        return amount
+    def ask_to_return(
+        self, recruitment: Recruitment, participation: Participation, reason: str
+    ) -> None:
+        self._cannot("ask for a return")
+
+    def listen(self, recruitment: Recruitment, events_url: str) -> str:
+        """Have the platform tell of changes at this address; returns the secret it signs with."""
+        self._cannot("listen")
+        return ""
 
     def _cannot(self, verb: str) -> None:
         raise DomainError(

@@ -92,6 +92,10 @@ class Participation(models.Model):
     recruitment = models.ForeignKey(
         Recruitment, null=True, on_delete=models.PROTECT, related_name="participations"
     )
+    # What the platform needs to hear from the browser in the end, as it said on arrival.
+    way_back = models.JSONField(default=dict)
+    # A researcher looked at what does not add up, and let it be.
+    settled_at = models.DateTimeField(null=True)
     # The platform's own words on it, and when they were true.
     platform_status = models.CharField(max_length=50, blank=True)
     platform_seen_at = models.DateTimeField(null=True)

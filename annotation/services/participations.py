@@ -22,6 +22,7 @@ def give_consent(
     recruitment: Recruitment | None = None,
     is_confirmed: bool = True,
     address: str = "",
+    way_back: dict[str, str] | None = None,
     simulated: bool = False,
     now: datetime | None = None,
 ) -> Participation:
@@ -52,6 +53,7 @@ def give_consent(
             "confirmed_at": now if is_confirmed else None,
             "recruitment": recruitment,
             "address": address,
+            "way_back": way_back or {},
             "simulated": simulated,
         },
     )

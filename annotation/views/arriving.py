@@ -31,7 +31,13 @@ def arrive(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
     study = study_at(study_id)
     recruitment = recruitment_for(study, provider)
     source = provider_named(provider)
-    arrival = source.arrive(request, recruitment)
+    try:
+        arrival = source.arrive(request, recruitment)
+    except DomainError:
+        # An old link, reloaded where somebody is in already, is as good as none.
+        if participation_in(request, study_id) or arrival_at(request, study):
+            return SeeOther(reverse("annotation:welcome", args=[study_id]))
+        raise
     if arrival is None:
         response = render(request, "annotation/platform_preview.html", {"study": study})
         origins = list(source.frame_ancestors(recruitment))

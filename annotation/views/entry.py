@@ -51,15 +51,16 @@ def _decide(request: HttpRequest, study: Study) -> HttpResponse:
         return _welcome(request, study, sentence=CHANGED, status=409)
     recruitment, arrival = newcomer(request, study)
     provider = provider_named(recruitment.provider)
-    needs_word = provider.is_confirming and not arrival.is_confirmed
+    is_vouched_for = provider.confirms(recruitment) or arrival.is_confirmed
     participation = give_consent(
         study=study,
         provider=recruitment.provider,
         external_id=arrival.external_id,
         submission_id=arrival.submission_id,
         recruitment=recruitment if recruitment.pk else None,
-        is_confirmed=not needs_word,
-        address="" if provider.is_confirming or arrival.is_confirmed else address_of(request),
+        is_confirmed=arrival.is_confirmed or not provider.confirms(recruitment),
+        address="" if is_vouched_for else address_of(request),
+        way_back=arrival.extra,
         simulated=False,
     )
     response = SeeOther(reverse("annotation:rate", args=[study.pk]))

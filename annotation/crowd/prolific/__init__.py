@@ -1,0 +1,346 @@
+"""Prolific: participants arrive with three ids, and a signed token where the study asks for it."""
+
+import hashlib
+import json
+import re
+import secrets
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from math import ceil
+
+import jwt
+from django import forms
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest
+from django.utils import timezone
+
+from annotation.crowd.prolific.client import (
+    CompletionCode,
+    ProlificClient,
+    StudyDraft,
+    Submission,
+    maximum_allowed_minutes,
+)
+from annotation.crowd.prolific.signatures import (
+    EntryRefused,
+    fetch_keys,
+    verify_entry_token,
+    verify_webhook,
+)
+from annotation.crowd.provider import (
+    Arrival,
+    Departure,
+    Ending,
+    PlatformReport,
+    Provider,
+    Standing,
+)
+from annotation.models import Participation, Payment, PlatformEvent, Recruitment
+from annotation.models.crowd import decrypted
+from studies.errors import DomainError
+
+COMPLETE = "https://app.prolific.com/submissions/complete?cc="
+PARAMETERS = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+KEYS_AGE = timedelta(hours=12)
+
+STANDINGS = {
+    "RESERVED": Standing.EXPECTED,
+    "ACTIVE": Standing.WORKING,
+    "AWAITING REVIEW": Standing.SUBMITTED,
+    "APPROVED": Standing.APPROVED,
+    "PARTIALLY APPROVED": Standing.APPROVED,
+    "REJECTED": Standing.REJECTED,
+    "RETURNED": Standing.RETURNED,
+    "TIMED-OUT": Standing.TIMED_OUT,
+    "SCREENED OUT": Standing.SCREENED_OUT,
+}
+# Whoever finished here is not lost if they come back to look.
+PRESENT = {Standing.WORKING, Standing.SUBMITTED, Standing.APPROVED}
+# Our endings in Prolific's words, and what each sets off there. All are looked at by somebody:
+# a code can be passed on, so none of them pays by itself.
+CODES = {
+    Ending.COMPLETED: "COMPLETED",
+    Ending.FAILED_CHECK: "FAILED_ATTENTION_CHECK",
+    Ending.NO_CONSENT: "NO_CONSENT",
+    Ending.SCREENED_OUT: "SCREENED_OUT",
+    Ending.NO_WORK: "OTHER",
+}
+
+
+class ProlificSettings(forms.Form):
+    is_secure = forms.BooleanField(
+        label="signed links only",
+        required=False,
+        initial=True,
+        help_text="Prolific signs who comes. Then nobody waits for its answer at the door.",
+    )
+    description = forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="What participants read on Prolific before they begin.",
+    )
+    workspace = forms.RegexField(
+        r"^[A-Za-z0-9]{0,64}\Z",
+        required=False,
+        help_text="The workspace's id. With it Prolific tells of changes at once, by webhook.",
+    )
+    fee_percent = forms.DecimalField(initial="33.3", min_value=0, max_value=100, required=False)
+    screen_out_reward = forms.DecimalField(
+        required=False, min_value=0, help_text="Paid to who does not pass the test."
+    )
+
+
+class Prolific(Provider):
+    name = "prolific"
+    title = "Prolific"
+    settings_form = ProlificSettings
+    has_token = True
+    entry_parameters = PARAMETERS
+
+    def confirms(self, recruitment: Recruitment) -> bool:
+        """By its signature or by its answer; with neither, anybody could write the ids."""
+        return bool(recruitment.secret or recruitment.settings.get("is_secure"))
+
+    def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
+        names = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+        person, study, submission = (_id(request, name) for name in names)
+        if recruitment.external_id and study != recruitment.external_id:
+            raise DomainError("other_study", OTHER_STUDY, status=403)
+        is_confirmed = _is_signed(request, recruitment, person, submission)
+        return Arrival(person, submission, is_confirmed=is_confirmed)
+
+    def is_there(self, recruitment: Recruitment, participation: Participation) -> bool:
+        with _client(recruitment) as client:
+            found = client.submission(participation.submission_id)
+        person = participation.rater.external_id
+        is_theirs = (found.participant, found.study) == (person, recruitment.external_id)
+        return is_theirs and STANDINGS.get(found.status) in PRESENT
+
+    def depart(
+        self, recruitment: Recruitment, participation: Participation | None, ending: Ending
+    ) -> Departure:
+        code = _codes(recruitment).get(ending, "")
+        return Departure(code=code, url=COMPLETE + code if code else "")
+
+    def reports(self, recruitment: Recruitment) -> Iterable[PlatformReport]:
+        self._renew_keys(recruitment)
+        with _client(recruitment) as client:
+            return [_report(each) for each in client.submissions(_published(recruitment))]
+
+    def report_on(self, recruitment: Recruitment, submission_id: str) -> PlatformReport | None:
+        with _client(recruitment) as client:
+            found = client.submission(submission_id)
+        return _report(found) if found.study == recruitment.external_id else None
+
+    def submission_in_event(
+        self, recruitment: Recruitment, headers: dict[str, str], body: bytes, now: datetime
+    ) -> tuple[str, str]:
+        verify_webhook(
+            secret=decrypted(recruitment.webhook_secret),
+            timestamp=headers.get("x-prolific-request-timestamp", ""),
+            body=body,
+            signature=headers.get("x-prolific-request-signature", ""),
+            now=now,
+        )
+        try:
+            event = json.loads(body)
+            is_submission = event["event_type"] == "submission.status.change"
+            submission = str(event["resource_id"]) if is_submission else ""
+        except (ValueError, KeyError, TypeError) as error:
+            raise DomainError("odd_event", "This event cannot be read.", status=400) from error
+        return headers.get("x-event-id") or hashlib.sha256(body).hexdigest(), submission
+
+    def approve(self, recruitment: Recruitment, participations: Sequence[Participation]) -> None:
+        with _client(recruitment) as client:
+            client.approve([each.submission_id for each in participations])
+
+    def reject(
+        self, recruitment: Recruitment, participation: Participation, message: str, category: str
+    ) -> None:
+        with _client(recruitment) as client:
+            client.reject(participation.submission_id, message, category)
+
+    def ask_to_return(
+        self, recruitment: Recruitment, participation: Participation, reason: str
+    ) -> None:
+        with _client(recruitment) as client:
+            client.request_return(participation.submission_id, [reason])
+
+    def pay(self, recruitment: Recruitment, payment: Payment) -> str:
+        submission = payment.participation.submission_id
+        with _client(recruitment) as client:
+            if payment.kind == Payment.Kind.SCREEN_OUT:
+                client.screen_out(submission, _codes(recruitment)[Ending.SCREENED_OUT])
+                return submission
+            bulk = client.create_bonuses(_published(recruitment), {submission: payment.amount})
+            # Kept before it is paid: asked a second time, Prolific pays a second time.
+            payment.external_id = bulk
+            payment.save(update_fields=["external_id"])
+            client.pay_bonuses(bulk)
+        return bulk
+
+    def publish(self, recruitment: Recruitment, places: int, entry_url: str) -> str:
+        with _client(recruitment) as client:
+            if recruitment.external_id:
+                return client.increase_places(recruitment.external_id, places).id
+            codes = {ending.value: secrets.token_hex(4).upper() for ending in CODES}
+            recruitment.settings["codes"] = recruitment.settings.get("codes") or codes
+            recruitment.save(update_fields=["settings"])
+            self._renew_keys(recruitment)
+            return client.create_study(_draft(recruitment, places, entry_url)).id
+
+    def steer(self, recruitment: Recruitment, verb: str) -> str:
+        with _client(recruitment) as client:
+            return client.transition_study(_published(recruitment), verb.upper()).status
+
+    def listen(self, recruitment: Recruitment, events_url: str) -> str:
+        workspace = recruitment.settings.get("workspace", "")
+        if not workspace:
+            raise DomainError("no_workspace", "Enter the workspace's id first.", status=400)
+        with _client(recruitment) as client:
+            secret = client.create_secret(workspace)
+            hook = client.subscribe(workspace, "submission.status.change", events_url)
+            client.confirm_subscription(hook.id, hook.hook_secret)
+        return secret
+
+    def _renew_keys(self, recruitment: Recruitment) -> None:
+        """Keep the keys of signed links at hand: no page waits for them."""
+        at = recruitment.settings.get("keys_at", "")
+        is_fresh = at and datetime.fromisoformat(at) > timezone.now() - KEYS_AGE
+        if is_fresh or not recruitment.settings.get("is_secure"):
+            return
+        keys = fetch_keys(settings.TIEBREAK_PROLIFIC_KEYS_URL)
+        recruitment.settings["keys"] = [_as_dict(key) for key in keys.keys]
+        recruitment.settings["keys_at"] = timezone.now().isoformat()
+        recruitment.save(update_fields=["settings"])
+
+
+OTHER_STUDY = (
+    "This link belongs to another study on Prolific. Please open the study from its own page there."
+)
+UNSIGNED = (
+    "This link lacks Prolific's signature. Please open the study from Prolific itself, not from a"
+    " copied address."
+)
+
+
+def _is_signed(
+    request: HttpRequest, recruitment: Recruitment, person: str, submission: str
+) -> bool:
+    """Whether the token proves who comes; used up by it, so that a copied link is worth nothing.
+
+    Without keys at hand Prolific is asked instead, while the participant waits.
+    """
+    token = request.GET.get("prolific_token", "")
+    if not recruitment.settings.get("is_secure"):
+        return False
+    if not token:
+        raise EntryRefused("entry_unsigned", UNSIGNED, status=403)
+    keys = recruitment.settings.get("keys")
+    if not keys:
+        return False
+    signed = verify_entry_token(
+        token,
+        keys=jwt.PyJWKSet(keys),
+        audience=str(recruitment.settings.get("entry_url", "")),
+        submission_id=submission,
+        now=timezone.now(),
+    )
+    if signed.get("PROLIFIC_PID", person) != person:
+        raise EntryRefused("entry_forged", UNSIGNED, status=403)
+    _use_up(recruitment, token)
+    return True
+
+
+def _use_up(recruitment: Recruitment, token: str) -> None:
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    try:
+        with transaction.atomic():
+            PlatformEvent.objects.create(recruitment=recruitment, event_id=f"entry:{digest}")
+    except IntegrityError as error:
+        raise EntryRefused(
+            "entry_replayed",
+            "This link was used already. Please open the study from Prolific once more.",
+            status=403,
+        ) from error
+
+
+def _as_dict(key: jwt.PyJWK) -> dict[str, object]:
+    numbers: dict[str, object] = dict(key.Algorithm.to_jwk(key.key, as_dict=True))
+    return numbers | {"kid": key.key_id, "alg": "RS256", "use": "sig"}
+
+
+def _id(request: HttpRequest, name: str) -> str:
+    value = request.GET.get(name, "")
+    if not re.fullmatch(r"[A-Za-z0-9]{1,64}", value):
+        raise DomainError(
+            "incomplete_link",
+            f"This link lacks your {name}. Please open the study from Prolific itself.",
+            status=400,
+        )
+    return value
+
+
+def _client(recruitment: Recruitment) -> ProlificClient:
+    token = decrypted(recruitment.secret)
+    if not token:
+        raise DomainError(
+            "no_token",
+            "Prolific needs its access token first: enter it on the study's recruitment page.",
+        )
+    return ProlificClient(token, base_url=settings.TIEBREAK_PROLIFIC_URL)
+
+
+def _published(recruitment: Recruitment) -> str:
+    if not recruitment.external_id:
+        raise DomainError(
+            "not_published", "This study is not on Prolific yet: make it there first."
+        )
+    return recruitment.external_id
+
+
+def _codes(recruitment: Recruitment) -> dict[str, str]:
+    codes: dict[str, str] = recruitment.settings.get("codes", {})
+    return codes
+
+
+def _report(found: Submission) -> PlatformReport:
+    return PlatformReport(
+        submission_id=found.id,
+        external_id=found.participant,
+        status=found.status,
+        standing=STANDINGS.get(found.status, Standing.UNKNOWN),
+        entered_code=found.entered_code or "",
+        started_at=found.started_at.astimezone(UTC) if found.started_at else None,
+        completed_at=found.completed_at,
+    )
+
+
+def _draft(recruitment: Recruitment, places: int, entry_url: str) -> StudyDraft:
+    study = recruitment.study
+    if study.reward is None or study.minutes_per_hit is None:
+        raise DomainError(
+            "no_reward",
+            "Say first what annotators are paid and how many minutes a HIT takes: Prolific shows"
+            " both.",
+        )
+    minutes = ceil(study.minutes_per_hit * (study.hits_per_annotator or 1))
+    recruitment.settings["entry_url"] = entry_url
+    recruitment.save(update_fields=["settings"])
+    return StudyDraft(
+        name=study.title,
+        internal_name=f"{study.title} ({study.pk})",
+        description=recruitment.settings["description"],
+        external_study_url=entry_url,
+        is_external_study_url_secure=bool(recruitment.settings.get("is_secure")),
+        completion_codes=[
+            CompletionCode(_codes(recruitment)[ending], word) for ending, word in CODES.items()
+        ],
+        estimated_completion_time=minutes,
+        maximum_allowed_time=maximum_allowed_minutes(minutes),
+        reward=int(study.reward * 100),
+        total_available_places=places,
+    )
+
+
+PROVIDER = Prolific()
