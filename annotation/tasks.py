@@ -7,6 +7,7 @@ from celery import shared_task
 
 from annotation.models import Participation, Recruitment
 from annotation.services.recruiting import (
+    carry_out,
     confirm_participation,
     sync_recruitment,
     sync_submission,
@@ -47,3 +48,11 @@ def _without_noise(ask: Callable[[], object]) -> None:
         ask()
     except DomainError:
         return
+
+
+@shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
+def platform_verb_task(recruitment_id: int, verb: str, arguments: dict[str, str]) -> None:
+    """One thing that a researcher asked of a platform; what came of it stands on their page."""
+    recruitment = Recruitment.objects.filter(pk=recruitment_id).select_related("study").first()
+    if recruitment is not None:
+        carry_out(recruitment=recruitment, verb=verb, arguments=arguments)

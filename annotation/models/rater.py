@@ -42,6 +42,8 @@ class Recruitment(models.Model):
     external_id = models.CharField(max_length=200, blank=True)
     external_status = models.CharField(max_length=50, blank=True, editable=False)
     synced_at = models.DateTimeField(null=True, editable=False)
+    # What the platform is being asked now, and what went wrong the last time.
+    pending = models.CharField(max_length=200, blank=True, editable=False)
     problem = models.TextField(blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -175,6 +175,24 @@ def _reported(recruitment: Recruitment, report: PlatformReport, now: datetime) -
     )
 
 
+def note_payment(
+    *, participation: Participation, amount: Decimal, now: datetime | None = None
+) -> Payment:
+    """Write down a reward that was paid outside of any platform known here, once."""
+    try:
+        with transaction.atomic():
+            return Payment.objects.create(
+                participation=participation,
+                kind=Payment.Kind.REWARD,
+                amount=amount,
+                currency=participation.study.currency,
+                status=Payment.Status.PAID,
+                created_at=now or timezone.now(),
+            )
+    except IntegrityError as error:
+        raise DomainError("paid_already", "This was paid already.") from error
+
+
 def _note_reward(participation: Participation, kind: Payment.Kind, now: datetime) -> None:
     study = participation.study
     amount = study.reward if kind == Payment.Kind.REWARD else _screen_out_reward(participation)
@@ -310,6 +328,19 @@ def publish(*, recruitment: Recruitment, places: int, entry_url: str) -> str:
     return recruitment.external_id
 
 
+def listen(*, recruitment: Recruitment, events_url: str) -> None:
+    """Have the platform tell of changes; what it signs with is kept encrypted."""
+    secret = provider_named(recruitment.provider).listen(recruitment, events_url)
+    recruitment.webhook_secret = encrypted(secret)
+    recruitment.save(update_fields=["webhook_secret"])
+
+
+def ask_to_return(*, participation: Participation, reason: str) -> None:
+    """Ask somebody who submitted nothing to return the submission, which costs them nothing."""
+    recruitment = _recruitment(participation)
+    provider_named(recruitment.provider).ask_to_return(recruitment, participation, reason)
+
+
 def steer(*, recruitment: Recruitment, verb: str) -> str:
     recruitment.external_status = provider_named(recruitment.provider).steer(recruitment, verb)
     recruitment.save(update_fields=["external_status"])
@@ -332,3 +363,103 @@ def _by_recruitment(
         recruitment = _recruitment(participation)
         groups.setdefault(recruitment.pk, (recruitment, []))[1].append(participation)
     return groups.values()
+
+
+def ask_for(*, recruitment: Recruitment, verb: str, **arguments: str) -> None:
+    """Hand something that needs the platform to a worker; the recruitment says what it waits for.
+
+    One thing at a time for each way in: a second press of the button is refused.
+    """
+    from annotation.tasks import platform_verb_task  # noqa: PLC0415  tasks call this
+
+    if verb not in VERBS:
+        raise DomainError("no_such_verb", f"A platform is never asked to {verb!r}.", status=404)
+    free = Recruitment.objects.filter(pk=recruitment.pk, pending="")
+    if not free.update(pending=verb, problem=""):
+        raise DomainError(
+            "platform_busy",
+            "The platform is being asked something already: wait until that is answered.",
+        )
+    try:
+        platform_verb_task.delay(recruitment.pk, verb, arguments)
+    except OperationalError as error:
+        Recruitment.objects.filter(pk=recruitment.pk).update(pending="")
+        raise DomainError(
+            "no_broker", "No job queue answers: start the worker and its broker.", status=503
+        ) from error
+
+
+def carry_out(*, recruitment: Recruitment, verb: str, arguments: dict[str, str]) -> None:
+    """Do what `ask_for` was asked, and say on the recruitment how it went."""
+    problem = ""
+    try:
+        VERBS[verb](recruitment, arguments)
+    except DomainError as error:
+        problem = error.message
+    finally:
+        Recruitment.objects.filter(pk=recruitment.pk).update(pending="", problem=problem)
+
+
+def settle(*, participation: Participation, now: datetime | None = None) -> None:
+    """Note that a researcher looked at what does not add up, and let it be."""
+    participation.settled_at = now or timezone.now()
+    participation.save(update_fields=["settled_at"])
+
+
+def _own(recruitment: Recruitment, arguments: dict[str, str]) -> Participation:
+    found = Participation.objects.filter(
+        recruitment=recruitment, public_id=arguments.get("participation", "")
+    ).select_related("study", "recruitment__study", "rater")
+    participation = found.first()
+    if participation is None:
+        raise DomainError("no_such_participation", "Nobody of that id came this way.", status=404)
+    return participation
+
+
+def _approve_one(recruitment: Recruitment, arguments: dict[str, str]) -> None:
+    approve(participations=[_own(recruitment, arguments)])
+
+
+def _approve_all(recruitment: Recruitment, _arguments: dict[str, str]) -> None:
+    """Everybody with complete work that counts, who is not paid yet."""
+    from annotation.ledger import ledger  # noqa: PLC0415  the ledger reads what this writes
+
+    waiting = [
+        entry.participation
+        for entry in ledger(recruitment.study).data_without_payment
+        if entry.participation.recruitment_id == recruitment.pk and entry.counted
+    ]
+    approve(participations=waiting)
+
+
+def _pay_one(recruitment: Recruitment, arguments: dict[str, str]) -> None:
+    pay(
+        participation=_own(recruitment, arguments),
+        kind=Payment.Kind(arguments["kind"]),
+        amount=Decimal(arguments["amount"]),
+        reason=arguments.get("reason", ""),
+    )
+
+
+VERBS: dict[str, Callable[[Recruitment, dict[str, str]], object]] = {
+    "publish": lambda r, a: publish(
+        recruitment=r, places=int(a["places"]), entry_url=a["entry_url"]
+    ),
+    "start": lambda r, _: steer(
+        recruitment=r, verb="publish" if not r.external_status else "start"
+    ),
+    "pause": lambda r, _: steer(recruitment=r, verb="pause"),
+    "stop": lambda r, _: steer(recruitment=r, verb="stop"),
+    "sync": lambda r, _: sync_recruitment(recruitment=r),
+    "listen": lambda r, a: listen(recruitment=r, events_url=a["events_url"]),
+    "approve": _approve_one,
+    "approve-all": _approve_all,
+    "reject": lambda r, a: reject(
+        participation=_own(r, a), message=a["message"], category=a["category"]
+    ),
+    "ask-to-return": lambda r, a: ask_to_return(
+        participation=_own(r, a), reason=a.get("reason") or NOTHING_CAME
+    ),
+    "pay": _pay_one,
+}
+NOTHING_CAME = "No completed work of yours arrived in the study."

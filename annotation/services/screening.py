@@ -1,5 +1,6 @@
 """The steps before the first HIT, and the checks mixed in with it."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -200,21 +201,31 @@ class CheckRecord:
     right: int
     failed: int
 
+    @property
+    def of(self) -> int:
+        return self.right + self.failed
+
 
 def check_record(participation: Participation) -> CheckRecord:
     """By unit: a check is passed when every known criterion of it was answered right."""
+    own = check_records(participation.study_id, rater=participation.rater_id)
+    return own.get(participation.rater_id, CheckRecord(0, 0))
+
+
+def check_records(study_id: str, *, rater: int | None = None) -> dict[int, CheckRecord]:
+    """The same of everybody in a study, or of one, by rater."""
     rows = Rating.objects.filter(
-        rater=participation.rater_id,
-        assignment__hit__study=participation.study_id,
-        unit__role="gold",
-        superseded=False,
+        assignment__hit__study=study_id, unit__role="gold", superseded=False
     ).select_related("unit", "criterion")
-    verdicts: dict[int, bool] = {}
-    for row in rows:
+    verdicts: dict[int, dict[int, bool]] = defaultdict(dict)
+    for row in rows if rater is None else rows.filter(rater=rater):
         if row.criterion.name in row.unit.known_labels:
-            verdicts[row.unit_id] = verdicts.get(row.unit_id, True) and is_right(row)
-    right = sum(verdicts.values())
-    return CheckRecord(right=right, failed=len(verdicts) - right)
+            own = verdicts[row.rater_id]
+            own[row.unit_id] = own.get(row.unit_id, True) and is_right(row)
+    return {
+        person: CheckRecord(right=sum(own.values()), failed=len(own) - sum(own.values()))
+        for person, own in verdicts.items()
+    }
 
 
 def act_on_checks(*, participation: Participation, now: datetime | None = None) -> None:

@@ -1,0 +1,229 @@
+"""The books: what every submission brought, what the platform says of it, and what it cost."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from statistics import median
+
+from django.db.models import Count, DecimalField, Max, OuterRef, Q, Subquery, Sum
+from django.db.models.functions import Coalesce
+from django.utils import timezone
+
+from annotation.crowd import provider_named
+from annotation.models import HIT, Assignment, Participation, Payment, Place, Rating
+from annotation.models.rating import COUNTED
+from studies.errors import DomainError
+from studies.models import Study
+
+Status = Participation.Status
+PAID = (Payment.Status.PAID, Payment.Status.ASKED)
+# Left by the platform's or the researcher's word, so that nothing here waits for pay.
+GONE = (Status.RETURNED, Status.REJECTED, Status.TIMED_OUT, Status.EXCLUDED)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One submission: what it brought, and what was paid for it."""
+
+    participation: Participation
+    hits: int
+    counted: int
+    surplus: int
+    late: int
+    paid: Decimal
+    last_at: datetime | None
+
+    @property
+    def time(self) -> timedelta | None:
+        """From agreeing to the last answer: reading the guidelines is work too."""
+        begun = self.participation.consented_at
+        return self.last_at - begun if begun and self.last_at else None
+
+    @property
+    def minutes(self) -> float | None:
+        return self.time.total_seconds() / 60 if self.time is not None else None
+
+    @property
+    def hourly_rate(self) -> Decimal | None:
+        if not self.paid or not self.time:
+            return None
+        hours = Decimal(self.time.total_seconds()) / 3600
+        return (self.paid / hours).quantize(Decimal("0.01")) if hours else None
+
+
+@dataclass(frozen=True)
+class Money:
+    """Spent so far, fees included; what is still to come; what an hour's work was paid."""
+
+    currency: str
+    rewards: Decimal
+    fees: Decimal
+    to_go: Decimal | None
+    median_hourly_rate: Decimal | None
+    promised_hourly_rate: Decimal | None
+
+    @property
+    def spent(self) -> Decimal:
+        return self.rewards + self.fees
+
+    @property
+    def is_under_promise(self) -> bool:
+        rate, promise = self.median_hourly_rate, self.promised_hourly_rate
+        return rate is not None and promise is not None and rate < promise
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Every submission, those that do not add up by what is wrong with them, and the money."""
+
+    entries: list[Entry]
+    money: Money
+    paid_without_data: list[Entry] = field(default_factory=list)
+    data_without_payment: list[Entry] = field(default_factory=list)
+    surplus: list[Entry] = field(default_factory=list)
+    late: list[Entry] = field(default_factory=list)
+    stuck: list[Entry] = field(default_factory=list)
+
+
+def ledger(study: Study, now: datetime | None = None) -> Ledger:
+    """The books of a study as they stand."""
+    now = now or timezone.now()
+    entries = list(_entries(study))
+    open_ones = [entry for entry in entries if entry.participation.settled_at is None]
+    is_paying = study.reward is not None
+    return Ledger(
+        entries=entries,
+        money=_money(study, entries),
+        paid_without_data=[e for e in open_ones if e.paid and not e.hits],
+        data_without_payment=[e for e in open_ones if is_paying and _awaits_pay(e)],
+        surplus=[e for e in open_ones if e.surplus],
+        late=[e for e in open_ones if e.late],
+        stuck=_stuck(study, open_ones, now),
+    )
+
+
+def _entries(study: Study) -> Iterable[Entry]:
+    """In few statements, however many submissions there are."""
+    paid = (
+        Payment.objects.filter(participation=OuterRef("pk"), status__in=PAID)
+        .order_by()
+        .values("participation")
+        .annotate(sum=Sum("amount"))
+        .values("sum")
+    )
+    done = Q(
+        assignments__status__in=[Assignment.Status.COMPLETED, Assignment.Status.WITHDRAWN],
+        assignments__completed_at__isnull=False,
+        assignments__hit__kind=HIT.Kind.MAIN,
+    )
+    rows = (
+        Participation.objects.filter(study=study)
+        .select_related("rater", "recruitment")
+        .annotate(
+            hits=Count("assignments", filter=done, distinct=True),
+            paid=Coalesce(Subquery(paid), Decimal(0), output_field=DecimalField()),
+        )
+        .order_by("pk")
+    )
+    answers = _answers(study)
+    for row in rows:
+        counted, surplus, late, last = answers.get(row.pk, (0, 0, 0, None))
+        yield Entry(row, row.hits, counted, surplus, late, row.paid, last)
+
+
+def _answers(study: Study) -> dict[int | None, tuple[int, int, int, datetime | None]]:
+    rows = (
+        Rating.objects.filter(assignment__hit__study=study, assignment__participation__isnull=False)
+        .order_by()
+        .values("assignment__participation")
+        .annotate(
+            counted=Count("pk", filter=COUNTED),
+            surplus_n=Count("pk", filter=Q(surplus=True, superseded=False)),
+            late_n=Count("pk", filter=Q(late=True, superseded=False)),
+            last=Max("created_at"),
+        )
+    )
+    return {
+        row["assignment__participation"]: (
+            row["counted"],
+            row["surplus_n"],
+            row["late_n"],
+            row["last"],
+        )
+        for row in rows
+    }
+
+
+def _awaits_pay(entry: Entry) -> bool:
+    """Work that is complete, and nobody who was paid or left for it."""
+    participation = entry.participation
+    has_ended = participation.status != Status.ACTIVE
+    is_out = participation.status == Status.REJECTED or (
+        participation.status in GONE and not entry.hits
+    )
+    return bool(entry.hits) and has_ended and not is_out and not entry.paid
+
+
+def _stuck(study: Study, entries: list[Entry], now: datetime) -> list[Entry]:
+    """In work here, but silent for more than a lease; or submitted there and not finished here."""
+    silent_since = now - timedelta(minutes=study.lease_minutes)
+    holding = set(
+        Place.objects.filter(
+            study=study, completed_at__isnull=True, assignment__status=Assignment.Status.ACTIVE
+        ).values_list("assignment__participation", flat=True)
+    )
+    stuck = []
+    for entry in entries:
+        participation = entry.participation
+        is_silent = (entry.last_at or participation.created_at) < silent_since
+        is_submitted = participation.platform_status.upper() in {"AWAITING REVIEW", "SUBMITTED"}
+        holds = participation.pk in holding
+        if participation.status == Status.ACTIVE and ((holds and is_silent) or is_submitted):
+            stuck.append(entry)
+    return stuck
+
+
+def _money(study: Study, entries: list[Entry]) -> Money:
+    rewards = sum((entry.paid for entry in entries), Decimal(0))
+    fees = sum((entry.paid * fee_share(entry.participation) for entry in entries), Decimal(0))
+    rates = [entry.hourly_rate for entry in entries if entry.hourly_rate is not None]
+    return Money(
+        currency=study.currency,
+        rewards=rewards,
+        fees=fees.quantize(Decimal("0.01")),
+        to_go=_to_go(study, entries, rewards + fees),
+        median_hourly_rate=median(rates).quantize(Decimal("0.01")) if rates else None,
+        promised_hourly_rate=study.promised_hourly_rate,
+    )
+
+
+def fee_share(participation: Participation) -> Decimal:
+    recruitment = participation.recruitment
+    stated = recruitment.settings.get("fee_percent") if recruitment else None
+    return Decimal(str(stated or 0)) / 100
+
+
+def _to_go(study: Study, entries: list[Entry], spent: Decimal) -> Decimal | None:
+    """What the open places will cost at the price of those that were paid for; else as planned."""
+    if study.reward is None:
+        return None
+    remaining = study.places.filter(completed_at__isnull=True).count()
+    if study.most_answers is not None:
+        done = study.places.filter(completed_at__isnull=False).count()
+        remaining = min(remaining, max(0, study.most_answers - done))
+    paid_hits = sum(entry.hits for entry in entries if entry.paid)
+    if paid_hits:
+        each = spent / paid_hits
+    elif study.hits_per_annotator:
+        each = study.reward / study.hits_per_annotator
+    else:
+        return None
+    return (remaining * each).quantize(Decimal("0.01"))
+
+
+def platform_title(participation: Participation) -> str:
+    try:
+        return provider_named(participation.provider).title
+    except DomainError:
+        return participation.provider

@@ -1,0 +1,378 @@
+"""A study on Prolific from publishing to paying, against a platform that speaks real HTTP."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import Participation, Payment, Place, PlatformEvent, Rating, Recruitment
+from annotation.services.lifecycle import open_study
+from annotation.services.planning import plan_hits
+from annotation.services.recruiting import (
+    approve,
+    pay,
+    publish,
+    reject,
+    save_recruitment,
+    steer,
+    sync_recruitment,
+)
+from annotation.services.tallies import kept, recount
+from studies.errors import DomainError
+from studies.models import Study
+from tests.annotation.annotators import Annotator, form_of
+from tests.crowd.fake_prolific import FakeProlific
+from tests.crowd.openapi import check_request
+from tests.studies.factories import make_study
+
+pytestmark = [pytest.mark.django_db, pytest.mark.enable_socket]
+
+LONG = (
+    "We are sorry: the answers to both attention checks were wrong, so we cannot count this work."
+    * 2
+)
+
+
+@pytest.fixture
+def fake(settings):
+    with FakeProlific() as running:
+        settings.TIEBREAK_PROLIFIC_URL = running.base_url
+        settings.TIEBREAK_PROLIFIC_KEYS_URL = running.jwks_url
+        yield running
+
+
+def on_prolific(
+    fake: FakeProlific, *, is_secure: bool = True, places: int = 10, **design
+) -> Recruitment:
+    design = {"comparisons_per_hit": 1, "hits_per_annotator": 2, **design}
+    study = make_study(
+        instances=4, reward=Decimal("1.50"), minutes_per_hit=5, currency="GBP", **design
+    )
+    plan_hits(study=study)
+    study = open_study(study=study)
+    recruitment = Recruitment(
+        study=study,
+        provider="prolific",
+        settings={"is_secure": is_secure, "description": "Compare texts.", "workspace": "w1"},
+    )
+    save_recruitment(recruitment=recruitment, token=fake.token)
+    entry = f"http://testserver{reverse('annotation:arrive', args=[study.pk, 'prolific'])}"
+    from annotation.crowd import provider_named
+
+    entry += "?" + provider_named("prolific").entry_parameters
+    publish(recruitment=recruitment, places=places, entry_url=entry)
+    steer(recruitment=recruitment, verb="publish")
+    return recruitment
+
+
+class Participant(Annotator):
+    """A browser that follows Prolific's own link."""
+
+    def follow(self, url: str):
+        return self.client.get(url.replace("http://testserver", ""), follow=True)
+
+    def agree(self):
+        version = self.study.versions.count()
+        self.client.post(f"/s/{self.study.pk}/", {"choice": "agree", "version": version})
+        return self.client.post(self.at("guidelines"), follow=True)
+
+
+def participant(fake: FakeProlific, recruitment: Recruitment, name: str = "p1"):
+    submission = fake.reserve(recruitment.external_id, name)
+    url = fake.start(submission)
+    browser = Participant(recruitment.study)
+    browser.follow(url)
+    browser.agree()
+    return browser, submission, url
+
+
+def work(browser: Annotator, hits: int = 2):
+    for _ in range(hits):
+        browser.choose()
+    return browser.here()
+
+
+def test_it_works(fake):
+    recruitment = on_prolific(fake)
+    browser, submission, _ = participant(fake, recruitment)
+    end = work(browser).content.decode()
+    code = recruitment.settings["codes"]["completed"]
+    assert f"https://app.prolific.com/submissions/complete?cc={code}" in end
+    assert fake.complete(submission, code) == "AWAITING REVIEW"
+    assert sync_recruitment(recruitment=recruitment) == 1
+    participation = Participation.objects.get()
+    assert (participation.platform_status, participation.entered_code) == ("AWAITING REVIEW", code)
+    approve(participations=[participation])
+    payment = Payment.objects.get()
+    assert (payment.kind, payment.amount, payment.status) == ("reward", Decimal("1.50"), "paid")
+    for request in fake.requests:
+        if request.path.startswith("/api/"):
+            check_request(request.method, request.path, request.body)
+
+
+def test_the_study_on_the_platform_says_what_ours_promises(fake):
+    recruitment = on_prolific(fake)
+    made = fake.studies[recruitment.external_id]
+    assert (made["reward"], made["estimated_completion_time"]) == (150, 10)
+    assert made["maximum_allowed_time"] >= 2 + 20 + 2 * 10**0.5
+    assert {code["code_type"] for code in made["completion_codes"]} == {
+        "COMPLETED",
+        "FAILED_ATTENTION_CHECK",
+        "NO_CONSENT",
+        "SCREENED_OUT",
+        "OTHER",
+    }
+    assert len({code["code"] for code in made["completion_codes"]}) == 5
+    publish(recruitment=recruitment, places=12, entry_url="")
+    assert fake.studies[recruitment.external_id]["total_available_places"] == 12
+    with pytest.raises(DomainError, match="only grow"):
+        publish(recruitment=recruitment, places=3, entry_url="")
+
+
+def test_a_signed_link_lets_in_once_and_a_reload_needs_it_no_more(fake):
+    recruitment = on_prolific(fake)
+    browser, _, url = participant(fake, recruitment)
+    assert form_of(browser.here()).choices
+    assert form_of(browser.follow(url)).choices  # reloaded: still in, at the same place
+    thief = Participant(recruitment.study)
+    refused = thief.follow(url)
+    assert refused.status_code == 403
+    assert "was used already" in refused.content.decode()
+    assert Participation.objects.count() == 1
+
+
+def test_15_expired_forged_and_missing_signatures_reserve_nothing(fake):
+    recruitment = on_prolific(fake)
+    submission = fake.reserve(recruitment.external_id, "p1")
+    url = fake.start(submission)
+    entry = recruitment.settings["entry_url"]
+    plain, token = url.split("&prolific_token=")
+    old = fake.entry_token(entry, submission, now=timezone.now() - timedelta(minutes=5))
+    another = fake.entry_token(entry, "f" * 24)
+    for bad in (f"{plain}&prolific_token={old}", f"{plain}&prolific_token={another}", plain):
+        answer = Participant(recruitment.study).follow(bad)
+        assert answer.status_code == 403
+        assert "open the study from Prolific" in answer.content.decode()
+    changed = token[:-6] + ("AAAAAA" if not token.endswith("AAAAAA") else "BBBBBB")
+    assert (
+        Participant(recruitment.study).follow(f"{plain}&prolific_token={changed}").status_code
+        == 403
+    )
+    assert not Participation.objects.exists()
+    assert not Place.objects.exclude(assignment=None).exists()
+
+
+def test_15_without_a_signature_the_platform_is_asked_before_a_place_is_taken(fake):
+    recruitment = on_prolific(fake, is_secure=False)
+    submission = fake.reserve(recruitment.external_id, "p1")
+    browser = Participant(recruitment.study)
+    browser.follow(fake.entry_url(submission))  # not started: reserved only
+    waiting = browser.agree().content.decode()
+    assert "One moment" in waiting
+    assert not Place.objects.exclude(assignment=None).exists()
+    fake.start(submission)
+    Participation.objects.update(asked_platform_at=None)
+    browser.here()
+    browser.client.post(browser.at("guidelines"))
+    assert form_of(browser.here()).choices
+
+
+def test_15_random_ids_wait_for_ever(fake):
+    recruitment = on_prolific(fake, is_secure=False)
+    entry = reverse("annotation:arrive", args=[recruitment.study_id, "prolific"])
+    for n in range(5):
+        browser = Participant(recruitment.study)
+        ids = f"PROLIFIC_PID=p{n}&STUDY_ID={recruitment.external_id}&SESSION_ID=s{n}"
+        browser.follow(f"{entry}?{ids}")
+        browser.agree()
+        Participation.objects.update(asked_platform_at=None)
+        assert "One moment" in browser.here().content.decode()
+    assert not Place.objects.exclude(assignment=None).exists()
+    elsewhere = Participant(recruitment.study).follow(
+        f"{entry}?PROLIFIC_PID=p&STUDY_ID=other&SESSION_ID=s"
+    )
+    assert "another study" in elsewhere.content.decode()
+
+
+def test_while_the_platform_does_not_answer_the_page_waits(fake):
+    recruitment = on_prolific(fake, is_secure=False)
+    submission = fake.reserve(recruitment.external_id, "p1")
+    fake.start(submission)
+    browser = Participant(recruitment.study)
+    browser.follow(fake.entry_url(submission))
+    fake.fail_next(400, times=1)
+    assert "One moment" in browser.agree().content.decode()
+    Participation.objects.update(asked_platform_at=None)
+    assert "One moment" in browser.here().content.decode()  # asked, and answered this time
+    assert form_of(browser.here()).choices
+
+
+def test_each_ending_has_its_own_code(fake):
+    recruitment = on_prolific(fake)
+    codes = recruitment.settings["codes"]
+    submission = fake.reserve(recruitment.external_id, "p1")
+    decliner = Participant(recruitment.study)
+    decliner.follow(fake.start(submission))
+    declined = decliner.client.post(
+        f"/s/{recruitment.study_id}/", {"choice": "decline", "version": 1}
+    ).content.decode()
+    assert codes["no_consent"] in declined
+    assert not Participation.objects.exists()
+    browser, _, _ = participant(fake, recruitment, "p2")
+    browser.here()
+    for status, ending in (("screened_out", "screened_out"), ("stopped", "failed_check")):
+        Participation.objects.update(status=status)
+        page = browser.here().content.decode()
+        assert codes[ending] in page
+        assert codes["completed"] not in page
+
+
+@pytest.mark.parametrize("status", ["RETURNED", "TIMED-OUT", "REJECTED"])
+def test_27_what_leaves_on_the_platform_leaves_here_at_once_and_comes_back(fake, status):
+    recruitment = on_prolific(fake)
+    browser, submission, _ = participant(fake, recruitment)
+    work(browser)
+    study = recruitment.study
+    assert Place.objects.filter(completed_at__isnull=False).count() == 2
+    fake.set_status(submission, status)
+    sync_recruitment(recruitment=recruitment)
+    assert Place.objects.filter(completed_at__isnull=False).count() == 0
+    assert Rating.objects.filter(excluded=True).count() == 2
+    assert kept(study=study) == +recount(study=study)
+    fake.set_status(submission, "AWAITING REVIEW")
+    sync_recruitment(recruitment=recruitment)
+    assert Place.objects.filter(completed_at__isnull=False).count() == 2
+    assert Rating.objects.counted().count() == 2
+    assert kept(study=study) == +recount(study=study)
+
+
+def test_a_replacement_takes_the_place_that_a_return_freed(fake):
+    recruitment = on_prolific(fake, ratings_per_hit=1, hits_per_annotator=4)
+    browser, submission, _ = participant(fake, recruitment)
+    work(browser, 4)
+    other, _, _ = participant(fake, recruitment, "p2")
+    assert not form_of(other.here()).choices
+    fake.return_(submission)
+    sync_recruitment(recruitment=recruitment)
+    work(other, 4)
+    fake.set_status(submission, "ACTIVE")
+    sync_recruitment(recruitment=recruitment)
+    counted = Rating.objects.counted()
+    assert set(counted.values_list("rater__external_id", flat=True)) == {"p2"}
+    assert Rating.objects.filter(surplus=True, rater__external_id="p1").count() == 4
+
+
+def test_unknown_words_of_the_platform_change_nothing_here(fake):
+    recruitment = on_prolific(fake)
+    browser, submission, _ = participant(fake, recruitment)
+    work(browser)
+    fake.set_status(submission, "SOMETHING NEW")
+    sync_recruitment(recruitment=recruitment)
+    assert Participation.objects.get().platform_status == "SOMETHING NEW"
+    assert Rating.objects.counted().count() == 2
+
+
+def test_19_webhooks_are_let_in_by_their_signature_and_only_say_where_to_look(
+    fake, live_server, django_capture_on_commit_callbacks
+):
+    recruitment = on_prolific(fake)
+    browser, submission, _ = participant(fake, recruitment)
+    work(browser)
+    from annotation.services.recruiting import listen
+
+    address = reverse("annotation:event", args=[recruitment.study_id, "prolific"])
+    listen(recruitment=recruitment, events_url=f"http://testserver{address}")
+    fake.return_(submission)
+    fake.set_status(submission, "AWAITING REVIEW")  # taken back in the meantime
+    returned, back = fake.events[-2:]
+
+    def post(event, **signing):
+        headers, body = fake.event(event, **signing)
+        with django_capture_on_commit_callbacks(execute=True):
+            return (
+                Client()
+                .post(address, body, content_type="application/json", headers=headers)
+                .status_code
+            )
+
+    assert post(returned, secret="guessed") == 403
+    assert post(returned, sent_at=timezone.now() - timedelta(hours=1)) == 403
+    assert not PlatformEvent.objects.exclude(event_id__startswith="entry:").exists()
+    # Out of order and twice: the state that counts is the platform's present one.
+    assert [post(back), post(returned), post(returned)] == [204, 204, 204]
+    assert PlatformEvent.objects.exclude(event_id__startswith="entry:").count() == 2
+    assert Participation.objects.get().platform_status == "AWAITING REVIEW"
+    assert Rating.objects.counted().count() == 2
+    fake.return_(submission)
+    assert post(fake.events[-1]) == 204
+    assert Rating.objects.counted().count() == 0
+
+
+def test_who_never_came_but_stands_on_the_platform_is_known_by_the_ledger(fake):
+    recruitment = on_prolific(fake)
+    submission = fake.reserve(recruitment.external_id, "ghost")
+    fake.start(submission)
+    fake.complete(submission, "NOCODE")
+    sync_recruitment(recruitment=recruitment)
+    ghost = Participation.objects.get()
+    assert (ghost.consented_at, ghost.entered_code) == (None, "NOCODE")
+
+
+def test_rejecting_follows_the_platforms_rules_and_changes_nothing_before(fake):
+    recruitment = on_prolific(fake)
+    browser, submission, _ = participant(fake, recruitment)
+    work(browser)
+    fake.complete(submission, recruitment.settings["codes"]["completed"])
+    participation = Participation.objects.get()
+    with pytest.raises(DomainError, match="100 characters"):
+        reject(participation=participation, message="Bad.", category="LOW_EFFORT")
+    assert Rating.objects.counted().count() == 2
+    reject(participation=participation, message=LONG, category="FAILED_CHECK")
+    assert fake.submissions[submission]["status"] == "REJECTED"
+    assert Rating.objects.counted().count() == 0
+
+
+def test_a_bonus_is_paid_once_and_a_lost_answer_is_not_paid_again(fake):
+    recruitment = on_prolific(fake)
+    browser, submission, _ = participant(fake, recruitment)
+    work(browser)
+    fake.complete(submission, recruitment.settings["codes"]["completed"])
+    participation = Participation.objects.get()
+    bonus = pay(participation=participation, kind=Payment.Kind.BONUS, amount=Decimal("0.50"))
+    assert (bonus.status, len(fake.bonuses)) == ("paid", 1)
+    fake.fail_next(500)
+    with pytest.raises(DomainError, match="look on Prolific"):
+        pay(participation=participation, kind=Payment.Kind.BONUS, amount=Decimal("0.70"))
+    assert len(fake.bonuses) == 1
+    with pytest.raises(DomainError, match="greater than zero"):
+        pay(participation=participation, kind=Payment.Kind.BONUS, amount=Decimal(0))
+
+
+def test_a_platform_that_fails_is_said_and_asked_again(fake):
+    recruitment = on_prolific(fake)
+    participant(fake, recruitment)
+    fake.garble_next("html", times=9)
+    with pytest.raises(DomainError):
+        sync_recruitment(recruitment=recruitment)
+    assert "cannot be read" in recruitment.problem
+    fake.calm()
+    sync_recruitment(recruitment=recruitment)
+    assert recruitment.problem == ""
+
+
+def test_the_token_is_unreadable_in_the_database(fake):
+    recruitment = on_prolific(fake)
+    stored = Recruitment.objects.values_list("secret", flat=True).get()
+    assert fake.token not in stored
+    assert recruitment.secret == stored
+
+
+def test_the_study_is_not_entered_by_the_open_link(fake):
+    recruitment = on_prolific(fake)
+    answer = Client().get(f"/s/{recruitment.study_id}/")
+    assert answer.status_code == 404
+    assert "not entered by this link" in answer.content.decode()
+    assert Study.objects.count() == 1
