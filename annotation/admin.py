@@ -1,9 +1,10 @@
 """Adds to the study's page what belongs to collecting: planning, opening, progress, preview."""
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path as FilePath
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
 from django.contrib import admin, messages
@@ -17,15 +18,23 @@ from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_POST
 
 from annotation.importing import Imported, import_study
+from annotation.models import ComprehensionQuestion, Screening
 from annotation.selectors import progress
+from annotation.services.known_units import ROLES, spoil_copies
 from annotation.services.lifecycle import close_study, open_study, pause_study
 from annotation.services.planning import grow_ratings_per_hit, plan_hits
-from studies.access import study_for
-from studies.admin import StudyAdmin
+from studies.access import studies_of, study_for
+from studies.admin import FrozenInline, StudyAdmin
 from studies.errors import DomainError
 from studies.formats import FormatError
-from studies.models import Study
+from studies.models import Study, Unit
 from studies.services import clone_study, is_frozen
+
+if TYPE_CHECKING:
+    ScreeningTabular = admin.StackedInline[Screening, Study]
+    ComprehensionTabular = admin.TabularInline[ComprehensionQuestion, Study]
+else:
+    ScreeningTabular, ComprehensionTabular = admin.StackedInline, admin.TabularInline
 
 
 def _plan(study: Study) -> str:
@@ -74,8 +83,58 @@ def _import_upload(upload: "UploadedFile[Any]", request: HttpRequest) -> Importe
         return import_study(path=path, owner=cast(User, request.user))
 
 
+class ScreeningInline(FrozenInline, ScreeningTabular):
+    model = Screening
+    fk_name = "study"
+    extra = 0
+    max_num = 1
+    can_delete = False
+    verbose_name_plural = "Screening: what comes before the first HIT, and checks"
+    fieldsets = (
+        (
+            "Before the first HIT",
+            {
+                "fields": (
+                    ("comprehension_tries", "training_units"),
+                    ("qualification_units", "pass_mark", "qualification_tries"),
+                    ("shows_answers", "valid_days", "accepts_from"),
+                )
+            },
+        ),
+        ("Checks mixed in", {"fields": (("check_rate", "checks_failed", "check_action"),)}),
+    )
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "accepts_from":
+            kwargs["queryset"] = studies_of(request.user)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+
+class ComprehensionInline(FrozenInline, ComprehensionTabular):
+    model = ComprehensionQuestion
+    extra = 0
+    fields = ("position", "text", "choices", "answer", "explanation")
+    verbose_name_plural = "Questions about the guidelines, asked before anything else"
+
+
+class KnownUnitsForm(forms.Form):
+    """How many units to make of originals and spoilt copies, and for what."""
+
+    role = forms.ChoiceField(
+        label="for", choices=[(role.value, name) for role, name in ROLES.items()]
+    )
+    n = forms.IntegerField(label="units", min_value=1, max_value=1000, initial=20)
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        for field in self.fields.values():
+            # The form itself stands below the page's own, and forms do not nest.
+            field.widget.attrs["form"] = "known-units"
+
+
 class CollectingStudyAdmin(StudyAdmin):
     change_form_template = "admin/studies/study/change_form.html"
+    inlines = (*StudyAdmin.inlines, ScreeningInline, ComprehensionInline)
     list_display = (*StudyAdmin.list_display, "completed_places")
     actions = ("plan_selected", "open_selected", "pause_selected", "close_selected")
 
@@ -125,6 +184,11 @@ class CollectingStudyAdmin(StudyAdmin):
                 name="studies_study_do",
             ),
             path(
+                "<str:object_id>/known-units/",
+                view(require_POST(self.known_units_view)),
+                name="studies_study_known_units",
+            ),
+            path(
                 "<str:object_id>/clone/",
                 view(require_POST(self.clone_view)),
                 name="studies_study_clone",
@@ -162,6 +226,24 @@ class CollectingStudyAdmin(StudyAdmin):
         self.message_user(request, "Cloned: this copy is a draft of its own.", messages.SUCCESS)
         return self._back(clone)
 
+    def known_units_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        study = study_for(request.user, object_id)
+        form = KnownUnitsForm(request.POST)
+        if not form.is_valid():
+            self.message_user(request, "Say how many units, from 1 to 1000.", messages.ERROR)
+            return self._back(study)
+        role = Unit.Role(form.cleaned_data["role"])
+        try:
+            n = spoil_copies(
+                study=study, role=role, n=form.cleaned_data["n"], seed=study.units.count()
+            )
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR)
+        else:
+            sentence = f"Made {n} units for {ROLES[role]}, each an original beside a spoilt copy."
+            self.message_user(request, sentence, messages.SUCCESS)
+        return self._back(study)
+
     def _back(self, study: Study) -> HttpResponseRedirect:
         return redirect(reverse("admin:studies_study_change", args=[study.pk]))
 
@@ -186,6 +268,8 @@ class CollectingStudyAdmin(StudyAdmin):
         context = dict(extra_context or {})
         if study is not None:
             context["progress"] = progress(study)
+            context["known_units_form"] = KnownUnitsForm()
+            context["known_units"] = _known_units(study)
             context["planned"] = study.hits.main().count()
             context["verbs"] = [
                 (verb, label)
@@ -193,6 +277,11 @@ class CollectingStudyAdmin(StudyAdmin):
                 if study.status in states
             ]
         return super().change_view(request, object_id, form_url, context)
+
+
+def _known_units(study: Study) -> list[tuple[str, int]]:
+    counts = Counter(study.units.exclude(role=Unit.Role.MAIN).values_list("role", flat=True))
+    return [(name, counts[role.value]) for role, name in ROLES.items() if counts[role.value]]
 
 
 admin.site.unregister(Study)

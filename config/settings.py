@@ -86,10 +86,10 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "annotation.framing.FramingMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "annotation.framing.FramingMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -1,6 +1,6 @@
 """The researcher's design desk: datasets and studies. `annotation.admin` adds planning to it."""
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin
@@ -52,7 +52,7 @@ class _ForResearchers:
         return self.has_module_permission(request)
 
 
-class _FrozenInline(_ForResearchers):
+class FrozenInline(_ForResearchers):
     """Rows that belong to the design: they stand once the study was opened."""
 
     def has_add_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
@@ -65,7 +65,7 @@ class _FrozenInline(_ForResearchers):
         return obj is None or not is_frozen(obj)
 
 
-class CriterionInline(_FrozenInline, CriterionTabular):
+class CriterionInline(FrozenInline, CriterionTabular):
     model = Criterion
     extra = 0
     min_num = 1
@@ -79,7 +79,7 @@ class SystemChoice(SystemChoiceField):
         return f"{obj.name} ({obj.dataset.name})"
 
 
-class SystemInline(_FrozenInline, SystemTabular):
+class SystemInline(FrozenInline, SystemTabular):
     model = StudySystem
     extra = 0
     fields = ("position", "system")
@@ -122,7 +122,7 @@ class StudyDesignForm(StudyForm):
 
 class StudyAdmin(_ForResearchers, StudyModelAdmin):
     form = StudyDesignForm
-    inlines = (CriterionInline, SystemInline, MembershipInline)
+    inlines: ClassVar[tuple[Any, ...]] = (CriterionInline, SystemInline, MembershipInline)
     list_display: tuple[str, ...] = (
         "title",
         "status",

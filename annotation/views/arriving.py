@@ -13,7 +13,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.crowd import Arrival, provider_named
-from annotation.framing import framed_address
+from annotation.framing import allow_frames, framed_address
 from annotation.models import Recruitment
 from annotation.services.recruiting import receive_event, recruitment_for
 from annotation.views.doors import SeeOther, annotator_page, forget, participation_in, study_at
@@ -40,10 +40,7 @@ def arrive(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
         raise
     if arrival is None:
         response = render(request, "annotation/platform_preview.html", {"study": study})
-        origins = list(source.frame_ancestors(recruitment))
-        response._csp_update = {"frame-ancestors": origins}  # type: ignore[attr-defined]
-        response.xframe_options_exempt = True
-        return response
+        return allow_frames(response, source.frame_ancestors(recruitment))
     return _welcomed(request, study, provider, arrival, is_framed=source.is_framed)
 
 

@@ -19,6 +19,11 @@ ANONYMOUS = {
     "annotation:rate-position",
     "annotation:answer",
     "annotation:guidelines",
+    "annotation:arrive",
+    "annotation:event",
+    "annotation:look-again",
+    "annotation:comprehension",
+    "annotation:try-again",
 }
 
 

@@ -1,0 +1,226 @@
+"""The researcher's pages of people and money."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.ledger import ledger
+from annotation.models import Participation, Payment, Place, Rating, Recruitment
+from annotation.selectors import worksheet
+from annotation.services.lifecycle import close_study
+from annotation.services.participations import finish_participation, meet
+from annotation.services.places import take_place
+from annotation.services.ratings import Answer, submit_rating
+from annotation.services.recruiting import note_payment, settle
+from studies.errors import DomainError
+from studies.models import Study
+from tests.annotation.annotators import annotator, form_of
+from tests.studies.factories import make_open_study, make_participation
+
+pytestmark = pytest.mark.django_db
+
+NOON = timezone.now().replace(hour=12)
+
+
+def paying_study(member=None, **design) -> Study:
+    design = {"instances": 4, "comparisons_per_hit": 1, "ratings_per_hit": 2, **design}
+    return make_open_study(
+        member=member, reward=Decimal("2.00"), promised_hourly_rate=Decimal("9.00"), **design
+    )
+
+
+def complete(participation: Participation, *, now=None) -> None:
+    assignment = take_place(participation=participation, now=now)
+    sheet = worksheet(assignment)
+    for seat in sheet.seats.values():
+        submit_rating(
+            assignment=assignment,
+            seat=seat,
+            criterion=sheet.criteria[0],
+            answer=Answer("0", client_key=f"k{seat.pk}"),
+            now=now,
+        )
+
+
+def names(entries) -> list[str]:
+    return [entry.participation.rater.external_id for entry in entries]
+
+
+def test_it_works():
+    study = paying_study()
+    ann, bob = make_participation(study, "ann"), make_participation(study, "bob")
+    complete(ann)
+    complete(bob)
+    for each in (ann, bob):
+        finish_participation(participation=each)
+    note_payment(participation=bob, amount=Decimal("2.00"))
+    books = ledger(study)
+    assert names(books.data_without_payment) == ["ann"]
+    assert (books.money.spent, books.money.to_go) == (Decimal("2.00"), Decimal("12.00"))
+    assert [books.paid_without_data, books.surplus, books.late, books.stuck] == [[], [], [], []]
+
+
+def test_paid_without_data_is_listed_until_somebody_lets_it_be():
+    study = paying_study()
+    way = Recruitment.objects.create(study=study, provider="panel")
+    ghost = meet(
+        study=study, recruitment=way, external_id="ghost", submission_id="s", now=timezone.now()
+    )
+    note_payment(participation=ghost, amount=Decimal("2.00"))
+    assert names(ledger(study).paid_without_data) == ["ghost"]
+    settle(participation=ghost)
+    assert not ledger(study).paid_without_data
+    with pytest.raises(DomainError, match="paid already"):
+        note_payment(participation=ghost, amount=Decimal("2.00"))
+    assert Payment.objects.count() == 1
+
+
+def test_late_and_surplus_work_is_listed():
+    study = paying_study(instances=1, ratings_per_hit=1)
+    ann, bob = make_participation(study, "ann"), make_participation(study, "bob")
+    slow = take_place(participation=ann)
+    complete(bob, now=timezone.now() + timedelta(hours=1))
+    sheet = worksheet(slow)
+    submit_rating(
+        assignment=slow,
+        seat=sheet.seats[1],
+        criterion=sheet.criteria[0],
+        answer=Answer("1", client_key="slow"),
+    )
+    assert names(ledger(study).surplus) == ["ann"]
+    other = paying_study(instances=1)
+    eve = make_participation(other, "eve")
+    held = take_place(participation=eve)
+    close_study(study=other)
+    sheet = worksheet(held)
+    submit_rating(
+        assignment=held,
+        seat=sheet.seats[1],
+        criterion=sheet.criteria[0],
+        answer=Answer("1", client_key="late"),
+    )
+    assert names(ledger(other).late) == ["eve"]
+
+
+def test_who_is_silent_longer_than_a_lease_is_stuck():
+    study = paying_study()
+    ann = make_participation(study)
+    take_place(participation=ann)
+    assert not ledger(study).stuck
+    later = timezone.now() + timedelta(minutes=study.lease_minutes + 1)
+    assert names(ledger(study, later).stuck) == ["ann"]
+
+
+def test_the_hourly_rate_is_what_was_really_paid_for_the_time_it_took():
+    study = paying_study()
+    for name, minutes in (("ann", 10), ("bob", 20), ("eve", 40)):
+        ann = make_participation(study, name)
+        begun = timezone.now()
+        Participation.objects.filter(pk=ann.pk).update(consented_at=begun)
+        complete(ann, now=begun + timedelta(minutes=minutes))
+        note_payment(participation=ann, amount=Decimal("2.00"))
+    money = ledger(study).money
+    assert money.median_hourly_rate == Decimal("6.00")
+    assert money.is_under_promise
+
+
+def test_fees_are_counted():
+    study = paying_study()
+    way = Recruitment.objects.create(
+        study=study, provider="prolific", settings={"fee_percent": "25"}
+    )
+    ann = make_participation(study)
+    Participation.objects.update(recruitment=way)
+    note_payment(participation=ann, amount=Decimal("2.00"))
+    assert ledger(study).money.fees == Decimal("0.50")
+
+
+def test_the_ledger_takes_as_few_statements_for_many_as_for_one(django_assert_max_num_queries):
+    study = paying_study(instances=6, ratings_per_hit=6)
+    for n in range(6):
+        complete(make_participation(study, f"p{n}"))
+    with django_assert_max_num_queries(8):
+        ledger(study)
+
+
+@pytest.fixture
+def desk(client, django_user_model):
+    researcher = django_user_model.objects.create_user("rea", password="x", is_staff=True)
+    client.force_login(researcher)
+    client.researcher = researcher
+    return client
+
+
+def test_the_page_lists_and_acts(desk):
+    study = paying_study(member=desk.researcher)
+    page = annotator(study)
+    page.choose()
+    finish_participation(participation=page.participation)
+    address = reverse("annotation:ledger", args=[study.pk])
+    html = desk.get(address).content.decode()
+    assert "Data without payment: 1" in html
+    assert "not verified" in html
+    acted = reverse("annotation:act", args=[study.pk, page.participation.public_id, "approve"])
+    assert "Noted as paid" in desk.post(acted, follow=True).content.decode()
+    assert Payment.objects.get().amount == Decimal("2.00")
+    excluded = reverse("annotation:act", args=[study.pk, page.participation.public_id, "exclude"])
+    assert "1 HIT left the count" in desk.post(excluded, follow=True).content.decode()
+    assert Rating.objects.filter(excluded=True, excluded_reason="excluded").count() == 1
+    assert not Place.objects.filter(completed_at__isnull=False).exists()
+    back = reverse("annotation:act", args=[study.pk, page.participation.public_id, "reinstate"])
+    assert "1 HIT came back" in desk.post(back, follow=True).content.decode()
+    assert Rating.objects.counted().count() == 1
+
+
+def test_a_stuck_place_is_freed(desk):
+    study = paying_study(member=desk.researcher)
+    page = annotator(study)
+    assert form_of(page.here()).choices
+    address = reverse("annotation:act", args=[study.pk, page.participation.public_id, "release"])
+    assert "free again" in desk.post(address, follow=True).content.decode()
+    assert not Place.objects.filter(lease_until__isnull=False).exists()
+    assert "time for this submission is over" in page.here().content.decode()
+
+
+def test_07_people_of_another_researchers_study_do_not_exist(desk):
+    study = paying_study()
+    page = annotator(study)
+    for name, args in (
+        ("ledger", []),
+        ("recruitment", []),
+    ):
+        assert desk.get(reverse(f"annotation:{name}", args=[study.pk, *args])).status_code == 404
+    own = paying_study(member=desk.researcher)
+    for target in (study, own):
+        act = reverse("annotation:act", args=[target.pk, page.participation.public_id, "exclude"])
+        assert desk.post(act).status_code == 404
+    save = reverse("annotation:save-way", args=[study.pk, "panel"])
+    assert desk.post(save, {"person_parameter": "pid"}).status_code == 404
+    assert Participation.objects.get().status == "active"
+
+
+def test_a_way_in_is_set_up_and_closes_the_open_link(desk, client):
+    study = paying_study(member=desk.researcher)
+    save = reverse("annotation:save-way", args=[study.pk, "panel"])
+    bad = desk.post(save, {"person_parameter": "1 2", "completed_url": "javascript:alert(1)"})
+    assert bad.status_code == 400
+    assert "https://" in bad.content.decode()
+    desk.post(save, {"person_parameter": "pid", "completed_url": "https://panel.example/done"})
+    html = desk.get(reverse("annotation:recruitment", args=[study.pk])).content.decode()
+    assert f"/s/{study.pk}/via/panel/" in html
+    assert client.get(reverse("annotation:welcome", args=[study.pk])).status_code == 404
+
+
+def test_a_token_is_stored_encrypted_and_never_shown(desk):
+    study = paying_study(member=desk.researcher)
+    save = reverse("annotation:save-way", args=[study.pk, "prolific"])
+    desk.post(save, {"description": "Compare.", "token": "very-secret-token", "is_secure": "on"})
+    assert "very-secret-token" not in Recruitment.objects.get().secret
+    page = desk.get(reverse("annotation:recruitment", args=[study.pk])).content.decode()
+    assert "very-secret-token" not in page
+    assert "One is stored, encrypted" in page
+    desk.post(save, {"description": "Compare more.", "token": ""})
+    assert Recruitment.objects.get().secret
