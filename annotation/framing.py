@@ -52,10 +52,8 @@ class FramingMiddleware:
 
 def allow_frames(response: HttpResponse, origins: Sequence[str]) -> HttpResponse:
     """Let these origins alone show a page in a frame, and be where its last form goes."""
-    response._csp_update = {  # type: ignore[attr-defined]
-        "frame-ancestors": list(origins),
-        "form-action": list(origins),
-    }
+    response._csp_replace = {"frame-ancestors": list(origins)}  # type: ignore[attr-defined]
+    response._csp_update = {"form-action": list(origins)}  # type: ignore[attr-defined]
     response.xframe_options_exempt = True
     response.headers.pop("X-Frame-Options", None)
     return response

@@ -64,6 +64,8 @@ def make(hits: int, units: int, ratings: int, lease_minutes: float) -> str:
         ratings_per_hit=ratings,
         comparisons_per_hit=units,
         lease_minutes=lease_minutes,
+        leases_per_address=1_000_000,
+        unconfirmed_leases=1_000_000,
     )
     for position, system in enumerate(systems):
         StudySystem.objects.create(study=study, system=system, position=position)
@@ -107,8 +109,8 @@ def claims(hits: int) -> str:
     last = HIT.objects.get(study=study).number
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO annotation_hit (study_id, instance_id, number) SELECT study_id,"
-            " instance_id, %s + n FROM annotation_hit, generate_series(1, %s) AS n",
+            "INSERT INTO annotation_hit (study_id, instance_id, number, kind) SELECT study_id,"
+            " instance_id, %s + n, kind FROM annotation_hit, generate_series(1, %s) AS n",
             [last, hits - 1],
         )
         cursor.execute(
