@@ -11,6 +11,7 @@ from annotation.crowd import Ending, provider_named
 from annotation.forms import ConsentForm
 from annotation.services.participations import give_consent
 from annotation.services.places import CLOSED_DOORS
+from annotation.simulation import is_simulated
 from annotation.views.arriving import address_of, arrival_at, newcomer
 from annotation.views.doors import (
     SeeOther,
@@ -61,7 +62,7 @@ def _decide(request: HttpRequest, study: Study) -> HttpResponse:
         is_confirmed=arrival.is_confirmed or not provider.confirms(recruitment),
         address="" if is_vouched_for else address_of(request),
         way_back=arrival.extra,
-        simulated=False,
+        simulated=is_simulated(request, study.pk),
     )
     response = SeeOther(reverse("annotation:rate", args=[study.pk]))
     if not hasattr(request, "arrival"):

@@ -20,6 +20,12 @@ class Command(BaseCommand):
         parser.add_argument("--accuracy", type=float, default=0.8)
         parser.add_argument("--position-bias", type=float, default=0.0)
         parser.add_argument("--drop-out", type=float, default=0.0)
+        parser.add_argument(
+            "--malice", type=float, default=0.0, help="share of answers given without reading"
+        )
+        parser.add_argument("--seconds", type=float, default=8.0, help="median on a unit")
+        parser.add_argument("--url", help="a running server, such as http://127.0.0.1:8000")
+        parser.add_argument("--real-time", action="store_true", help="take those seconds")
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument("--json", action="store_true", help="say what was done as JSON")
 
@@ -27,7 +33,7 @@ class Command(BaseCommand):
         study = Study.objects.filter(pk=options["study"]).first()
         if study is None:
             raise CommandError(f"There is no study {options['study']!r}.")
-        for name in ("accuracy", "position_bias", "drop_out"):
+        for name in ("accuracy", "position_bias", "drop_out", "malice"):
             if not 0 <= options[name] <= 1:
                 raise CommandError(f"--{name.replace('_', '-')} must lie between 0 and 1.")
         bots = [
@@ -36,12 +42,20 @@ class Command(BaseCommand):
                 accuracy=options["accuracy"],
                 position_bias=options["position_bias"],
                 drop_out=options["drop_out"],
+                malice=options["malice"],
+                seconds=options["seconds"],
                 hits=options["hits"],
             )
             for number in range(1, options["raters"] + 1)
         ]
         try:
-            answers = simulate_raters(study=study, bots=bots, seed=options["seed"])
+            answers = simulate_raters(
+                study=study,
+                bots=bots,
+                seed=options["seed"],
+                url=options["url"],
+                in_real_time=options["real_time"],
+            )
         except DomainError as error:
             raise CommandError(error.message) from error
         counts = {"study": study.pk, "raters": len(bots), "answers": answers}
