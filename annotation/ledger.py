@@ -190,7 +190,7 @@ def _money(study: Study, entries: list[Entry]) -> Money:
     rates = [entry.hourly_rate for entry in entries if entry.hourly_rate is not None]
     return Money(
         currency=study.currency,
-        rewards=rewards,
+        rewards=rewards.quantize(Decimal("0.01")),
         fees=fees.quantize(Decimal("0.01")),
         to_go=_to_go(study, entries, rewards + fees),
         median_hourly_rate=median(rates).quantize(Decimal("0.01")) if rates else None,

@@ -197,6 +197,14 @@ def latest_assignment(participation: Participation) -> Assignment | None:
     )
 
 
+def lost_last(assignment: Assignment) -> bool:
+    """Whether the HIT before this one went to somebody else before it was complete."""
+    before = Assignment.objects.filter(
+        participation=assignment.participation_id, position=assignment.position - 1, run=""
+    )
+    return before.filter(status=Assignment.Status.ABANDONED).exists()
+
+
 @dataclass(frozen=True)
 class Progress:
     """How far a study is: its places by state, its counted ratings, its annotators."""

@@ -32,11 +32,15 @@ class NoWorkLeft(DomainError):
 
 @dataclass(frozen=True)
 class Work:
-    """An assignment with a live place, whether it was made just now, and its annotator's share."""
+    """An assignment with a live place, whether it was made just now, and its annotator's share.
+
+    `has_left` says that they began HITs before and did not complete all of them.
+    """
 
     assignment: Assignment
     is_new: bool
     share: Share
+    has_left: bool = False
 
 
 def take_place(*, participation: Participation, now: datetime | None = None) -> Assignment:
@@ -89,7 +93,8 @@ def _find_work(participation: Participation, now: datetime, *, wait: bool) -> Wo
             "There is no work left for you in this study: every place is taken or done. Thank you.",
         )
     assignment = _assign(free, person, now)
-    return Work(assignment, is_new=free.left is None, share=share)
+    is_new = free.left is None
+    return Work(assignment, is_new=is_new, share=share, has_left=person.met > person.done)
 
 
 def lock_places(*, assignment: Assignment, now: datetime) -> tuple[Place | None, list[Place]]:

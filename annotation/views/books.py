@@ -82,7 +82,9 @@ def _ways(
     existing = {way.provider: way for way in study.recruitments.all()}
     ways = [
         _way(request, study, source, existing.get(name), (refused or {}).get(name))
-        for name, source in sorted(providers().items(), key=lambda item: item[1].title)
+        for name, source in sorted(
+            providers().items(), key=lambda item: (item[0] not in existing, item[1].title)
+        )
     ]
     context = {
         "study": study,
@@ -149,7 +151,7 @@ def books(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id)
     found = ledger(study)
     lists = [
-        (title, sentence, verb, label, [_row(entry) for entry in getattr(found, name)])
+        (title, sentence, [_row(e) | _way_out(e, verb, label) for e in getattr(found, name)])
         for name, title, sentence, verb, label in LISTS
     ]
     records = check_records(study.pk)
@@ -208,6 +210,14 @@ LISTS = (
         "Free the place",
     ),
 )
+
+
+def _way_out(entry: Entry, verb: str, label: str) -> dict[str, Any]:
+    """The one action of a row. Who submitted there and did nothing here is asked to return it."""
+    way = entry.participation.recruitment
+    if verb == "release" and not entry.hits and way is not None and way.secret:
+        return {"verb": "ask-to-return", "label": "Ask to return it"}
+    return {"verb": verb, "label": label}
 
 
 def _row(entry: Entry) -> dict[str, Any]:
@@ -284,10 +294,20 @@ def _amount(request: HttpRequest) -> Decimal | None:
         raise DomainError("no_amount", "Give the amount as a number.", status=400) from error
 
 
+def _ask_to_return(participation: Participation, _: HttpRequest) -> str:
+    way = participation.recruitment
+    if way is None:
+        raise DomainError("no_platform", "This annotator came by the open link.")
+    stop_work(participation=participation, status=Status.TIMED_OUT)
+    ask_for(recruitment=way, verb="ask-to-return", participation=participation.public_id)
+    return "The place is free again, and the platform asks them to return the submission."
+
+
 ACTS: dict[str, Callable[[Participation, HttpRequest], str]] = {
     "settle": _settle,
     "release": _release,
     "exclude": _exclude,
     "reinstate": _reinstate,
     "approve": _pay,
+    "ask-to-return": _ask_to_return,
 }

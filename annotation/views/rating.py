@@ -16,6 +16,7 @@ from annotation.selectors import (
     Worksheet,
     is_a_first,
     latest_assignment,
+    lost_last,
     share_of,
     worksheet,
 )
@@ -37,6 +38,21 @@ from studies.errors import DomainError
 from studies.models import Study
 
 CHOOSE = "Please choose an answer."
+LOST = (
+    "The time for your last HIT ran out before it was complete, and somebody else took it over."
+    " What you answered there is kept. This is another HIT."
+)
+WARNING = (
+    "Please read carefully: some of your answers did not fit texts where the right answer is"
+    " known. If that goes on, your part in this study may end."
+)
+# Said beside "Saved" by the flag an answer got.
+FATES = {
+    "late": "The study was closed before this came, so it may not be counted.",
+    "excluded": "Your part in this study has ended, so this is kept and not counted.",
+    "surplus": "The time for this HIT ran out and somebody else took it over, so this is kept but"
+    " may not be counted. Go on with the next HIT.",
+}
 DAMAGED = "Your answer arrived damaged and was not saved. Please reload the page and answer again."
 
 
@@ -51,7 +67,13 @@ def rate(request: HttpRequest, study_id: str) -> HttpResponse:
     except DomainError as refusal:
         return _elsewhere(request, study_id, refusal)
     sheet = worksheet(work.assignment, () if work.is_new else None)
-    return _page(request, sheet, sheet.first_open or max(sheet.seats), share=work.share)
+    return _page(
+        request,
+        sheet,
+        sheet.first_open or max(sheet.seats),
+        share=work.share,
+        notice=LOST if work.is_new and work.has_left and lost_last(work.assignment) else "",
+    )
 
 
 def _elsewhere(request: HttpRequest, study_id: str, refusal: DomainError) -> HttpResponse:
@@ -121,8 +143,8 @@ def answer(request: HttpRequest, study_id: str) -> HttpResponse:
     sheet = worksheet(sheet.assignment, ratings)
     if is_htmx(request):
         steps = _steps(study_id, sheet, number)
-        lessons = {"lessons": _lessons(sheet, number)}
-        return render(request, "annotation/saved.html", steps | lessons)
+        told = {"lessons": _lessons(sheet, number), "fate": _fate(ratings)}
+        return render(request, "annotation/saved.html", steps | told)
     if sheet.assignment.stage == Trial.Stage.TRAINING:
         return SeeOther(reverse("annotation:rate-position", args=[study_id, number]))
     return SeeOther(reverse("annotation:rate", args=[study_id]))
@@ -183,6 +205,7 @@ def _page(
     share: Share,
     given: Mapping[int, str] | None = None,
     refusal: DomainError | None = None,
+    notice: str = "",
 ) -> HttpResponse:
     study = sheet.assignment.hit.study
     is_done = sheet.assignment.status == Assignment.Status.COMPLETED
@@ -197,12 +220,22 @@ def _page(
         "hits": share.of,
         "stage": sheet.assignment.stage,
         "lessons": _lessons(sheet, number),
-        "is_warned": _is_warned(sheet.assignment),
+        "notice": WARNING if _is_warned(sheet.assignment) else notice,
         "sentence": refusal.message if refusal else "",
     }
     return render(
         request, "annotation/unit.html", context, status=refusal.status if refusal else 200
     )
+
+
+def _fate(ratings: list[Rating]) -> str:
+    """What became of the answer just given, where it is not simply saved."""
+    latest = max((each for each in ratings if not each.superseded), key=lambda each: each.pk)
+    if latest.late:
+        return FATES["late"]
+    if latest.excluded:
+        return FATES["excluded"]
+    return FATES["surplus"] if latest.surplus or latest.partial else ""
 
 
 def _is_warned(assignment: Assignment) -> bool:

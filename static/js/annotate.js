@@ -111,6 +111,12 @@
     else if (code !== 400 && code !== 409) say("Not saved: this page is out of date. Please reload it.", true);
   });
 
+  // In training, what is held right appears below the choices: it must not stay unseen.
+  document.addEventListener("htmx:oobAfterSwap", () => {
+    const lessons = document.getElementById("lessons");
+    if (lessons && lessons.children.length) lessons.scrollIntoView({ block: "nearest" });
+  });
+
   window.addEventListener("online", retryNow);
   window.addEventListener("beforeunload", (event) => {
     if (!isPreview && unsent().length) event.preventDefault();
@@ -136,6 +142,13 @@
     goOn();
   });
   form.addEventListener("change", () => (isLeaving = false));
+  // What is typed is kept at once, and sent when the field is left or the page comes back.
+  form.addEventListener("input", (event) => {
+    const typed = event.target;
+    if (!isPreview && typed.type === "number" && typed.checkValidity() && typed.value) {
+      keep(typed.closest("fieldset"), typed.value);
+    }
+  });
 
   function goBack() {
     document.getElementById("previous")?.click();

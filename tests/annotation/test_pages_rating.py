@@ -1,9 +1,12 @@
 """The way through a study without JavaScript, and everything that may go wrong on it."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from annotation.models import Assignment, HITUnit, Place, Rating
 from annotation.selectors import is_a_first
@@ -383,3 +386,31 @@ def test_next_and_save_take_few_queries(comparisons_per_hit):
         with CaptureQueriesContext(connection) as asked:
             ann.send(form, hx_request="true")
         assert len(statements(asked)) <= 8
+
+
+def lapse(assignment_id: str) -> None:
+    """The lease runs out, and the place is the first that the next comer gets."""
+    own = Place.objects.filter(assignment__public_id=assignment_id)
+    own.update(lease_until=timezone.now() - timedelta(minutes=1), draw=0)
+
+
+def test_27_who_lost_a_place_hears_what_became_of_the_answers():
+    study = make_open_study(instances=2, comparisons_per_hit=2, ratings_per_hit=1)
+    ann, bob = annotator(study), annotator(study)
+    first = ann.choose()
+    second = form_of(ann.here()).filled()
+    lapse(first.hidden["assignment"])
+    bob.choose()
+    said = ann.send(second, hx_request="true").content.decode()
+    assert "somebody else took it over" in said
+    assert "Saved" in said
+
+
+def test_27_a_new_hit_after_a_lost_one_says_so_once():
+    study = make_open_study(instances=3, comparisons_per_hit=2, ratings_per_hit=1)
+    ann, bob = annotator(study), annotator(study)
+    first = ann.choose()
+    lapse(first.hidden["assignment"])
+    bob.choose()
+    assert "The time for your last HIT ran out" in ann.here().content.decode()
+    assert "The time for your last HIT ran out" not in ann.here().content.decode()

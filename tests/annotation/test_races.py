@@ -5,11 +5,12 @@ from datetime import timedelta
 from threading import Barrier, Thread
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from annotation.models import Assignment, Participation, Place, Rating
 from annotation.selectors import seats_of
+from annotation.services import ratings
 from annotation.services.places import NoWorkLeft, take_place
 from annotation.services.ratings import Answer, submit_rating
 from annotation.services.tallies import kept, recount
@@ -69,7 +70,7 @@ def answer_all(assignment: Assignment, now=NOW) -> None:
 
 
 @pytest.mark.parametrize(("hits", "ratings_per_hit"), [(1, 10), (10, 1), (5, 2)])
-def test_forty_race_for_ten_places(hits, ratings_per_hit):
+def test_25_forty_race_for_ten_places(hits, ratings_per_hit):
     study = make_open_study(instances=hits, ratings_per_hit=ratings_per_hit)
     taken, refused = take(annotators(study))
     assert len(taken) == 10
@@ -91,7 +92,7 @@ def test_forty_race_for_ten_lapsed_places():
 
 
 @pytest.mark.parametrize("abandoned", ["whole_hit", "units"])
-def test_late_answers_race_with_those_who_took_the_places_over(abandoned):
+def test_27_late_answers_race_with_those_who_took_the_places_over(abandoned):
     study = make_open_study(instances=5, ratings_per_hit=2, abandoned=abandoned)
     late, _ = take(annotators(study, THREADS))
     newcomers = [make_participation(study, f"new-{index}") for index in range(THREADS - 10)]
@@ -111,7 +112,7 @@ def test_late_answers_race_with_those_who_took_the_places_over(abandoned):
         assert Rating.objects.counted().filter(unit=unit).count() == 2
 
 
-def test_one_person_in_forty_tabs_gets_one_place():
+def test_25_one_person_in_forty_tabs_gets_one_place():
     study = make_open_study(instances=5, ratings_per_hit=2)
     participation = make_participation(study)
     taken, _ = take([participation] * THREADS)
@@ -119,7 +120,7 @@ def test_one_person_in_forty_tabs_gets_one_place():
     assert len(taken) == THREADS
 
 
-def test_fifty_parallel_posts_of_one_answer_make_one_row():
+def test_25_fifty_parallel_posts_of_one_answer_make_one_row():
     study = make_open_study(instances=1, ratings_per_hit=1)
     assignment = take_place(participation=make_participation(study), now=NOW)
     seat, criterion = seats_of(assignment)[0], study.criteria.get()
@@ -132,3 +133,37 @@ def test_fifty_parallel_posts_of_one_answer_make_one_row():
     )
     assert {result.pk for result in results} == {Rating.objects.get().pk}
     assert sum(kept(study=study).values()) == 1
+
+
+def test_25_fifty_race_for_the_last_place_and_the_rest_hear_a_plain_sentence():
+    study = make_open_study(instances=1, ratings_per_hit=1)
+    taken, refused = take(annotators(study, 50))
+    assert len(taken) == 1
+    assert {error.message for error in refused} == {
+        "There is no work left for you in this study: every place is taken or done. Thank you."
+    }
+
+
+def test_26_the_database_dies_in_mid_submit_and_the_answer_sent_again_is_there_once(monkeypatch):
+    study = make_open_study(instances=1, comparisons_per_hit=1)
+    assignment = take_place(participation=make_participation(study), now=NOW)
+    seat, criterion = seats_of(assignment)[0], study.criteria.get()
+    answer = Answer(shown_label="1", client_key="one")
+    shift = ratings.shift_tallies
+
+    def die(shifts):
+        shift(shifts)
+        connection.cursor().execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    monkeypatch.setattr(ratings, "shift_tallies", die)
+    with pytest.raises(OperationalError):
+        submit_rating(assignment=assignment, seat=seat, criterion=criterion, answer=answer, now=NOW)
+    connection.close()
+    assert not Rating.objects.exists()
+    assert not kept(study=study)
+    monkeypatch.undo()
+    for _ in range(2):
+        submit_rating(assignment=assignment, seat=seat, criterion=criterion, answer=answer, now=NOW)
+    assert Rating.objects.count() == 1
+    assert kept(study=study) == recount(study=study)
+    assert Place.objects.filter(completed_at__isnull=False).count() == 1

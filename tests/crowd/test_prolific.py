@@ -8,11 +8,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.ledger import ledger
 from annotation.models import Participation, Payment, Place, PlatformEvent, Rating, Recruitment
 from annotation.services.lifecycle import open_study
 from annotation.services.planning import plan_hits
 from annotation.services.recruiting import (
     approve,
+    carry_out,
     pay,
     publish,
     reject,
@@ -376,3 +378,33 @@ def test_the_study_is_not_entered_by_the_open_link(fake):
     assert answer.status_code == 404
     assert "not entered by this link" in answer.content.decode()
     assert Study.objects.count() == 1
+
+
+def test_16_a_shared_code_without_work_is_not_paid(fake):
+    recruitment = on_prolific(fake)
+    worker, submission, _ = participant(fake, recruitment)
+    work(worker)
+    code = recruitment.settings["codes"]["completed"]
+    fake.complete(submission, code)
+    idle = fake.reserve(recruitment.external_id, "idle")
+    fake.start(idle)
+    fake.complete(idle, code)  # told by the first one
+    sync_recruitment(recruitment=recruitment)
+    carry_out(recruitment=recruitment, verb="approve-all", arguments={})
+    assert fake.submissions[submission]["status"] == "APPROVED"
+    assert fake.submissions[idle]["status"] == "AWAITING REVIEW"
+    assert [e.participation.rater.external_id for e in ledger(recruitment.study).stuck] == ["idle"]
+    ghost = Participation.objects.get(rater__external_id="idle")
+    carry_out(
+        recruitment=recruitment,
+        verb="ask-to-return",
+        arguments={"participation": ghost.public_id},
+    )
+    assert any(path.endswith("/request-return/") for path in (r.path for r in fake.requests))
+
+
+def test_16_codes_differ_between_studies_and_cannot_be_guessed(fake):
+    first, second = on_prolific(fake), on_prolific(fake)
+    codes = [*first.settings["codes"].values(), *second.settings["codes"].values()]
+    assert len(set(codes)) == 10
+    assert all(len(code) == 8 for code in codes)
