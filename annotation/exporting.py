@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from django.db.models import F
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Length
 
 from annotation.codebook import codebook
@@ -14,7 +14,7 @@ from studies.errors import DomainError
 from studies.formats import GenerationRow, InstanceRow, StudySpec, write_bundle, write_rows
 from studies.formats.bundle import CriterionSpec
 from studies.importing import DESIGN_FIELDS
-from studies.models import Generation, Instance, Study
+from studies.models import Generation, Instance, Study, System, Unit
 
 # Row column → path from the rating, in the order of the format's table.
 _COLUMNS = {
@@ -131,8 +131,15 @@ def study_spec(study: Study) -> StudySpec:
     return StudySpec(
         criteria=tuple(CriterionSpec(c.name, c.scale, c.question) for c in study.criteria.all()),
         systems=tuple(row.system.name for row in study.study_systems.select_related("system")),
+        controls=tuple(_controls(study).values_list("name", flat=True)),
         **{name: getattr(study, name) for name in DESIGN_FIELDS},
     )
+
+
+def _controls(study: Study) -> QuerySet[System]:
+    """What made the spoilt texts of this study's units with a known answer."""
+    used = study.units.exclude(role=Unit.Role.MAIN).values("system_b")
+    return System.objects.filter(is_control=True, pk__in=used)
 
 
 def _instances(study: Study) -> Iterator[InstanceRow]:
@@ -144,7 +151,8 @@ def _instances(study: Study) -> Iterator[InstanceRow]:
 
 
 def _generations(study: Study) -> Iterator[GenerationRow]:
-    rows = Generation.objects.filter(instance__dataset=study.dataset_id, system__studies=study)
+    systems = Q(system__studies=study) | Q(system__in=_controls(study))
+    rows = Generation.objects.filter(systems, instance__dataset=study.dataset_id)
     in_order = rows.order_by("instance", "system", "sample_index")
     for row in in_order.select_related("instance", "system").iterator(chunk_size=2000):
         yield GenerationRow(

@@ -61,7 +61,7 @@ def content_digest(bundle: Bundle) -> str:
     """The same for the same instances, systems and generations, in whatever order."""
     rows = [json.dumps(asdict(row), sort_keys=True) for row in bundle.instances]
     rows += [json.dumps(asdict(row), sort_keys=True) for row in bundle.generations]
-    rows += sorted(bundle.spec.systems)
+    rows += sorted([*bundle.spec.systems, *bundle.spec.controls])
     return hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()
 
 
@@ -72,7 +72,8 @@ def _dataset(bundle: Bundle, owner: User | None) -> Dataset:
         return known
     dataset = Dataset.objects.create(name=bundle.spec.title, sha256=digest, created_by=owner)
     systems = System.objects.bulk_create(
-        System(dataset=dataset, name=name) for name in bundle.spec.systems
+        System(dataset=dataset, name=name, is_control=name in bundle.spec.controls)
+        for name in (*bundle.spec.systems, *bundle.spec.controls)
     )
     instances = Instance.objects.bulk_create(
         (_instance(dataset, row) for row in bundle.instances), batch_size=BATCH

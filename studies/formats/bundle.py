@@ -33,11 +33,15 @@ class CriterionSpec:
 
 @dataclass(frozen=True)
 class StudySpec:
-    """study.toml. `systems` are in canonical order: the first is A."""
+    """study.toml. `systems` are in canonical order: the first is A.
+
+    `controls` compete with nobody: they made the spoilt texts of units with a known answer.
+    """
 
     title: str
     criteria: tuple[CriterionSpec, ...]
     systems: tuple[str, ...] = ()
+    controls: tuple[str, ...] = ()
     guidelines: str = ""
     consent: str = ""
     ratings_per_hit: int = 3
@@ -206,6 +210,7 @@ _SETTINGS: dict[str, Callable[[str, Any], Any]] = {
     "title": check_id,
     "criteria": _criteria,
     "systems": _systems,
+    "controls": _systems,
     "guidelines": _setting_text,
     "consent": _setting_text,
     "ratings_per_hit": _setting_number,
@@ -303,7 +308,7 @@ def _read_generations(
     seen: dict[tuple[str, str, int], int] = {}
     for line, row in _rows(folder, "generations.jsonl", problems, max_cell):
         with problems.at("generations.jsonl", line):
-            generation = _generation(row, spec.systems, instances)
+            generation = _generation(row, (*spec.systems, *spec.controls), instances)
             key = (generation.instance, generation.system, generation.sample_index)
             if key in seen:
                 raise ValueError(f"sample {key} stands in line {seen[key]} already")
@@ -335,7 +340,7 @@ def _check_ratings(ratings: RatingTable, spec: StudySpec, instances: set[str]) -
     """Every rating's criterion, label, instance and systems are the bundle's own."""
     problems = Problems()
     scales = {each.name: Scale.parse(each.scale) for each in spec.criteria}
-    systems = {*spec.systems, ""}
+    systems = {*spec.systems, *spec.controls, ""}
     for i, line in enumerate(ratings.lines):
         with problems.at(ratings.name, int(line)):
             criterion, label = ratings["criterion"][i], ratings["label"][i]

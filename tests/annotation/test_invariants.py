@@ -30,7 +30,7 @@ from annotation.services.places import take_place
 from annotation.services.planning import grow_ratings_per_hit
 from annotation.services.ratings import Answer, submit_rating
 from annotation.services.tallies import kept, recount
-from annotation.services.withdrawing import OUT, reinstate_work, withdraw_work
+from annotation.services.withdrawing import OUT, reinstate_work, stop_work, withdraw_work
 from studies.errors import DomainError
 from studies.models import Study
 from tests.studies.factories import make_open_study, make_participation
@@ -114,6 +114,10 @@ class Collecting(RuleBasedStateMachine):
     @rule(index=PEOPLE, status=st.sampled_from([each.value for each in OUT]))
     def platform_takes_out(self, index, status):
         withdraw_work(participation=self.people[index], status=status, now=self.now)
+
+    @rule(index=PEOPLE)
+    def researcher_stops(self, index):
+        stop_work(participation=self.people[index], status="stopped", now=self.now)
 
     @rule(index=PEOPLE)
     def platform_takes_back(self, index):

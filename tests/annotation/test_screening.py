@@ -1,12 +1,16 @@
 """What stands before the first HIT, and the checks mixed in with it."""
 
+import json
 import random
 from collections import Counter
 from datetime import timedelta
 
 import pytest
+from django.core.management import call_command
 from django.utils import timezone
 
+from annotation.exporting import export_study
+from annotation.importing import import_study
 from annotation.models import (
     Assignment,
     ComprehensionQuestion,
@@ -312,3 +316,19 @@ def test_of_a_strong_preference_the_side_counts():
             answer=Answer(shown, client_key=f"k{seat.pk}"),
         )
     assert Trial.objects.get().is_passed
+
+
+def test_an_export_with_tests_and_checks_is_read_back_and_analysed(tmp_path):
+    study = study_with(instances=12, gold=4, test=3, pass_mark=1, check_rate=1)
+    for name in "ab":
+        ann = make_participation(study, name)
+        answer_all(begin_stage(participation=fresh(ann)))
+        work(ann, 4, right=True)
+    export_study(study=study, out=tmp_path / "out", formats=["jsonl"])
+    call_command("analyze", tmp_path / "out", "--out", tmp_path / "report.json")
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["criteria"]["preference"]["n_ratings"] == 8
+    imported = import_study(path=tmp_path / "out", owner=None).study
+    roles = Counter(imported.units.values_list("role", flat=True))
+    assert (roles["gold"], roles["qualification"]) == (4, 3)
+    assert Rating.objects.filter(unit__study=imported).count() == 8 + 8 + 6
