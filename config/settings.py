@@ -47,6 +47,23 @@ def _origins(name: str) -> list[str]:
     return origins
 
 
+def _servers(name: str) -> list[tuple[str, str]]:
+    found = []
+    for entry in env.list(name, default=[]):
+        label, _, url = str(entry).partition("=")
+        parts = urlsplit(url)
+        if not label.isidentifier() or parts.scheme not in {"http", "https"} or not parts.netloc:
+            raise ImproperlyConfigured(
+                f"{name} must list servers such as gpu1=http://10.0.0.5:8000/v1, not {entry!r}."
+            )
+        found.append((label, url))
+    return found
+
+
+def _key(server: str) -> str:
+    return str(env.str(f"TIEBREAK_MODEL_KEY_{server.upper()}", default=""))
+
+
 PRODUCTION = _choice("TIEBREAK_ENV", ("development", "production"), "development") == "production"
 DEBUG = _boolean("TIEBREAK_DEBUG", default=False)
 SECRET_KEY = str(env.str("TIEBREAK_SECRET_KEY", default=DEVELOPMENT_KEY))
@@ -238,6 +255,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # What no webhook brought is found by asking.
 CELERY_BEAT_SCHEDULE = {
+    "jobs": {"task": "studies.tasks.take_up_abandoned_jobs_task", "schedule": 60.0},
     "platforms": {"task": "annotation.tasks.sync_recruitments_task", "schedule": 120.0}
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat")
@@ -258,6 +276,13 @@ TIEBREAK_MTURK_ORIGINS = _origins("TIEBREAK_MTURK_ORIGINS") or [
     "https://www.mturk.com",
     "https://workersandbox.mturk.com",
 ]
+
+# Language models, by names that researchers choose from: name=http://host:port/v1, …; the key of
+# the server `gpu1` is TIEBREAK_MODEL_KEY_GPU1.
+TIEBREAK_MODEL_SERVERS = {
+    name: {"url": url, "host": urlsplit(url).netloc, "key": _key(name)}
+    for name, url in _servers("TIEBREAK_MODEL_SERVERS")
+}
 
 # What a bundle or a ratings file may be at most.
 TIEBREAK_MAX_CELL_CHARACTERS = _integer("TIEBREAK_MAX_CELL_CHARACTERS", 1_000_000, 1_000)

@@ -164,3 +164,61 @@ def _bar(
         class_=kind,
         fill=colour,
     )
+
+
+BINS = 24
+
+
+def separability_histogram(delta: list[float]) -> SafeString:
+    """How many instances have which separability."""
+    if not delta:
+        return mark_safe("")
+    low, high = min(delta), max(delta)
+    width = (high - low) / BINS or 1.0
+    counts = [0] * BINS
+    for value in delta:
+        counts[min(int((value - low) / width), BINS - 1)] += 1
+    most = max(counts)
+    body = ""
+    for index, n in enumerate(counts):
+        x, height = 40 + index * 22, 120 * n / most
+        title = f"{low + index * width:.2f} to {low + (index + 1) * width:.2f}: {n}"
+        bar = {"x": x, "y": 140 - height, "width": 20, "height": height, "rx": 2}
+        body += _tag("rect", _tag("title", title), **bar, class_="human", fill=HUMAN)
+    body += _line((40, 140), (568, 140), "grid", LINE)
+    body += _text(40, 158, f"{low:.2f}", "start") + _text(568, 158, f"{high:.2f}", "end")
+    body += _text(304, 158, "separability δ") + _text(34, 24, str(most), "end")
+    middle = sorted(delta)[len(delta) // 2]
+    says = f"{len(delta)} instances, separability from {low:.2f} to {high:.2f}, median {middle:.2f}"
+    return _picture(600, 166, says, body, "chart")
+
+
+def scenarios_chart(cross: list[float], own: list[float]) -> SafeString:
+    """Each instance by how alike the systems are (x) and how alike one is to itself (y).
+
+    The four corners are the four scenarios of Ghosh et al. 2024, figure 2; above the diagonal the
+    systems can be told apart.
+    """
+    if not cross:
+        return mark_safe("")
+
+    def x(value: float) -> float:
+        return 50 + 300 * min(max(value, 0.0), 1.0)
+
+    def y(value: float) -> float:
+        return 320 - 300 * min(max(value, 0.0), 1.0)
+
+    body = _line((x(0), y(0)), (x(1), y(1)), "grid", LINE)
+    body += _line((x(0), y(0)), (x(1), y(0)), "grid", LINE)
+    body += _line((x(0), y(0)), (x(0), y(1)), "grid", LINE)
+    for tick in (0, 0.5, 1):
+        body += _text(x(tick), 338, f"{tick:g}") + _text(42, y(tick) + 4, f"{tick:g}", "end")
+    for c, s in zip(cross, own, strict=True):
+        body += _tag(
+            "circle", cx=x(c), cy=y(s), r=3.5, class_="human", fill=HUMAN, fill_opacity=0.45
+        )
+    body += _text(200, 356, "alignment between the systems")
+    body += _text(52, 12, "alignment of the more consistent system with itself", "start")
+    above = sum(s > c for c, s in zip(cross, own, strict=True))
+    says = f"Self-alignment against cross-alignment of {len(cross)} instances; {above} above the diagonal"
+    return _picture(400, 364, says, body, "chart")

@@ -9,6 +9,7 @@ from metrics.charts import interval_glyph, perception_chart, separability_chart
 from metrics.findings import (
     agreement_finding,
     perception_finding,
+    selection_finding,
     separability_finding,
     sets_finding,
     win_rate_finding,
@@ -89,6 +90,7 @@ class Section:
     set_rows: list[Row]
     wins: tuple[str, str] | None
     ranking: Ranking | None
+    selection: list[tuple[str, str]]
     bias_rows: list[Row]
 
 
@@ -115,6 +117,7 @@ def _section(name: str, section: Json) -> Section:
         set_rows=_rows(sets, _SET_NAMES, low=-1) if sets and sets["n"] else [],
         wins=win_rate_finding(systems["win_rate"]) if systems is not None else None,
         ranking=_ranking(systems) if systems is not None else None,
+        selection=[selection_finding(*each) for each in section.get("selection", {}).items()],
         bias_rows=_bias_rows(section.get("bias", {})),
     )
 

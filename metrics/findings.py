@@ -69,6 +69,25 @@ def win_rate_finding(rates: Json) -> tuple[str, str]:
     return "No system is shown to win more often than not", explanation
 
 
+def selection_finding(pair: str, found: Json) -> tuple[str, str]:
+    """What choosing instances brought against a uniform draw; a loss is said as one."""
+    saved, whole = found["ratings_saved"], found["win_rate"]
+    drawn = f"{found['instances']} instances rated, {found['control']} of them as a control."
+    if whole["value"] is None:
+        return f"Selection, {pair}", f"{drawn} {whole['reason']}"
+    rate = f"Weighed back to the dataset, the first wins {whole['value']:.0%}"
+    if whole["low"] is not None:
+        rate += f" ({whole['low']:.0%} to {whole['high']:.0%})"
+    if saved["value"] is None:
+        return f"Selection, {pair}", f"{rate}. {drawn} {saved['reason']}"
+    verb = "saved" if saved["value"] >= 0 else "cost"
+    return (
+        f"Choosing instances {verb} about {abs(saved['value']):.0f} ratings, {pair}",
+        f"{rate}. {drawn} A uniform draw with that interval's width would have needed"
+        f" {found['instances'] + found['instances_saved']['value']:.0f} instances.",
+    )
+
+
 def perception_finding(section: Json) -> tuple[str, str]:
     bins = section["perception"]
     heading = "Perception: people and machines" if _machines(section) else "What people said"

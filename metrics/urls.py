@@ -1,12 +1,14 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
-from metrics import views
+from metrics import choosing, views
 
 app_name = "metrics"
 
 urlpatterns = [
     path("studies/<public_id:public_id>/", views.dashboard, name="dashboard"),
+    path("studies/<public_id:public_id>/choosing/", choosing.choosing, name="choosing"),
+    path("studies/<public_id:public_id>/choosing/<slug:verb>/", choosing.choose, name="choose"),
     path("studies/<public_id:public_id>/numbers/", views.numbers, name="numbers"),
     path("studies/<public_id:public_id>/report.json", views.report, name="report"),
     path(

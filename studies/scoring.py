@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -10,7 +11,8 @@ from django.db import transaction
 from metrics.similarity import Similarity, align, similarity
 from metrics.stats.separability import normalised_separability, separability
 from studies.errors import DomainError
-from studies.models import Generation, SeparabilityScore, Study, System, Unit
+from studies.jobs import Progress, work_of
+from studies.models import Generation, Job, SeparabilityScore, Study, System, Unit
 
 CHUNK = 100
 
@@ -27,26 +29,57 @@ def score_separability(
     is told how many instances are done. Returns how many scores were made. Units that were
     planned without a separability get theirs; one frozen at planning stays.
     """
-    name = similarity_name or study.similarity
-    try:
-        measure = similarity(name)
-    except ValueError as error:
-        raise DomainError("unknown_similarity", f"{error}.", status=400) from error
+    made = 0
+    for each in _chunks(study, similarity_name or study.similarity):
+        made = each.made
+        if report is not None:
+            report(each.done, each.of)
+    freeze_separability(study=study)
+    return made
+
+
+@work_of(Job.Kind.SCORING)
+def score_instances(job: Job) -> Iterator[Progress]:
+    """The same as a job."""
+    name = str(job.options.get("similarity") or job.study.similarity)
+    for each in _chunks(job.study, name):
+        yield Progress(each.done, each.of, truncated=each.truncated)
+    freeze_separability(study=job.study)
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """So far: scores made, instances done of all there are, texts cut to the encoder's window."""
+
+    made: int
+    done: int
+    of: int
+    truncated: int
+
+
+def _chunks(study: Study, name: str) -> Iterator[_Chunk]:
+    """After each chunk that is stored."""
+    measure = _measure(name)
     if study.dataset is None:
         raise DomainError("no_dataset", "The study has no dataset to score. Choose one first.")
     systems = [row.system for row in study.study_systems.select_related("system")]
     instances = list(study.dataset.instances.order_by("pk").values_list("pk", flat=True))
-    made = 0
+    made = truncated = 0
     for start in range(0, len(instances), CHUNK):
         chunk = instances[start : start + CHUNK]
         with transaction.atomic():
             scores = list(_scores(chunk, systems, name, measure))
             SeparabilityScore.objects.bulk_create(scores, ignore_conflicts=True)
         made += len(scores)
-        if report is not None:
-            report(min(start + CHUNK, len(instances)), len(instances))
-    freeze_separability(study=study)
-    return made
+        truncated += sum(score.truncated for score in scores)
+        yield _Chunk(made, min(start + CHUNK, len(instances)), len(instances), truncated)
+
+
+def _measure(name: str) -> Similarity:
+    try:
+        return similarity(name)
+    except ValueError as error:
+        raise DomainError("unknown_similarity", f"{error}.", status=400) from error
 
 
 def _scores(

@@ -11,7 +11,7 @@ from django.db import transaction
 from annotation.balancing import balanced_bits, dealt
 from annotation.models import HIT, HITUnit, Place, Rating
 from studies.errors import DomainError
-from studies.models import Generation, Instance, Study, System, Unit
+from studies.models import Generation, Instance, SelectedInstance, Study, System, Unit
 from studies.scoring import separability_by_instance
 
 BATCH = 1000
@@ -127,21 +127,36 @@ def _bundles(study: Study) -> Iterator[_Bundle]:
     systems = [row.system for row in study.study_systems.select_related("system")]
     rng = random.Random(f"{study.seed}:units")
     scores = separability_by_instance(study)
+    drawn = {
+        (row.instance_id, row.system_a_id, row.system_b_id): row for row in study.selected.all()
+    }
     assert study.dataset is not None
     for instance, by_system in _generations(study.dataset.instances.all(), systems):
         if study.unit_kind == Study.UnitKind.GENERATION:
             yield from _single_bundles(study, instance, systems, by_system, rng)
             continue
         for (index_a, a), (index_b, b) in combinations(enumerate(systems), 2):
+            chosen = drawn.get((instance.pk, a.pk, b.pk))
+            if drawn and chosen is None:
+                continue
             units = _comparisons(study, (a, b), by_system, rng)
             score = scores.get((instance.pk, a.pk, b.pk))
             for unit in units:
+                if chosen is not None:
+                    _note_draw(unit, chosen)
                 unit.key = f"{instance.key}#{index_a}.{index_b}.{unit.sample_a}"
                 if score is not None:
                     unit.separability_raw, unit.separability = score
                     unit.similarity = study.similarity
             if units:
                 yield _Bundle(instance, tuple(units))
+
+
+def _note_draw(unit: Unit, chosen: SelectedInstance) -> None:
+    """How the instance came to be here, and how likely that was: estimates weigh by it."""
+    unit.phase = chosen.phase
+    unit.inclusion_probability = chosen.inclusion_probability
+    unit.conditional_inclusion_probability = chosen.conditional_inclusion_probability
 
 
 def _mixed(study: Study, units: list[Unit]) -> list[_Bundle]:

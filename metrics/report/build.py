@@ -10,6 +10,7 @@ from metrics.report.criterion import Criterion, criteria_of
 from metrics.report.generators import Seeds
 from metrics.report.perception import perception_section
 from metrics.report.raters import raters_section
+from metrics.report.selection import selection_section
 from metrics.report.sets import sets_section
 from metrics.report.strata import strata_section
 from metrics.report.systems import systems_section
@@ -79,5 +80,6 @@ def _section(criterion: Criterion, seed: int, replicates: int) -> dict[str, Any]
     if scale.kind == "preference":
         section["rating_sets"] = sets_section(criterion, seeds.below("rating_sets"), replicates)
         section["systems"] = systems_section(criterion, seeds.below("win_rate"), replicates)
+        section["selection"] = selection_section(criterion)
         section["bias"] = bias_section(criterion)
     return section

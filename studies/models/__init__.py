@@ -1,6 +1,8 @@
 """What is asked: datasets, studies, criteria, units, separability."""
 
 from studies.models.dataset import Dataset, Generation, Instance, System
+from studies.models.job import Job
+from studies.models.selection import InstanceSelection, SelectedInstance
 from studies.models.separability import SeparabilityScore
 from studies.models.study import Criterion, Membership, Study, StudySystem, StudyVersion
 from studies.models.unit import Unit
@@ -10,7 +12,10 @@ __all__ = [
     "Dataset",
     "Generation",
     "Instance",
+    "InstanceSelection",
+    "Job",
     "Membership",
+    "SelectedInstance",
     "SeparabilityScore",
     "Study",
     "StudySystem",

@@ -148,7 +148,7 @@ class Study(models.Model):
         validators=[MinValueValidator(0.1)],
         help_text="Counted from an annotator's last answer; then the place is offered again.",
     )
-    similarity = models.CharField(max_length=50, default="rouge1")
+    similarity = models.CharField(max_length=200, default="rouge1")
     minutes_per_hit = models.FloatField(
         "minutes a HIT takes",
         null=True,

@@ -43,7 +43,7 @@ class Unit(models.Model):
     conditional_inclusion_probability = models.FloatField(null=True)
     separability_raw = models.FloatField(null=True)
     separability = models.FloatField(null=True)
-    similarity = models.CharField(max_length=50, blank=True)
+    similarity = models.CharField(max_length=200, blank=True)
 
     class Meta:
         ordering = ["id"]

@@ -1,0 +1,111 @@
+"""Many requests at once from a plain iterator: a bounded window over an event loop of its own."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, contextmanager
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, TypeVar
+
+A = TypeVar("A")
+B = TypeVar("B")
+Ask = Callable[[A], Awaitable[B]]
+
+
+def fan_out(
+    requests: Iterable[A],
+    session: AbstractAsyncContextManager[Ask[A, B]],
+    *,
+    window: int,
+) -> Iterator[B]:
+    """Ask for every request and yield the results as they come.
+
+    Parameters
+    ----------
+    requests : iterable
+        Taken from the caller's thread, which may hold a database connection, and never more than
+        `window` ahead of the results that were yielded.
+    session : asynchronous context manager
+        Entered and left in the loop's thread; gives the coroutine function that asks. What that
+        raises ends everything, so it returns failures as results.
+    window : int
+        How many requests may be under way or finished and not yet yielded.
+
+    Yields
+    ------
+    object
+        One result per request, in the order of finishing. Where the iterator is closed or an
+        error comes out of `requests`, whatever is under way is cancelled.
+    """
+    with _running_loop() as loop:
+        ask = _wait_for(session.__aenter__(), loop)
+        try:
+            yield from _windowed(iter(requests), ask, loop, window)
+        finally:
+            _wait_for(_cancel_others(), loop)
+            _wait_for(session.__aexit__(None, None, None), loop)
+
+
+def _windowed(
+    requests: Iterator[A], ask: Ask[A, B], loop: asyncio.AbstractEventLoop, window: int
+) -> Iterator[B]:
+    finished: SimpleQueue[Future[B]] = SimpleQueue()
+    started = yielded = 0
+    is_exhausted = False
+    while not is_exhausted or yielded < started:
+        if not is_exhausted and started - yielded < window:
+            try:
+                request = next(requests)
+            except StopIteration:
+                is_exhausted = True
+                continue
+            asyncio.run_coroutine_threadsafe(_asked(ask, request), loop).add_done_callback(
+                finished.put
+            )
+            started += 1
+        must_wait = is_exhausted or started - yielded == window
+        for future in _ready(finished, must_wait=must_wait):
+            yielded += 1
+            yield future.result()
+
+
+def _ready(finished: SimpleQueue[Future[B]], *, must_wait: bool) -> Iterator[Future[B]]:
+    """What is there, and at least one if the caller must wait."""
+    try:
+        yield finished.get(block=must_wait)
+        while True:
+            yield finished.get_nowait()
+    except Empty:
+        return
+
+
+async def _asked(ask: Ask[A, B], request: A) -> B:
+    return await ask(request)
+
+
+async def _cancel_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+@contextmanager
+def _running_loop() -> Iterator[asyncio.AbstractEventLoop]:
+    loop = asyncio.new_event_loop()
+    thread = Thread(target=loop.run_forever, name="gateway", daemon=True)
+    thread.start()
+    try:
+        yield loop
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def _wait_for(work: Coroutine[Any, Any, B] | Awaitable[B], loop: asyncio.AbstractEventLoop) -> B:
+    async def awaited() -> B:
+        return await work
+
+    return asyncio.run_coroutine_threadsafe(awaited(), loop).result()

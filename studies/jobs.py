@@ -1,0 +1,193 @@
+"""Running long work: one worker at a time, chunk by chunk, to be paused and taken up again."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from studies.errors import DomainError
+from studies.identifiers import new_public_id
+from studies.models import Job, Study
+
+# For so long nobody else takes up a job whose worker is silent.
+LEASE = timedelta(minutes=2)
+QUEUES = {Job.Kind.SAMPLING: "gpu", Job.Kind.SCORING: "default"}
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a job is, what it could not do, and, where it must not go on, why."""
+
+    done: int
+    total: int
+    failed: int = 0
+    truncated: int = 0
+    problem: str = ""
+    must_stop: bool = False
+
+
+# What a job of each kind does: it yields after each chunk that is safe in the database.
+Work = Callable[[Job], Iterator[Progress]]
+WORK: dict[str, Work] = {}
+
+
+def work_of(kind: str) -> Callable[[Work], Work]:
+    def register(work: Work) -> Work:
+        WORK[kind] = work
+        return work
+
+    return register
+
+
+def start_job(
+    *, study: Study, kind: Job.Kind, options: dict[str, object], by: User | None = None
+) -> Job:
+    """Queue a job for a study's dataset. One of a kind at a time for each study."""
+    if study.dataset is None:
+        raise DomainError("no_dataset", "The study has no dataset. Choose one first.")
+    with transaction.atomic():
+        Study.objects.select_for_update().get(pk=study.pk)
+        unfinished = study.jobs.filter(kind=kind, status__in=["queued", "running", "paused"])
+        if unfinished.exists():
+            raise DomainError(
+                "job_unfinished",
+                f"A job to {kind.label} is not finished yet: let it go on, or stop it first.",
+            )
+        job = Job.objects.create(
+            study=study, dataset=study.dataset, kind=kind, options=options, created_by=by
+        )
+    send(job)
+    return job
+
+
+def send(job: Job) -> None:
+    """Hand a job to the queue of its kind, once what is known of it is committed."""
+    from studies.tasks import run_job_task  # noqa: PLC0415  tasks call this module
+
+    queue = str(job.options.get("queue") or QUEUES[Job.Kind(job.kind)])
+    try:
+        run_job_task.apply_async(args=[job.pk], queue=queue)
+    except OperationalError as error:
+        raise DomainError(
+            "no_broker", "No job queue answers: start the worker and its broker.", status=503
+        ) from error
+
+
+def pause_job(*, job: Job) -> None:
+    """Let the worker stop after the chunk it is at. What is done stays done."""
+    Job.objects.filter(pk=job.pk, status__in=["queued", "running"]).update(
+        status=Job.Status.PAUSED, claim="", lease_until=None
+    )
+
+
+def resume_job(*, job: Job) -> None:
+    """Go on with a job that was paused, or that failed."""
+    stopped = Job.objects.filter(pk=job.pk, status__in=["paused", "failed"])
+    if not stopped.update(status=Job.Status.QUEUED, problem="", finished_at=None):
+        raise DomainError("not_stopped", "Only a job that is paused or failed can go on.")
+    send(job)
+
+
+def stop_job(*, job: Job) -> None:
+    """End a job for good, as it stands."""
+    Job.objects.exclude(status=Job.Status.DONE).filter(pk=job.pk).update(
+        status=Job.Status.FAILED,
+        problem="Stopped by a researcher.",
+        claim="",
+        lease_until=None,
+        finished_at=timezone.now(),
+    )
+
+
+def run_job(*, job_id: int, now: Callable[[], datetime] = timezone.now) -> bool:
+    """Work on a job until it is done, paused, taken over or stuck. Returns whether it was free.
+
+    A compare-and-set claims it: of two workers that got the same message, one goes away.
+    """
+    claim = new_public_id()
+    free = Q(lease_until__isnull=True) | Q(lease_until__lte=now())
+    waiting = Job.objects.filter(free, pk=job_id, status__in=["queued", "running"])
+    claimed = waiting.update(
+        claim=claim,
+        status=Job.Status.RUNNING,
+        lease_until=now() + LEASE,
+        started_at=now(),
+        done_before=F("done"),
+        failed=0,
+        truncated=0,
+        problem="",
+    )
+    if not claimed:
+        return False
+    job = Job.objects.select_related("study", "dataset").get(pk=job_id)
+    own = Job.objects.filter(pk=job_id, claim=claim, status=Job.Status.RUNNING)
+    try:
+        last = _work(job, own, now)
+    except DomainError as error:
+        own.update(status=Job.Status.FAILED, problem=error.message, finished_at=now(), claim="")
+        return True
+    if last is not None:
+        _finish(own, last, now())
+    return True
+
+
+def _work(job: Job, own: "object", now: Callable[[], datetime]) -> Progress | None:
+    """All chunks; None where the job was paused or taken over meanwhile."""
+    last = Progress(0, 0)
+    for last in WORK[job.kind](job):
+        kept = own.update(  # type: ignore[attr-defined]
+            done=last.done,
+            total=last.total,
+            failed=last.failed,
+            truncated=last.truncated,
+            problem=last.problem,
+            lease_until=now() + LEASE,
+        )
+        if not kept:
+            return None
+        if last.must_stop:
+            break
+    return last
+
+
+def _finish(own: "object", last: Progress, now: datetime) -> None:
+    is_whole = not last.must_stop and not last.failed
+    own.update(  # type: ignore[attr-defined]
+        status=Job.Status.DONE if is_whole else Job.Status.FAILED,
+        finished_at=now,
+        lease_until=None,
+        claim="",
+    )
+
+
+def take_up_abandoned_jobs(now: datetime | None = None) -> int:
+    """Queue again what nobody works on: its worker died, or the broker lost the message."""
+    now = now or timezone.now()
+    silent = Q(status=Job.Status.RUNNING, lease_until__lte=now)
+    lost = Q(status=Job.Status.QUEUED, created_at__lte=now - LEASE)
+    abandoned = list(Job.objects.filter(silent | lost))
+    for job in abandoned:
+        send(job)
+    return len(abandoned)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Work per second in this run, and the seconds that are left at that rate."""
+
+    rate: float | None
+    seconds_left: float | None
+
+
+def pace_of(job: Job, now: datetime | None = None) -> Pace:
+    now = now or timezone.now()
+    if job.started_at is None or job.status != Job.Status.RUNNING:
+        return Pace(None, None)
+    made, seconds = job.done - job.done_before, (now - job.started_at).total_seconds()
+    rate = made / seconds if made > 0 and seconds > 0 else None
+    return Pace(rate, (job.total - job.done) / rate if rate else None)

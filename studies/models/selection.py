@@ -1,0 +1,63 @@
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from studies.models.dataset import Instance, System
+from studies.models.study import Study
+
+
+class InstanceSelection(models.Model):
+    """Which instances are worth a human's time: the design they are drawn by, per system pair.
+
+    Without one a study takes all instances of its dataset.
+    """
+
+    class Design(models.TextChoices):
+        UNIFORM = "uniform", "at random"
+        PROPORTIONAL = "proportional", "with a chance that grows with separability"
+        TOP = "top", "the most separable"
+        STRATA = "strata", "equally many from each range of separability"
+
+    class Weights(models.TextChoices):
+        LOGISTIC = "logistic", "logistic in δ, steep around 0.4"
+        FLOORED = "floored", "δ itself, with a floor"
+
+    study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="selection")
+    design = models.CharField(max_length=12, choices=Design.choices, default=Design.PROPORTIONAL)
+    instances = models.PositiveIntegerField(
+        "instances per pair of systems", validators=[MinValueValidator(1)]
+    )
+    control_share = models.FloatField(
+        default=0.2,
+        validators=[MinValueValidator(0), MaxValueValidator(1)],
+        help_text="Drawn uniformly first: what tells how much the selection gained.",
+    )
+    weights = models.CharField(max_length=8, choices=Weights.choices, default=Weights.LOGISTIC)
+    floor = models.FloatField(default=0.1, validators=[MinValueValidator(0.001)])
+    seed = models.PositiveIntegerField(default=0)
+    drawn_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.instances} by {self.design}"
+
+
+class SelectedInstance(models.Model):
+    """One instance that was drawn for a pair of systems, and how likely that was."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="selected")
+    instance = models.ForeignKey(Instance, on_delete=models.CASCADE, related_name="+")
+    system_a = models.ForeignKey(System, on_delete=models.CASCADE, related_name="+")
+    system_b = models.ForeignKey(System, on_delete=models.CASCADE, related_name="+")
+    phase = models.CharField(max_length=10)
+    inclusion_probability = models.FloatField()
+    # Of the design phase, given the control sample; null in the control sample itself.
+    conditional_inclusion_probability = models.FloatField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "instance", "system_a", "system_b"], name="selected_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.instance_id} in {self.phase}"

@@ -1,0 +1,233 @@
+"""Filling a dataset's missing generations from the systems' language models."""
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from django.conf import settings as django_settings
+from django.db import transaction
+
+from gateway import (
+    Failed,
+    GatewayError,
+    Message,
+    Models,
+    ModelSettings,
+    Prompt,
+    Sampled,
+    SampleRequest,
+    open_models,
+)
+from studies.errors import DomainError
+from studies.jobs import Progress, work_of
+from studies.models import Generation, Instance, Job, System
+
+CHUNK = 200
+# So many answers are written at once.
+WRITTEN = 50
+# After so many requests in a row that came to nothing, going on is a waste.
+MOST_FAILURES = 20
+TEMPERATURE, SAMPLES, MAX_TOKENS = 0.5, 5, 512
+DEFAULT_PROMPT = "{source}"
+
+
+@work_of(Job.Kind.SAMPLING)
+def sample_generations(job: Job) -> Iterator[Progress]:
+    """Sample what is missing, system by system; yields after each lot that is stored.
+
+    A sample's seed comes from the job's, the instance and the system, so the same job asks for the
+    same texts again. What is there is never asked for again: run twice, it makes nothing twice.
+    """
+    samples = int(job.options.get("samples", SAMPLES))
+    systems = [row.system for row in job.study.study_systems.select_related("system")]
+    total = job.dataset.instances.count() * len(systems) * samples
+    tally = _Tally(done=_count(job, systems, samples), total=total)
+    yield tally.progress()
+    for system in systems:
+        with closing(_open(job, system)) as models:
+            yield from _of_system(job, system, models, samples, tally)
+        if tally.must_stop:
+            return
+
+
+@dataclass
+class _Tally:
+    """What was done and what came to nothing, over all systems."""
+
+    done: int
+    total: int
+    failed: int = 0
+    in_a_row: int = 0
+    problem: str = ""
+
+    @property
+    def must_stop(self) -> bool:
+        return self.in_a_row >= MOST_FAILURES
+
+    def note(self, failure: GatewayError) -> None:
+        self.failed += 1
+        self.in_a_row = self.in_a_row + 1 if failure.is_retryable else MOST_FAILURES
+        self.problem = failure.message
+
+    def progress(self) -> Progress:
+        return Progress(
+            self.done, self.total, self.failed, problem=self.problem, must_stop=self.must_stop
+        )
+
+
+def _count(job: Job, systems: list[System], samples: int) -> int:
+    rows = Generation.objects.filter(
+        instance__dataset=job.dataset_id, system__in=systems, sample_index__lt=samples
+    )
+    return rows.count()
+
+
+def _of_system(
+    job: Job, system: System, models: Models, samples: int, tally: _Tally
+) -> Iterator[Progress]:
+    wanted: dict[str, _Missing] = {}
+    answers = models.sample(_requests(job, system, samples, wanted))
+    while lot := list(islice(answers, WRITTEN)):
+        good = [each for each in lot if isinstance(each, Sampled)]
+        rows = [row for each in good for row in _rows(wanted.pop(each.id), each, system)]
+        with transaction.atomic():
+            Generation.objects.bulk_create(rows, ignore_conflicts=True)
+        tally.done += len(rows)
+        tally.in_a_row = 0 if good else tally.in_a_row
+        for each in lot:
+            if isinstance(each, Failed):
+                wanted.pop(each.id, None)
+                tally.note(each.error)
+        yield tally.progress()
+        if tally.must_stop:
+            return
+
+
+@dataclass(frozen=True)
+class _Missing:
+    """An instance and which of its K samples are not there."""
+
+    instance: Instance
+    indices: tuple[int, ...]
+
+
+def _requests(
+    job: Job, system: System, samples: int, wanted: dict[str, _Missing]
+) -> Iterator[SampleRequest]:
+    """Made as they are taken, so that a large dataset is never held whole."""
+    decoding = {"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS} | system.decoding
+    for missing in _missing(job, system, samples):
+        request = _request(job, system, missing, decoding)
+        wanted[request.id] = missing
+        yield request
+
+
+def _request(
+    job: Job, system: System, missing: "_Missing", decoding: dict[str, Any]
+) -> SampleRequest:
+    try:
+        return SampleRequest(
+            id=f"{system.pk}:{missing.instance.pk}",
+            prompt=prompt_for(missing.instance, system, str(job.options.get("prompt", ""))),
+            n=len(missing.indices),
+            seed=seed_for(job, missing.instance, system) + missing.indices[0],
+            temperature=float(decoding["temperature"]),
+            top_p=float(decoding.get("top_p", 1.0)),
+            max_tokens=int(decoding["max_tokens"]),
+            stop=tuple(decoding.get("stop", ())),
+        )
+    except (GatewayError, ValueError, TypeError) as error:
+        where = f"{system.name} on {missing.instance.key}"
+        raise DomainError("bad_request", f"{where} cannot be sampled: {error}") from error
+
+
+def _missing(job: Job, system: System, samples: int) -> Iterator[_Missing]:
+    last = 0
+    while True:
+        following = job.dataset.instances.filter(pk__gt=last).order_by("pk")
+        chunk = list(following[:CHUNK])
+        if not chunk:
+            return
+        last = chunk[-1].pk
+        there: dict[int, set[int]] = defaultdict(set)
+        rows = Generation.objects.filter(instance__in=chunk, system=system)
+        for instance, index in rows.values_list("instance", "sample_index"):
+            there[instance].add(index)
+        for each in chunk:
+            indices = tuple(i for i in range(samples) if i not in there[each.pk])
+            if indices:
+                yield _Missing(each, indices)
+
+
+def _rows(missing: _Missing, answer: Sampled, system: System) -> Iterable[Generation]:
+    for index, sample in zip(missing.indices, answer.samples, strict=False):
+        yield Generation(
+            instance=missing.instance,
+            system=system,
+            sample_index=index,
+            text=sample.text,
+            seed=sample.seed,
+            params={"model": answer.model, "finish_reason": sample.finish_reason} | system.decoding,
+        )
+
+
+def seed_for(job: Job, instance: Instance, system: System) -> int:
+    """The same for the same job seed, instance and system, whatever else is in the dataset."""
+    text = f"{job.options.get('seed', 0)}:{instance.key}:{system.name}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
+
+
+def prompt_for(instance: Instance, system: System, default: str = "") -> Prompt:
+    """The system's prompt with the instance in it: three words are filled in, nothing is run.
+
+    An instance that is a conversation is sent as its turns, after the template as a system turn.
+    """
+    template = system.prompt_template or default or DEFAULT_PROMPT
+    # In one pass, so that braces in a text stay as they are.
+    filled = re.sub(r"\{(source|reference|category)\}", lambda m: getattr(instance, m[1]), template)
+    if not instance.messages:
+        return filled
+    turns = [_turn(message) for message in instance.messages]
+    return turns if template == DEFAULT_PROMPT else [Message("system", filled), *turns]
+
+
+def _turn(message: dict[str, Any]) -> Message:
+    """Who is neither the system nor the assistant is the user."""
+    content = str(message.get("content") or "")
+    role = message.get("role")
+    if role == "system":
+        return Message("system", content)
+    return Message("assistant" if role == "assistant" else "user", content)
+
+
+def _open(job: Job, system: System) -> Models:
+    """The model server that the system names; its address is the server owner's word alone."""
+    name = str(job.options.get("server", "fake"))
+    model = system.language_model or str(job.options.get("model", ""))
+    servers = django_settings.TIEBREAK_MODEL_SERVERS
+    if name == "fake":
+        return open_models(ModelSettings(provider="fake", model=model or system.name))
+    if name not in servers:
+        known = ", ".join(sorted(servers)) or "none yet: set TIEBREAK_MODEL_SERVERS"
+        raise DomainError("no_such_server", f"No model server {name!r}; there are: {known}.")
+    if not model:
+        raise DomainError(
+            "no_model", f"Say which language model {system.name} is, in the job or in the dataset."
+        )
+    server = servers[name]
+    found = ModelSettings(
+        provider="http",
+        model=model,
+        base_url=server["url"],
+        api_key=server["key"],
+        allowed_hosts=(server["host"],),
+    )
+    try:
+        return open_models(found)
+    except GatewayError as error:
+        raise DomainError("model_server", error.message) from error

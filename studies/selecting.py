@@ -1,0 +1,206 @@
+"""Drawing the instances that are worth a human's time, with known probabilities."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from django.db import transaction
+from django.utils import timezone
+from numpy.typing import NDArray
+
+from metrics.stats import generator_for
+from metrics.stats.selection import Selection, floored_weights, logistic_weights, select
+from studies.errors import DomainError
+from studies.models import (
+    InstanceSelection,
+    SelectedInstance,
+    SeparabilityScore,
+    Study,
+    System,
+)
+from studies.scoring import separability_by_instance
+
+Pair = tuple[int, int]
+BATCH = 1000
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The instances of one system pair that can be drawn: ids and δ, raw and normalised (N,)."""
+
+    instances: NDArray[np.int64]
+    raw: NDArray[np.float64]
+    delta: NDArray[np.float64]
+
+
+def pools(study: Study) -> dict[Pair, Pool]:
+    """By system pair, the instances whose separability is known, in order of their ids."""
+    found: dict[Pair, list[tuple[int, float, float]]] = {}
+    for (instance, a, b), (raw, delta) in sorted(separability_by_instance(study).items()):
+        if instance is not None and a is not None and b is not None and raw is not None:
+            found.setdefault((a, b), []).append((instance, raw, np.nan if delta is None else delta))
+    return {
+        pair: Pool(
+            np.array([row[0] for row in rows]),
+            np.array([row[1] for row in rows]),
+            np.array([row[2] for row in rows]),
+        )
+        for pair, rows in found.items()
+    }
+
+
+def drawn(pool: Pool, design: InstanceSelection) -> Selection:
+    """The draw that the design and its seed give for a pool: always the same."""
+    has_scale = bool(np.isfinite(pool.delta).all())
+    if not has_scale and design.weights == InstanceSelection.Weights.LOGISTIC:
+        raise DomainError(
+            "no_scale",
+            "All instances are equally separable, so there is no scale for logistic weights."
+            " Choose δ itself, with a floor.",
+        )
+    by_logistic = design.weights == InstanceSelection.Weights.LOGISTIC
+    weights = (
+        logistic_weights(pool.delta)
+        if by_logistic
+        else floored_weights(pool.raw, floor=design.floor)
+    )
+    if design.instances > len(pool.instances):
+        raise DomainError(
+            "too_many",
+            f"Only {len(pool.instances)} instances are scored; {design.instances} were asked for."
+            " Score the rest, or ask for fewer.",
+        )
+    return select(
+        pool.raw,
+        design.instances,
+        design=design.design,  # type: ignore[arg-type]
+        rng=generator_for(design.seed, "selection", *map(str, pool.instances[:1])),
+        weights=weights if design.design == InstanceSelection.Design.PROPORTIONAL else None,
+        control_share=design.control_share,
+    )
+
+
+@dataclass(frozen=True)
+class Prospect:
+    """What a design would bring, before anything is planned.
+
+    `ratings` it collects in all; `delta` the mean separability drawn and `uniform_delta` what a
+    uniform draw would have had; `warning` what it cannot say.
+    """
+
+    instances: int
+    of: int
+    units: int
+    ratings: int
+    delta: float
+    uniform_delta: float
+    control: int
+    warning: str | None
+
+    @property
+    def gain(self) -> float:
+        return self.delta - self.uniform_delta
+
+
+def prospects(study: Study, design: InstanceSelection) -> dict[Pair, Prospect]:
+    """By system pair; reads only."""
+    per_hit = study.comparisons_per_hit if study.bundling == Study.Bundling.INSTANCE else 1
+    criteria = study.criteria.count()
+    found = {}
+    for pair, pool in _scored(study).items():
+        selection = drawn(pool, design)
+        chosen = selection.selected
+        units = int(chosen.sum()) * per_hit
+        found[pair] = Prospect(
+            instances=int(chosen.sum()),
+            of=len(pool.instances),
+            units=units,
+            ratings=units * study.ratings_per_hit * criteria,
+            delta=float(pool.raw[chosen].mean()),
+            uniform_delta=float(pool.raw.mean()),
+            control=int((selection.phase == "control").sum()),
+            warning=selection.warning,
+        )
+    return found
+
+
+def _scored(study: Study) -> dict[Pair, Pool]:
+    found = pools(study)
+    if not found:
+        raise DomainError(
+            "not_scored", "No instance is scored with this similarity yet: score them first."
+        )
+    return found
+
+
+@transaction.atomic
+def draw_instances(*, study: Study, design: InstanceSelection) -> int:
+    """Draw anew, and store who was drawn with which probability. Returns how many rows.
+
+    Before: a draft with scores for its similarity. After: planning takes these instances only.
+    Raises `DomainError`. Locks the study.
+    """
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    if study.status != Study.Status.DRAFT:
+        raise DomainError(
+            "not_a_draft", "Instances are drawn for a draft. Clone the study to draw others."
+        )
+    design.study, design.drawn_at = study, timezone.now()
+    InstanceSelection.objects.filter(study=study).exclude(pk=design.pk).delete()
+    design.save()
+    SelectedInstance.objects.filter(study=study).delete()
+    rows = [row for pair, pool in _scored(study).items() for row in _rows(pair, pool, design)]
+    SelectedInstance.objects.bulk_create(rows, batch_size=BATCH)
+    return len(rows)
+
+
+def _rows(pair: Pair, pool: Pool, design: InstanceSelection) -> list[SelectedInstance]:
+    selection = drawn(pool, design)
+    return [
+        SelectedInstance(
+            study=design.study,
+            instance_id=int(pool.instances[i]),
+            system_a_id=pair[0],
+            system_b_id=pair[1],
+            phase=str(selection.phase[i]),
+            inclusion_probability=float(selection.inclusion[i]),
+            conditional_inclusion_probability=_known(selection.conditional[i]),
+        )
+        for i in np.flatnonzero(selection.selected)
+    ]
+
+
+@transaction.atomic
+def take_all_instances(*, study: Study) -> None:
+    """Forget the draw of a draft: planning takes every instance again."""
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    if study.status != Study.Status.DRAFT:
+        raise DomainError("not_a_draft", "The instances of an open study stand.")
+    SelectedInstance.objects.filter(study=study).delete()
+    InstanceSelection.objects.filter(study=study).delete()
+
+
+def extremes(
+    study: Study, pair: tuple[System, System], n: int = 3
+) -> dict[str, list[SeparabilityScore]]:
+    """The least and the most separable instances of a pair, to be read side by side."""
+    rows = SeparabilityScore.objects.filter(
+        instance__dataset=study.dataset_id,
+        similarity=study.similarity,
+        system_a=pair[0],
+        system_b=pair[1],
+        delta__isnull=False,
+    ).select_related("instance")
+    return {
+        "lowest": list(rows.order_by("delta", "pk")[:n]),
+        "highest": list(rows.order_by("-delta", "pk")[:n]),
+    }
+
+
+def pairs_of(study: Study) -> list[tuple[System, System]]:
+    systems = [row.system for row in study.study_systems.select_related("system")]
+    return list(combinations(systems, 2))
+
+
+def _known(number: float) -> float | None:
+    return None if np.isnan(number) else float(number)

@@ -1,0 +1,17 @@
+"""Jobs of the `default` and `gpu` queues. They take ids and may run twice without harm."""
+
+from celery import shared_task
+
+import studies.sampling
+import studies.scoring  # noqa: F401  both register what a job of their kind does
+from studies.jobs import run_job, take_up_abandoned_jobs
+
+
+@shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
+def run_job_task(job_id: int) -> None:
+    run_job(job_id=job_id)
+
+
+@shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
+def take_up_abandoned_jobs_task() -> None:
+    take_up_abandoned_jobs()

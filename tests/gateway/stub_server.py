@@ -1,0 +1,291 @@
+"""A model server as a client sees it, over real HTTP on the loopback; its faults are scripted.
+
+It speaks OpenAI's completions and chat and, where it calls itself vLLM, vLLM's tokeniser, token
+ids and log-probabilities. A text is the seed's own, so that what was asked can be told from it.
+"""
+
+import json
+import re
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Lock, Thread
+from types import TracebackType
+from typing import Any, Self
+
+Data = dict[str, Any]
+
+MODEL = "tiny"
+KEY = "sk-very-secret-0123456789"
+STATUSES = {"busy": 429, "broken": 500, "refused_key": 401, "forbidden": 403, "unknown": 404}
+BODIES = {
+    "html": b"<html><body>Bad gateway</body></html>",
+    "half_json": b'{"model": "tiny", "choices": [{"ind',
+    "list": b"[]",
+    "shape": b'{"model": "tiny", "choices": {"0": "none"}}',
+    "types": b'{"model": "tiny", "choices": [{"index": "0", "text": 7, "finish_reason": 1}]}',
+    "deep": b"[" * 100_000,
+    "empty": b"",
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What goes wrong instead of an answer: a status, a body of `BODIES`, or a way to behave."""
+
+    kind: str
+    retry_after: str = ""
+    message: str = "scripted"
+
+
+@dataclass
+class StubServer:
+    """Use as a context manager. Faults happen to generations; other paths always work.
+
+    `faults` are used up one by one, `always` stays, `by_prompt` decides by the text that was sent.
+    """
+
+    owner: str = "vllm"
+    key: str = ""
+    delay_s: float = 0.0
+    faults: deque[Fault] = field(default_factory=deque)
+    always: Fault | None = None
+    by_prompt: Callable[[str], Fault | None] = lambda _: None
+    missing: frozenset[str] = frozenset()
+    requests: list[tuple[str, Data]] = field(default_factory=list)
+    most_at_once: int = 0
+    released: Event = field(default_factory=Event)
+
+    def __enter__(self) -> Self:
+        self._lock, self._at_once, self._ids = Lock(), 0, {}
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"stub": self}))
+        self._http.daemon_threads = True
+        self._http.block_on_close = False
+        Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.released.set()
+        self._http.shutdown()
+        self._http.server_close()
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self._http.server_address[1]}"
+
+    @property
+    def base_url(self) -> str:
+        return f"http://{self.host}/v1"
+
+    @property
+    def generations(self) -> list[Data]:
+        return [body for path, body in self.requests if path.endswith("completions")]
+
+    def prompts(self) -> Counter[str]:
+        return Counter(text_of(body) for body in self.generations)
+
+    def next_fault(self, body: Data) -> Fault | None:
+        with self._lock:
+            queued = self.faults.popleft() if self.faults else None
+        return queued or self.by_prompt(text_of(body)) or self.always
+
+    def enter(self) -> None:
+        with self._lock:
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+
+    def leave(self) -> None:
+        with self._lock:
+            self._at_once -= 1
+
+    def token_ids(self, text: str) -> list[int]:
+        """Words with the space before them; each gets a number when it is first seen."""
+        words = re.findall(r" ?\w+| ?[^\w\s]|\s", text)
+        with self._lock:
+            return [self._ids.setdefault(word, len(self._ids) + 1) for word in words]
+
+    def word(self, token_id: int) -> str:
+        return next(word for word, one in self._ids.items() if one == token_id)
+
+
+def logprob(word: str) -> float:
+    """Any number that a test can compute too."""
+    return -0.5 - len(word) / 8
+
+
+def text_of(body: Data) -> str:
+    if "messages" in body:
+        return "\n".join(f"{one['role']}: {one['content']}" for one in body["messages"])
+    return body["prompt"] if isinstance(body["prompt"], str) else ""
+
+
+def written(seed: int | None, index: int) -> str:
+    return f"Text {index} of seed {seed}."
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    stub: StubServer
+
+    def log_message(self, *_: object) -> None: ...
+
+    def do_GET(self) -> None:
+        self.stub.requests.append((self.path, {}))
+        if self.path in self.stub.missing:
+            return self._send(404, {"detail": "Not Found"})
+        return self._send(200, {"data": [{"id": MODEL, "owned_by": self.stub.owner}]})
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.stub.requests.append((self.path, body))
+        if self.path in self.stub.missing:
+            return self._send(404, {"detail": "Not Found"})
+        if self.stub.key and self.headers.get("Authorization") != f"Bearer {self.stub.key}":
+            return self._send(401, {"error": {"message": f"Not {self.headers['Authorization']}"}})
+        if self.path == "/tokenize":
+            return self._send(200, {"tokens": self.stub.token_ids(tokenized(body))})
+        self.stub.enter()
+        try:
+            time.sleep(self.stub.delay_s)
+            return self._generate(body, self.stub.next_fault(body))
+        finally:
+            self.stub.leave()
+
+    def _generate(self, body: Data, fault: Fault | None) -> None:
+        if fault is None:
+            return self._send(200, self._answer(body))
+        if fault.kind in STATUSES or fault.kind.isdigit():
+            status = STATUSES.get(fault.kind) or int(fault.kind)
+            error = {"error": {"message": fault.message.format(key=self.headers["Authorization"])}}
+            return self._send(status, error, {"Retry-After": fault.retry_after})
+        if fault.kind in BODIES:
+            return self._raw(200, BODIES[fault.kind])
+        return getattr(self, f"_{fault.kind}")(body)
+
+    def _hang(self, body: Data) -> None:
+        self.stub.released.wait(20)
+        self.close_connection = True
+
+    def _drip(self, body: Data) -> None:
+        """A byte now and then, for ever."""
+        self.send_response(200)
+        self.send_header("Content-Length", "1000000")
+        self.end_headers()
+        while not self.stub.released.wait(0.05):
+            try:
+                self.wfile.write(b" ")
+            except OSError:
+                break
+        self.close_connection = True
+
+    def _truncated(self, body: Data) -> None:
+        content = json.dumps(self._answer(body)).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content[: len(content) // 2])
+        self.close_connection = True
+
+    def _hung_up(self, body: Data) -> None:
+        self.close_connection = True
+        self.connection.close()
+
+    def _fewer(self, body: Data) -> None:
+        answer = self._answer(body)
+        self._send(200, answer | {"choices": answer["choices"][:-1]})
+
+    def _twice_the_first(self, body: Data) -> None:
+        answer = self._answer(body)
+        self._send(200, answer | {"choices": [answer["choices"][0]] * body["n"]})
+
+    def _no_text(self, body: Data) -> None:
+        answer = self._answer(body)
+        last = answer["choices"][-1]
+        last.get("message", last).update(text=None, content=None)
+        self._send(200, answer)
+
+    def _unfinished(self, body: Data) -> None:
+        answer = self._answer(body)
+        answer["choices"][-1]["finish_reason"] = None
+        self._send(200, answer)
+
+    def _other_model(self, body: Data) -> None:
+        self._send(200, self._answer(body) | {"model": "large"})
+
+    def _redirect(self, body: Data) -> None:
+        self._send(307, {}, {"Location": f"http://{self.stub.host}/elsewhere"})
+
+    def _answer(self, body: Data) -> Data:
+        if body.get("echo"):
+            choices = [self._echo(body)]
+        elif body.get("prompt_logprobs") is not None:
+            choices = [self._choice(body, 0) | {"prompt_logprobs": self._of_prompt(body)}]
+        else:
+            choices = [self._choice(body, index) for index in range(body.get("n", 1))]
+        tokens = sum(len(choice.get("token_ids") or [1, 2, 3]) for choice in choices)
+        usage = {"completion_tokens": tokens}
+        # Some servers finish them in another order.
+        return {"model": body["model"], "choices": choices[::-1], "usage": usage}
+
+    def _choice(self, body: Data, index: int) -> Data:
+        text = written(body.get("seed"), index)
+        choice: Data = {"index": index, "finish_reason": "stop"}
+        if body.get("return_token_ids"):
+            choice["token_ids"] = self.stub.token_ids(text)
+        if body.get("logprobs"):
+            choice["logprobs"] = self._alternatives(body)
+        chat = {"message": {"role": "assistant", "content": text}}
+        return choice | (chat if "messages" in body else {"text": text})
+
+    def _alternatives(self, body: Data) -> Data:
+        asked = body.get("logprob_token_ids")
+        if asked is None:
+            found = {word: logprob(word) for word in (" A", "B", "\n")}
+        else:
+            found = {f"token_id:{one}": logprob(self.stub.word(one)) for one in asked}
+        if "messages" not in body:
+            return {"top_logprobs": [found]}
+        rows = [{"token": token, "logprob": value} for token, value in found.items()]
+        return {"content": [{"token": rows[0]["token"], "top_logprobs": rows}]}
+
+    def _of_prompt(self, body: Data) -> list[Data | None]:
+        ids = body["prompt"]
+        rows: list[Data | None] = [
+            {str(one): {"logprob": logprob(self.stub.word(one)), "rank": 1}} for one in ids
+        ]
+        return [None, *rows[1:]]
+
+    def _echo(self, body: Data) -> Data:
+        text = body["prompt"]
+        words = [self.stub.word(one) for one in self.stub.token_ids(text)]
+        offsets = [sum(map(len, words[:i])) for i in range(len(words))]
+        values = [None, *(logprob(word) for word in words[1:])]
+        logprobs = {"tokens": words, "text_offset": offsets, "token_logprobs": values}
+        return {"index": 0, "text": text, "finish_reason": "length", "logprobs": logprobs}
+
+    def _send(self, status: int, data: Data, headers: dict[str, str] | None = None) -> None:
+        self._raw(status, json.dumps(data).encode(), headers)
+
+    def _raw(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            if value:
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+
+def tokenized(body: Data) -> str:
+    """A chat's template is its roles and texts, and a colon for the assistant's turn."""
+    if "prompt" in body:
+        return str(body["prompt"])
+    text = text_of(body)
+    return text + "\nassistant:" if body["add_generation_prompt"] else text

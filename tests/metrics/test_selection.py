@@ -1,0 +1,70 @@
+"""What the report says of chosen instances."""
+
+import numpy as np
+import pytest
+
+from metrics.findings import selection_finding
+from metrics.report import build_report
+from studies.formats import RatingTable
+
+
+def rows(n: int = 400, *, seed: int = 0, drawn: bool = True):
+    """One rating each of instances drawn with two probabilities; A wins by its separability."""
+    rng = np.random.default_rng(seed)
+    for i in range(n):
+        high = i % 2 == 0
+        in_control = rng.random() < 0.3
+        probability = 0.5 if in_control else (0.8 if high else 0.2)
+        if not in_control and rng.random() > probability:
+            continue
+        yield {
+            "unit": f"u{i}",
+            "instance": f"i{i}",
+            "rater": "ann",
+            "label": -1 if rng.random() < (0.9 if high else 0.5) else 1,
+            "system_a": "one",
+            "system_b": "two",
+            "phase": ("control" if in_control else "design") if drawn else "all",
+            "inclusion_probability": (0.3 + 0.7 * (0.8 if high else 0.2)) if drawn else 1.0,
+        }
+
+
+def section(**changes):
+    table = RatingTable.from_rows(list(rows(**changes)))
+    return build_report(table, replicates=50)["criteria"]["preference"]
+
+
+def test_the_selection_is_weighed_back_to_the_dataset():
+    """A wins 0.9 of the separable half and 0.5 of the other: 0.7 of the dataset."""
+    found = section(n=4000)
+    pair = found["selection"]["one vs two"]
+    assert found["systems"]["win_rate"]["one"]["value"] > 0.75  # what was rated is no fair sample
+    assert pair["win_rate"]["low"] < 0.7 < pair["win_rate"]["high"]
+    assert pair["win_rate_control"]["low"] < 0.7 < pair["win_rate_control"]["high"]
+    assert pair["win_rate_control"]["n"] == pair["control"] < pair["instances"]
+
+
+def test_the_saving_is_that_of_the_studys_own_control_share():
+    pair = section(n=4000)["selection"]["one vs two"]
+    whole, control = (
+        pair[name]["high"] - pair[name]["low"] for name in ("win_rate", "win_rate_control")
+    )
+    needed = pair["control"] * (control / whole) ** 2
+    assert pair["instances_saved"]["value"] == pytest.approx(needed - pair["instances"], rel=1e-6)
+    assert pair["ratings_saved"]["value"] == pytest.approx(pair["instances_saved"]["value"])
+    title, sentence = selection_finding("one vs two", pair)
+    assert "ratings" in title
+    assert f"{pair['control']} of them as a control" in sentence
+
+
+def test_without_a_draw_there_is_nothing_to_say():
+    assert section(drawn=False)["selection"] == {}
+
+
+def test_without_a_control_sample_the_saving_is_unknown_and_says_why():
+    made = [row | {"phase": "design"} for row in rows()]
+    found = build_report(RatingTable.from_rows(made), replicates=50)
+    pair = found["criteria"]["preference"]["selection"]["one vs two"]
+    assert pair["ratings_saved"]["value"] is None
+    assert "No control sample" in pair["ratings_saved"]["reason"]
+    assert "No control sample" in selection_finding("one vs two", pair)[1]

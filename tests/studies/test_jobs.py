@@ -1,0 +1,280 @@
+"""Long work that is paused, killed, taken up and never done twice."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from gateway import Failed, GatewayError, Sample, Sampled
+from studies import sampling
+from studies.errors import DomainError
+from studies.jobs import (
+    LEASE,
+    WORK,
+    Progress,
+    pace_of,
+    pause_job,
+    resume_job,
+    run_job,
+    start_job,
+    stop_job,
+    take_up_abandoned_jobs,
+)
+from studies.models import Generation, Job, SeparabilityScore, Study
+from studies.sampling import prompt_for, seed_for
+from tests.studies.factories import make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def bare_study(instances: int = 12, **design) -> Study:
+    """Two systems and no generation yet."""
+    study = make_study(instances=instances, **design)
+    Generation.objects.all().delete()
+    return study
+
+
+def queued(study: Study, kind=Job.Kind.SAMPLING, **options) -> Job:
+    return Job.objects.create(study=study, dataset=study.dataset, kind=kind, options=options)
+
+
+def test_it_works():
+    study = bare_study()
+    job = start_job(study=study, kind=Job.Kind.SAMPLING, options={"samples": 3})
+    job.refresh_from_db()
+    assert (job.status, job.done, job.total, job.problem) == ("done", 72, 72, "")
+    assert Generation.objects.count() == 72
+    row = Generation.objects.first()
+    assert row.text
+    assert row.seed is not None
+    assert row.params["model"]
+    scoring = start_job(study=study, kind=Job.Kind.SCORING, options={"similarity": "rouge1"})
+    scoring.refresh_from_db()
+    assert (scoring.status, scoring.done) == ("done", 12)
+    assert SeparabilityScore.objects.count() == 12
+
+
+def test_the_same_job_makes_the_same_texts_and_nothing_twice():
+    study = bare_study(4)
+    run_job(job_id=queued(study, samples=2, seed=7).pk)
+    first = dict(Generation.objects.values_list("pk", "text"))
+    run_job(job_id=queued(study, samples=2, seed=7).pk)
+    assert dict(Generation.objects.values_list("pk", "text")) == first
+    Generation.objects.filter(sample_index=1).delete()
+    run_job(job_id=queued(study, samples=2, seed=7).pk)
+    assert sorted(Generation.objects.values_list("text", flat=True)) == sorted(first.values())
+
+
+def test_a_seed_belongs_to_its_instance_and_system():
+    study = bare_study(2)
+    job = queued(study, seed=1)
+    seeds = {
+        seed_for(job, instance, system)
+        for instance in study.dataset.instances.all()
+        for system in study.systems.all()
+    }
+    assert len(seeds) == 4
+    assert all(0 <= seed < 2**31 for seed in seeds)
+
+
+class Scripted:
+    """Models that answer as a test wants; counts what it was asked."""
+
+    def __init__(self, answer):
+        self.answer, self.asked, self.closed = answer, 0, 0
+
+    def sample(self, requests):
+        for request in requests:
+            self.asked += 1
+            yield self.answer(self.asked, request)
+
+    def close(self):
+        self.closed += 1
+
+
+def texts(request) -> Sampled:
+    samples = tuple(Sample(f"text {j}", "stop", request.seed + j) for j in range(request.n))
+    return Sampled(request.id, samples, "scripted")
+
+
+def scripted(monkeypatch, answer) -> Scripted:
+    models = Scripted(answer)
+    monkeypatch.setattr(sampling, "_open", lambda job, system: models)
+    return models
+
+
+class Killed(BaseException):
+    """As a worker's process ends: nothing after it runs."""
+
+
+def test_28_a_killed_worker_leaves_what_was_stored_and_another_goes_on(monkeypatch):
+    study = bare_study(100)
+
+    def die(n, request):
+        if n == 130:
+            raise Killed
+        return texts(request)
+
+    scripted(monkeypatch, die)
+    job = queued(study, samples=2)
+    with pytest.raises(Killed):
+        run_job(job_id=job.pk)
+    assert Generation.objects.count() == 200  # two lots of 50 requests, two texts each
+    job.refresh_from_db()
+    assert job.status == "running"
+    assert not run_job(job_id=job.pk)  # its lease still runs: nobody else takes it up
+    monkeypatch.setattr("studies.jobs.send", lambda job: run_job(job_id=job.pk, now=later))
+
+    def later():
+        return timezone.now() + LEASE + timedelta(seconds=1)
+
+    models = scripted(monkeypatch, lambda n, request: texts(request))
+    assert take_up_abandoned_jobs(later()) == 1
+    job.refresh_from_db()
+    assert (job.status, job.done) == ("done", 400)
+    assert Generation.objects.count() == 400
+    assert models.asked == 100  # only what was missing
+
+
+def test_28_of_two_workers_with_one_message_one_goes_away(monkeypatch):
+    study = bare_study(60)
+    job = queued(study, samples=1)
+    second = []
+
+    def nested(n, request):
+        if n == 1:
+            second.append(run_job(job_id=job.pk))
+        return texts(request)
+
+    scripted(monkeypatch, nested)
+    assert run_job(job_id=job.pk)
+    assert second == [False]
+    assert Generation.objects.count() == 120
+
+
+def test_28_two_thousand_scores_are_exactly_two_thousand_after_a_kill(monkeypatch):
+    study = make_study(instances=2000, samples=2, comparisons_per_hit=1)
+    job = queued(study, Job.Kind.SCORING, similarity="rouge1")
+    whole = WORK[Job.Kind.SCORING]
+
+    def dying(job):
+        for chunk, progress in enumerate(whole(job)):
+            if chunk == 9:
+                raise Killed
+            yield progress
+
+    monkeypatch.setitem(WORK, Job.Kind.SCORING, dying)
+    with pytest.raises(Killed):
+        run_job(job_id=job.pk)
+    assert 0 < SeparabilityScore.objects.count() < 2000
+    monkeypatch.undo()
+    Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert job.status == "done"
+    assert SeparabilityScore.objects.count() == 2000
+
+
+def test_a_job_is_paused_and_goes_on(monkeypatch):
+    study = bare_study(100)
+    job = queued(study, samples=1)
+
+    def pausing(n, request):
+        if n == 60:
+            pause_job(job=job)
+        return texts(request)
+
+    scripted(monkeypatch, pausing)
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert job.status == "paused"
+    assert Generation.objects.count() == 100
+    models = scripted(monkeypatch, lambda n, request: texts(request))
+    resume_job(job=job)
+    job.refresh_from_db()
+    assert (job.status, Generation.objects.count(), models.asked) == ("done", 200, 100)
+    with pytest.raises(DomainError, match="paused or failed"):
+        resume_job(job=job)
+
+
+def test_what_failed_is_said_and_the_rest_is_kept(monkeypatch):
+    study = bare_study(30)
+    busy = GatewayError("busy", "The server asks to wait. Try again later.", is_retryable=True)
+    scripted(monkeypatch, lambda n, r: Failed(r.id, busy) if n % 10 == 0 else texts(r))
+    job = queued(study, samples=1)
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.failed, job.done) == ("failed", 6, 54)
+    assert "asks to wait" in job.problem
+    scripted(monkeypatch, lambda n, r: texts(r))
+    resume_job(job=job)
+    job.refresh_from_db()
+    assert (job.status, job.failed, Generation.objects.count()) == ("done", 0, 60)
+
+
+def test_a_server_that_will_never_do_it_is_not_asked_for_ever(monkeypatch):
+    study = bare_study(500)
+    wrong = GatewayError("unknown_model", "The server has no such model.")
+    models = scripted(monkeypatch, lambda n, r: Failed(r.id, wrong))
+    job = queued(study, samples=1)
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert job.status == "failed"
+    assert models.asked <= 60
+    assert models.closed == 1
+
+
+def test_one_job_of_a_kind_at_a_time():
+    study = bare_study()
+    queued(study)
+    with pytest.raises(DomainError, match="not finished yet"):
+        start_job(study=study, kind=Job.Kind.SAMPLING, options={})
+    stop_job(job=study.jobs.get())
+    assert start_job(study=study, kind=Job.Kind.SAMPLING, options={"samples": 2})
+
+
+def test_an_unknown_server_is_refused_with_those_there_are():
+    job = queued(bare_study(), server="elsewhere")
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert job.status == "failed"
+    assert "there are: none yet" in job.problem
+
+
+def test_10_nothing_in_a_prompt_is_run():
+    study = bare_study(1)
+    instance, system = study.dataset.instances.get(), study.systems.first()
+    instance.source = "{{7*7}} {reference} {0.__class__} {% load x %}"
+    system.prompt_template = "Summarise: {source} {unknown} {0}"
+    filled = prompt_for(instance, system)
+    assert filled.startswith("Summarise: {{7*7}}")
+    assert filled.endswith("{unknown} {0}")
+    assert "{0.__class__}" in filled
+
+
+def test_a_conversation_is_sent_as_turns():
+    study = bare_study(1)
+    instance, system = study.dataset.instances.get(), study.systems.first()
+    instance.messages = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Yes?"},
+    ]
+    assert [(m.role, m.content) for m in prompt_for(instance, system)] == [
+        ("user", "Hi"),
+        ("assistant", "Yes?"),
+    ]
+    system.prompt_template = "Be brief."
+    assert prompt_for(instance, system)[0].role == "system"
+
+
+def test_the_pace_is_of_this_run():
+    now = timezone.now()
+    job = Job(
+        status="running",
+        started_at=now - timedelta(seconds=10),
+        done=150,
+        done_before=50,
+        total=250,
+    )
+    assert (pace_of(job, now).rate, pace_of(job, now).seconds_left) == (10, 10)
+    assert Progress(1, 2).problem == ""
