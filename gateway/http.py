@@ -179,7 +179,7 @@ class _Server:
         self.model = model
         self._names = names
         self._is_vllm: bool | None = None
-        self._asking = Lock()
+        self._asking, self._looking_up = Lock(), Lock()
         self._label_ids: dict[str, int | None] = {}
 
     async def is_vllm(self) -> bool:
@@ -229,12 +229,13 @@ class _Server:
 
     async def label_ids(self, labels: Sequence[str]) -> dict[str, int | None] | None:
         """The one token that each label is; None for a label of several, or if none are told."""
-        for label in labels:
-            if label not in self._label_ids:
-                ids = await self._tokenize({"prompt": label, "add_special_tokens": False})
-                if ids is None:
-                    return None
-                self._label_ids[label] = ids[0] if len(ids) == 1 else None
+        async with self._looking_up:
+            for label in labels:
+                if label not in self._label_ids:
+                    ids = await self._tokenize({"prompt": label, "add_special_tokens": False})
+                    if ids is None:
+                        return None
+                    self._label_ids[label] = ids[0] if len(ids) == 1 else None
         return {label: self._label_ids[label] for label in labels}
 
     async def _tokenize(self, body: Data) -> list[int] | None:

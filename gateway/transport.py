@@ -11,8 +11,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
 from itertools import count
 from random import Random
+from ssl import SSLContext
 from typing import Any, TypeVar
 
 import httpx
@@ -117,6 +119,7 @@ class Connection:
             timeout=httpx.Timeout(limits.timeout_s, connect=limits.connect_timeout_s),
             limits=httpx.Limits(max_connections=limits.concurrency),
             follow_redirects=False,
+            verify=_certificates(),
             trust_env=False,
         )
         self._places = asyncio.Semaphore(limits.concurrency)
@@ -232,6 +235,12 @@ class Connection:
         if self.api_key:
             said = said.replace(self.api_key, "…")
         return " ".join(said.split())[:300].rstrip(".")
+
+
+@cache
+def _certificates() -> SSLContext:
+    """Reading the authorities' certificates takes longer than many an answer."""
+    return httpx.create_ssl_context(trust_env=False)
 
 
 class Unreadable(ValueError):

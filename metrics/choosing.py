@@ -1,6 +1,8 @@
 """The page where a researcher sees what is separable and chooses what people will rate."""
 
+import re
 from collections.abc import Callable
+from difflib import SequenceMatcher
 from typing import Any, cast
 
 from django import forms
@@ -10,6 +12,8 @@ from django.contrib.admin.views.decorators import staff_member_required
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.services.planning import plan_hits
@@ -171,7 +175,21 @@ def _beside(score: SeparabilityScore, pair: tuple[System, System]) -> dict[str, 
     texts: dict[int, str] = {}
     for generation in rows.order_by("sample_index"):
         texts.setdefault(generation.system_id, generation.text)
-    return {"score": score, "texts": [texts.get(system.pk, "") for system in pair]}
+    first, second = (texts.get(system.pk, "") for system in pair)
+    return {"score": score, "texts": [_marked(first, second), _marked(second, first)]}
+
+
+def _marked(text: str, other: str) -> SafeString:
+    """The text with the words marked that the other one lacks at that place."""
+    words, others = (re.findall(r"\S+|\s+", each) for each in (text, other))
+    same = SequenceMatcher(None, words, others, autojunk=False).get_matching_blocks()
+    parts, at = [], 0
+    for start, _, size in same:
+        parts.append(("mark", "".join(words[at:start])))
+        parts.append(("span", "".join(words[start : start + size])))
+        at = start + size
+    shown = [(tag, part, tag) for tag, part in parts if part]
+    return format_html_join("", "<{}>{}</{}>", shown)
 
 
 def _sample(request: HttpRequest, study: Study) -> str:

@@ -25,7 +25,7 @@ BODIES = {
     "half_json": b'{"model": "tiny", "choices": [{"ind',
     "list": b"[]",
     "shape": b'{"model": "tiny", "choices": {"0": "none"}}',
-    "types": b'{"model": "tiny", "choices": [{"index": "0", "text": 7, "finish_reason": 1}]}',
+    "types": b'{"model": "tiny", "choices": [{"index": "0", "text": 7}, {"index": [], "text": 8}]}',
     "deep": b"[" * 100_000,
     "empty": b"",
 }
@@ -60,7 +60,9 @@ class StubServer:
 
     def __enter__(self) -> Self:
         self._lock, self._at_once, self._ids = Lock(), 0, {}
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"stub": self}))
+        self._http = ThreadingHTTPServer(
+            ("127.0.0.1", 0), type("Bound", (Handler,), {"stub": self})
+        )
         self._http.daemon_threads = True
         self._http.block_on_close = False
         Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
@@ -122,7 +124,7 @@ def logprob(word: str) -> float:
 
 def text_of(body: Data) -> str:
     if "messages" in body:
-        return "\n".join(f"{one['role']}: {one['content']}" for one in body["messages"])
+        return "\n".join(f"{one['role']}:{one['content']}" for one in body["messages"])
     return body["prompt"] if isinstance(body["prompt"], str) else ""
 
 
@@ -132,6 +134,7 @@ def written(seed: int | None, index: int) -> str:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     stub: StubServer
 
     def log_message(self, *_: object) -> None: ...

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from metrics.choosing import _marked
 from metrics.findings import selection_finding
 from metrics.report import build_report
 from studies.formats import RatingTable
@@ -68,3 +69,9 @@ def test_without_a_control_sample_the_saving_is_unknown_and_says_why():
     assert pair["ratings_saved"]["value"] is None
     assert "No control sample" in pair["ratings_saved"]["reason"]
     assert "No control sample" in selection_finding("one vs two", pair)[1]
+
+
+def test_04_differences_are_marked_and_texts_stay_texts():
+    first = _marked("<b>one</b> two three", "<b>one</b> 2 three")
+    assert first == ("<span>&lt;b&gt;one&lt;/b&gt; </span><mark>two</mark><span> three</span>")
+    assert _marked("", "x") == ""
