@@ -5,6 +5,7 @@ answer says what we did not ask for.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
 from math import isfinite, nan
 from typing import Any
 
@@ -138,20 +139,26 @@ def prompt_token_logprobs(data: Data, ids: Sequence[int], start: int) -> list[fl
 
 
 def echoed_logprobs(data: Data, prompt: str, answer: str) -> list[float]:
-    """Those of an echoed text's tokens that reach into the answer, by their offsets."""
+    """Those of an echoed text's tokens that reach into the answer.
+
+    The texts of the tokens are counted and not their offsets, which some servers shift by a token
+    at the beginning that is not in the text. Where the tokens do not spell the text (a character
+    of several tokens), nobody can say where the answer begins.
+    """
     choices = _choices(data)
-    choice = choices[0] if choices else {}
-    text, logprobs = _text(choice, "text"), _object(choice.get("logprobs"))
-    if not text.endswith(prompt + answer):
+    logprobs = _object(choices[0].get("logprobs") if choices else None)
+    tokens, values = _list(logprobs, "tokens"), _list(logprobs, "token_logprobs")
+    if len(tokens) != len(values) or not all(isinstance(one, str) for one in tokens):
         raise Unreadable
-    start = len(text) - len(answer)
-    offsets = [_whole({"offset": one}, "offset") for one in _list(logprobs, "text_offset")]
-    values = _list(logprobs, "token_logprobs")
-    if len(values) != len(offsets):
-        raise Unreadable
-    ends = [*offsets[1:], len(text)]
-    found = [value for value, end in zip(values, ends, strict=True) if end > start]
-    return [_number(value) for value in found]
+    if not "".join(tokens).endswith(prompt + answer):
+        raise GatewayError(
+            "unsupported",
+            "The model server's tokens do not spell the answer, so that its log-probability cannot"
+            " be told from the prompt's. Please serve the model with vLLM.",
+        )
+    start = sum(map(len, tokens)) - len(answer)
+    ends = accumulate(map(len, tokens))
+    return [_number(value) for value, end in zip(values, ends, strict=True) if end > start]
 
 
 def summed(request_id: str, logprobs: Sequence[float], model: str) -> AnswerLogprob:

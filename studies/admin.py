@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     StudyModelAdmin = admin.ModelAdmin[Study]
     DatasetModelAdmin = admin.ModelAdmin[Dataset]
     SystemTabular = admin.TabularInline[StudySystem, Study]
+    DatasetSystemTabular = admin.StackedInline[System, Dataset]
     CriterionTabular = admin.TabularInline[Criterion, Study]
     MemberTabular = admin.TabularInline[Membership, Study]
     StudyForm = forms.ModelForm[Study]
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 else:
     StudyModelAdmin = DatasetModelAdmin = admin.ModelAdmin
     SystemTabular = CriterionTabular = MemberTabular = admin.TabularInline
+    DatasetSystemTabular = admin.StackedInline
     StudyForm = forms.ModelForm
     SystemChoiceField = forms.ModelChoiceField
 
@@ -196,7 +198,24 @@ class StudyAdmin(_ForResearchers, StudyModelAdmin):
         use_dataset_systems(study=form.instance)
 
 
+class DatasetSystemInline(_ForResearchers, DatasetSystemTabular):
+    """What is needed to sample from a system: its language model, prompt and decoding."""
+
+    model = System
+    extra = 0
+    fields = ("name", "language_model", "prompt_template", "decoding")
+    verbose_name_plural = "systems: what generations are sampled from"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[System]:
+        return super().get_queryset(request).filter(is_control=False)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Its generations would go with it."""
+        return False
+
+
 class DatasetAdmin(_ForResearchers, DatasetModelAdmin):
+    inlines = (DatasetSystemInline,)
     list_display = ("name", "instance_count", "system_count", "created_at")
     search_fields = ("name",)
     fields = ("name", "notes", "sha256", "created_at")

@@ -1,7 +1,16 @@
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
 
 from studies.identifiers import new_public_id
+
+DECODING = {"temperature", "top_p", "max_tokens", "stop"}
+
+
+def validate_decoding(value: object) -> None:
+    if not isinstance(value, dict) or set(value) - DECODING:
+        allowed = ", ".join(sorted(DECODING))
+        raise ValidationError(f"Decoding is an object with no other settings than {allowed}.")
 
 
 class Dataset(models.Model):
@@ -30,9 +39,18 @@ class System(models.Model):
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="systems")
     name = models.CharField(max_length=200)
-    language_model = models.CharField(max_length=200, blank=True)
-    prompt_template = models.TextField(blank=True)
-    decoding = models.JSONField(default=dict, blank=True)
+    language_model = models.CharField(
+        max_length=200, blank=True, help_text="The name the model server knows it by."
+    )
+    prompt_template = models.TextField(
+        blank=True, help_text="{source}, {reference} and {category} are filled in."
+    )
+    decoding = models.JSONField(
+        default=dict,
+        blank=True,
+        validators=[validate_decoding],
+        help_text='Such as {"temperature": 0.5, "top_p": 1.0, "max_tokens": 512}.',
+    )
     # Spoilt copies, for units with a known answer. It competes with nobody.
     is_control = models.BooleanField(default=False, editable=False)
 

@@ -267,10 +267,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def _echo(self, body: Data) -> Data:
         text = body["prompt"]
-        words = [self.stub.word(one) for one in self.stub.token_ids(text)]
+        # As vLLM does, with a first token that is not in the text, and shifts the offsets.
+        words = ["<s>", *(self.stub.word(one) for one in self.stub.token_ids(text))]
         offsets = [sum(map(len, words[:i])) for i in range(len(words))]
         values = [None, *(logprob(word) for word in words[1:])]
-        logprobs = {"tokens": words, "text_offset": offsets, "token_logprobs": values}
+        shown = [word.encode("ascii", "replace").decode() for word in words]
+        logprobs = {"tokens": shown, "text_offset": offsets, "token_logprobs": values}
         return {"index": 0, "text": text, "finish_reason": "length", "logprobs": logprobs}
 
     def _send(self, status: int, data: Data, headers: dict[str, str] | None = None) -> None:

@@ -626,6 +626,13 @@ def test_other_servers_cannot_judge_an_answer_to_messages(stub):
     assert not stub.generations
 
 
+def test_tokens_that_do_not_spell_the_answer_are_no_basis(stub):
+    stub.owner = "somebody"
+    result = answer(stub, "Is it raining?", " It is 日本.")
+
+    assert result.error.code == "unsupported"
+
+
 def test_a_prompt_that_melts_into_the_answer_is_a_sentence(stub):
     assert answer(stub, "rain", "ing").error.code == "unsupported"
 

@@ -1,0 +1,106 @@
+"""The page where instances are chosen."""
+
+import pytest
+from django.urls import reverse
+
+from studies.models import Dataset, Generation, Job, Membership
+from studies.scoring import score_separability
+from tests.studies.factories import make_open_study, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def desk(client, django_user_model):
+    client.researcher = django_user_model.objects.create_user("rea", is_staff=True)
+    client.force_login(client.researcher)
+    return client
+
+
+def at(study, verb: str = "") -> str:
+    names = [study.pk, verb] if verb else [study.pk]
+    return reverse("metrics:choose" if verb else "metrics:choosing", args=names)
+
+
+def test_it_works(desk):
+    study = make_study(instances=8, member=desk.researcher)
+    assert "Nothing is scored" in desk.get(at(study)).content.decode()
+    score_separability(study=study)
+    design = "?design=uniform&instances=4&control_share=0.5&weights=floored&floor=0.1&seed=1"
+    html = desk.get(at(study) + design).content.decode()
+    assert "8 instances scored" in html
+    assert "4 of 8" in html
+    assert not study.selected.exists()  # looking draws nothing
+
+
+def test_a_refusal_is_shown_as_its_sentence(desk):
+    study = make_study(instances=4, member=desk.researcher)
+    draw = {
+        "design": "top",
+        "instances": 9,
+        "control_share": 0.2,
+        "weights": "floored",
+        "floor": 0.1,
+        "seed": 0,
+    }
+    said = desk.post(at(study, "draw"), draw, follow=True).content.decode()
+    assert "score them first" in said
+    said = desk.post(at(study, "sample"), {"server": "http://10.0.0.1"}, follow=True)
+    assert "server: Select a valid choice" in said.content.decode()
+
+
+def test_06_a_model_servers_address_comes_from_no_page(desk, settings):
+    settings.TIEBREAK_MODEL_SERVERS = {}
+    study = make_study(instances=1, member=desk.researcher)
+    for server in ("http://169.254.169.254", "gpu1"):
+        form = {"server": server, "samples": 3, "seed": 0}
+        desk.post(at(study, "sample"), form)
+    assert not Job.objects.exists()
+
+
+def test_an_open_study_keeps_its_instances(desk):
+    study = make_open_study(instances=4, member=desk.researcher)
+    assert "its instances stand" in desk.get(at(study)).content.decode()
+    said = desk.post(at(study, "take-all"), follow=True).content.decode()
+    assert "stand" in said
+
+
+def test_07_another_researchers_study_does_not_exist(desk):
+    study = make_study(instances=2)
+    Generation.objects.all().delete()
+    assert desk.get(at(study)).status_code == 404
+    for verb in ("sample", "score", "draw", "take-all", "pause", "resume", "stop"):
+        assert desk.post(at(study, verb)).status_code == 404
+    assert not Generation.objects.exists()
+
+
+def test_07_a_job_of_another_study_is_not_touched(desk):
+    own, other = make_study(instances=1, member=desk.researcher), make_study(instances=1)
+    job = Job.objects.create(study=other, dataset=other.dataset, kind="sampling")
+    desk.post(at(own, "pause"), {"job": job.public_id})
+    job.refresh_from_db()
+    assert job.status == "queued"
+
+
+def test_a_systems_model_and_decoding_are_set_with_the_dataset(desk):
+    study = make_study(instances=1, member=desk.researcher)
+    Dataset.objects.update(created_by=desk.researcher)
+    systems = list(study.dataset.systems.order_by("name"))
+    values = {"name": "Notes", "notes": "", "systems-TOTAL_FORMS": 2, "systems-INITIAL_FORMS": 2}
+    for n, system in enumerate(systems):
+        values |= {
+            f"systems-{n}-id": system.pk,
+            f"systems-{n}-dataset": study.dataset_id,
+            f"systems-{n}-name": system.name,
+            f"systems-{n}-language_model": f"model-{n}",
+            f"systems-{n}-prompt_template": "Summarise: {source}",
+            f"systems-{n}-decoding": '{"temperature": 0.7}',
+        }
+    address = reverse("admin:studies_dataset_change", args=[study.dataset_id])
+    assert desk.post(address, values).status_code == 302
+    systems[0].refresh_from_db()
+    assert (systems[0].language_model, systems[0].decoding) == ("model-0", {"temperature": 0.7})
+    bad = values | {"systems-0-decoding": '{"trust_remote_code": true}'}
+    assert "no other settings" in desk.post(address, bad).content.decode()
+    assert Membership.objects.count() == 1
+    assert "model-0" in desk.get(address).content.decode()
