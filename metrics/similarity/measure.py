@@ -1,0 +1,47 @@
+"""What every similarity is: texts prepared once, then all pairs of them at once."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+class Similarity(ABC):
+    """A symmetric similarity s(y, y′) of texts; 1 for a text and itself.
+
+    Two empty texts have 1, an empty text and another 0.
+    """
+
+    name: ClassVar[str]
+    is_parallel: ClassVar[bool] = False  # cheap enough to start that every process has its own
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """What must be stored beside the scores to make them again, ready for JSON."""
+        return {"similarity": self.name}
+
+    @abstractmethod
+    def prepare(self, texts: Sequence[str]) -> list[Any]:
+        """What the similarity needs of each text, made once however many pairs it is in."""
+
+    @abstractmethod
+    def between(self, prepared: Sequence[Any]) -> FloatArray:
+        """All pairs of n prepared texts: (n, n), symmetric."""
+
+    def is_truncated(self, prepared: Any) -> bool:  # noqa: ARG002
+        """Only the beginning of the text was read, for want of room."""
+        return False
+
+    def __call__(self, first: str, second: str) -> float:
+        return float(self.between(self.prepare([first, second]))[0, 1])
+
+
+def settled_by_emptiness(is_empty: NDArray[np.bool_], similarity: FloatArray) -> FloatArray:
+    """The (n, n) similarities with 1 where both of a pair are empty and 0 where one is."""
+    found: FloatArray = np.where(is_empty[:, None] | is_empty, 0.0, similarity)
+    found[np.ix_(is_empty, is_empty)] = 1.0
+    return found
