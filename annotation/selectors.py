@@ -216,6 +216,7 @@ class Progress:
     annotators: int
     ratings: int
     simulated: int
+    unverified: int
 
     @property
     def remaining(self) -> int:
@@ -233,7 +234,7 @@ def progress(study: Study, now: datetime | None = None) -> Progress:
         completed=Count("pk", filter=Q(completed_at__isnull=False)),
         live=Count("pk", filter=Q(completed_at__isnull=True, lease_until__gt=now)),
     )
-    ratings = Rating.objects.counted().filter(unit__study=study)
+    ratings = Rating.objects.counted().filter(unit__study=study, unit__role=Unit.Role.MAIN)
     counts = ratings.aggregate(all=Count("pk"), simulated=Count("pk", filter=Q(simulated=True)))
     return Progress(
         hits=study.hits.main().count(),
@@ -243,6 +244,7 @@ def progress(study: Study, now: datetime | None = None) -> Progress:
         annotators=ratings.filter(rater__kind="human").values("rater").distinct().count(),
         ratings=counts["all"],
         simulated=counts["simulated"],
+        unverified=study.participations.exclude(address="").filter(simulated=False).count(),
     )
 
 

@@ -6,7 +6,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from annotation.models import Assignment, Participation, Place, Rating
+from annotation.models import HIT, Assignment, Participation, Place, Rating
 from annotation.services.places import hand_over, lock_places, move_ratings, place_for_unit
 from annotation.services.tallies import set_flags
 from annotation.statements import complete_place
@@ -32,7 +32,8 @@ def withdraw_work(*, participation: Participation, status: str, now: datetime | 
     participation = _locked(participation)
     participation.status, participation.finished_at = status, participation.finished_at or now
     participation.save(update_fields=["status", "finished_at"])
-    counted = participation.assignments.exclude(status=Assignment.Status.WITHDRAWN)
+    own = participation.assignments.filter(hit__kind=HIT.Kind.MAIN)
+    counted = own.exclude(status=Assignment.Status.WITHDRAWN)
     assignments = list(counted.select_related("hit__study").order_by("hit"))
     for assignment in assignments:
         held, _ = lock_places(assignment=assignment, now=now)

@@ -34,6 +34,7 @@ from annotation.services.screening import (
     next_step,
 )
 from annotation.services.tallies import kept, recount
+from annotation.services.withdrawing import reinstate_work, withdraw_work
 from metrics.stats.scales import Scale
 from studies.errors import DomainError
 from studies.formats import FormatError
@@ -381,3 +382,17 @@ def test_22_a_bad_row_is_named_and_nothing_is_added(tmp_path, change, reason):
         import_known_units(study=study, role=Unit.Role.GOLD, path=tmp_path / "known.jsonl")
     assert reason in str(refused.value)
     assert not study.units.exists()
+
+
+def test_a_return_on_the_platform_leaves_the_test_as_it_was():
+    study = study_with(test=3, pass_mark=1)
+    ann = make_participation(study)
+    answer_all(begin_stage(participation=fresh(ann)))
+    work(ann, 2, right=True)
+    withdraw_work(participation=fresh(ann), status="returned")
+    reinstate_work(participation=fresh(ann))
+    test = Rating.objects.filter(unit__role="qualification")
+    assert test.count() == 3
+    assert not test.filter(surplus=True).exists()
+    assert not test.filter(excluded=True).exists()
+    assert Rating.objects.counted().filter(unit__role="main").count() == 2
