@@ -32,8 +32,8 @@ def withdraw_work(*, participation: Participation, status: str, now: datetime | 
     participation = _locked(participation)
     participation.status, participation.finished_at = status, participation.finished_at or now
     participation.save(update_fields=["status", "finished_at"])
-    own = participation.assignments.filter(hit__kind=HIT.Kind.MAIN)
-    counted = own.exclude(status=Assignment.Status.WITHDRAWN)
+    main = participation.assignments.filter(hit__kind=HIT.Kind.MAIN)
+    counted = main.exclude(status=Assignment.Status.WITHDRAWN)
     assignments = list(counted.select_related("hit__study").order_by("hit"))
     for assignment in assignments:
         held, _ = lock_places(assignment=assignment, now=now)
