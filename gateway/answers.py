@@ -6,13 +6,14 @@ answer says what we did not ask for.
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
-from math import isfinite, nan
+from math import nan
 from typing import Any
 
 from gateway.protocol import AnswerLogprob, GatewayError, Sample, SampleRequest
 from gateway.transport import Data, Unreadable
 
 CUT_OFF = frozenset({"abort", "error"})
+LARGEST = 1e300
 
 
 def check_model(data: Data, names: Collection[str]) -> str:
@@ -203,6 +204,7 @@ def _whole(data: Data, name: str) -> int:
 
 
 def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+    """A finite one; JSON has integers that are no float."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
         raise Unreadable
     return float(value)

@@ -1,9 +1,9 @@
 """Token and sentence encoders: texts in, unit vectors out. Torch is imported only when used."""
 
 import importlib
-import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import blake2b, file_digest
@@ -84,8 +84,9 @@ class TransformersEncoder:
 
     Weights are read from safetensors only, and code that comes with a model is never run. Tokens
     are those of the bert-score package: stripped text, truncated to the window, the opening and
-    closing tokens present and not counted. Sentence vectors are those of sentence-transformers,
-    with the pooling and the window that the model's own folder names.
+    closing tokens present and not counted. The space that it asks for before a RoBERTa's first
+    word, and does not get from Transformers 5, is not there either. Sentence vectors are those
+    of sentence-transformers, with the pooling and the window that the model's folder names.
 
     Parameters
     ----------
@@ -125,23 +126,22 @@ class TransformersEncoder:
     ) -> None:
         self._torch, transformers = _imported("torch"), _imported("transformers")
         self._source, self._dtype = str(path_or_name), dtype
+        self._asked_revision = None if Path(path_or_name).is_dir() else revision
         self.device = device
         self.batch_tokens = batch_tokens or (
             CPU_BATCH_TOKENS if device == "cpu" else GPU_BATCH_TOKENS
         )
-        self._tokenizer, self._model = self._loaded(transformers, layer, revision)
+        with _without_progress(transformers):
+            self._tokenizer, self._model = self._loaded(transformers, layer)
         self.name = name or _name(path_or_name)
         self.revision = revision_of(path_or_name, revision, self._model.config)
 
-    def _loaded(
-        self, transformers: Any, layer: int | None, revision: str | None
-    ) -> tuple[Any, Any]:
-        kept = {"revision": revision, "trust_remote_code": False}
+    def _loaded(self, transformers: Any, layer: int | None) -> tuple[Any, Any]:
+        kept = {"revision": self._asked_revision, "trust_remote_code": False}
         try:
             config = transformers.AutoConfig.from_pretrained(self._source, **kept)
             config.num_hidden_layers = _layers(config.num_hidden_layers, layer)
-            prefix = {"add_prefix_space": True} if config.model_type in PREFIXED else {}
-            tokenizer = transformers.AutoTokenizer.from_pretrained(self._source, **kept, **prefix)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(self._source, **kept)
             model = transformers.AutoModel.from_pretrained(
                 self._source,
                 config=config,
@@ -160,8 +160,11 @@ class TransformersEncoder:
     @cached_property
     def window(self) -> int:
         """The most tokens of one text, opening and closing ones among them."""
-        positions = getattr(self._model.config, "max_position_embeddings", None)
-        return min(self._tokenizer.model_max_length, positions or self._tokenizer.model_max_length)
+        longest = int(self._tokenizer.model_max_length)
+        positions = getattr(self._model.config, "max_position_embeddings", None) or longest
+        if "roberta" in self._model.config.model_type:
+            positions -= self._model.config.pad_token_id + 1  # where its positions begin
+        return int(min(longest, positions))
 
     @property
     def settings(self) -> dict[str, object]:
@@ -179,7 +182,8 @@ class TransformersEncoder:
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenEmbeddings]:
         """The tokens of each text. Texts of like length share a batch, so little is padding."""
         ids, truncated = self._tokenised(texts)
-        ends = [self._tokenizer.cls_token_id, self._tokenizer.sep_token_id]
+        special = (self._tokenizer.cls_token_id, self._tokenizer.sep_token_id)
+        ends = [token for token in special if token is not None]
         found: dict[int, TokenEmbeddings] = {}
         for batch in batches_by_length([len(each) for each in ids], self.batch_tokens):
             for index, vectors in zip(batch, self._vectors([ids[i] for i in batch]), strict=True):
@@ -209,6 +213,8 @@ class TransformersEncoder:
 
     def encode_sentences(self, texts: Sequence[str]) -> SentenceEmbeddings:
         """One vector a text, pooled as the model's folder says."""
+        if not texts:
+            return SentenceEmbeddings(np.zeros((0, 0), np.float32), np.zeros(0, bool))
         model = self._sentence_model
         cleaned = [encodable(text).strip() for text in texts]
         vectors = model.encode(
@@ -221,12 +227,15 @@ class TransformersEncoder:
 
     @cached_property
     def _sentence_model(self) -> Any:
-        return _imported("sentence_transformers").SentenceTransformer(
-            self._source,
-            device=self.device,
-            trust_remote_code=False,
-            model_kwargs={"use_safetensors": True},
-        )
+        library = _imported("sentence_transformers")
+        with _without_progress(_imported("transformers")):
+            return library.SentenceTransformer(
+                self._source,
+                device=self.device,
+                revision=self._asked_revision,
+                trust_remote_code=False,
+                model_kwargs={"use_safetensors": True},
+            )
 
 
 class FakeEncoder:
@@ -277,9 +286,6 @@ class FakeEncoder:
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         truncated = np.array([each.is_truncated for each in tokens], dtype=bool)
         return SentenceEmbeddings(vectors / np.maximum(norms, 1e-12), truncated)
-
-
-PREFIXED = {"roberta", "gpt2"}  # whose first word has a space before it, as bert-score does it
 
 
 def bundled_encoder(*, device: str = "cpu") -> TransformersEncoder:
@@ -363,13 +369,23 @@ def _name(path_or_name: str | Path) -> str:
 
 def _imported(module: str) -> Any:
     try:
-        found = importlib.import_module(module)
+        return importlib.import_module(module)
     except ImportError as error:
         raise GatewayError(
             "missing_package",
             f"Encoders need the package {module.replace('_', '-')}, which is not installed. "
             "Install it with: pip install tiebreak[embeddings]",
         ) from error
-    if module == "transformers":
-        logging.getLogger("transformers").setLevel(logging.ERROR)
-    return found
+
+
+@contextmanager
+def _without_progress(transformers: Any) -> Iterator[None]:
+    """Loading draws no bar on the terminal; what was set before is set again."""
+    logging = transformers.utils.logging
+    was_shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if was_shown:
+            logging.enable_progress_bar()

@@ -98,6 +98,7 @@ class SampleRequest:
         _check(0 < self.top_p <= 1, f"top_p lies above 0 and at most at 1, not {self.top_p}.")
         _check(self.max_tokens >= 1, f"max_tokens is at least 1, not {self.max_tokens}.")
         _check(not isinstance(self.stop, str) and all(self.stop), "stop is a list of texts.")
+        _check_texts(*self.stop)
         last = self.n - 1 + (self.seed or 0)
         in_range = (self.seed or 0) >= -INT64 and last < INT64
         _check(in_range, f"seed is a 64-bit integer, and so is seed + n - 1, not {self.seed}.")
@@ -155,6 +156,7 @@ class LabelLogprobsRequest:
         is_list = bool(self.labels) and not isinstance(self.labels, str) and all(self.labels)
         _check(is_list, "labels is a list of one or more texts.")
         _check(len(set(self.labels)) == len(self.labels), "labels has each label once.")
+        _check_texts(*self.labels)
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,7 @@ class AnswerLogprobRequest:
     def __post_init__(self) -> None:
         _check_prompt(self.prompt)
         _check(bool(self.answer), "answer is a text of at least one character.")
+        _check_texts(self.answer)
 
 
 @dataclass(frozen=True)
@@ -235,8 +238,22 @@ class Models(Protocol):
 
 def _check_prompt(prompt: Prompt) -> None:
     _check(bool(prompt), "prompt is a text or a list of messages, and not empty.")
-    are_messages = isinstance(prompt, str) or all(isinstance(one, Message) for one in prompt)
+    if isinstance(prompt, str):
+        return _check_texts(prompt)
+    are_messages = all(isinstance(one, Message) for one in prompt)
     _check(are_messages, "A prompt that is no text is a list of Message.")
+    return _check_texts(*(one.content for one in prompt))
+
+
+def _check_texts(*texts: str) -> None:
+    """Half a surrogate pair has no UTF-8, and could not be sent."""
+    try:
+        for text in texts:
+            text.encode()
+    except UnicodeEncodeError:
+        raise GatewayError(
+            "bad_request", "A text holds half a character (a lone surrogate): please correct it."
+        ) from None
 
 
 def _check(is_right: bool, sentence: str) -> None:

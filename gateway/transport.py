@@ -172,7 +172,7 @@ class Connection:
             if failure.is_final or attempt >= self.limits.attempts:
                 raise failure.error
             self._rest(failure.retry_after_s)
-            await self._pause(max(failure.retry_after_s, self._backoff_s(attempt)))
+            await self._pause(self._backoff_s(attempt))
         raise AssertionError
 
     def _rest(self, asked_s: float) -> None:
@@ -280,8 +280,11 @@ async def _content(response: httpx.Response) -> bytes:
 
 
 def _parsed(content: bytes) -> object:
+    """JSON, with a replacement for what is half a character and could not be stored."""
     try:
         data: object = json.loads(content)
+        if b"\\ud" in content.lower():
+            data = json.loads(json.dumps(data, ensure_ascii=False).encode(errors="replace"))
     except (ValueError, RecursionError):
         return None
     return data

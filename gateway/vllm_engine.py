@@ -94,8 +94,12 @@ class InProcessVLLM:
         return self._in_batches(requests, self._whole, self._reading, self._answer)
 
     def close(self) -> None:
-        """Let go of the engine; its memory is free when vLLM has ended its processes."""
-        self._engine = None
+        """End the engine and its processes, which frees the accelerator's memory."""
+        engine, self._engine = self._engine, None
+        # Left to itself, vLLM waits for its process and then kills it.
+        core = getattr(getattr(engine, "llm_engine", None), "engine_core", None)
+        if core is not None:
+            core.shutdown()
 
     def _started(self, options: dict[str, Any]) -> Any:
         try:
@@ -143,10 +147,13 @@ class InProcessVLLM:
                 yield _read(request, output, read)
 
     def _generated(self, prompts: list[Any], params: list[Any]) -> list[Any]:
+        outputs: list[Any] = self._open_engine().generate(prompts, params, use_tqdm=False)
+        return outputs
+
+    def _open_engine(self) -> Any:
         if self._engine is None:
             raise GatewayError("engine_failed", "The engine was closed: please open it anew.")
-        outputs: list[Any] = self._engine.generate(prompts, params, use_tqdm=False)
-        return outputs
+        return self._engine
 
     def _prompt(self, request: SampleRequest | LabelLogprobsRequest) -> list[int]:
         return self._tokens(request.prompt)
@@ -155,7 +162,7 @@ class InProcessVLLM:
         return self._tokens(request.prompt, request.answer)
 
     def _tokens(self, prompt: Prompt, answer: str = "") -> list[int]:
-        tokenizer = self._engine.get_tokenizer()
+        tokenizer = self._open_engine().get_tokenizer()
         if isinstance(prompt, str):
             return list(tokenizer.encode(prompt + answer))
         turns = [{"role": one.role, "content": one.content} for one in prompt]
@@ -190,7 +197,7 @@ class InProcessVLLM:
         return Sampled(request.id, tuple(samples), self.model)
 
     def _label_ids(self, labels: Sequence[str]) -> dict[str, int | None]:
-        encode = self._engine.get_tokenizer().encode
+        encode = self._open_engine().get_tokenizer().encode
         ids = {label: list(encode(label, add_special_tokens=False)) for label in labels}
         return {label: one[0] if len(one) == 1 else None for label, one in ids.items()}
 

@@ -170,7 +170,7 @@ def _rows(missing: _Missing, answer: Sampled, system: System) -> Iterable[Genera
             instance=missing.instance,
             system=system,
             sample_index=index,
-            text=sample.text,
+            text=sample.text.replace("\0", ""),  # PostgreSQL keeps none
             seed=sample.seed,
             params={"model": answer.model, "finish_reason": sample.finish_reason} | system.decoding,
         )

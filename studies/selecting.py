@@ -28,6 +28,7 @@ BATCH = 1000
 class Pool:
     """The instances of one system pair that can be drawn: ids and δ, raw and normalised (N,)."""
 
+    name: str
     instances: NDArray[np.int64]
     raw: NDArray[np.float64]
     delta: NDArray[np.float64]
@@ -35,12 +36,18 @@ class Pool:
 
 def pools(study: Study) -> dict[Pair, Pool]:
     """By system pair, the instances whose separability is known, in order of their ids."""
+    names = dict(study.systems.values_list("pk", "name"))
     found: dict[Pair, list[tuple[int, float, float]]] = {}
     for (instance, a, b), (raw, delta) in sorted(separability_by_instance(study).items()):
-        if instance is not None and a is not None and b is not None and raw is not None:
+        # The dataset may hold scores of systems that this study does not compare.
+        is_compared = a in names and b in names
+        if is_compared and instance is not None and raw is not None:
+            assert a is not None
+            assert b is not None
             found.setdefault((a, b), []).append((instance, raw, np.nan if delta is None else delta))
     return {
         pair: Pool(
+            " ".join(names[system] for system in pair),
             np.array([row[0] for row in rows]),
             np.array([row[1] for row in rows]),
             np.array([row[2] for row in rows]),
@@ -74,7 +81,7 @@ def drawn(pool: Pool, design: InstanceSelection) -> Selection:
         pool.raw,
         design.instances,
         design=design.design,  # type: ignore[arg-type]
-        rng=generator_for(design.seed, "selection", *map(str, pool.instances[:1])),
+        rng=generator_for(design.seed, "selection", pool.name),
         weights=weights if design.design == InstanceSelection.Design.PROPORTIONAL else None,
         control_share=design.control_share,
     )

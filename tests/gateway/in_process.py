@@ -30,6 +30,7 @@ def main(folder: str) -> None:
     results = list(models.sample(mixed))
     failed = [one for one in results if isinstance(one, Failed)]
     said = dict(labels.logprobs)
+    models.close()
     print(
         json.dumps(
             {

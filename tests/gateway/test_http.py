@@ -1,4 +1,3 @@
-import gc
 import logging
 import socket
 import threading
@@ -7,10 +6,10 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from math import isnan
+from math import inf, isnan, nan
+from random import Random
 from typing import Any
 
-import httpx
 import pytest
 
 from gateway import (
@@ -22,8 +21,9 @@ from gateway import (
     OpenAIServer,
     Sampled,
     SampleRequest,
+    answers,
 )
-from gateway.transport import LONGEST_PAUSE_S, checked_address
+from gateway.transport import LONGEST_PAUSE_S, Connection, Unreadable, checked_address
 from tests.gateway.stub_server import KEY, MODEL, Fault, StubServer, logprob, written
 
 CHAT = (Message("system", "Be brief."), Message("user", "Is it raining?"))
@@ -308,7 +308,9 @@ def test_the_servers_own_words_are_passed_on(stub):
 
 def test_a_fault_of_single_requests_never_stops_the_others(stub):
     stub.by_prompt = lambda text: None if text == "Text last." else Fault("400")
-    results = sampled(stub, *(request(name) for name in range(9)), request("last"), patience=3)
+    results = sampled(
+        stub, *(request(name) for name in range(9)), request("last"), patience=3, concurrency=1
+    )
 
     assert codes(results) == {"refused": 9, "done": 1}
 
@@ -372,13 +374,28 @@ def test_an_odd_retry_after_is_no_reason_to_wait(stub, header):
     assert codes(sampled(stub)) == {"done": 1}
 
 
-def test_pauses_double_and_differ(stub):
-    stub.always = Fault("busy")
-    start = time.monotonic()
-    failure(stub, attempts=4, first_pause_s=0.1)
-    taken = time.monotonic() - start
+def test_pauses_double_and_differ(stub, monkeypatch):
+    pauses = []
 
-    assert 0.35 <= taken < 1.5
+    async def pause(connection: Connection, seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr(Connection, "_pause", pause)
+    stub.always = Fault("busy")
+    requests = [request("a"), request("b")]
+    sampled(stub, *requests, attempts=9, first_pause_s=1, concurrency=1)
+
+    longest = [1, 2, 4, 8, 16, 32, LONGEST_PAUSE_S, LONGEST_PAUSE_S]
+    assert len(set(pauses)) == len(pauses) == 16
+    for pause_s, bound in zip(sorted(pauses), sorted(longest * 2), strict=True):
+        assert bound / 2 <= pause_s <= bound
+
+
+def test_half_characters_are_replaced(stub, monkeypatch):
+    monkeypatch.setattr("tests.gateway.stub_server.written", lambda *_: "\ud83d and \U0001f600")
+    [result] = sampled(stub)
+
+    assert result.samples[0].text == "? and \U0001f600"
 
 
 def test_nobody_there_is_a_sentence():
@@ -527,15 +544,6 @@ def test_the_key_is_in_no_error_repr_or_log(stub, kind, caplog):
     assert error.__traceback__ is error.__context__ is error.__cause__ is None
 
 
-def test_an_error_holds_no_request(stub):
-    stub.always = Fault("400")
-    error = failure(stub, api_key=KEY)
-    gc.collect()
-
-    assert not [one for one in gc.get_objects() if isinstance(one, httpx.AsyncClient)]
-    assert error.code == "refused"
-
-
 # Labels and answers
 
 
@@ -643,3 +651,60 @@ def test_nonsense_is_no_log_probability(stub, kind):
 
     assert labels(stub, "Which?", "A").error.code in ("nonsense", "other_model")
     assert answer(stub, "Which?", " A").error.code in ("nonsense", "other_model")
+
+
+JUNK = [None, True, -1, 10**400, nan, inf, "", "x", [], [None], {}, {"content": 1}, [[]], "\ud800"]
+LOGPROBS = {
+    "content": [{"token": "A", "top_logprobs": [{"token": "A", "logprob": -1.0}]}],
+    "top_logprobs": [{"A": -1.0}],
+    "tokens": ["a", "b"],
+    "token_logprobs": [None, -1.0],
+}
+CHOICE = {
+    "index": 0,
+    "text": "ab",
+    "finish_reason": "stop",
+    "token_ids": [1],
+    "logprobs": LOGPROBS,
+    "prompt_logprobs": [None, {"2": {"logprob": -1.0}}],
+}
+WHOLE = {
+    "model": MODEL,
+    "choices": [CHOICE],
+    "usage": {"completion_tokens": 1},
+    "data": [{"id": MODEL, "owned_by": "vllm"}],
+    "tokens": [1, 2],
+}
+READERS = {
+    "samples": lambda data: answers.samples(data, request(n=1), has_seed_each=True),
+    "model": lambda data: answers.check_model(data, {MODEL}),
+    "model_names": answers.model_names,
+    "token_ids": answers.token_ids,
+    "next_token": answers.next_token_logprobs,
+    "prompt": lambda data: answers.prompt_token_logprobs(data, [1, 2], 1),
+    "echo": lambda data: answers.echoed_logprobs(data, "a", "b"),
+}
+
+
+def spoiled(value: Any, chance: Random) -> Any:
+    """The same with junk for some of its parts, or without them."""
+    if chance.random() < 0.1:
+        return chance.choice(JUNK)
+    if isinstance(value, dict):
+        kept = {key: one for key, one in value.items() if chance.random() > 0.05}
+        return {key: spoiled(one, chance) for key, one in kept.items()}
+    return [spoiled(one, chance) for one in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_whatever_a_server_answers_is_read_or_refused(reader):
+    assert READERS[reader](WHOLE)
+    refused = 0
+    for seed in range(1000):
+        chance = Random(seed)
+        data = {name: spoiled(value, chance) for name, value in WHOLE.items()}
+        try:
+            READERS[reader](data)
+        except (Unreadable, GatewayError):
+            refused += 1
+    assert refused > 20

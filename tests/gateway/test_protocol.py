@@ -33,6 +33,9 @@ def test_a_request_says_what_is_asked():
     [
         ({"prompt": ""}, "prompt"),
         ({"prompt": []}, "prompt"),
+        ({"prompt": "\ud800"}, "half a character"),
+        ({"prompt": [Message("user", "\ud800")]}, "half a character"),
+        ({"stop": ["\ud800"]}, "half a character"),
         ({"prompt": [{"role": "user", "content": "Hi"}]}, "Message"),
         ({"n": 0}, "n is"),
         ({"temperature": -0.1}, "temperature"),

@@ -313,3 +313,4 @@ def test_a_closed_engine_says_so(engine):
     [result] = models.sample([draw("1")])
 
     assert result.error.code == "engine_failed"
+    assert "closed" in result.error.message
