@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench-stats bench-serving lock clean
+.PHONY: help demo test test-all check bench-stats bench-separability bench-serving lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -28,12 +28,17 @@ check: $(VENV)/dev.installed  ## Style, types, import direction, migrations
 bench-stats: $(VENV)/dev.installed  ## Speed and memory of the numerics
 	@$(BIN)/python -m benchmarks.stats
 
+bench-separability: $(VENV)/embeddings.installed  ## Alignments beside bert-score, rouge-score and sacrebleu
+	@$(BIN)/python -m benchmarks.separability
+
 bench-serving: $(VENV)/dev.installed  ## Annotators by the hundred, faults, and Label Studio beside it
 	@$(BIN)/python -m benchmarks.serving
 
 lock: $(VENV)/dev.installed  ## Pin the dependencies anew from pyproject.toml
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt >/dev/null
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra dev pyproject.toml -o requirements/dev.txt >/dev/null
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --config-file requirements/uv.toml --no-emit-package torch -c requirements/dev.txt --extra embeddings pyproject.toml -o requirements/embeddings.txt >/dev/null
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --config-file requirements/uv.toml --no-emit-package torch -c requirements/embeddings.txt requirements/bert-score.in -o requirements/bert-score.txt >/dev/null
 
 clean:  ## Remove the environment and the demo's data
 	@rm -rf $(VENV) var
@@ -47,4 +52,13 @@ $(VENV)/%.installed: requirements/%.txt
 	@echo "Installing pinned dependencies into $(VENV) (a minute or two, once)…"
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r $< > $(VENV)/pip.log 2>&1 || \
 	  { tail -n 12 $(VENV)/pip.log; echo "A dependency could not be installed (above; all of it in $(VENV)/pip.log). No connection: try again later. A compiler is missing: on Debian 'apt install build-essential python3-dev', on macOS 'xcode-select --install'."; exit 1; }
+	@touch $@
+
+# Torch comes first and by exact version, from where pip finds it; its CPU build is on
+# PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu. The rest is pinned by hash.
+$(VENV)/embeddings.installed: requirements/embeddings.txt requirements/bert-score.txt $(VENV)/dev.installed
+	@echo "Installing torch and the encoders into $(VENV) (some minutes, once)…"
+	@{ $(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 && \
+	  $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/embeddings.txt -r requirements/bert-score.txt; } > $(VENV)/pip.log 2>&1 || \
+	  { tail -n 12 $(VENV)/pip.log; echo "The encoders could not be installed (above; all of it in $(VENV)/pip.log). Without them everything but BERTScore and sentence cosines works."; exit 1; }
 	@touch $@

@@ -256,7 +256,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # What no webhook brought is found by asking.
 CELERY_BEAT_SCHEDULE = {
     "jobs": {"task": "studies.tasks.take_up_abandoned_jobs_task", "schedule": 60.0},
-    "platforms": {"task": "annotation.tasks.sync_recruitments_task", "schedule": 120.0}
+    "platforms": {"task": "annotation.tasks.sync_recruitments_task", "schedule": 120.0},
 }
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat")
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 2, "interval_start": 0.1, "interval_max": 0.5}

@@ -1,20 +1,76 @@
 """Text similarities s(y, y′) and the alignment matrices of whole instances. No Django.
 
-Each similarity is symmetric and lies in [0, 1]; the longer text, by its own tokens, is the
-reference. Empty against non-empty is 0, both empty 1.
+Each similarity is symmetric; the longer text, by its own tokens, is the reference. Empty against
+non-empty is 0, both empty 1. Those of words work everywhere; the others say what to install.
 """
 
-from metrics.similarity.alignment import Alignments, align
-from metrics.similarity.lexical import Bleu, Rouge1, Similarity
+from gateway.encoders import TextEncoder, bundled_encoder
+from metrics.similarity.alignment import Alignments, align, align_many
+from metrics.similarity.bertscore import BertScore, LengthAdjustedBertScore, length_penalty
+from metrics.similarity.entities import EntityJaccard, EntityRecogniser, SpacyEntities
+from metrics.similarity.lexical import Bleu, Rouge1
+from metrics.similarity.measure import Similarity
+from metrics.similarity.sentences import SentenceCosine
 
-SIMILARITIES: dict[str, type[Similarity]] = {"rouge1": Rouge1, "bleu": Bleu}
+DEFAULT = LengthAdjustedBertScore.name
+LEXICAL: dict[str, type[Similarity]] = {each.name: each for each in (Rouge1, Bleu)}
+ENCODED: dict[str, type[BertScore] | type[SentenceCosine]] = {
+    each.name: each for each in (BertScore, LengthAdjustedBertScore, SentenceCosine)
+}
+SIMILARITIES: dict[str, type[Similarity]] = {
+    **LEXICAL,
+    **ENCODED,
+    EntityJaccard.name: EntityJaccard,
+}
 
 
-def similarity(name: str) -> Similarity:
-    """The similarity of that name; `ValueError` lists the ones there are."""
-    if name not in SIMILARITIES:
-        raise ValueError(f"{name!r} is not a similarity; there are {', '.join(SIMILARITIES)}")
-    return SIMILARITIES[name]()
+def similarity(name: str, *, encoder: TextEncoder | None = None) -> Similarity:
+    """The similarity of that name.
+
+    Parameters
+    ----------
+    name : str
+        One of `SIMILARITIES`.
+    encoder : TextEncoder, optional
+        What BERTScore and the sentence cosine encode with; `bundled_encoder` if none is given.
+        The others have no use for one.
+
+    Raises
+    ------
+    ValueError
+        For another name; it lists the ones there are.
+    GatewayError
+        ``missing_package``: what must be installed, and how.
+
+    Examples
+    --------
+    >>> similarity("rouge1")("a cat sat", "the cat sat")
+    0.6666666666666666
+    """
+    if name in LEXICAL:
+        return LEXICAL[name]()
+    if name in ENCODED:
+        return ENCODED[name](encoder or bundled_encoder())
+    if name == EntityJaccard.name:
+        return EntityJaccard(SpacyEntities())
+    raise ValueError(f"{name!r} is not a similarity; there are {', '.join(SIMILARITIES)}")
 
 
-__all__ = ["SIMILARITIES", "Alignments", "Bleu", "Rouge1", "Similarity", "align", "similarity"]
+__all__ = [
+    "DEFAULT",
+    "SIMILARITIES",
+    "Alignments",
+    "BertScore",
+    "Bleu",
+    "EntityJaccard",
+    "EntityRecogniser",
+    "LengthAdjustedBertScore",
+    "Rouge1",
+    "SentenceCosine",
+    "Similarity",
+    "SpacyEntities",
+    "align",
+    "align_many",
+    "length_penalty",
+    "similarity",
+]

@@ -1,36 +1,127 @@
 """Alignment matrices: how alike a system's generations are to one another and to another's."""
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
+from multiprocessing import get_context
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metrics.similarity.lexical import Similarity
+from metrics.similarity.measure import FloatArray, Similarity
+
+CHUNK = 32
+Instance = tuple[Sequence[str], Sequence[str]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Alignments:
-    """Similarities of one instance: (K_A, K_A), (K_B, K_B) and (K_A, K_B)."""
+    """Similarities of one instance: (K_A, K_A), (K_B, K_B) and (K_A, K_B).
 
-    self_a: NDArray[np.float64]
-    self_b: NDArray[np.float64]
-    cross: NDArray[np.float64]
+    ``truncated`` counts the generations of which only the beginning was read.
+    """
+
+    self_a: FloatArray
+    self_b: FloatArray
+    cross: FloatArray
+    truncated: int = 0
 
 
 def align(texts_a: Sequence[str], texts_b: Sequence[str], similarity: Similarity) -> Alignments:
-    """All pairs within and between two systems' generations.
+    """All pairs within and between two systems' generations of one instance.
 
-    Each distinct text is prepared once, and each unordered pair of a self-alignment scored once.
+    Parameters
+    ----------
+    texts_a, texts_b : sequences of K_A and of K_B texts
+        Either may be empty: its matrices have no rows.
+    similarity : Similarity
+
+    Examples
+    --------
+    >>> from metrics.similarity import similarity
+    >>> align(["a b", "a c"], ["a b"], similarity("rouge1")).cross.tolist()
+    [[1.0], [0.5]]
     """
-    prepared = {text: similarity.prepare(text) for text in {*texts_a, *texts_b}}
-    a, b = [prepared[text] for text in texts_a], [prepared[text] for text in texts_b]
-    return Alignments(_within(a, similarity), _within(b, similarity), similarity.matrix(a, b))
+    return _aligned([(texts_a, texts_b)], similarity)[0]
 
 
-def _within(texts: Sequence[object], similarity: Similarity) -> NDArray[np.float64]:
-    matrix = np.ones((len(texts), len(texts)))
-    for i, first in enumerate(texts):
-        for j in range(i):
-            matrix[i, j] = matrix[j, i] = similarity.of_prepared(first, texts[j])
-    return matrix
+def align_many(
+    instances: Iterable[Instance],
+    similarity: Similarity,
+    *,
+    chunk: int = CHUNK,
+    workers: int = 1,
+) -> Iterator[Alignments]:
+    """The alignments of many instances, in their order, as they come.
+
+    Memory does not grow with their number: `chunk` instances are held at a time by each process,
+    and each distinct text of a chunk is prepared once.
+
+    Parameters
+    ----------
+    instances : iterable of (texts of system A, texts of system B)
+    similarity : Similarity
+    chunk : int, default 32
+        Instances prepared together; an encoder makes its batches of the texts of one chunk.
+    workers : int, default 1
+        Processes to share the chunks of a similarity of words.
+
+    Raises
+    ------
+    ValueError
+        For more than one worker of a similarity that holds a model: each would load its own.
+    """
+    if workers > 1 and not similarity.is_parallel:
+        raise ValueError(
+            f"{similarity.name} holds a model and runs in one process: ask for workers=1"
+        )
+    chunks = _chunks(instances, chunk)
+    if workers <= 1:
+        return (found for each in chunks for found in _aligned(each, similarity))
+    return _in_processes(chunks, similarity, workers)
+
+
+def _in_processes(
+    chunks: Iterator[list[Instance]], similarity: Similarity, workers: int
+) -> Iterator[Alignments]:
+    pending: deque[Future[list[Alignments]]] = deque()
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    try:
+        for each in chunks:
+            pending.append(pool.submit(_aligned, each, similarity))
+            if len(pending) > 2 * workers:  # no more is read than the processes can be busy with
+                yield from pending.popleft().result()
+        while pending:
+            yield from pending.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _chunks(instances: Iterable[Instance], size: int) -> Iterator[list[Instance]]:
+    rest = iter(instances)
+    while found := list(islice(rest, size)):
+        yield found
+
+
+def _aligned(instances: Sequence[Instance], similarity: Similarity) -> list[Alignments]:
+    texts = list(dict.fromkeys(text for a, b in instances for text in (*a, *b)))
+    prepared = dict(zip(texts, similarity.prepare(texts), strict=True))
+    return [_alignments(a, b, prepared, similarity) for a, b in instances]
+
+
+def _alignments(
+    texts_a: Sequence[str],
+    texts_b: Sequence[str],
+    prepared: dict[str, object],
+    similarity: Similarity,
+) -> Alignments:
+    place = {text: index for index, text in enumerate(dict.fromkeys([*texts_a, *texts_b]))}
+    matrix = similarity.between([prepared[text] for text in place])
+    np.fill_diagonal(matrix, 1.0)
+    a = np.array([place[text] for text in texts_a], dtype=np.intp)
+    b = np.array([place[text] for text in texts_b], dtype=np.intp)
+    truncated = sum(similarity.is_truncated(prepared[text]) for text in (*texts_a, *texts_b))
+    return Alignments(
+        matrix[np.ix_(a, a)], matrix[np.ix_(b, b)], matrix[np.ix_(a, b)], int(truncated)
+    )

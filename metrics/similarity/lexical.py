@@ -1,75 +1,48 @@
-"""Similarities from words: each text is tokenised once, however many pairs it is in."""
+"""Similarities from words."""
 
-import math
-from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
 import numpy as np
-from nltk.stem import porter
-from numpy.typing import NDArray
-from rouge_score import tokenize
-from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
+from metrics.similarity.measure import FloatArray, Similarity, settled_by_emptiness
+from metrics.similarity.words import (
+    IntArray,
+    Words,
+    longer_grams,
+    rouge_words,
+    shared_counts,
+    word_numbers,
+    words_13a,
+)
 
 MAX_ORDER = 4
 
 
-class Similarity(ABC):
-    """A symmetric similarity of two texts, computed from prepared ones."""
-
-    @abstractmethod
-    def prepare(self, text: str) -> Any:
-        """What the similarity needs of one text, made once."""
-
-    @abstractmethod
-    def of_prepared(self, first: Any, second: Any) -> float:
-        """The similarity of two prepared texts."""
-
-    def __call__(self, first: str, second: str) -> float:
-        return self.of_prepared(self.prepare(first), self.prepare(second))
-
-    def matrix(self, rows: Sequence[Any], columns: Sequence[Any]) -> NDArray[np.float64]:
-        """All pairs of prepared texts, (rows, columns)."""
-        pairs = [[self.of_prepared(row, column) for column in columns] for row in rows]
-        return np.array(pairs, dtype=float).reshape(len(rows), len(columns))
-
-
-@dataclass(frozen=True)
-class _Words:
-    counts: Counter[str]
-    length: int
-
-
 class Rouge1(Similarity):
-    """ROUGE-1 F1 with Porter stemming, as the rouge-score package computes it.
+    """ROUGE-1 F1 with Porter stemming, as the rouge-score package computes it; in [0, 1].
+
+    A text without a letter a–z or a digit has no words and is empty.
 
     Source: Lin 2004, section 2 (N = 1); F1 is symmetric, so neither text need be the reference.
     """
 
-    def prepare(self, text: str) -> _Words:
-        words = tokenize.tokenize(text, _stemmer())
-        return _Words(Counter(words), len(words))
+    name = "rouge1"
+    is_parallel = True
 
-    def of_prepared(self, first: _Words, second: _Words) -> float:
-        if first.length == 0 or second.length == 0:
-            return float(first.length == second.length)
-        fewer, more = sorted((first.counts, second.counts), key=len)
-        overlap = sum(min(n, more[word]) for word, n in fewer.items() if word in more)
-        precision, recall = overlap / second.length, overlap / first.length
-        return 2 * precision * recall / (precision + recall) if overlap else 0.0
+    def prepare(self, texts: Sequence[str]) -> list[Words]:
+        """The stemmed words of each text."""
+        return [rouge_words(text) for text in texts]
 
-
-@dataclass(frozen=True)
-class _Grams:
-    length: int
-    by_order: tuple[Counter[tuple[str, ...]], ...]
+    def between(self, prepared: Sequence[Words]) -> FloatArray:
+        """F1 of all pairs: twice the shared words over the words of both, (n, n)."""
+        length = np.array([len(words) for words in prepared])
+        shared = shared_counts(*word_numbers(prepared), len(prepared))
+        f1: FloatArray = 2 * shared / np.maximum(length[:, None] + length, 1)
+        return settled_by_emptiness(length == 0, f1)
 
 
 class Bleu(Similarity):
-    """Sentence BLEU of the shorter against the longer text, 13a tokens, order 4, on 0–1.
+    """Sentence BLEU of the shorter against the longer text, 13a tokens, order 4; in [0, 1].
 
     Exponential smoothing and effective order, as sacrebleu's `sentence_score`. Of two texts with
     equally many tokens the mean of both directions is taken, which keeps it symmetric.
@@ -77,48 +50,43 @@ class Bleu(Similarity):
     Source: Papineni et al. 2002, eq. 3; Chen and Cherry 2014, smoothing 3.
     """
 
-    def prepare(self, text: str) -> _Grams:
-        words = _tokenizer_13a()(text.strip()).split()
-        grams = tuple(
-            Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
-            for n in range(1, MAX_ORDER + 1)
-        )
-        return _Grams(len(words), grams)
+    name = "bleu"
+    is_parallel = True
 
-    def of_prepared(self, first: _Grams, second: _Grams) -> float:
-        if first.length == 0 or second.length == 0:
-            return float(first.length == second.length)
-        if first.length == second.length:
-            return (_bleu(first, second) + _bleu(second, first)) / 2
-        shorter, longer = sorted((first, second), key=lambda grams: grams.length)
-        return _bleu(shorter, longer)
+    def prepare(self, texts: Sequence[str]) -> list[Words]:
+        """The 13a words of each text."""
+        return [words_13a(text) for text in texts]
 
-
-def _bleu(hypothesis: _Grams, reference: _Grams) -> float:
-    logs, smoothing = [], 1.0
-    for order, (grams, others) in enumerate(
-        zip(hypothesis.by_order, reference.by_order, strict=True), start=1
-    ):
-        total = hypothesis.length - order + 1
-        if total <= 0:
-            break
-        matched = sum(min(n, others[gram]) for gram, n in grams.items() if gram in others)
-        if order == 1 and matched == 0:
-            return 0.0
-        if matched == 0:
-            smoothing *= 2
-            logs.append(math.log(1 / (smoothing * total)))
-        else:
-            logs.append(math.log(matched / total))
-    brevity = min(0.0, 1 - reference.length / hypothesis.length)
-    return math.exp(brevity + sum(logs) / len(logs))
+    def between(self, prepared: Sequence[Words]) -> FloatArray:
+        """BLEU of all pairs, (n, n)."""
+        length = np.array([len(words) for words in prepared], dtype=np.int64)
+        directed = _directed_bleu(length, *word_numbers(prepared))
+        shorter = np.sign(length - length[:, None])  # 1 where the row's text is the shorter one
+        found = ((1 + shorter) * directed + (1 - shorter) * directed.T) / 2
+        return settled_by_emptiness(length == 0, found)
 
 
-@cache
-def _stemmer() -> porter.PorterStemmer:
-    return porter.PorterStemmer()
+def _directed_bleu(length: IntArray, words: IntArray, text: IntArray) -> FloatArray:
+    """BLEU of each row's text against each column's, (n, n); 0 where no word is shared."""
+    logs = np.zeros((len(length), len(length)))
+    halvings = np.zeros_like(logs)
+    grams = words
+    for order in range(1, MAX_ORDER + 1):
+        grams = longer_grams(grams, words, order) if order > 1 else words
+        total = (length - order + 1)[:, None]
+        shared = _shared(grams, text, order, len(length))
+        if order == 1:
+            is_apart = shared == 0
+        halvings += (shared == 0) & (total > 0)
+        smoothed = np.where(shared > 0, shared, 0.5**halvings)
+        logs += np.where(total > 0, np.log(smoothed / np.maximum(total, 1)), 0)
+    orders = np.clip(length, 1, MAX_ORDER)[:, None]
+    brevity = np.minimum(0, 1 - length / np.maximum(length, 1)[:, None])
+    return np.where(is_apart, 0.0, np.exp(brevity + logs / orders))
 
 
-@cache
-def _tokenizer_13a() -> Tokenizer13a:
-    return Tokenizer13a()  # type: ignore[no-untyped-call]
+def _shared(grams: IntArray, text: IntArray, order: int, texts: int) -> FloatArray:
+    """How many n-grams each pair of texts shares, those across two texts left out."""
+    first, last = text[: len(grams)], text[order - 1 :]
+    is_inside = first == last
+    return shared_counts(grams[is_inside], first[is_inside], texts)

@@ -1,19 +1,28 @@
 """Words of the two published tokenisers, and how many of them texts share."""
 
+import importlib
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
-from nltk.stem import porter
 from numpy.typing import NDArray
-from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 
 Words = list[str]
 IntArray = NDArray[np.int64]
 ALPHANUMERIC = re.compile("[a-z0-9]+")
 KEPT_STEMS = 2**16
 UNSTEMMED = 3  # letters of the longest word that keeps its ending
+RULES_13A = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"([\{-\~\[-\` -\&\(-\+\:-\@\/])", r" \1 "),
+        (r"([^0-9])([\.,])", r"\1 \2 "),  # a period or comma not after a digit,
+        (r"([\.,])([^0-9])", r" \1 \2"),  # not before one,
+        (r"([0-9])(-)", r"\1 \2 "),  # and a dash after one
+    )
+)
 ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 
 
@@ -46,24 +55,16 @@ def words_13a(text: str) -> Words:
     if "&" in line:
         for written, meant in ENTITIES:
             line = line.replace(written, meant)
-    return _uncached_13a(f" {line} ").split()
-
-
-def _uncached_13a(line: str) -> str:
-    """sacrebleu's own rules, past its cache: a text is prepared once here, never again."""
-    for pattern, replacement in _rules_13a():
+    line = f" {line} "
+    for pattern, replacement in RULES_13A:
         line = pattern.sub(replacement, line)
-    return line
+    return line.split()
 
 
 @cache
-def _rules_13a() -> list[tuple[re.Pattern[str], str]]:
-    return list(TokenizerRegexp()._re)  # type: ignore[no-untyped-call]
-
-
-@cache
-def _stemmer() -> porter.PorterStemmer:
-    return porter.PorterStemmer()
+def _stemmer() -> Any:
+    """Imported when the first word is stemmed: nltk takes a second to load all that it has."""
+    return importlib.import_module("nltk.stem.porter").PorterStemmer()
 
 
 def word_numbers(texts: Sequence[Words]) -> tuple[IntArray, IntArray]:
@@ -90,11 +91,12 @@ def shared_counts(numbers: IntArray, text: IntArray, texts: int) -> NDArray[np.f
     return shared
 
 
-def next_order(grams: IntArray, words: IntArray, text: IntArray, order: int) -> IntArray:
-    """Numbers of the n-grams of `order` from those of one order less; those across texts fall out.
+def longer_grams(grams: IntArray, words: IntArray, order: int) -> IntArray:
+    """Numbers of the n-grams of `order` from those of one order less, by where they start.
 
-    `grams` has one number for each position in `words` where an (order − 1)-gram starts.
+    Texts lie end to end, so some of them begin in one text and end in the next.
     """
-    kinds = int(words.max(initial=0)) + 1
-    joined = grams[: len(words) - order + 1] * kinds + words[order - 1 :]
-    return np.unique(joined, return_inverse=True)[1]
+    starts = max(0, len(words) - order + 1)
+    joined = grams[:starts] * (int(words.max(initial=0)) + 1) + words[order - 1 :]
+    numbers: IntArray = np.unique(joined, return_inverse=True)[1]
+    return numbers

