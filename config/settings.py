@@ -284,6 +284,11 @@ TIEBREAK_MODEL_SERVERS = {
     for name, url in _servers("TIEBREAK_MODEL_SERVERS")
 }
 
+# What BERTScore and the sentence cosine encode with: a folder or a name of safetensors weights;
+# empty is the small encoder that the `embeddings` extra brings along.
+TIEBREAK_ENCODER = str(env.str("TIEBREAK_ENCODER", default=""))
+TIEBREAK_ENCODER_DEVICE = str(env.str("TIEBREAK_ENCODER_DEVICE", default="cpu"))
+
 # What a bundle or a ratings file may be at most.
 TIEBREAK_MAX_CELL_CHARACTERS = _integer("TIEBREAK_MAX_CELL_CHARACTERS", 1_000_000, 1_000)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.services.planning import plan_hits
 from metrics.charts import scenarios_chart, separability_histogram
-from metrics.similarity import SIMILARITIES
+from metrics.similarity import ENCODED, SIMILARITIES
 from studies.access import study_for
 from studies.errors import DomainError
 from studies.jobs import pace_of, pause_job, resume_job, start_job, stop_job
@@ -206,7 +206,9 @@ def _score(request: HttpRequest, study: Study) -> str:
     if not form.is_valid():
         raise DomainError("odd_form", _first_error(form), status=400)
     by = cast(User, request.user)
-    start_job(study=study, kind=Job.Kind.SCORING, options=form.cleaned_data, by=by)
+    queue = "gpu" if form.cleaned_data["similarity"] in ENCODED else "default"
+    options = {**form.cleaned_data, "queue": queue}
+    start_job(study=study, kind=Job.Kind.SCORING, options=options, by=by)
     return "Scoring has begun; this page shows how far it is."
 
 

@@ -6,15 +6,30 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from django.conf import settings as django_settings
 from django.db import transaction
 
-from metrics.similarity import Similarity, align, similarity
+from gateway import GatewayError
+from gateway.encoders import TextEncoder, TransformersEncoder, bundled_encoder
+from metrics.similarity import ENCODED, Alignments, Similarity, align_many, similarity
 from metrics.stats.separability import normalised_separability, separability
 from studies.errors import DomainError
 from studies.jobs import Progress, work_of
 from studies.models import Generation, Job, SeparabilityScore, Study, System, Unit
 
 CHUNK = 100
+# What another encoder's score replaces.
+MEASURED = [
+    "settings",
+    "self_alignment_a",
+    "self_alignment_b",
+    "cross_alignment",
+    "delta",
+    "delta_standard_error",
+    "truncated",
+    "samples_a",
+    "samples_b",
+]
 
 
 def score_separability(
@@ -59,7 +74,7 @@ class _Chunk:
 
 def _chunks(study: Study, name: str) -> Iterator[_Chunk]:
     """After each chunk that is stored."""
-    measure = _measure(name)
+    measure = measure_named(name)
     if study.dataset is None:
         raise DomainError("no_dataset", "The study has no dataset to score. Choose one first.")
     systems = [row.system for row in study.study_systems.select_related("system")]
@@ -67,58 +82,74 @@ def _chunks(study: Study, name: str) -> Iterator[_Chunk]:
     made = truncated = 0
     for start in range(0, len(instances), CHUNK):
         chunk = instances[start : start + CHUNK]
+        # Scored before the transaction begins: a model takes its time, and others may write.
+        scores = list(_scores(chunk, systems, name, measure))
         with transaction.atomic():
-            scores = list(_scores(chunk, systems, name, measure))
-            SeparabilityScore.objects.bulk_create(scores, ignore_conflicts=True)
+            SeparabilityScore.objects.bulk_create(
+                scores,
+                update_conflicts=True,
+                unique_fields=["instance", "system_a", "system_b", "similarity"],
+                update_fields=MEASURED,
+            )
         made += len(scores)
         truncated += sum(score.truncated for score in scores)
         yield _Chunk(made, min(start + CHUNK, len(instances)), len(instances), truncated)
 
 
-def _measure(name: str) -> Similarity:
+def measure_named(name: str) -> Similarity:
+    """The similarity, with the encoder that this server is set up with where it needs one."""
     try:
-        return similarity(name)
+        return similarity(name, encoder=_encoder() if name in ENCODED else None)
     except ValueError as error:
         raise DomainError("unknown_similarity", f"{error}.", status=400) from error
+    except GatewayError as error:
+        raise DomainError("not_installed", error.message) from error
+
+
+def _encoder() -> TextEncoder:
+    device = django_settings.TIEBREAK_ENCODER_DEVICE
+    if django_settings.TIEBREAK_ENCODER:
+        return TransformersEncoder(django_settings.TIEBREAK_ENCODER, device=device)
+    return bundled_encoder(device=device)
 
 
 def _scores(
     chunk: list[int], systems: list[System], name: str, measure: Similarity
 ) -> Iterator[SeparabilityScore]:
-    texts = _texts(chunk, systems)
-    known = set(
-        SeparabilityScore.objects.filter(instance__in=chunk, similarity=name).values_list(
-            "instance", "system_a", "system_b"
-        )
-    )
-    for instance in chunk:
-        for a, b in combinations(systems, 2):
-            of_a, of_b = texts[instance, a.pk], texts[instance, b.pk]
-            if of_a and of_b and (instance, a.pk, b.pk) not in known:
-                yield _score(instance, (a, b), (of_a, of_b), name, measure)
+    """Of the chunk's instances and pairs, those that have no score under these settings."""
+    texts, settings = _texts(chunk, systems), dict(measure.settings)
+    known = SeparabilityScore.objects.filter(instance__in=chunk, similarity=name, settings=settings)
+    done = set(known.values_list("instance", "system_a", "system_b"))
+    wanted = [
+        (instance, a, b)
+        for instance in chunk
+        for a, b in combinations(systems, 2)
+        if texts[instance, a.pk] and texts[instance, b.pk] and (instance, a.pk, b.pk) not in done
+    ]
+    both = [(texts[instance, a.pk], texts[instance, b.pk]) for instance, a, b in wanted]
+    for row, found in zip(wanted, align_many(both, measure), strict=True):
+        yield _score(row, found, name, settings)
 
 
 def _score(
-    instance: int,
-    pair: tuple[System, System],
-    texts: tuple[list[str], list[str]],
-    name: str,
-    measure: Similarity,
+    row: tuple[int, System, System], found: Alignments, name: str, settings: dict[str, object]
 ) -> SeparabilityScore:
-    found = align(*texts, measure)
+    instance, a, b = row
     result = separability(found.self_a, found.self_b, found.cross)
     return SeparabilityScore(
         instance_id=instance,
-        system_a=pair[0],
-        system_b=pair[1],
+        system_a=a,
+        system_b=b,
         similarity=name,
+        settings=settings,
         self_alignment_a=_known(result.self_alignment_a),
         self_alignment_b=_known(result.self_alignment_b),
         cross_alignment=_known(result.cross_alignment),
         delta=_known(result.delta),
         delta_standard_error=_known(result.standard_error),
-        samples_a=len(texts[0]),
-        samples_b=len(texts[1]),
+        truncated=found.truncated,
+        samples_a=len(found.self_a),
+        samples_b=len(found.self_b),
     )
 
 

@@ -58,6 +58,7 @@ def similarity(name: str, *, encoder: TextEncoder | None = None) -> Similarity:
 
 __all__ = [
     "DEFAULT",
+    "ENCODED",
     "SIMILARITIES",
     "Alignments",
     "BertScore",

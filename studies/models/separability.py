@@ -18,6 +18,8 @@ class SeparabilityScore(models.Model):
     cross_alignment = models.FloatField(null=True)
     delta = models.FloatField(null=True)
     delta_standard_error = models.FloatField(null=True)
+    # The encoder by name and revision, its layer and the like; {} of similarities of words.
+    settings = models.JSONField(default=dict)
     # Of the texts behind it, how many were longer than the encoder's window.
     truncated = models.PositiveSmallIntegerField(default=0)
     samples_a = models.PositiveSmallIntegerField()

@@ -6,7 +6,8 @@ import pytest
 from django.utils import timezone
 
 from gateway import Failed, GatewayError, Sample, Sampled
-from studies import sampling
+from gateway.encoders import FakeEncoder
+from studies import sampling, scoring
 from studies.errors import DomainError
 from studies.jobs import (
     LEASE,
@@ -278,3 +279,38 @@ def test_the_pace_is_of_this_run():
     )
     assert (pace_of(job, now).rate, pace_of(job, now).seconds_left) == (10, 10)
     assert Progress(1, 2).problem == ""
+
+
+def test_an_encoder_that_is_not_installed_says_what_to_install(monkeypatch):
+    study = make_study(instances=2)
+
+    def missing(device):
+        raise GatewayError("missing_package", "Encoders need: pip install tiebreak[embeddings]")
+
+    monkeypatch.setattr(scoring, "bundled_encoder", missing)
+    job = queued(study, Job.Kind.SCORING, similarity="bertscore")
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.done) == ("failed", 0)
+    assert "pip install tiebreak[embeddings]" in job.problem
+
+
+def test_the_encoders_name_and_cut_texts_are_stored_and_another_encoder_scores_anew(monkeypatch):
+    study = make_study(instances=4)
+    Generation.objects.filter(sample_index=0).update(text="word " * 50)
+    encoders = [FakeEncoder(window=20), FakeEncoder(window=512)]
+    for encoder in encoders:
+        monkeypatch.setattr(scoring, "_encoder", lambda encoder=encoder: encoder)
+        job = queued(study, Job.Kind.SCORING, similarity="bertscore_length_adjusted")
+        run_job(job_id=job.pk)
+        job.refresh_from_db()
+        assert job.status == "done"
+        assert (job.truncated > 0) == (encoder.window == 20)
+        rows = SeparabilityScore.objects.filter(similarity="bertscore_length_adjusted")
+        assert rows.count() == 4
+        (settings,) = {str(row.settings) for row in rows}
+        assert str(encoder.window) in settings or encoder.name in settings
+    again = queued(study, Job.Kind.SCORING, similarity="bertscore_length_adjusted")
+    before = dict(SeparabilityScore.objects.values_list("pk", "scored_at"))
+    run_job(job_id=again.pk)
+    assert dict(SeparabilityScore.objects.values_list("pk", "scored_at")) == before
