@@ -122,7 +122,7 @@ class ComprehensionInline(FrozenInline, ComprehensionTabular):
     model = ComprehensionQuestion
     extra = 0
     fields = ("position", "text", "choices", "answer", "explanation")
-    verbose_name_plural = "Questions about the guidelines, asked before anything else"
+    verbose_name_plural = "Comprehension questions, asked before anything else"
 
 
 class KnownUnitsForm(forms.Form):

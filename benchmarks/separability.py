@@ -31,6 +31,7 @@ MANY = 30_000
 DISTINCT = 1_000  # of those many; texts are shared within a chunk only, so repeats cost the same
 RARE_WORDS = 50_000
 SYLLABLES = ("ka", "ri", "ton", "mel", "vo", "sta", "ne", "ling", "bor", "ash", "ed", "ing")
+ROUNDS = 2
 PAIR_BY_PAIR = 4  # instances that bert-score is called on pair by pair
 LEXICAL_SAMPLE = 40
 
@@ -100,12 +101,14 @@ def bertscore_rows() -> list[Row]:
     )
     scorer.score(["warm"], ["up"])
     aligned(given[:1], measure)
-    ours, found = timed(partial(aligned, given, measure))
-    held = megabytes()
-    together, expected = timed(partial(_in_one_call, given, scorer))
-    ours = min(ours, timed(partial(aligned, given, measure))[0])
+    ours, together, one_by_one = (float("inf"),) * 3
+    for _ in range(ROUNDS):  # in turn, so that what else the machine does falls on all of them
+        seconds, found = timed(partial(aligned, given, measure))
+        ours, held = min(ours, seconds), megabytes()
+        seconds, expected = timed(partial(_in_one_call, given, scorer))
+        together = min(together, seconds)
+        one_by_one = min(one_by_one, _pair_by_pair(given, scorer))
     difference = float(np.abs(np.subtract(found, expected)).max())
-    one_by_one = _pair_by_pair(given, scorer)
     name = f"length-adjusted BERTScore, {INSTANCES} × (5 + 5)"
     return [
         _row(

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from hashlib import blake2b, file_digest
 from importlib.metadata import version
 from pathlib import Path
@@ -155,7 +155,14 @@ class TransformersEncoder:
                 f"The encoder {self._source} could not be loaded with weights in safetensors. "
                 f"Name a folder or a model of the hub that has them. ({error})",
             ) from error
-        return tokenizer, model.to(self.device).eval()
+        return tokenizer, self._placed(model)
+
+    def _placed(self, model: Any) -> Any:
+        """Where it computes, and there with the quickest products of equal precision."""
+        model = model.to(self.device).eval()
+        if self.device == "cpu" and self._dtype == "float32":
+            _use_onednn(self._torch, model)
+        return model
 
     @cached_property
     def window(self) -> int:
@@ -229,13 +236,14 @@ class TransformersEncoder:
     def _sentence_model(self) -> Any:
         library = _imported("sentence_transformers")
         with _without_progress(_imported("transformers")):
-            return library.SentenceTransformer(
+            model = library.SentenceTransformer(
                 self._source,
                 device=self.device,
                 revision=self._asked_revision,
                 trust_remote_code=False,
                 model_kwargs={"use_safetensors": True},
             )
+        return self._placed(model)
 
 
 class FakeEncoder:
@@ -350,6 +358,20 @@ def revision_of(path_or_name: str | Path, asked: str | None, config: Any) -> str
         with path.open("rb") as file:
             digests.append(file_digest(file, "sha256").hexdigest()[:16])
     return "sha256 " + " ".join(digests)
+
+
+def _use_onednn(torch: Any, model: Any) -> None:
+    """Linear layers by oneDNN: on processors for which MKL has no kernels, half the time."""
+    if not torch.backends.mkldnn.is_available():
+        return
+    for module in model.modules():
+        if type(module) is torch.nn.Linear:
+            packed = torch.ops.mkldnn._reorder_linear_weight(module.weight.detach())
+            module.forward = partial(_linear, torch, packed, module.bias)
+
+
+def _linear(torch: Any, weight: Any, bias: Any, rows: Any) -> Any:
+    return torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")
 
 
 def _layers(there: int, asked: int | None) -> int:
