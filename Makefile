@@ -31,6 +31,9 @@ bench-stats: $(VENV)/dev.installed  ## Speed and memory of the numerics
 bench-separability: $(VENV)/embeddings.installed  ## Alignments beside bert-score, rouge-score and sacrebleu
 	@$(BIN)/python -m benchmarks.separability
 
+bench-sampling: $(VENV)/dev.installed  ## The gateway beside vLLM's own client (TIEBREAK_TEST_VLLM_PYTHON)
+	@$(BIN)/python -m benchmarks.sampling
+
 bench-serving: $(VENV)/dev.installed  ## Annotators by the hundred, faults, and Label Studio beside it
 	@$(BIN)/python -m benchmarks.serving
 

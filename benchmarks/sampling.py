@@ -1,0 +1,145 @@
+"""Sampling through the gateway beside vLLM's own benchmark client: `make bench-sampling`.
+
+A tiny random Llama is served on the CPU by the Python that TIEBREAK_TEST_VLLM_PYTHON names.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import numpy as np
+
+from benchmarks.harness import Row, publish
+from gateway import OpenAIServer, Sampled, SampleRequest
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHON = os.environ.get("TIEBREAK_TEST_VLLM_PYTHON", "")
+ENVIRONMENT = {
+    **os.environ,
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "HF_HUB_OFFLINE": "1",
+}
+CONCURRENCY, REQUESTS, TOKENS, ROUNDS = 16, 300, 64, 3
+START_S = 400
+# The command of that name wants a package's metadata that the build for CPUs lacks.
+PEER = (
+    "import argparse; from vllm.benchmarks.serve import add_cli_args, main;"
+    " parser = argparse.ArgumentParser(); add_cli_args(parser); main(parser.parse_args())"
+)
+
+
+@contextmanager
+def served() -> Iterator[tuple[str, Path]]:
+    """A tiny model behind a real server; its host and its folder."""
+    with tempfile.TemporaryDirectory(prefix="tiebreak-") as name:
+        folder = Path(name)
+        builder = ROOT / "tests" / "gateway" / "tiny_llama.py"
+        subprocess.run([PYTHON, builder, folder], check=True, env=ENVIRONMENT)
+        host = f"127.0.0.1:{_free_port()}"
+        server = _start(folder, host)
+        try:
+            _wait(f"http://{host}/health", server)
+            yield host, folder
+        finally:
+            server.terminate()
+            server.wait(60)
+
+
+def _start(folder: Path, host: str) -> "subprocess.Popen[bytes]":
+    command = [PYTHON, "-m", "vllm.entrypoints.openai.api_server", "--model", str(folder)]
+    command += ["--served-model-name", "tiny", "--host", "127.0.0.1", "--port", host[10:]]
+    command += ["--max-model-len", "256", "--max-num-seqs", "16", "--dtype", "float32"]
+    command += ["--enforce-eager", "--load-format", "safetensors"]
+    log = (folder / "server.log").open("w")
+    return subprocess.Popen(
+        command, stdout=log, stderr=log, env=ENVIRONMENT, start_new_session=True
+    )
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait(url: str, server: "subprocess.Popen[bytes]") -> None:
+    end = time.monotonic() + START_S
+    while time.monotonic() < end and server.poll() is None:
+        try:
+            if httpx.get(url, trust_env=False).is_success:
+                return
+        except httpx.HTTPError:
+            time.sleep(1)
+    raise RuntimeError("vLLM did not start.")
+
+
+def own_benchmark(host: str, folder: Path) -> float:
+    """Output tokens a second by vLLM's client."""
+    result = folder / "result.json"
+    command = [PYTHON, "-c", PEER, "--backend", "openai", "--base-url", f"http://{host}"]
+    command += ["--model", "tiny", "--tokenizer", str(folder), "--dataset-name", "random"]
+    command += ["--random-input-len", "32", "--random-output-len", str(TOKENS), "--seed", "1"]
+    command += ["--num-prompts", str(REQUESTS), "--max-concurrency", str(CONCURRENCY)]
+    command += ["--temperature", "1.0", "--save-result", "--result-filename", str(result)]
+    subprocess.run(command, check=True, env=ENVIRONMENT, capture_output=True)
+    return float(json.loads(result.read_text())["output_throughput"])
+
+
+def through_the_gateway(host: str) -> float:
+    """The same, for requests of the same shape."""
+    rng = np.random.default_rng(0)
+    words = ["river", "school", "road", "Monday", "summary", "better", "open", "closed"]
+    requests = (
+        SampleRequest(
+            str(n), " ".join(rng.choice(words, 10)), 1, n, temperature=1.0, max_tokens=TOKENS
+        )
+        for n in range(REQUESTS)
+    )
+    models = OpenAIServer(f"http://{host}", "tiny", allowed_hosts=[host], concurrency=CONCURRENCY)
+    start = time.perf_counter()
+    answers = list(models.sample(requests))
+    seconds = time.perf_counter() - start
+    models.close()
+    good = [each for each in answers if isinstance(each, Sampled)]
+    if len(good) < REQUESTS:
+        raise RuntimeError(f"{REQUESTS - len(good)} requests failed.")
+    return sum(each.samples[0].tokens or 0 for each in good) / seconds
+
+
+def main() -> int:
+    if not PYTHON:
+        print("Name a Python that has vLLM in TIEBREAK_TEST_VLLM_PYTHON.")
+        return 2
+    with served() as (host, folder):
+        through_the_gateway(host)  # both meet a server that is warm
+        pairs = [(own_benchmark(host, folder), through_the_gateway(host)) for _ in range(ROUNDS)]
+    ratio = float(np.median([ours / own for own, ours in pairs]))
+    rate = float(np.median([ours for _, ours in pairs]))
+    work = f"{REQUESTS} texts of a tiny model, {CONCURRENCY} at a time, {rate:,.0f} tokens a second"
+    return publish(
+        "sampling",
+        [
+            Row(
+                work,
+                REQUESTS * TOKENS / rate,
+                0,
+                "vLLM's own benchmark client, alternating",
+                ratio,
+                "ratio at least 0.9",
+                ratio >= 0.9,
+            )
+        ],
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

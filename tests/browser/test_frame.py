@@ -1,0 +1,48 @@
+"""A whole HIT inside a platform's frame, from another site, in a browser that keeps no cookies."""
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from annotation.models import Participation, Place, Recruitment
+from tests.crowd.fake_mturk import MTurkSimulator
+from tests.studies.factories import make_open_study
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.enable_socket,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+
+
+def test_mturk_from_preview_to_submit_in_a_frame(live_server, settings, browser: Browser):
+    study = make_open_study(instances=2, comparisons_per_hit=2, hits_per_annotator=1)
+    Recruitment.objects.create(study=study, provider="mturk")
+    entry = f"{live_server.url}/s/{study.pk}/via/mturk/".replace("localhost", "127.0.0.1")
+    settings.ALLOWED_HOSTS = ["*"]
+    with MTurkSimulator(host="localhost") as platform:
+        settings.TIEBREAK_MTURK_ORIGINS = [platform.origin]
+        page = browser.new_page()
+        complaints: list[str] = []
+        page.on("console", lambda line: complaints.append(line.text))
+        page.goto(platform.preview_url(entry))
+        frame = page.frame_locator("iframe")
+        expect(frame.get_by_role("button", name="Begin")).to_be_disabled()
+        assert not Participation.objects.exists()
+
+        page.goto(platform.work_url(entry))
+        frame.get_by_role("button", name="I agree").click()
+        frame.get_by_role("button", name="Start").click()
+        for number in (1, 2):
+            expect(frame.get_by_role("heading", name=f"Comparison {number} of 2")).to_be_visible()
+            frame.get_by_role("radio", name="No preference").check()
+            frame.locator("#next a").click()
+        frame.get_by_role("button", name="Submit the HIT").click()
+        expect(frame.get_by_text("ubmitted")).to_be_visible()
+        (sent,) = platform.submitted
+        page.close()
+    participation = Participation.objects.get()
+    assert sent["assignmentId"] == participation.submission_id == "ASSIGNMENT1"
+    assert sent["code"] == participation.completion_code
+    assert Place.objects.filter(completed_at__isnull=False).count() == 1
+    assert not [line for line in complaints if "Content Security Policy" in line]
