@@ -3,6 +3,7 @@
 import importlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
@@ -191,9 +192,11 @@ class TransformersEncoder:
         ids, truncated = self._tokenised(texts)
         special = (self._tokenizer.cls_token_id, self._tokenizer.sep_token_id)
         ends = [token for token in special if token is not None]
+        batches = list(batches_by_length([len(each) for each in ids], self.batch_tokens))
+        computed = self._computed([[ids[index] for index in batch] for batch in batches])
         found: dict[int, TokenEmbeddings] = {}
-        for batch in batches_by_length([len(each) for each in ids], self.batch_tokens):
-            for index, vectors in zip(batch, self._vectors([ids[i] for i in batch]), strict=True):
+        for batch, rows in zip(batches, computed, strict=True):
+            for index, vectors in zip(batch, rows, strict=True):
                 is_counted = np.isin(ids[index], ends, invert=True)
                 found[index] = TokenEmbeddings(vectors, is_counted, truncated[index])
         return [found[index] for index in range(len(texts))]
@@ -205,7 +208,23 @@ class TransformersEncoder:
         found = self._tokenizer(cleaned, truncation=True, max_length=self.window)
         return found["input_ids"], [bool(each.overflowing) for each in found.encodings]
 
-    def _vectors(self, ids: Sequence[Sequence[int]]) -> Iterator[FloatArray]:
+    def _computed(self, batches: Sequence[Sequence[Sequence[int]]]) -> Iterator[list[FloatArray]]:
+        """Each batch's vectors; on a CPU one batch a core, which wait for one another only here."""
+        cores = self._torch.get_num_threads()
+        if self.device != "cpu" or cores == 1 or len(batches) == 1:
+            yield from map(self._vectors, batches)
+            return
+        try:
+            with ThreadPoolExecutor(cores) as pool:
+                yield from pool.map(self._vectors_on_one_core, batches)
+        finally:
+            self._torch.set_num_threads(cores)
+
+    def _vectors_on_one_core(self, ids: Sequence[Sequence[int]]) -> list[FloatArray]:
+        self._torch.set_num_threads(1)
+        return self._vectors(ids)
+
+    def _vectors(self, ids: Sequence[Sequence[int]]) -> list[FloatArray]:
         torch = self._torch
         tensors = [torch.tensor(each) for each in ids]
         pad = self._tokenizer.pad_token_id or 0
@@ -213,10 +232,10 @@ class TransformersEncoder:
         lengths = torch.tensor([len(each) for each in ids])
         mask = torch.arange(padded.shape[1]) < lengths[:, None]
         with torch.inference_mode():
-            found = self._model(padded.to(self.device), attention_mask=mask.long().to(self.device))
-            vectors = torch.nn.functional.normalize(found.last_hidden_state.float(), dim=-1)
-        for row, each in zip(vectors.cpu().numpy(), ids, strict=True):
-            yield row[: len(each)].copy()
+            states = self._model(padded.to(self.device), attention_mask=mask.long().to(self.device))
+            vectors = torch.nn.functional.normalize(states.last_hidden_state.float(), dim=-1)
+        found = vectors.cpu().numpy()
+        return [row[: len(each)].copy() for row, each in zip(found, ids, strict=True)]
 
     def encode_sentences(self, texts: Sequence[str]) -> SentenceEmbeddings:
         """One vector a text, pooled as the model's folder says."""

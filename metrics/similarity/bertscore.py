@@ -13,7 +13,7 @@ from metrics.similarity.measure import FloatArray, Similarity, settled_by_emptin
 from metrics.similarity.words import words_13a
 
 VERSION = 1  # of the definition below, stored with the scores
-GPU_CELLS = 2**28  # similarities of two tokens held at once
+CPU_CELLS, GPU_CELLS = 2**24, 2**28  # cosines of two tokens held at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,18 +121,24 @@ def greedy_f1(texts: Sequence[TokenEmbeddings], device: str = "cpu") -> FloatArr
 def _precision(texts: Sequence[TokenEmbeddings]) -> FloatArray:
     """Mean over each row text's tokens of the best cosine in each column text, (n, n).
 
-    Texts lie end to end, so there is no padding: one product for each row, its maxima taken
-    over the stretch of each text.
+    Texts lie end to end, so there is no padding: maxima are taken over the stretch of each.
     """
-    lengths = [len(each.vectors) for each in texts]
-    starts = np.cumsum([0, *lengths[:-1]])
     stacked = np.concatenate([each.vectors for each in texts])
-    found = np.empty((len(texts), len(texts)))
-    for row, text in enumerate(texts):
-        cosines = stacked @ text.vectors[text.is_counted].T
-        best = np.maximum.reduceat(cosines, starts, axis=0)
-        found[row] = np.maximum(best, 0).mean(axis=1, dtype=float)
-    return found
+    starts = np.cumsum([0, *(len(each.vectors) for each in texts[:-1])])
+    counted = [each.is_counted / each.is_counted.sum() for each in texts]
+    best = np.maximum(_best(stacked, starts), 0)
+    weighted = np.add.reduceat(best * np.concatenate(counted), starts, axis=1)
+    precision: FloatArray = weighted.T
+    return precision
+
+
+def _best(tokens: NDArray[np.float32], starts: NDArray[np.intp]) -> NDArray[np.float32]:
+    """The best cosine of each of T tokens among those of each text: (n, T)."""
+    rows = max(1, CPU_CELLS // len(tokens))
+    if rows >= len(tokens):  # a product with itself costs numpy half
+        return np.maximum.reduceat(tokens @ tokens.T, starts, axis=0)
+    parts = (tokens[start : start + rows] for start in range(0, len(tokens), rows))
+    return np.hstack([np.maximum.reduceat(tokens @ part.T, starts, axis=0) for part in parts])
 
 
 def precision_on(texts: Sequence[TokenEmbeddings], device: str) -> FloatArray:

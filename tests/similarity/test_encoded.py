@@ -46,6 +46,13 @@ def test_f1_equals_a_loop_over_tokens():
             assert found[i, j] == pytest.approx(expected, abs=1e-6)
 
 
+def test_products_in_parts_are_the_same(monkeypatch):
+    some = FakeEncoder().encode_tokens(texts(6))
+    whole = greedy_f1(some)
+    monkeypatch.setattr("metrics.similarity.bertscore.CPU_CELLS", 500)
+    assert greedy_f1(some) == pytest.approx(whole, abs=1e-6)
+
+
 def test_the_length_penalty_is_of_13a_words_and_never_exceeds_1():
     penalty = length_penalty(np.array([0.0, 1.0, 3.0]))
     assert penalty.tolist() == pytest.approx(
