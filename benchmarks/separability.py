@@ -1,5 +1,6 @@
 """Alignment matrices beside the published packages: `make bench-separability`."""
 
+import os
 import resource
 import sys
 import time
@@ -8,7 +9,8 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from importlib import import_module
 from itertools import combinations, cycle, islice
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ GENERATIONS = 5
 INSTANCES = 200
 MANY = 30_000
 DISTINCT = 1_000  # of those many; texts are shared within a chunk only, so repeats cost the same
+LOOK_EVERY = 500
 RARE_WORDS = 50_000
 SYLLABLES = ("ka", "ri", "ton", "mel", "vo", "sta", "ne", "ling", "bor", "ash", "ed", "ing")
 ROUNDS = 2
@@ -79,13 +82,18 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, found
 
 
-def megabytes(processes: int = 0) -> float:
-    """The most that this process held, with as many children as the largest of them."""
-    own, child = (
-        resource.getrusage(who).ru_maxrss
-        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
-    return (own + processes * child) / (1024 if sys.platform == "linux" else 1024**2)
+def megabytes() -> float:
+    """The most that this process ever held."""
+    unit = 1024 if sys.platform == "linux" else 1024**2
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def held_together() -> float:
+    """What this process and its children hold now, in MB; where /proc tells."""
+    processes = [os.getpid(), *(child.pid for child in active_children())]
+    tables = (Path(f"/proc/{each}/statm") for each in processes)
+    pages = sum(int(table.read_text().split()[1]) for table in tables if table.exists())
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def aligned(given: Sequence[Instance], measure: Similarity) -> list[float]:
@@ -205,10 +213,14 @@ def many(name: str, number: int) -> tuple[float, float]:
 
 def _many(name: str, number: int) -> tuple[float, float]:
     given: Iterator[Instance] = islice(cycle(instances(DISTINCT)), number)
-    seconds, count = timed(lambda: sum(1 for _ in align_many(given, similarity(name), workers=2)))
+    held: list[float] = []
+    start, count = time.perf_counter(), 0
+    for count, _ in enumerate(align_many(given, similarity(name), workers=2), start=1):
+        if count % LOOK_EVERY == 0:
+            held.append(held_together())
     if count != number:
         raise RuntimeError(f"{count} alignments for {number} instances")
-    return seconds, megabytes(processes=2)
+    return time.perf_counter() - start, max(held)
 
 
 def many_rows(name: str, limit: float | None) -> list[Row]:

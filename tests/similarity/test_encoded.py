@@ -1,5 +1,7 @@
 """BERTScore, its length adjustment, sentence cosines and entities, without weights."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -126,7 +128,9 @@ def test_a_pipeline_of_spacy_finds_entities():
     ],
 )
 def test_without_its_package_a_similarity_says_what_to_install(monkeypatch, name, module):
-    monkeypatch.setitem(__import__("sys").modules, module, None)
-    with pytest.raises(GatewayError, match=r"pip install (tiebreak\[embeddings\]|spacy)") as error:
-        similarity(name)
+    sentence = r"pip install (tiebreak\[embeddings\]|spacy)"
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, module, None)
+        with pytest.raises(GatewayError, match=sentence) as error:
+            similarity(name)
     assert error.value.code == "missing_package"
