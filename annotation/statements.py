@@ -49,7 +49,7 @@ class Person:
     `held` is the assignment whose place is still theirs, its lease run out or not; `done` how
     many HITs the rater completed in the study, `met` how many they began. Of annotators whom no
     platform confirms, `held_here` counts those at the same address who hold a place now, and
-    `held_unconfirmed` all.
+    `held_unconfirmed` all; both are 0 for who had a place before: they take the turn of their last one.
     """
 
     participation: Participation
@@ -211,13 +211,15 @@ _PERSON = f"""
 SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s.opened_at,
     l.id IS NOT NULL AND l.completed_at IS NULL, l.lease_until,
     coalesce(c.check_rate, 0), p.cleared_at IS NOT NULL,
-    CASE WHEN p.address <> '' AND a.id IS NULL THEN (SELECT count(*)
+    CASE WHEN p.address <> '' AND NOT EXISTS (SELECT 1 FROM annotation_assignment d
+            WHERE d.participation_id = p.id) THEN (SELECT count(*)
         FROM annotation_participation q
         JOIN annotation_assignment d ON d.participation_id = q.id AND d.status = 'active'
         JOIN annotation_place o ON o.assignment_id = d.id
         WHERE q.study_id = s.public_id AND q.address = p.address AND q.address <> ''
             AND o.lease_until > %s) ELSE 0 END,
-    CASE WHEN p.address <> '' AND a.id IS NULL THEN (SELECT count(*)
+    CASE WHEN p.address <> '' AND NOT EXISTS (SELECT 1 FROM annotation_assignment d
+            WHERE d.participation_id = p.id) THEN (SELECT count(*)
         FROM annotation_assignment d
         JOIN annotation_participation q ON q.id = d.participation_id
         JOIN annotation_place o ON o.assignment_id = d.id
