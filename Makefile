@@ -58,7 +58,7 @@ $(VENV)/%.installed: requirements/%.txt
 	@touch $@
 
 # Torch comes first and by exact version, from where pip finds it; its CPU build is on
-# PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu. The rest is pinned by hash.
+# an index of torch builds for CPUs in PIP_EXTRA_INDEX_URL. The rest is pinned by hash.
 $(VENV)/embeddings.installed: requirements/embeddings.txt requirements/bert-score.txt $(VENV)/dev.installed
 	@echo "Installing torch and the encoders into $(VENV) (some minutes, once)…"
 	@{ $(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 && \
