@@ -83,6 +83,7 @@ class Ledger:
     data_without_payment: list[Entry] = field(default_factory=list)
     surplus: list[Entry] = field(default_factory=list)
     late: list[Entry] = field(default_factory=list)
+    screened_out: list[Entry] = field(default_factory=list)
     stuck: list[Entry] = field(default_factory=list)
 
 
@@ -99,6 +100,7 @@ def ledger(study: Study, now: datetime | None = None) -> Ledger:
         data_without_payment=[e for e in open_ones if is_paying and _awaits_pay(e)],
         surplus=[e for e in open_ones if e.surplus],
         late=[e for e in open_ones if e.late],
+        screened_out=[e for e in open_ones if _awaits_screen_out_pay(e)],
         stuck=_stuck(study, open_ones, now),
     )
 
@@ -163,6 +165,19 @@ def _awaits_pay(entry: Entry) -> bool:
         participation.status in GONE and not entry.hits
     )
     return bool(entry.hits) and has_ended and not is_out and not entry.paid
+
+
+def _awaits_screen_out_pay(entry: Entry) -> bool:
+    participation = entry.participation
+    is_out = participation.status == Status.SCREENED_OUT
+    return is_out and not entry.paid and screen_out_reward(participation) is not None
+
+
+def screen_out_reward(participation: Participation) -> Decimal | None:
+    """What this way in pays who does not pass its screening; None where it pays nothing."""
+    recruitment = participation.recruitment
+    stated = recruitment.settings.get("screen_out_reward") if recruitment else None
+    return Decimal(str(stated)) if stated else None
 
 
 def _stuck(study: Study, entries: list[Entry], now: datetime) -> list[Entry]:

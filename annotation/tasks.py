@@ -6,8 +6,8 @@ from functools import partial
 from celery import shared_task
 
 from annotation.models import Participation, Recruitment
+from annotation.services.asking import carry_out
 from annotation.services.recruiting import (
-    carry_out,
     confirm_participation,
     sync_recruitment,
     sync_submission,
@@ -51,8 +51,8 @@ def _without_noise(ask: Callable[[], object]) -> None:
 
 
 @shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
-def platform_verb_task(recruitment_id: int, verb: str, arguments: dict[str, str]) -> None:
+def platform_verb_task(recruitment_id: int, verb: str, arguments: dict[str, str], key: str) -> None:
     """One thing that a researcher asked of a platform; what came of it stands on their page."""
     recruitment = Recruitment.objects.filter(pk=recruitment_id).select_related("study").first()
     if recruitment is not None:
-        carry_out(recruitment=recruitment, verb=verb, arguments=arguments)
+        carry_out(recruitment=recruitment, verb=verb, arguments=arguments, key=key)

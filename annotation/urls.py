@@ -31,5 +31,10 @@ urlpatterns = [
         books.act,
         name="act",
     ),
+    path(
+        "studies/<public_id:study_id>/money/<public_id:payment_id>/<slug:word>/",
+        books.settle_money,
+        name="settle-money",
+    ),
     path("studies/<public_id:study_id>/preview/", preview.preview, name="preview"),
 ]

@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from annotation.models.rater import Participation, Recruitment
 from studies.errors import DomainError
+from studies.identifiers import new_public_id
 
 
 def encrypted(text: str) -> str:
@@ -47,6 +48,7 @@ class Payment(models.Model):
         PAID = "paid"
         REFUSED = "refused"
 
+    public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     participation = models.ForeignKey(
         Participation, on_delete=models.PROTECT, related_name="payments"
     )

@@ -44,6 +44,8 @@ class Recruitment(models.Model):
     synced_at = models.DateTimeField(null=True, editable=False)
     # What the platform is being asked now, and what went wrong the last time.
     pending = models.CharField(max_length=200, blank=True, editable=False)
+    pending_key = models.CharField(max_length=22, blank=True, editable=False)
+    pending_at = models.DateTimeField(null=True, editable=False)
     problem = models.TextField(blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -68,6 +70,7 @@ class Participation(models.Model):
         RETURNED = "returned"
         REJECTED = "rejected"
         TIMED_OUT = "timed_out"
+        RELEASED = "released"
         EXCLUDED = "excluded"
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)

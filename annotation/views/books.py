@@ -13,9 +13,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.crowd import Provider, provider_named, providers
 from annotation.crowd.invitation import invitations
-from annotation.ledger import Entry, ledger, platform_title
+from annotation.ledger import Entry, ledger, platform_title, screen_out_reward
 from annotation.models import Participation, Payment, Recruitment
-from annotation.services.recruiting import ask_for, note_payment, save_recruitment, settle
+from annotation.services.asking import ask_for
+from annotation.services.paying import note_payment, settle, settle_payment
+from annotation.services.recruiting import save_recruitment
 from annotation.services.screening import check_records
 from annotation.services.withdrawing import reinstate_work, stop_work, withdraw_work
 from studies.access import study_for
@@ -154,6 +156,7 @@ def books(request: HttpRequest, study_id: str) -> HttpResponse:
         (title, sentence, [_row(e) | _way_out(e, verb, label) for e in getattr(found, name)])
         for name, title, sentence, verb, label in LISTS
     ]
+    unknown = Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED)
     records = check_records(study.pk)
     people = [
         _row(entry) | {"checks": records.get(entry.participation.rater_id)}
@@ -163,6 +166,7 @@ def books(request: HttpRequest, study_id: str) -> HttpResponse:
         "study": study,
         "money": found.money,
         "lists": lists,
+        "unknown": unknown.select_related("participation__rater"),
         "people": people[:MOST_ROWS],
         "more": max(0, len(people) - MOST_ROWS),
         "is_unverified": any(entry.participation.address for entry in found.entries),
@@ -178,6 +182,13 @@ LISTS = (
         "data_without_payment",
         "Data without payment",
         "Complete work, and nobody was paid for it.",
+        "approve",
+        "Pay",
+    ),
+    (
+        "screened_out",
+        "Screened out and not paid",
+        "They did not pass the test, and were promised pay for taking it.",
         "approve",
         "Pay",
     ),
@@ -244,13 +255,28 @@ def act(request: HttpRequest, study_id: str, participation_id: str, verb: str) -
     return redirect("annotation:ledger", study_id)
 
 
+@require_POST
+@staff_member_required
+def settle_money(request: HttpRequest, study_id: str, payment_id: str, word: str) -> HttpResponse:
+    """A researcher looked on the platform whether money went out that nobody knows of."""
+    study = study_for(request.user, study_id)
+    payment = Payment.objects.filter(
+        participation__study=study, public_id=payment_id, status=Payment.Status.ASKED
+    ).first()
+    if payment is None or word not in {"paid", "unpaid"}:
+        raise Http404("No such payment waits to be looked up.")
+    settle_payment(payment=payment, was_paid=word == "paid")
+    messages.success(request, "Noted.")
+    return redirect("annotation:ledger", study_id)
+
+
 def _settle(participation: Participation, _: HttpRequest) -> str:
     settle(participation=participation)
     return "Noted: it is listed no more."
 
 
 def _release(participation: Participation, _: HttpRequest) -> str:
-    stop_work(participation=participation, status=Status.TIMED_OUT)
+    stop_work(participation=participation, status=Status.RELEASED)
     return "The place is free again; what was answered is kept as a fragment."
 
 
@@ -266,25 +292,33 @@ def _reinstate(participation: Participation, _: HttpRequest) -> str:
 
 def _pay(participation: Participation, request: HttpRequest) -> str:
     """By the platform where there is one; else the researcher pays, and this notes it."""
-    study, way = participation.study, participation.recruitment
-    amount = _amount(request) or study.reward
+    way = participation.recruitment
+    amount = _amount(request) or _owed(participation)
     if amount is None:
         raise DomainError("no_reward", "Say in the study what annotators are paid.")
     if way is None or not way.secret:
         note_payment(participation=participation, amount=amount)
         return "Noted as paid."
-    if participation.status in {Status.RETURNED, Status.TIMED_OUT}:
-        # The platform has closed this submission: what is owed goes out as a bonus.
-        ask_for(
-            recruitment=way,
-            verb="pay",
-            participation=participation.public_id,
-            kind=Payment.Kind.BONUS,
-            amount=str(amount),
-        )
+    person = participation.public_id
+    if kind := PAID_APART.get(participation.status):
+        ask_for(recruitment=way, verb="pay", participation=person, kind=kind, amount=str(amount))
     else:
-        ask_for(recruitment=way, verb="approve", participation=participation.public_id)
+        ask_for(recruitment=way, verb="approve", participation=person)
     return "The platform is being asked; the ledger shows it when it is done."
+
+
+# Whose submission the platform closed cannot be approved any more: what is owed is a bonus.
+PAID_APART: dict[str, str] = {
+    Status.RETURNED: Payment.Kind.BONUS,
+    Status.TIMED_OUT: Payment.Kind.BONUS,
+    Status.SCREENED_OUT: Payment.Kind.SCREEN_OUT,
+}
+
+
+def _owed(participation: Participation) -> Decimal | None:
+    if participation.status == Status.SCREENED_OUT:
+        return screen_out_reward(participation)
+    return participation.study.reward
 
 
 def _amount(request: HttpRequest) -> Decimal | None:
@@ -298,7 +332,7 @@ def _ask_to_return(participation: Participation, _: HttpRequest) -> str:
     way = participation.recruitment
     if way is None:
         raise DomainError("no_platform", "This annotator came by the open link.")
-    stop_work(participation=participation, status=Status.TIMED_OUT)
+    stop_work(participation=participation, status=Status.RELEASED)
     ask_for(recruitment=way, verb="ask-to-return", participation=participation.public_id)
     return "The place is free again, and the platform asks them to return the submission."
 

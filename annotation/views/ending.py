@@ -26,6 +26,8 @@ SENTENCES: dict[str, str] = {
     " please write to the researchers through the platform.",
     Status.RETURNED: "Your submission was returned on the platform, so what you answered here"
     " does not count. If you take the study up there again in time, come back by its link.",
+    Status.RELEASED: "You were away for longer than a place is held, so it was given to somebody"
+    " else. What you completed before counts.",
     Status.REJECTED: "Your submission was not accepted by the researchers. The platform has their"
     " message, and a way to answer it.",
     Status.TIMED_OUT: "The platform's time for this submission is over, so others may have taken"

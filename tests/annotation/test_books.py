@@ -12,9 +12,9 @@ from annotation.models import Participation, Payment, Place, Rating, Recruitment
 from annotation.selectors import worksheet
 from annotation.services.lifecycle import close_study
 from annotation.services.participations import finish_participation, meet
+from annotation.services.paying import note_payment, settle
 from annotation.services.places import take_place
 from annotation.services.ratings import Answer, submit_rating
-from annotation.services.recruiting import note_payment, settle
 from studies.errors import DomainError
 from studies.models import Study
 from tests.annotation.annotators import annotator, form_of
@@ -182,7 +182,7 @@ def test_a_stuck_place_is_freed(desk):
     address = reverse("annotation:act", args=[study.pk, page.participation.public_id, "release"])
     assert "free again" in desk.post(address, follow=True).content.decode()
     assert not Place.objects.filter(lease_until__isnull=False).exists()
-    assert "time for this submission is over" in page.here().content.decode()
+    assert "away for longer than a place is held" in page.here().content.decode()
 
 
 def test_07_people_of_another_researchers_study_do_not_exist(desk):
@@ -224,3 +224,25 @@ def test_a_token_is_stored_encrypted_and_never_shown(desk):
     assert "One is stored, encrypted" in page
     desk.post(save, {"description": "Compare more.", "token": ""})
     assert Recruitment.objects.get().secret
+
+
+def test_money_that_nobody_knows_of_is_listed_until_somebody_looked(desk):
+    study, other = paying_study(member=desk.researcher), paying_study()
+    for each in (study, other):
+        Payment.objects.create(
+            participation=make_participation(each, f"ann-{each.pk}"),
+            kind="bonus",
+            amount=Decimal("0.70"),
+            currency="GBP",
+            created_at=timezone.now(),
+        )
+    ledger_page = reverse("annotation:ledger", args=[study.pk])
+    assert "nobody knows: 1" in desk.get(ledger_page).content.decode()
+    own, foreign = (Payment.objects.get(participation__study=each) for each in (study, other))
+    paid = reverse("annotation:settle-money", args=[study.pk, own.public_id, "paid"])
+    assert "nobody knows" not in desk.post(paid, follow=True).content.decode()
+    assert Payment.objects.get(pk=own.pk).status == "paid"
+    for target in (study, other):
+        address = reverse("annotation:settle-money", args=[target.pk, foreign.public_id, "paid"])
+        assert desk.post(address).status_code == 404
+    assert Payment.objects.get(pk=foreign.pk).status == "asked"

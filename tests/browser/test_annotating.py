@@ -1,11 +1,12 @@
 """The annotator's page in a real browser: keys, saving, a line that breaks, and its looks."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from annotation.models import Participation, Rating
 from annotation.services.tallies import kept, recount
@@ -28,6 +29,11 @@ def enter(page: Page, live_server: Any, study: Study) -> None:
     page.get_by_role("button", name="I agree").click()
     page.get_by_role("button", name="Start").click()
     at_unit(page, 1)
+
+
+def route_answers(page: Page, study: Study, handler: Callable[[Route], None]) -> None:
+    """Before the page is opened: a request that leaves at once may still pass a later one."""
+    page.route(f"**/rate/{study.pk}/answer/", handler)
 
 
 def at_unit(page: Page, number: int) -> None:
@@ -139,13 +145,12 @@ def test_a_choice_that_was_not_saved_survives_a_reload(
     chromium_page: Page, context: BrowserContext, live_server
 ):
     page, study = chromium_page, make_open_study(instances=1)
+    route_answers(page, study, lambda route: route.abort("internetdisconnected"))
     enter(page, live_server, study)
     page.on("dialog", lambda dialog: dialog.accept())
-    answer = f"**/rate/{study.pk}/answer/"
-    page.route(answer, lambda route: route.abort("internetdisconnected"))
     page.keyboard.press("3")
     expect(status(page)).to_have_text("Not saved. Trying again…")
-    page.unroute(answer)
+    page.unroute_all()
     page.reload()
     expect(page.get_by_role("radio", name="Right is better")).to_be_checked()
     expect(status(page)).to_have_text("Saved")
@@ -156,7 +161,6 @@ def test_a_choice_that_was_not_saved_survives_a_reload(
 
 def test_an_answer_whose_confirmation_was_lost_is_one_rating(chromium_page: Page, live_server):
     page, study = chromium_page, make_open_study(instances=1)
-    enter(page, live_server, study)
     sent: list[str] = []
 
     def lose_the_first_response(route):
@@ -167,7 +171,8 @@ def test_an_answer_whose_confirmation_was_lost_is_one_rating(chromium_page: Page
         else:
             route.continue_()
 
-    page.route(f"**/rate/{study.pk}/answer/", lose_the_first_response)
+    route_answers(page, study, lose_the_first_response)
+    enter(page, live_server, study)
     page.keyboard.press("1")
     expect(page.locator("#status .saved")).to_be_visible()
     assert len(sent) == 2
@@ -180,9 +185,8 @@ def test_a_session_that_ended_is_said_and_not_retried(
     chromium_page: Page, context: BrowserContext, live_server
 ):
     page, study = chromium_page, make_open_study(instances=1)
+    route_answers(page, study, lambda route: route.fulfill(status=404, body="<html>gone</html>"))
     enter(page, live_server, study)
-    answer = f"**/rate/{study.pk}/answer/"
-    page.route(answer, lambda route: route.fulfill(status=404, body="<html>gone</html>"))
     page.keyboard.press("1")
     expect(status(page)).to_have_text("Not saved: this page is out of date. Please reload it.")
     expect(page.get_by_role("radio", name="Left is better")).to_be_checked()

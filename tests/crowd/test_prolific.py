@@ -8,21 +8,22 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.crowd.errors import PlatformError
+from annotation.crowd.prolific.client import ProlificClient
 from annotation.ledger import ledger
 from annotation.models import Participation, Payment, Place, PlatformEvent, Rating, Recruitment
+from annotation.services.asking import ask_for
 from annotation.services.lifecycle import open_study
+from annotation.services.paying import approve, pay, reject, settle_payment
 from annotation.services.planning import plan_hits
 from annotation.services.recruiting import (
-    approve,
-    carry_out,
-    pay,
     publish,
-    reject,
     save_recruitment,
     steer,
     sync_recruitment,
 )
 from annotation.services.tallies import kept, recount
+from annotation.tasks import platform_verb_task
 from studies.errors import DomainError
 from studies.models import Study
 from tests.annotation.annotators import Annotator, form_of
@@ -47,7 +48,12 @@ def fake(settings):
 
 
 def on_prolific(
-    fake: FakeProlific, *, is_secure: bool = True, places: int = 10, **design
+    fake: FakeProlific,
+    *,
+    is_secure: bool = True,
+    places: int = 10,
+    screen_out_reward: str = "",
+    **design,
 ) -> Recruitment:
     design = {"comparisons_per_hit": 1, "hits_per_annotator": 2, **design}
     study = make_study(
@@ -58,7 +64,12 @@ def on_prolific(
     recruitment = Recruitment(
         study=study,
         provider="prolific",
-        settings={"is_secure": is_secure, "description": "Compare texts.", "workspace": "w1"},
+        settings={
+            "is_secure": is_secure,
+            "description": "Compare texts.",
+            "workspace": "w1",
+            "screen_out_reward": screen_out_reward,
+        },
     )
     save_recruitment(recruitment=recruitment, token=fake.token)
     entry = f"http://testserver{reverse('annotation:arrive', args=[study.pk, 'prolific'])}"
@@ -67,6 +78,13 @@ def on_prolific(
     entry += "?" + provider_named("prolific").entry_parameters
     publish(recruitment=recruitment, places=places, entry_url=entry)
     steer(recruitment=recruitment, verb="publish")
+    return recruitment
+
+
+def asked(recruitment: Recruitment, verb: str, **arguments: str) -> Recruitment:
+    """What a button does; tasks run at once here."""
+    ask_for(recruitment=recruitment, verb=verb, **arguments)
+    recruitment.refresh_from_db()
     return recruitment
 
 
@@ -345,10 +363,12 @@ def test_a_bonus_is_paid_once_and_a_lost_answer_is_not_paid_again(fake):
     participation = Participation.objects.get()
     bonus = pay(participation=participation, kind=Payment.Kind.BONUS, amount=Decimal("0.50"))
     assert (bonus.status, len(fake.bonuses)) == ("paid", 1)
+    # Setting up fails: nobody was paid, and it may be asked for again.
     fake.fail_next(500)
     with pytest.raises(DomainError, match="look on Prolific"):
         pay(participation=participation, kind=Payment.Kind.BONUS, amount=Decimal("0.70"))
     assert len(fake.bonuses) == 1
+    assert Payment.objects.get(amount=Decimal("0.70")).status == "refused"
     with pytest.raises(DomainError, match="greater than zero"):
         pay(participation=participation, kind=Payment.Kind.BONUS, amount=Decimal(0))
 
@@ -390,21 +410,104 @@ def test_16_a_shared_code_without_work_is_not_paid(fake):
     fake.start(idle)
     fake.complete(idle, code)  # told by the first one
     sync_recruitment(recruitment=recruitment)
-    carry_out(recruitment=recruitment, verb="approve-all", arguments={})
+    asked(recruitment, "approve-all")
     assert fake.submissions[submission]["status"] == "APPROVED"
     assert fake.submissions[idle]["status"] == "AWAITING REVIEW"
     assert [e.participation.rater.external_id for e in ledger(recruitment.study).stuck] == ["idle"]
     ghost = Participation.objects.get(rater__external_id="idle")
-    carry_out(
-        recruitment=recruitment,
-        verb="ask-to-return",
-        arguments={"participation": ghost.public_id},
-    )
+    asked(recruitment, "ask-to-return", participation=ghost.public_id)
     assert any(path.endswith("/request-return/") for path in (r.path for r in fake.requests))
 
 
 def test_16_codes_differ_between_studies_and_cannot_be_guessed(fake):
     first, second = on_prolific(fake), on_prolific(fake)
     codes = [*first.settings["codes"].values(), *second.settings["codes"].values()]
-    assert len(set(codes)) == 10
+    assert len(set(codes)) == 12
     assert all(len(code) == 8 for code in codes)
+
+
+def submitted(fake, recruitment: Recruitment, name: str = "p1") -> Participation:
+    browser, submission, _ = participant(fake, recruitment, name)
+    work(browser)
+    fake.complete(submission, recruitment.settings["codes"]["completed"])
+    return Participation.objects.get(submission_id=submission)
+
+
+def test_27_money_that_nobody_knows_of_stays_asked_until_somebody_looked(fake, monkeypatch):
+    recruitment = on_prolific(fake)
+    participation = submitted(fake, recruitment)
+    pay_bonuses = ProlificClient.pay_bonuses
+
+    def lost(client, bulk):
+        fake.fail_next(500, is_done=True)  # paid, and the answer never came
+        pay_bonuses(client, bulk)
+
+    monkeypatch.setattr(ProlificClient, "pay_bonuses", lost)
+    with pytest.raises(PlatformError) as caught:
+        pay(participation=participation, kind=Payment.Kind.BONUS, amount=Decimal("0.70"))
+    assert caught.value.may_be_done
+    payment = Payment.objects.get()
+    assert payment.status == "asked"
+    assert payment.external_id in fake.bonuses
+    assert ledger(recruitment.study).money.rewards == Decimal("0.70")
+    settle_payment(payment=payment, was_paid=False)
+    assert ledger(recruitment.study).money.rewards == 0
+    with pytest.raises(DomainError, match="known already"):
+        settle_payment(payment=payment, was_paid=True)
+
+
+def test_27_a_message_that_comes_again_pays_nobody_again(fake, monkeypatch):
+    recruitment = on_prolific(fake)
+    participation = submitted(fake, recruitment)
+    sent = []
+    monkeypatch.setattr(platform_verb_task, "delay", lambda *message: sent.append(message))
+    bonus = {"participation": participation.public_id, "kind": "bonus", "amount": "0.50"}
+    ask_for(recruitment=recruitment, verb="pay", **bonus)
+    with pytest.raises(DomainError, match="being asked something already"):
+        ask_for(recruitment=recruitment, verb="pay", **bonus)
+    for _ in range(3):
+        platform_verb_task(*sent[0])
+    assert len(fake.bonuses) == Payment.objects.count() == 1
+    recruitment.refresh_from_db()
+    assert (recruitment.pending, recruitment.problem) == ("", "")
+
+
+def test_26_a_worker_that_died_blocks_the_platform_no_longer_than_its_patience(fake, monkeypatch):
+    recruitment = on_prolific(fake)
+    monkeypatch.setattr(platform_verb_task, "delay", lambda *message: None)
+    ask_for(recruitment=recruitment, verb="sync")
+    with pytest.raises(DomainError, match="being asked something already"):
+        ask_for(recruitment=recruitment, verb="sync")
+    Recruitment.objects.update(pending_at=timezone.now() - timedelta(minutes=11))
+    ask_for(recruitment=recruitment, verb="sync")
+    assert Recruitment.objects.get().pending == "sync"
+
+
+def test_who_was_screened_out_is_paid_for_it_once(fake):
+    recruitment = on_prolific(fake, screen_out_reward="0.20")
+    _, submission, _ = participant(fake, recruitment)
+    fake.complete(submission, recruitment.settings["codes"]["screened_out"])
+    Participation.objects.update(status="screened_out")
+    participation = Participation.objects.get()
+    assert [e.participation for e in ledger(recruitment.study).screened_out] == [participation]
+    once = {"kind": "screen_out", "amount": "0.20", "participation": participation.public_id}
+    assert asked(recruitment, "pay", **once).problem == ""
+    assert fake.submissions[submission]["status"] == "SCREENED OUT"
+    assert ledger(recruitment.study).screened_out == []
+    assert "paid already" in asked(recruitment, "pay", **once).problem
+    sync_recruitment(recruitment=recruitment)
+    assert (Payment.objects.get().status, Payment.objects.get().amount) == ("paid", Decimal("0.20"))
+
+
+def test_who_is_screened_out_where_nothing_was_promised_is_not_paid(fake):
+    recruitment = on_prolific(fake)
+    participant(fake, recruitment)
+    Participation.objects.update(status="screened_out")
+    assert ledger(recruitment.study).screened_out == []
+    with pytest.raises(DomainError, match="without pay for who is screened out"):
+        pay(
+            participation=Participation.objects.get(),
+            kind=Payment.Kind.SCREEN_OUT,
+            amount=Decimal("0.20"),
+        )
+    assert Payment.objects.get().status == "refused"

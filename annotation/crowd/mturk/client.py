@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from studies.errors import DomainError
+from annotation.crowd.errors import PlatformError
 
 XMLNS = (
     "http://mechanicalturk.amazonaws.com/"
@@ -31,11 +31,11 @@ PAGE_SIZE = 100
 LONG_AGO = datetime(2015, 1, 1, tzinfo=UTC)
 
 
-class MTurkError(DomainError):
+class MTurkError(PlatformError):
     """Mechanical Turk did not do what it was asked.
 
-    `is_retryable`: the same request may succeed later. `is_repeat`: a request with this token was
-    handled before, so look at what it did rather than ask again. `turk_code` is the platform's own.
+    `is_repeat`: a request with this token was handled before, so look at what it did rather than
+    ask again. `turk_code` is the platform's own.
     """
 
     def __init__(
@@ -45,11 +45,17 @@ class MTurkError(DomainError):
         *,
         status: int = 502,
         is_retryable: bool = False,
+        may_be_done: bool = False,
         is_repeat: bool = False,
         turk_code: str = "",
     ) -> None:
-        super().__init__(code, message, status=status)
-        self.is_retryable = is_retryable
+        super().__init__(
+            code,
+            message,
+            status=status,
+            is_retryable=is_retryable,
+            may_be_done=may_be_done or is_repeat,
+        )
         self.is_repeat = is_repeat
         self.turk_code = turk_code
 
@@ -259,6 +265,7 @@ def _expecting_fields() -> Iterator[None]:
         raise MTurkError(
             "mturk_answer",
             "Mechanical Turk gave an answer that makes no sense. Check the platform's address.",
+            may_be_done=True,
         ) from None
 
 
@@ -306,6 +313,7 @@ def _refusal(response: Any, secrets: tuple[str, ...]) -> MTurkError:
             "Mechanical Turk is busy now. Please try again in a few minutes.",
             status=503,
             is_retryable=True,
+            may_be_done=status >= 500,
             turk_code=turk_code,
         )
     if code in UNKNOWN_KEYS:
@@ -335,6 +343,7 @@ def _failure(error: Exception, botocore: Any) -> MTurkError:
             " Please try again in a few minutes.",
             status=503,
             is_retryable=True,
+            may_be_done=True,
         )
     return MTurkError(
         "mturk_request",

@@ -6,6 +6,7 @@ import re
 import secrets
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from math import ceil
 
 import jwt
@@ -15,6 +16,7 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
+from annotation.crowd.errors import PlatformError
 from annotation.crowd.prolific.client import (
     CompletionCode,
     ProlificClient,
@@ -66,6 +68,8 @@ CODES = {
     Ending.SCREENED_OUT: "SCREENED_OUT",
     Ending.NO_WORK: "OTHER",
 }
+# A sixth code, which nobody but the researcher enters: it pays who was screened out.
+SCREEN_OUT_PAYMENT = "screen_out_payment"
 
 
 class ProlificSettings(forms.Form):
@@ -170,9 +174,9 @@ class Prolific(Provider):
         submission = payment.participation.submission_id
         with _client(recruitment) as client:
             if payment.kind == Payment.Kind.SCREEN_OUT:
-                client.screen_out(submission, _codes(recruitment)[Ending.SCREENED_OUT])
+                client.screen_out(submission, _screen_out_code(recruitment))
                 return submission
-            bulk = client.create_bonuses(_published(recruitment), {submission: payment.amount})
+            bulk = _set_up(client, _published(recruitment), payment)
             # Kept before it is paid: asked a second time, Prolific pays a second time.
             payment.external_id = bulk
             payment.save(update_fields=["external_id"])
@@ -183,7 +187,8 @@ class Prolific(Provider):
         with _client(recruitment) as client:
             if recruitment.external_id:
                 return client.increase_places(recruitment.external_id, places).id
-            codes = {ending.value: secrets.token_hex(4).upper() for ending in CODES}
+            names = [*(ending.value for ending in CODES), SCREEN_OUT_PAYMENT]
+            codes = {name: secrets.token_hex(4).upper() for name in names}
             recruitment.settings["codes"] = recruitment.settings.get("codes") or codes
             recruitment.save(update_fields=["settings"])
             self._renew_keys(recruitment)
@@ -299,6 +304,26 @@ def _published(recruitment: Recruitment) -> str:
     return recruitment.external_id
 
 
+def _set_up(client: ProlificClient, study: str, payment: Payment) -> str:
+    """What fails here has paid nobody: only the next request pays."""
+    try:
+        return client.create_bonuses(study, {payment.participation.submission_id: payment.amount})
+    except PlatformError as error:
+        error.may_be_done = False
+        raise
+
+
+def _screen_out_code(recruitment: Recruitment) -> str:
+    code = _codes(recruitment).get(SCREEN_OUT_PAYMENT, "")
+    if not code or not recruitment.settings.get("screen_out_reward"):
+        raise DomainError(
+            "no_screen_out_pay",
+            "This study was made on Prolific without pay for who is screened out."
+            " Pay them a bonus there.",
+        )
+    return code
+
+
 def _codes(recruitment: Recruitment) -> dict[str, str]:
     codes: dict[str, str] = recruitment.settings.get("codes", {})
     return codes
@@ -333,14 +358,28 @@ def _draft(recruitment: Recruitment, places: int, entry_url: str) -> StudyDraft:
         description=recruitment.settings["description"],
         external_study_url=entry_url,
         is_external_study_url_secure=bool(recruitment.settings.get("is_secure")),
-        completion_codes=[
-            CompletionCode(_codes(recruitment)[ending], word) for ending, word in CODES.items()
-        ],
+        completion_codes=_completion_codes(recruitment, places),
         estimated_completion_time=minutes,
         maximum_allowed_time=maximum_allowed_minutes(minutes),
         reward=int(study.reward * 100),
         total_available_places=places,
     )
+
+
+def _completion_codes(recruitment: Recruitment, places: int) -> list[CompletionCode]:
+    codes = _codes(recruitment)
+    known = [CompletionCode(codes[ending], word) for ending, word in CODES.items()]
+    if reward := recruitment.settings.get("screen_out_reward"):
+        options = {"fixed_screen_out_reward": int(Decimal(str(reward)) * 100), "slots": places}
+        paying = CompletionCode(
+            codes[SCREEN_OUT_PAYMENT],
+            "FIXED_SCREENOUT",
+            action="FIXED_SCREEN_OUT_PAYMENT",
+            actor="researcher",
+            options=options,
+        )
+        known.append(paying)
+    return known
 
 
 PROVIDER = Prolific()

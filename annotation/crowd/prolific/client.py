@@ -26,6 +26,7 @@ from tenacity import (
     wait_random,
 )
 
+from annotation.crowd.errors import PlatformError
 from studies.errors import DomainError
 
 BASE_URL = "https://api.prolific.com/api/v1/"
@@ -61,29 +62,6 @@ LONGEST_PAUSE_S = 30.0
 
 Data = dict[str, object]
 T = TypeVar("T")
-
-
-class PlatformError(DomainError):
-    """Prolific did not do what it was asked.
-
-    `is_retryable`: the same request may succeed later and does no harm if it is made again.
-    `platform_status` is Prolific's own HTTP status, None if it did not answer.
-    """
-
-    def __init__(
-        self,
-        code: str,
-        message: str,
-        *,
-        status: int = 502,
-        is_retryable: bool = False,
-        platform_status: int | None = None,
-        retry_after_s: float = 0.0,
-    ) -> None:
-        super().__init__(code, message, status=status)
-        self.is_retryable = is_retryable
-        self.platform_status = platform_status
-        self.retry_after_s = retry_after_s
 
 
 @dataclass(frozen=True)
@@ -509,7 +487,10 @@ def _unreachable() -> PlatformError:
 def _unanswered(is_repeatable: bool) -> PlatformError:
     advice = LATER if is_repeatable else MAY_BE_DONE
     return PlatformError(
-        "platform_unanswered", "Prolific did not answer." + advice, is_retryable=is_repeatable
+        "platform_unanswered",
+        "Prolific did not answer." + advice,
+        is_retryable=is_repeatable,
+        may_be_done=True,
     )
 
 
@@ -523,6 +504,7 @@ def _overloaded(response: httpx.Response, is_repeatable: bool) -> PlatformError:
         said + (LATER if can_repeat else MAY_BE_DONE),
         status=503,
         is_retryable=can_repeat,
+        may_be_done=not is_busy,
         platform_status=response.status_code,
         retry_after_s=_retry_after_s(response.headers.get("Retry-After", "")),
     )
@@ -534,6 +516,7 @@ def _nonsense(is_repeatable: bool, status: int) -> PlatformError:
         "platform_nonsense",
         "Prolific answered with something that cannot be read." + advice,
         is_retryable=is_repeatable,
+        may_be_done=True,
         platform_status=status,
     )
 

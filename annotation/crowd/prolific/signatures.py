@@ -11,7 +11,7 @@ import httpx
 import jwt
 from jwt.types import Options
 
-from annotation.crowd.prolific.client import PlatformError
+from annotation.crowd.errors import PlatformError
 from studies.errors import DomainError
 
 ISSUER = "https://www.prolific.com"

@@ -1,0 +1,126 @@
+"""What platforms are asked to do, by a worker: no page waits for one, and nothing is asked twice."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+
+from django.db.models import Q
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from annotation.ledger import ledger
+from annotation.models import Participation, Payment, Recruitment
+from annotation.services.paying import approve, ask_to_return, pay, reject
+from annotation.services.recruiting import listen, publish, steer, sync_recruitment
+from studies.errors import DomainError
+from studies.identifiers import new_public_id
+
+# A worker that has been silent for so long has died.
+PATIENCE = timedelta(minutes=10)
+
+
+def ask_for(*, recruitment: Recruitment, verb: str, **arguments: str) -> None:
+    """Hand something that needs the platform to a worker; the recruitment says what it waits for.
+
+    One thing at a time for each way in: a second press of the button is refused.
+    """
+    from annotation.tasks import platform_verb_task  # noqa: PLC0415  tasks call this
+
+    if verb not in VERBS:
+        raise DomainError("no_such_verb", f"A platform is never asked to {verb!r}.", status=404)
+    key, now = new_public_id(), timezone.now()
+    free = Q(pending="") | Q(pending_at__lt=now - PATIENCE)
+    own = Recruitment.objects.filter(free, pk=recruitment.pk)
+    if not own.update(pending=verb, pending_key=key, pending_at=now, problem=""):
+        raise DomainError(
+            "platform_busy",
+            "The platform is being asked something already: wait until that is answered.",
+        )
+    try:
+        platform_verb_task.delay(recruitment.pk, verb, arguments, key)
+    except OperationalError as error:
+        Recruitment.objects.filter(pk=recruitment.pk, pending_key=key).update(pending="")
+        raise DomainError(
+            "no_broker", "No job queue answers: start the worker and its broker.", status=503
+        ) from error
+
+
+def carry_out(*, recruitment: Recruitment, verb: str, arguments: dict[str, str], key: str) -> None:
+    """Do what `ask_for` was asked, at most once, and say on the recruitment how it went.
+
+    A queue may bring a message again when its worker died. The key is used up before the platform
+    is asked, so that the second time nothing is paid or made again.
+    """
+    first = Recruitment.objects.filter(pk=recruitment.pk, pending=verb, pending_key=key)
+    if not key or not first.update(pending_key="", problem=DIED):
+        return
+    problem = ""
+    try:
+        VERBS[verb](recruitment, arguments)
+    except DomainError as error:
+        problem = error.message
+    Recruitment.objects.filter(pk=recruitment.pk).update(pending="", problem=problem)
+
+
+# Stands until the platform has answered: whoever still reads it later knows that it did not.
+DIED = (
+    "The platform was asked, and nothing came back yet. If this stays, the worker died on the way:"
+    " compare with the platform before asking again."
+)
+
+
+def _own(recruitment: Recruitment, arguments: dict[str, str]) -> Participation:
+    found = Participation.objects.filter(
+        recruitment=recruitment, public_id=arguments.get("participation", "")
+    ).select_related("study", "recruitment__study", "rater")
+    participation = found.first()
+    if participation is None:
+        raise DomainError("no_such_participation", "Nobody of that id came this way.", status=404)
+    return participation
+
+
+def _approve_one(recruitment: Recruitment, arguments: dict[str, str]) -> None:
+    approve(participations=[_own(recruitment, arguments)])
+
+
+def _approve_all(recruitment: Recruitment, _arguments: dict[str, str]) -> None:
+    """Everybody with complete work that counts, who is not paid yet."""
+    waiting = [
+        entry.participation
+        for entry in ledger(recruitment.study).data_without_payment
+        if entry.participation.recruitment_id == recruitment.pk and entry.counted
+    ]
+    approve(participations=waiting)
+
+
+def _pay_one(recruitment: Recruitment, arguments: dict[str, str]) -> None:
+    pay(
+        participation=_own(recruitment, arguments),
+        kind=Payment.Kind(arguments["kind"]),
+        amount=Decimal(arguments["amount"]),
+        reason=arguments.get("reason", ""),
+    )
+
+
+VERBS: dict[str, Callable[[Recruitment, dict[str, str]], object]] = {
+    "publish": lambda r, a: publish(
+        recruitment=r, places=int(a["places"]), entry_url=a["entry_url"]
+    ),
+    "start": lambda r, _: steer(
+        recruitment=r, verb="publish" if not r.external_status else "start"
+    ),
+    "pause": lambda r, _: steer(recruitment=r, verb="pause"),
+    "stop": lambda r, _: steer(recruitment=r, verb="stop"),
+    "sync": lambda r, _: sync_recruitment(recruitment=r),
+    "listen": lambda r, a: listen(recruitment=r, events_url=a["events_url"]),
+    "approve": _approve_one,
+    "approve-all": _approve_all,
+    "reject": lambda r, a: reject(
+        participation=_own(r, a), message=a["message"], category=a["category"]
+    ),
+    "ask-to-return": lambda r, a: ask_to_return(
+        participation=_own(r, a), reason=a.get("reason") or NOTHING_CAME
+    ),
+    "pay": _pay_one,
+}
+NOTHING_CAME = "No completed work of yours arrived in the study."
