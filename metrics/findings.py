@@ -29,8 +29,14 @@ def separability_finding(sets: Json) -> tuple[str, str]:
     trend = sets["spearman_separability"]
     if trend["value"] is None:
         return "Consistency by separability", f"Not to be said yet. {trend['reason']}"
-    numbers = f"Spearman's ρ is {trend['value']:.2f} over {trend['n']} instances."
-    if trend["low"] is None or trend["low"] <= 0 <= trend["high"]:
+    rho = f"Spearman's ρ of δ and mean consistency is {trend['value']:.4f}"
+    if trend["low"] is None:
+        return (
+            "Consistency by separability",
+            f"{rho} over {trend['n']} instances. {trend['reason']}",
+        )
+    numbers = f"{rho} ({trend['low']:.4f} to {trend['high']:.4f}) over {trend['n']} instances."
+    if trend["low"] <= 0 <= trend["high"]:
         return (
             "No trend of consistency with separability is shown",
             f"{numbers} Its interval includes 0.",

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 from django.conf import settings as django_settings
@@ -116,17 +116,16 @@ def _encoder() -> TextEncoder:
 def _scores(
     chunk: list[int], systems: list[System], name: str, measure: Similarity
 ) -> Iterator[SeparabilityScore]:
-    """Of the chunk's instances and pairs, those that have no score under these settings."""
+    """Of the chunk's instances and pairs, those with no score of these texts and settings."""
     texts, settings = _texts(chunk, systems), dict(measure.settings)
     known = SeparabilityScore.objects.filter(instance__in=chunk, similarity=name, settings=settings)
-    done = set(known.values_list("instance", "system_a", "system_b"))
-    wanted = [
-        (instance, a, b)
-        for instance in chunk
-        for a, b in combinations(systems, 2)
-        if texts[instance, a.pk] and texts[instance, b.pk] and (instance, a.pk, b.pk) not in done
-    ]
-    both = [(texts[instance, a.pk], texts[instance, b.pk]) for instance, a, b in wanted]
+    done = set(known.values_list("instance", "system_a", "system_b", "samples_a", "samples_b"))
+    wanted, both = [], []
+    for instance, (a, b) in product(chunk, combinations(systems, 2)):
+        of_a, of_b = texts[instance, a.pk], texts[instance, b.pk]
+        if of_a and of_b and (instance, a.pk, b.pk, len(of_a), len(of_b)) not in done:
+            wanted.append((instance, a, b))
+            both.append((of_a, of_b))
     for row, found in zip(wanted, align_many(both, measure), strict=True):
         yield _score(row, found, name, settings)
 

@@ -142,7 +142,8 @@ def _trend(
     size = np.bincount(group, minlength=len(delta))
     total = np.bincount(group, weights=sets.consistency, minlength=len(delta))
     known = (size > 0) & ~np.isnan(delta)
-    x, y = delta[known], total[known] / size[known]
+    # Sums of the same fractions in another order differ in their last bits, and would break ties.
+    x, y = delta[known], np.round(total[known] / size[known], 12)
     n = int(known.sum())
     value = float(_rank_correlation(x[None], y[None])[0]) if n else float("nan")
     if np.isnan(value):

@@ -46,8 +46,10 @@ def means_statistic(
 
 
 def _means(counts: IntArray, numbers: FloatArray) -> FloatArray:
+    """Rounded relative to the scale's range, so that equal means of fractions are ties."""
     means: FloatArray = counts @ numbers / np.maximum(counts.sum(axis=1), 1)
-    return means
+    unit = float(np.ptp(numbers)) * 1e-12 or 1.0
+    return np.round(means / unit) * unit
 
 
 def _statistic(

@@ -1,6 +1,7 @@
 """The published studies through `convert` and `analyze`, to the four decimals of golden.csv."""
 
 import csv
+import html
 import json
 from functools import cache
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
+from annotation.importing import import_study
+from metrics.services import refresh_report
 from tests.shared_data import shared_path
 
 SEPARABILITY = {
@@ -74,6 +77,25 @@ def test_the_separability_configurations(dataset, out, tmp_path):
     a, tie, b = (int(n) for n in votes.split("/"))
     expected = sorted([(a + tie / 2) / 750, (b + tie / 2) / 750])
     assert sorted(rate["value"] for rate in rates.values()) == pytest.approx(expected)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("dataset", SEPARABILITY)
+def test_separability_foretells_consistency_in_the_interface(dataset, tmp_path, admin_client):
+    path = shared_path("data", "separability", SEPARABILITY[dataset])
+    call_command("convert", "mturk", str(path), "--out", str(tmp_path / "bundle"), verbosity=0)
+    study = import_study(path=tmp_path / "bundle").study
+    call_command("score_separability", study.pk, "--similarity", "rouge1", verbosity=0)
+    statistic = "spearman(raw rouge1 sep, mean consistency)"
+    (trend,) = (
+        section["rating_sets"]["spearman_separability"]
+        for section in refresh_report(study=study).report["criteria"].values()
+    )
+    check(trend["value"], dataset, statistic, "50 items")
+    page = admin_client.get(f"/studies/{study.pk}/").content.decode()
+    assert f"mean consistency is {golden()[dataset, statistic, '50 items']} (" in html.unescape(
+        page
+    )
 
 
 def test_the_two_zeros_add_up(tmp_path):

@@ -120,6 +120,16 @@ def test_rank_correlations_of_means_equal_scipy(seed):
         assert found.value == pytest.approx(oracle(*means).statistic)
 
 
+@pytest.mark.parametrize("tenth", [1, 0.1, 1 / 3])
+def test_means_that_are_equal_but_for_rounding_are_ties(tenth):
+    humans, machine = even(5, raters=4), even(105, raters=2)
+    whole = np.array([1, 2, 4, 7])
+    expected = spearmanr(humans @ whole / 4, machine @ whole / 2).statistic
+    pair = Comparison.of(humans, machine)
+    found = rank_correlation(pair, of="means", values=whole * tenth)
+    assert found.value == pytest.approx(expected, abs=1e-12)
+
+
 @pytest.mark.parametrize("correlation", ["spearman", "kendall"])
 def test_a_large_table_of_labels_gives_scipys_value(correlation):
     rng = np.random.default_rng(4)

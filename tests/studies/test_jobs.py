@@ -314,3 +314,17 @@ def test_the_encoders_name_and_cut_texts_are_stored_and_another_encoder_scores_a
     before = dict(SeparabilityScore.objects.values_list("pk", "scored_at"))
     run_job(job_id=again.pk)
     assert dict(SeparabilityScore.objects.values_list("pk", "scored_at")) == before
+
+
+def test_texts_that_came_since_are_scored_with_the_others():
+    study = make_study(instances=3, samples=2)
+    run_job(job_id=queued(study, Job.Kind.SCORING, similarity="rouge1").pk)
+    before = set(SeparabilityScore.objects.values_list("pk", "samples_a", "samples_b"))
+    assert {row[1:] for row in before} == {(2, 2)}
+    system, instance = study.systems.first(), study.dataset.instances.first()
+    Generation.objects.create(instance=instance, system=system, sample_index=2, text="one more")
+    run_job(job_id=queued(study, Job.Kind.SCORING, similarity="rouge1").pk)
+    after = set(SeparabilityScore.objects.values_list("pk", "samples_a", "samples_b"))
+    assert {row[0] for row in after} == {row[0] for row in before}
+    assert len(after - before) == 1
+    assert SeparabilityScore.objects.filter(instance=instance).get().samples_a == 3
