@@ -5,6 +5,7 @@ into, and then refuses to start with anything that only development may have.
 """
 
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import environ
@@ -47,21 +48,31 @@ def _origins(name: str) -> list[str]:
     return origins
 
 
-def _servers(name: str) -> list[tuple[str, str]]:
-    found = []
+def _servers(name: str) -> dict[str, dict[str, Any]]:
+    """What `gateway.ModelSettings` needs for each, by its label."""
+    found: dict[str, dict[str, Any]] = {}
     for entry in env.list(name, default=[]):
         label, _, url = str(entry).partition("=")
+        scheme, _, model = url.partition(":")
         parts = urlsplit(url)
-        if not label.isidentifier() or parts.scheme not in {"http", "https"} or not parts.netloc:
+        if label.isidentifier() and scheme in {"http", "https"} and parts.netloc:
+            key = str(env.str(f"TIEBREAK_MODEL_KEY_{label.upper()}", default=""))
+            hosts = (parts.netloc,)
+            found[label] = {
+                "provider": "http",
+                "base_url": url,
+                "api_key": key,
+                "allowed_hosts": hosts,
+            }
+        elif label.isidentifier() and scheme == "vllm" and model:
+            options = env.json(f"TIEBREAK_VLLM_OPTIONS_{label.upper()}", default={})
+            found[label] = {"provider": "vllm", "model": model, "options": options}
+        else:
             raise ImproperlyConfigured(
-                f"{name} must list servers such as gpu1=http://10.0.0.5:8000/v1, not {entry!r}."
+                f"{name} must list servers such as gpu1=http://10.0.0.5:8000/v1 or"
+                f" here=vllm:/weights/model, not {entry!r}."
             )
-        found.append((label, url))
     return found
-
-
-def _key(server: str) -> str:
-    return str(env.str(f"TIEBREAK_MODEL_KEY_{server.upper()}", default=""))
 
 
 PRODUCTION = _choice("TIEBREAK_ENV", ("development", "production"), "development") == "production"
@@ -278,11 +289,9 @@ TIEBREAK_MTURK_ORIGINS = _origins("TIEBREAK_MTURK_ORIGINS") or [
 ]
 
 # Language models, by names that researchers choose from: name=http://host:port/v1, …; the key of
-# the server `gpu1` is TIEBREAK_MODEL_KEY_GPU1.
-TIEBREAK_MODEL_SERVERS = {
-    name: {"url": url, "host": urlsplit(url).netloc, "key": _key(name)}
-    for name, url in _servers("TIEBREAK_MODEL_SERVERS")
-}
+# the server `gpu1` is TIEBREAK_MODEL_KEY_GPU1. name=vllm:MODEL runs in the worker's own process,
+# with vLLM's settings as JSON in TIEBREAK_VLLM_OPTIONS_NAME.
+TIEBREAK_MODEL_SERVERS = _servers("TIEBREAK_MODEL_SERVERS")
 
 # What BERTScore and the sentence cosine encode with: a folder or a name of safetensors weights;
 # empty is the small encoder that the `embeddings` extra brings along.

@@ -23,11 +23,11 @@ from studies.access import study_for
 from studies.errors import DomainError
 from studies.jobs import pace_of, pause_job, resume_job, start_job, stop_job
 from studies.models import Generation, InstanceSelection, Job, SeparabilityScore, Study, System
-from studies.robustness import variants
+from studies.robustness import similarity_of_parts, variants
+from studies.sampling import FAKE
 from studies.selecting import (
     draw_instances,
     extremes,
-    pairs_of,
     prospects,
     take_all_instances,
 )
@@ -47,14 +47,38 @@ class SamplingForm(forms.Form):
         help_text="For systems without a template of their own; {source} is filled in.",
     )
 
+    temperatures = forms.CharField(
+        label="other temperatures (τ)",
+        required=False,
+        help_text="Such as 0.3, 0.7, 1. Then only these are sampled, on some instances, to see"
+        " whether δ depends on them.",
+    )
+    instances = forms.IntegerField(
+        label="instances for other temperatures", min_value=3, max_value=200, initial=50
+    )
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        names = [*sorted(settings.TIEBREAK_MODEL_SERVERS), "fake"]
+        names = [*sorted(settings.TIEBREAK_MODEL_SERVERS), FAKE]
         field = cast(forms.ChoiceField, self.fields["server"])
-        field.choices = [(name, FAKE if name == "fake" else name) for name in names]
+        field.choices = [(name, NO_SERVER if name == FAKE else name) for name in names]
+
+    def clean_temperatures(self) -> list[float]:
+        text = self.cleaned_data["temperatures"]
+        try:
+            found = sorted({float(word) for word in re.split(r"[,\s]+", text) if word})
+        except ValueError:
+            found = [0.0]
+        if (
+            not all(0 < each <= MOST_TEMPERATURE for each in found)
+            or len(found) > MOST_TEMPERATURES
+        ):
+            raise forms.ValidationError("List up to 8 numbers above 0 and up to 2, such as 0.3, 1.")
+        return found
 
 
-FAKE = "none: made-up texts, to try this out"
+NO_SERVER = "none: made-up texts, to try this out"
+MOST_TEMPERATURE, MOST_TEMPERATURES = 2, 8
 
 
 class ScoringForm(forms.Form):
@@ -102,9 +126,11 @@ def _context(request: HttpRequest, study: Study) -> dict[str, Any]:
         "design_form": design,
         "pairs": [
             _pair(study, pair, with_variants="robustness" in request.GET)
-            for pair in pairs_of(study)
+            for pair in study.system_pairs()
         ],
         "prospects": _prospects(study, design.save(commit=False)) if is_asked else None,
+        "is_robustness": "robustness" in request.GET,
+        "similarity_of_parts": similarity_of_parts(study),
         "drawn": study.selected.count(),
         "is_draft": study.status == Study.Status.DRAFT,
     }
@@ -117,7 +143,7 @@ def _design(study: Study) -> InstanceSelection:
 
 
 def _prospects(study: Study, design: InstanceSelection) -> dict[str, Any]:
-    names = {system.pk: system.name for pair in pairs_of(study) for system in pair}
+    names = {system.pk: system.name for pair in study.system_pairs() for system in pair}
     try:
         found = prospects(study, design)
     except (DomainError, ValueError) as refusal:

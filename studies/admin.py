@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
@@ -90,7 +91,7 @@ class SystemInline(FrozenInline, SystemTabular):
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "system":
-            visible = System.objects.filter(dataset__in=datasets_of(request.user), is_control=False)
+            visible = System.objects.competing().filter(dataset__in=datasets_of(request.user))
             return SystemChoice(queryset=visible.select_related("dataset"))
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
@@ -198,16 +199,29 @@ class StudyAdmin(_ForResearchers, StudyModelAdmin):
         use_dataset_systems(study=form.instance)
 
 
+def model_servers() -> list[tuple[str, str]]:
+    names = sorted(settings.TIEBREAK_MODEL_SERVERS)
+    return [("", "the one a job names"), *((name, name) for name in names)]
+
+
 class DatasetSystemInline(_ForResearchers, DatasetSystemTabular):
     """What is needed to sample from a system: its language model, prompt and decoding."""
 
     model = System
     extra = 0
-    fields = ("name", "language_model", "prompt_template", "decoding")
+    fields = ("name", "language_model", "server", "prompt_template", "decoding")
     verbose_name_plural = "systems: what generations are sampled from"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[System]:
-        return super().get_queryset(request).filter(is_control=False)
+        shown = System.objects.competing().values("pk")
+        return super().get_queryset(request).filter(pk__in=shown)
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "server":
+            return forms.ChoiceField(
+                choices=model_servers, required=False, help_text=db_field.help_text
+            )
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Its generations would go with it."""

@@ -1,21 +1,31 @@
 """Running long work: one worker at a time, chunk by chunk, to be paused and taken up again."""
 
+import logging
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from threading import Event, Thread
 
 from django.contrib.auth.models import User
-from django.db import transaction
-from django.db.models import F, Q
+from django.db import DatabaseError, connection, transaction
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from gateway import GatewayError
 from studies.errors import DomainError
 from studies.identifiers import new_public_id
 from studies.models import Job, Study
 
+log = logging.getLogger(__name__)
+
 # For so long nobody else takes up a job whose worker is silent.
 LEASE = timedelta(minutes=2)
+UNFORESEEN = (
+    "Something went wrong that nobody foresaw ({}); the worker's log says where. What was made is"
+    " kept, and the job can go on from there."
+)
 QUEUES = {Job.Kind.SAMPLING: "gpu", Job.Kind.SCORING: "default"}
 
 
@@ -33,6 +43,7 @@ class Progress:
 
 # What a job of each kind does: it yields after each chunk that is safe in the database.
 Work = Callable[[Job], Iterator[Progress]]
+Jobs = QuerySet[Job]
 WORK: dict[str, Work] = {}
 
 
@@ -127,20 +138,44 @@ def run_job(*, job_id: int, now: Callable[[], datetime] = timezone.now) -> bool:
     job = Job.objects.select_related("study", "dataset").get(pk=job_id)
     own = Job.objects.filter(pk=job_id, claim=claim, status=Job.Status.RUNNING)
     try:
-        last = _work(job, own, now)
-    except DomainError as error:
-        own.update(status=Job.Status.FAILED, problem=error.message, finished_at=now(), claim="")
-        return True
-    if last is not None:
-        _finish(own, last, now())
+        with _kept_alive(own, now):
+            last = _work(job, own, now)
+    except (DomainError, GatewayError) as error:
+        _fail(own, error.message, now())
+    except Exception as error:
+        log.exception("job %s stopped", job.public_id)
+        _fail(own, UNFORESEEN.format(type(error).__name__), now())
+    else:
+        if last is not None:
+            _finish(own, last, now())
     return True
 
 
-def _work(job: Job, own: "object", now: Callable[[], datetime]) -> Progress | None:
+@contextmanager
+def _kept_alive(own: Jobs, now: Callable[[], datetime]) -> Iterator[None]:
+    """Renew the lease while this process lives: a slow server may be silent for longer than it."""
+    is_over = Event()
+
+    def renew() -> None:
+        while not is_over.wait(LEASE.total_seconds() / 4):
+            with suppress(DatabaseError):  # the work itself meets it too
+                own.update(lease_until=now() + LEASE)
+        connection.close()
+
+    thread = Thread(target=renew, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+def _work(job: Job, own: Jobs, now: Callable[[], datetime]) -> Progress | None:
     """All chunks; None where the job was paused or taken over meanwhile."""
     last = Progress(0, 0)
     for last in WORK[job.kind](job):
-        kept = own.update(  # type: ignore[attr-defined]
+        kept = own.update(
             done=last.done,
             total=last.total,
             failed=last.failed,
@@ -155,9 +190,15 @@ def _work(job: Job, own: "object", now: Callable[[], datetime]) -> Progress | No
     return last
 
 
-def _finish(own: "object", last: Progress, now: datetime) -> None:
+def _fail(own: Jobs, problem: str, now: datetime) -> None:
+    own.update(
+        status=Job.Status.FAILED, problem=problem, finished_at=now, lease_until=None, claim=""
+    )
+
+
+def _finish(own: Jobs, last: Progress, now: datetime) -> None:
     is_whole = not last.must_stop and not last.failed
-    own.update(  # type: ignore[attr-defined]
+    own.update(
         status=Job.Status.DONE if is_whole else Job.Status.FAILED,
         finished_at=now,
         lease_until=None,

@@ -1,4 +1,4 @@
-"""Whether δ depends on how many generations and cross pairs it is made of (Ghosh et al., figure 5)."""
+"""Whether δ depends on K, C and τ (Ghosh et al., figure 5)."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,8 @@ from scipy.stats import spearmanr
 from metrics.similarity import Alignments, align, similarity
 from metrics.stats import generator_for
 from metrics.stats.separability import separability
-from studies.models import Generation, Study, System
+from studies.models import Generation, SeparabilityScore, Study
+from studies.temperatures import Pair, pairs_at_temperatures, some_instances
 
 # Scored anew for this, so not all of a large dataset.
 MOST_INSTANCES = 200
@@ -18,41 +19,72 @@ LEXICAL = ("rouge1", "bleu")
 
 @dataclass(frozen=True)
 class Variant:
-    """δ with fewer generations (K) or cross pairs (C), beside δ with all of them.
+    """δ made otherwise: of fewer generations (K), fewer cross pairs (C), at another temperature (τ).
 
-    `rho` is Spearman's correlation over instances, `difference` the mean of |δ − δ of all|.
+    `mean` is its mean over the `n` instances that have both, `rho` Spearman's correlation with the
+    study's own δ, `difference` the mean of |δ − own δ|.
     """
 
-    what: str
-    value: int
-    of: int
+    name: str
+    n: int
+    mean: float
     rho: float
     difference: float
 
 
-def variants(study: Study, pair: tuple[System, System], *, seed: int = 0) -> list[Variant]:
-    """K from 2 up and C in fifths, on up to 200 instances drawn with the seed."""
-    name = study.similarity if study.similarity in LEXICAL else LEXICAL[0]
-    found = _alignments(study, pair, name, seed)
+def variants(study: Study, pair: Pair, *, seed: int = 0) -> list[Variant]:
+    """K from 2 up and C in fifths, on up to 200 instances drawn with the seed; τ as scored."""
+    return [*_of_parts(study, pair, seed), *_of_temperatures(study, pair)]
+
+
+def similarity_of_parts(study: Study) -> str:
+    """What K and C are looked at with: a page does not wait for a model."""
+    return study.similarity if study.similarity in LEXICAL else LEXICAL[0]
+
+
+def _of_temperatures(study: Study, pair: Pair) -> list[Variant]:
+    own = _stored(study, pair)
+    rows = []
+    for (of, temperature), warmer in pairs_at_temperatures(study).items():
+        other = _stored(study, warmer) if of == pair else {}
+        both = sorted(own.keys() & other.keys())
+        if both:
+            whole, part = (np.array([each[i] for i in both]) for each in (own, other))
+            rows.append(_variant(f"τ = {temperature:g}", whole, part))
+    return rows
+
+
+def _stored(study: Study, pair: Pair) -> dict[int, float]:
+    scores = SeparabilityScore.objects.filter(
+        similarity=study.similarity, system_a=pair[0], system_b=pair[1]
+    )
+    return {
+        instance: delta
+        for instance, delta in scores.values_list("instance", "delta")
+        if delta is not None
+    }
+
+
+def _of_parts(study: Study, pair: Pair, seed: int) -> list[Variant]:
+    found = _alignments(study, pair, similarity_of_parts(study), seed)
     if not found:
         return []
     most = min(min(len(each.self_a), len(each.self_b)) for each in found)
     whole = _deltas(found)
     rng = generator_for(seed, "robustness")
-    rows = [_variant("K", k, most, whole, _deltas(found, samples=k)) for k in range(2, most)]
+    rows = [
+        _variant(f"K = {k} of {most}", whole, _deltas(found, samples=k)) for k in range(2, most)
+    ]
     pairs = most * most
     for cross in sorted({max(1, round(pairs * share / 5)) for share in (1, 2, 3, 4)}):
-        rows.append(_variant("C", cross, pairs, whole, _deltas(found, cross=cross, rng=rng)))
+        part = _deltas(found, cross=cross, rng=rng)
+        rows.append(_variant(f"C = {cross} of {pairs}", whole, part))
     return rows
 
 
-def _alignments(
-    study: Study, pair: tuple[System, System], name: str, seed: int
-) -> list[Alignments]:
+def _alignments(study: Study, pair: Pair, name: str, seed: int) -> list[Alignments]:
     assert study.dataset is not None
-    ids = list(study.dataset.instances.order_by("pk").values_list("pk", flat=True))
-    rng = generator_for(seed, "instances")
-    drawn = rng.permutation(ids)[:MOST_INSTANCES].tolist()
+    drawn = some_instances(study.dataset, MOST_INSTANCES, seed=seed)
     texts: dict[tuple[int, int], list[str]] = {}
     rows = Generation.objects.filter(instance__in=drawn, system__in=pair)
     for instance, system, text in rows.order_by("sample_index").values_list(
@@ -82,9 +114,8 @@ def _deltas(
     )
 
 
-def _variant(
-    what: str, value: int, of: int, whole: NDArray[np.float64], part: NDArray[np.float64]
-) -> Variant:
+def _variant(name: str, whole: NDArray[np.float64], part: NDArray[np.float64]) -> Variant:
     is_flat = len(whole) < 3 or np.ptp(whole) == 0 or np.ptp(part) == 0
     rho = np.nan if is_flat else float(spearmanr(whole, part).statistic)
-    return Variant(what, value, of, rho, float(np.abs(whole - part).mean()))
+    difference = float(np.abs(whole - part).mean())
+    return Variant(name, len(whole), float(part.mean()), rho, difference)

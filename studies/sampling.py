@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
+from time import monotonic
 from typing import Any
 
 from django.conf import settings as django_settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from gateway import (
     Failed,
@@ -26,14 +27,17 @@ from gateway import (
 from studies.errors import DomainError
 from studies.jobs import Progress, work_of
 from studies.models import Generation, Instance, Job, System
+from studies.temperatures import at_temperatures, some_instances
 
 CHUNK = 200
-# So many answers are written at once.
-WRITTEN = 50
+# So many answers, or what comes in so many seconds, are written at once.
+WRITTEN, SECONDS = 50, 10.0
 # After so many requests in a row that came to nothing, going on is a waste.
 MOST_FAILURES = 20
 TEMPERATURE, SAMPLES, MAX_TOKENS = 0.5, 5, 512
 DEFAULT_PROMPT = "{source}"
+# The server that makes texts up.
+FAKE = "fake"
 
 
 @work_of(Job.Kind.SAMPLING)
@@ -44,15 +48,30 @@ def sample_generations(job: Job) -> Iterator[Progress]:
     same texts again. What is there is never asked for again: run twice, it makes nothing twice.
     """
     samples = int(job.options.get("samples", SAMPLES))
-    systems = [row.system for row in job.study.study_systems.select_related("system")]
-    total = job.dataset.instances.count() * len(systems) * samples
-    tally = _Tally(done=_count(job, systems, samples), total=total)
+    systems, instances = _scope(job)
+    there = Generation.objects.filter(
+        instance__in=instances, system__in=systems, sample_index__lt=samples
+    )
+    tally = _Tally(done=there.count(), total=instances.count() * len(systems) * samples)
     yield tally.progress()
     for system in systems:
         with closing(_open(job, system)) as models:
-            yield from _of_system(job, system, models, samples, tally)
+            lacking = _missing(system, instances, samples)
+            yield from _of_system(job, system, models, lacking, tally)
         if tally.must_stop:
             return
+
+
+def _scope(job: Job) -> tuple[list[System], QuerySet[Instance]]:
+    """A study's systems on all instances; or these at other temperatures, on some."""
+    systems = job.study.ordered_systems()
+    temperatures = job.options.get("temperatures")
+    if not temperatures:
+        return systems, job.dataset.instances.all()
+    drawn = some_instances(
+        job.dataset, int(job.options["instances"]), seed=int(job.options.get("seed", 0))
+    )
+    return at_temperatures(systems, temperatures), job.dataset.instances.filter(pk__in=drawn)
 
 
 @dataclass
@@ -80,19 +99,12 @@ class _Tally:
         )
 
 
-def _count(job: Job, systems: list[System], samples: int) -> int:
-    rows = Generation.objects.filter(
-        instance__dataset=job.dataset_id, system__in=systems, sample_index__lt=samples
-    )
-    return rows.count()
-
-
 def _of_system(
-    job: Job, system: System, models: Models, samples: int, tally: _Tally
+    job: Job, system: System, models: Models, lacking: Iterable["_Missing"], tally: _Tally
 ) -> Iterator[Progress]:
     wanted: dict[str, _Missing] = {}
-    answers = models.sample(_requests(job, system, samples, wanted))
-    while lot := list(islice(answers, WRITTEN)):
+    answers = models.sample(_requests(job, system, lacking, wanted))
+    for lot in _lots(answers):
         good = [each for each in lot if isinstance(each, Sampled)]
         rows = [row for each in good for row in _rows(wanted.pop(each.id), each, system)]
         with transaction.atomic():
@@ -108,6 +120,19 @@ def _of_system(
             return
 
 
+def _lots(answers: Iterator[Sampled | Failed]) -> Iterator[list[Sampled | Failed]]:
+    """So many, or what came in so many seconds."""
+    lot: list[Sampled | Failed] = []
+    since = monotonic()
+    for answer in answers:
+        lot.append(answer)
+        if len(lot) == WRITTEN or monotonic() - since > SECONDS:
+            yield lot
+            lot, since = [], monotonic()
+    if lot:
+        yield lot
+
+
 @dataclass(frozen=True)
 class _Missing:
     """An instance and which of its K samples are not there."""
@@ -117,11 +142,11 @@ class _Missing:
 
 
 def _requests(
-    job: Job, system: System, samples: int, wanted: dict[str, _Missing]
+    job: Job, system: System, lacking: Iterable[_Missing], wanted: dict[str, _Missing]
 ) -> Iterator[SampleRequest]:
     """Made as they are taken, so that a large dataset is never held whole."""
     decoding = {"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS} | system.decoding
-    for missing in _missing(job, system, samples):
+    for missing in lacking:
         request = _request(job, system, missing, decoding)
         wanted[request.id] = missing
         yield request
@@ -146,10 +171,10 @@ def _request(
         raise DomainError("bad_request", f"{where} cannot be sampled: {error}") from error
 
 
-def _missing(job: Job, system: System, samples: int) -> Iterator[_Missing]:
+def _missing(system: System, instances: QuerySet[Instance], samples: int) -> Iterator[_Missing]:
     last = 0
     while True:
-        following = job.dataset.instances.filter(pk__gt=last).order_by("pk")
+        following = instances.filter(pk__gt=last).order_by("pk")
         chunk = list(following[:CHUNK])
         if not chunk:
             return
@@ -207,27 +232,19 @@ def _turn(message: dict[str, Any]) -> Message:
 
 def _open(job: Job, system: System) -> Models:
     """The model server that the system names; its address is the server owner's word alone."""
-    name = str(job.options.get("server", "fake"))
+    name = system.server or str(job.options.get("server", FAKE))
     model = system.language_model or str(job.options.get("model", ""))
-    servers = django_settings.TIEBREAK_MODEL_SERVERS
-    if name == "fake":
+    if name == FAKE:
         return open_models(ModelSettings(provider="fake", model=model or system.name))
+    servers = django_settings.TIEBREAK_MODEL_SERVERS
     if name not in servers:
         known = ", ".join(sorted(servers)) or "none yet: set TIEBREAK_MODEL_SERVERS"
         raise DomainError("no_such_server", f"No model server {name!r}; there are: {known}.")
-    if not model:
-        raise DomainError(
-            "no_model", f"Say which language model {system.name} is, in the job or in the dataset."
-        )
-    server = servers[name]
-    found = ModelSettings(
-        provider="http",
-        model=model,
-        base_url=server["url"],
-        api_key=server["key"],
-        allowed_hosts=(server["host"],),
-    )
+    # A model that runs in the worker is named by who owns the machine.
+    server = {"model": model} | servers[name]
+    if not server["model"]:
+        raise DomainError("no_model", f"Say in the dataset which language model {system.name} is.")
     try:
-        return open_models(found)
+        return open_models(ModelSettings(**server))
     except GatewayError as error:
         raise DomainError("model_server", error.message) from error

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 from django.conf import settings as django_settings
@@ -16,6 +16,7 @@ from metrics.stats.separability import normalised_separability, separability
 from studies.errors import DomainError
 from studies.jobs import Progress, work_of
 from studies.models import Generation, Job, SeparabilityScore, Study, System, Unit
+from studies.temperatures import Pair, pairs_at_temperatures
 
 CHUNK = 100
 # What another encoder's score replaces.
@@ -77,13 +78,13 @@ def _chunks(study: Study, name: str) -> Iterator[_Chunk]:
     measure = measure_named(name)
     if study.dataset is None:
         raise DomainError("no_dataset", "The study has no dataset to score. Choose one first.")
-    systems = [row.system for row in study.study_systems.select_related("system")]
+    pairs = [*study.system_pairs(), *pairs_at_temperatures(study).values()]
     instances = list(study.dataset.instances.order_by("pk").values_list("pk", flat=True))
     made = truncated = 0
     for start in range(0, len(instances), CHUNK):
         chunk = instances[start : start + CHUNK]
         # Scored before the transaction begins: a model takes its time, and others may write.
-        scores = list(_scores(chunk, systems, name, measure))
+        scores = list(_scores(chunk, pairs, name, measure))
         with transaction.atomic():
             SeparabilityScore.objects.bulk_create(
                 scores,
@@ -114,14 +115,15 @@ def _encoder() -> TextEncoder:
 
 
 def _scores(
-    chunk: list[int], systems: list[System], name: str, measure: Similarity
+    chunk: list[int], pairs: list[Pair], name: str, measure: Similarity
 ) -> Iterator[SeparabilityScore]:
     """Of the chunk's instances and pairs, those with no score of these texts and settings."""
+    systems = {system for pair in pairs for system in pair}
     texts, settings = _texts(chunk, systems), dict(measure.settings)
     known = SeparabilityScore.objects.filter(instance__in=chunk, similarity=name, settings=settings)
     done = set(known.values_list("instance", "system_a", "system_b", "samples_a", "samples_b"))
     wanted, both = [], []
-    for instance, (a, b) in product(chunk, combinations(systems, 2)):
+    for instance, (a, b) in product(chunk, pairs):
         of_a, of_b = texts[instance, a.pk], texts[instance, b.pk]
         if of_a and of_b and (instance, a.pk, b.pk, len(of_a), len(of_b)) not in done:
             wanted.append((instance, a, b))
@@ -152,7 +154,7 @@ def _score(
     )
 
 
-def _texts(chunk: list[int], systems: list[System]) -> dict[tuple[int, int], list[str]]:
+def _texts(chunk: list[int], systems: set[System]) -> dict[tuple[int, int], list[str]]:
     texts: dict[tuple[int, int], list[str]] = defaultdict(list)
     rows = Generation.objects.filter(instance__in=chunk, system__in=systems)
     in_order = rows.order_by("instance", "system", "sample_index")

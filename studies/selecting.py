@@ -1,7 +1,6 @@
 """Drawing the instances that are worth a human's time, with known probabilities."""
 
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from django.db import transaction
@@ -202,11 +201,6 @@ def extremes(
         "lowest": list(rows.order_by("delta", "pk")[:n]),
         "highest": list(rows.order_by("-delta", "pk")[:n]),
     }
-
-
-def pairs_of(study: Study) -> list[tuple[System, System]]:
-    systems = [row.system for row in study.study_systems.select_related("system")]
-    return list(combinations(systems, 2))
 
 
 def _known(number: float) -> float | None:

@@ -3,7 +3,7 @@
 from django.db import transaction
 
 from studies.errors import DomainError
-from studies.models import Criterion, Membership, Study, StudySystem, StudyVersion
+from studies.models import Criterion, Membership, Study, StudySystem, StudyVersion, System
 
 # May change in an open study: each change makes a new version, valid from the next assignment on.
 VERSIONED_FIELDS = (
@@ -71,7 +71,7 @@ def use_dataset_systems(*, study: Study) -> int:
     rows = StudySystem.objects.bulk_create(
         StudySystem(study=study, system=system, position=position)
         for position, system in enumerate(
-            study.dataset.systems.filter(is_control=False).order_by("name")
+            System.objects.competing().filter(dataset=study.dataset).order_by("name")
         )
     )
     return len(rows)

@@ -124,7 +124,7 @@ def _remove_plan(study: Study) -> None:
 
 def _bundles(study: Study) -> Iterator[_Bundle]:
     """Every HIT's units, instances in the dataset's order, pairs in canonical order."""
-    systems = [row.system for row in study.study_systems.select_related("system")]
+    systems = study.ordered_systems()
     rng = random.Random(f"{study.seed}:units")
     scores = separability_by_instance(study)
     drawn = {

@@ -12,7 +12,7 @@ from annotation.models import HIT, HITUnit
 from annotation.views.desk import unit_page
 from studies.access import study_for
 from studies.markdown import render_markdown
-from studies.models import Generation, Study, Unit
+from studies.models import Generation, Study, System, Unit
 
 PAGES = {"welcome": "Welcome", "guidelines": "Guidelines", "unit": "Rating"}
 
@@ -78,7 +78,8 @@ def _systems(study: Study) -> list[int]:
     named = list(study.study_systems.values_list("system_id", flat=True))
     if named or study.dataset is None:
         return named
-    return list(study.dataset.systems.values_list("pk", flat=True))
+    competing = System.objects.competing().filter(dataset=study.dataset)
+    return list(competing.values_list("pk", flat=True))
 
 
 def _unit(study: Study, generations: list[Generation]) -> Unit:

@@ -34,6 +34,12 @@ class Dataset(models.Model):
         return self.name
 
 
+class SystemQuerySet(models.QuerySet["System"]):
+    def competing(self) -> "SystemQuerySet":
+        """Those that studies compare: neither spoilt copies nor the same system made warmer."""
+        return self.filter(is_control=False, variant_of=None)
+
+
 class System(models.Model):
     """A language model with its prompt and decoding settings."""
 
@@ -51,8 +57,20 @@ class System(models.Model):
         validators=[validate_decoding],
         help_text='Such as {"temperature": 0.5, "top_p": 1.0, "max_tokens": 512}.',
     )
+    server = models.CharField(
+        max_length=50,
+        blank=True,
+        help_text="The model server that has it, by its name in this installation; empty is the"
+        " one that the job names.",
+    )
     # Spoilt copies, for units with a known answer. It competes with nobody.
     is_control = models.BooleanField(default=False, editable=False)
+    # The same at another temperature, to see whether δ depends on it. It competes with nobody.
+    variant_of = models.ForeignKey(
+        "self", null=True, on_delete=models.CASCADE, related_name="variants", editable=False
+    )
+
+    objects = SystemQuerySet.as_manager()
 
     class Meta:
         ordering = ["name"]

@@ -1,5 +1,6 @@
 import re
 from decimal import Decimal
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -184,6 +185,14 @@ class Study(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    def ordered_systems(self) -> list[System]:
+        """In canonical order: the first is A."""
+        return [row.system for row in self.study_systems.select_related("system")]
+
+    def system_pairs(self) -> list[tuple[System, System]]:
+        """Every two systems, in canonical order."""
+        return list(combinations(self.ordered_systems(), 2))
 
 
 class StudySystem(models.Model):

@@ -1,5 +1,6 @@
 """Settings come from the environment; each test starts a process of its own."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -15,10 +16,12 @@ GOOD = {
 }
 
 
-def start(**environment: str) -> subprocess.CompletedProcess[str]:
+def start(
+    *, show: str = "PRODUCTION, s.DEBUG", **environment: str
+) -> subprocess.CompletedProcess[str]:
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("TIEBREAK", "DJANGO"))}
     return subprocess.run(
-        [sys.executable, "-c", "import config.settings as s; print(s.PRODUCTION, s.DEBUG)"],
+        [sys.executable, "-c", f"import config.settings as s; print(s.{show})"],
         cwd=ROOT,
         env=clean | environment,
         capture_output=True,
@@ -66,6 +69,8 @@ def test_02_production_refuses_the_development_key():
         ("TIEBREAK_DATABASE_POOL", "-1"),
         ("TIEBREAK_TRUSTED_ORIGINS", "example.org"),
         ("TIEBREAK_MAX_CELL_CHARACTERS", "many"),
+        ("TIEBREAK_MODEL_SERVERS", "gpu1=ftp://10.0.0.5"),
+        ("TIEBREAK_MODEL_SERVERS", "gpu1=vllm:"),
     ],
 )
 def test_a_malformed_value_stops_the_start(name, value):
@@ -73,3 +78,25 @@ def test_a_malformed_value_stops_the_start(name, value):
     result = start(**(pool | {name: value}))
     assert result.returncode != 0
     assert name in result.stderr
+
+
+def test_model_servers_are_read_with_their_keys_and_options():
+    told = start(
+        TIEBREAK_MODEL_SERVERS="lab=https://m.example.org/v1,here=vllm:/weights/llama",
+        TIEBREAK_MODEL_KEY_LAB="secret",
+        TIEBREAK_VLLM_OPTIONS_HERE='{"tensor_parallel_size": 2}',
+        show="TIEBREAK_MODEL_SERVERS",
+    )
+    assert ast.literal_eval(told.stdout) == {
+        "lab": {
+            "provider": "http",
+            "base_url": "https://m.example.org/v1",
+            "api_key": "secret",
+            "allowed_hosts": ("m.example.org",),
+        },
+        "here": {
+            "provider": "vllm",
+            "model": "/weights/llama",
+            "options": {"tensor_parallel_size": 2},
+        },
+    }

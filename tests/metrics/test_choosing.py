@@ -104,3 +104,27 @@ def test_a_systems_model_and_decoding_are_set_with_the_dataset(desk):
     assert "no other settings" in desk.post(address, bad).content.decode()
     assert Membership.objects.count() == 1
     assert "model-0" in desk.get(address).content.decode()
+
+
+def test_a_system_may_have_a_server_of_its_own(desk, settings):
+    settings.TIEBREAK_MODEL_SERVERS = {"gpu1": {"provider": "http", "base_url": "http://g:1/v1"}}
+    study = make_study(instances=1, member=desk.researcher)
+    Dataset.objects.update(created_by=desk.researcher)
+    html = desk.get(reverse("admin:studies_dataset_change", args=[study.dataset_id]))
+    assert '<option value="gpu1">gpu1</option>' in html.content.decode()
+    assert "g:1" not in html.content.decode()
+
+
+def test_other_temperatures_are_sampled_on_some_instances_and_shown_beside_the_own(desk):
+    study = make_study(instances=8, member=desk.researcher)
+    score_separability(study=study)
+    form = {"server": "fake", "samples": 3, "seed": 0, "instances": 4, "temperatures": "0.3, 1"}
+    desk.post(at(study, "sample"), form)
+    assert Generation.objects.exclude(system__variant_of=None).count() == 2 * 2 * 4 * 3
+    desk.post(at(study, "score"), {"similarity": study.similarity})
+    html = desk.get(at(study) + "?robustness=1").content.decode()
+    assert "τ = 0.3" in html
+    assert "τ = 1<" in html
+    for odd in ("hot", "0", "-1", "3", " ".join(f"0.{n}" for n in range(1, 10))):
+        said = desk.post(at(study, "sample"), form | {"temperatures": odd}, follow=True)
+        assert "numbers above 0 and up to 2" in said.content.decode()

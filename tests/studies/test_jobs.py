@@ -1,6 +1,8 @@
 """Long work that is paused, killed, taken up and never done twice."""
 
 from datetime import timedelta
+from importlib.util import find_spec
+from time import sleep
 
 import pytest
 from django.utils import timezone
@@ -21,7 +23,7 @@ from studies.jobs import (
     stop_job,
     take_up_abandoned_jobs,
 )
-from studies.models import Generation, Job, SeparabilityScore, Study
+from studies.models import Generation, Job, SeparabilityScore, Study, System
 from studies.sampling import prompt_for, seed_for
 from tests.studies.factories import make_study
 
@@ -328,3 +330,90 @@ def test_texts_that_came_since_are_scored_with_the_others():
     assert {row[0] for row in after} == {row[0] for row in before}
     assert len(after - before) == 1
     assert SeparabilityScore.objects.filter(instance=instance).get().samples_a == 3
+
+
+def test_each_system_is_asked_of_its_own_server(settings, monkeypatch):
+    settings.TIEBREAK_MODEL_SERVERS = {
+        "one": {
+            "provider": "http",
+            "base_url": "http://one:8000/v1",
+            "allowed_hosts": ("one:8000",),
+        },
+        "here": {"provider": "vllm", "model": "/weights/llama", "options": {"seed": 1}},
+    }
+    opened = []
+    monkeypatch.setattr(
+        sampling,
+        "open_models",
+        lambda spec: opened.append(spec) or Scripted(lambda n, request: texts(request)),
+    )
+    study = bare_study(2)
+    first, second = study.systems.order_by("pk")
+    System.objects.filter(pk=first.pk).update(language_model="mistral-7b")
+    System.objects.filter(pk=second.pk).update(server="here")
+    run_job(job_id=queued(study, samples=1, server="one").pk)
+    assert [(s.provider, s.model, s.base_url) for s in opened] == [
+        ("http", "mistral-7b", "http://one:8000/v1"),
+        ("vllm", "/weights/llama", ""),
+    ]
+    assert opened[1].options == {"seed": 1}
+    assert Generation.objects.count() == 4
+
+
+def test_a_model_that_nobody_named_is_asked_for(settings):
+    settings.TIEBREAK_MODEL_SERVERS = {"one": {"provider": "http", "base_url": "http://one:1/v1"}}
+    job = queued(bare_study(1), server="one")
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert "which language model system-0 is" in job.problem
+
+
+def test_vllm_that_is_not_installed_says_what_to_install(settings):
+    if find_spec("vllm"):
+        pytest.skip("vLLM is installed here.")
+    settings.TIEBREAK_MODEL_SERVERS = {"here": {"provider": "vllm", "model": "/weights/llama"}}
+    job = queued(bare_study(1), server="here")
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.done) == ("failed", 0)
+    assert "tiebreak[gpu]" in job.problem
+
+
+def test_what_nobody_foresaw_stops_the_job_keeps_what_is_made_and_goes_on(monkeypatch, caplog):
+    study = bare_study(60)
+
+    def broken(n, request):
+        if n == 55:
+            raise ZeroDivisionError
+        return texts(request)
+
+    scripted(monkeypatch, broken)
+    job = queued(study, samples=1)
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.done) == ("failed", 50)
+    assert "nobody foresaw (ZeroDivisionError)" in job.problem
+    assert "ZeroDivisionError" in caplog.text
+    scripted(monkeypatch, lambda n, request: texts(request))
+    resume_job(job=job)
+    job.refresh_from_db()
+    assert (job.status, Generation.objects.count()) == ("done", 120)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_28_a_slow_server_costs_nobody_the_job(monkeypatch):
+    monkeypatch.setattr("studies.jobs.LEASE", timedelta(seconds=0.4))
+    study = bare_study(1)
+    job = queued(study, samples=1)
+    taken = []
+
+    def slow(n, request):
+        sleep(1)
+        taken.append(take_up_abandoned_jobs())
+        return texts(request)
+
+    scripted(monkeypatch, slow)
+    assert run_job(job_id=job.pk)
+    assert taken == [0, 0]
+    job.refresh_from_db()
+    assert (job.status, job.lease_until) == ("done", None)
