@@ -240,6 +240,7 @@ def test_approval_rejection_and_expiry(stub):
     client.reject("ASSIGNMENT1", "No answer was given.")
     stubber.add_response("update_expiration_for_hit", {}, {"HITId": "HIT1", "ExpireAt": LONG_AGO})
     client.expire("HIT1")
+    stubber.assert_no_pending_responses()
 
 
 # The errors

@@ -18,15 +18,9 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from tenacity import wait_none
 
-from annotation.crowd.prolific.client import (
-    BONUS_LIMIT,
-    LONGEST_PAUSE_S,
-    CompletionCode,
-    PlatformError,
-    ProlificClient,
-    StudyDraft,
-    maximum_allowed_minutes,
-)
+from annotation.crowd.errors import PlatformError
+from annotation.crowd.prolific.client import BONUS_LIMIT, LONGEST_PAUSE_S, ProlificClient
+from annotation.crowd.prolific.drafts import CompletionCode, StudyDraft, maximum_allowed_minutes
 from annotation.crowd.prolific.signatures import (
     EntryRefused,
     ForgedEvent,
@@ -574,14 +568,17 @@ class TestWebhooks:
         self.verify(*self.signed(fake))
 
     def test_a_known_answer(self) -> None:
-        """Computed independently, with OpenSSL."""
-        verify_webhook(
-            secret="s3cret",
-            timestamp="1777896000",
-            body=b'{"event_type": "study.status.change"}',
-            signature="f+im0PJdYyfr83O49KFS3Wc3r2HtenJD5m8qZOXVKc0=",
-            now=NOW,
-        )
+        """Computed independently, with OpenSSL; a byte more or less is refused."""
+        known = {
+            "secret": "s3cret",
+            "timestamp": "1777896000",
+            "body": b'{"event_type": "study.status.change"}',
+            "signature": "f+im0PJdYyfr83O49KFS3Wc3r2HtenJD5m8qZOXVKc0=",
+            "now": NOW,
+        }
+        verify_webhook(**known)
+        with pytest.raises(DomainError):
+            verify_webhook(**known | {"body": known["body"] + b" "})
 
     @pytest.mark.parametrize(
         "changes",

@@ -17,13 +17,9 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from annotation.crowd.errors import PlatformError
-from annotation.crowd.prolific.client import (
-    CompletionCode,
-    ProlificClient,
-    StudyDraft,
-    Submission,
-    maximum_allowed_minutes,
-)
+from annotation.crowd.prolific.answers import Submission
+from annotation.crowd.prolific.client import ProlificClient
+from annotation.crowd.prolific.drafts import CompletionCode, StudyDraft, maximum_allowed_minutes
 from annotation.crowd.prolific.signatures import (
     EntryRefused,
     fetch_keys,
