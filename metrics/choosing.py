@@ -114,6 +114,9 @@ def choose(request: HttpRequest, public_id: str, verb: str) -> HttpResponse:
 
 def _context(request: HttpRequest, study: Study) -> dict[str, Any]:
     jobs = list(study.jobs.all()[:6])
+    scored = sorted(_scored_similarities(study))
+    asked = request.GET.get("similarity", "")
+    shown = asked if asked in scored else study.similarity
     design = DesignForm(request.GET if "design" in request.GET else None, instance=_design(study))
     is_asked = design.is_bound and design.is_valid()
     return {
@@ -125,15 +128,22 @@ def _context(request: HttpRequest, study: Study) -> dict[str, Any]:
         "scoring_form": ScoringForm(initial={"similarity": study.similarity}),
         "design_form": design,
         "pairs": [
-            _pair(study, pair, with_variants="robustness" in request.GET)
+            _pair(study, pair, shown, with_variants="robustness" in request.GET)
             for pair in study.system_pairs()
         ],
+        "shown": shown,
+        "scored": [name for name in scored if name != shown],
         "prospects": _prospects(study, design.save(commit=False)) if is_asked else None,
         "is_robustness": "robustness" in request.GET,
         "similarity_of_parts": similarity_of_parts(study),
         "drawn": study.selected.count(),
         "is_draft": study.status == Study.Status.DRAFT,
     }
+
+
+def _scored_similarities(study: Study) -> set[str]:
+    scores = SeparabilityScore.objects.filter(instance__dataset=study.dataset_id)
+    return {study.similarity, *scores.values_list("similarity", flat=True).distinct()}
 
 
 def _design(study: Study) -> InstanceSelection:
@@ -162,15 +172,9 @@ def _cost(study: Study, found: dict[Any, Any]) -> str:
 
 
 def _pair(
-    study: Study, pair: tuple[System, System], *, with_variants: bool = False
+    study: Study, pair: tuple[System, System], similarity: str, *, with_variants: bool
 ) -> dict[str, Any]:
-    rows = SeparabilityScore.objects.filter(
-        instance__dataset=study.dataset_id,
-        similarity=study.similarity,
-        system_a=pair[0],
-        system_b=pair[1],
-        delta__isnull=False,
-    )
+    rows = SeparabilityScore.objects.known(pair, similarity)
     values = list(
         rows.order_by("pk").values_list(
             "delta", "cross_alignment", "self_alignment_a", "self_alignment_b"
@@ -188,7 +192,7 @@ def _pair(
         ),
         "extremes": [
             (title, [_beside(score, pair) for score in scores])
-            for title, scores in extremes(study, pair).items()
+            for title, scores in extremes(pair, similarity).items()
         ]
         if values
         else [],

@@ -55,9 +55,7 @@ def _of_temperatures(study: Study, pair: Pair) -> list[Variant]:
 
 
 def _stored(study: Study, pair: Pair) -> dict[int, float]:
-    scores = SeparabilityScore.objects.filter(
-        similarity=study.similarity, system_a=pair[0], system_b=pair[1]
-    )
+    scores = SeparabilityScore.objects.known(pair, study.similarity)
     return {
         instance: delta
         for instance, delta in scores.values_list("instance", "delta")

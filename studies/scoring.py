@@ -58,9 +58,26 @@ def score_separability(
 def score_instances(job: Job) -> Iterator[Progress]:
     """The same as a job."""
     name = str(job.options.get("similarity") or job.study.similarity)
+    done = of = truncated = 0
     for each in _chunks(job.study, name):
-        yield Progress(each.done, each.of, truncated=each.truncated)
+        done, of, truncated = each.done, each.of, each.truncated
+        yield Progress(done, of, truncated=truncated)
     freeze_separability(study=job.study)
+    yield Progress(done, of, truncated=truncated, problem=_undefined(job.study, name))
+
+
+def _undefined(study: Study, name: str) -> str:
+    """A sentence about instances that have no δ, if there are any."""
+    assert study.dataset is not None
+    n = study.dataset.instances.count()
+    lacking = [
+        (n - SeparabilityScore.objects.known(pair, name).count(), pair)
+        for pair in study.system_pairs()
+    ]
+    said = [f"{few} of {n} instances of {a} and {b}" for few, (a, b) in lacking if few]
+    if not said:
+        return ""
+    return f"No δ for {', '.join(said)}: it takes two generations of each system. Sample more."
 
 
 @dataclass(frozen=True)

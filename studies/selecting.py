@@ -187,16 +187,10 @@ def take_all_instances(*, study: Study) -> None:
 
 
 def extremes(
-    study: Study, pair: tuple[System, System], n: int = 3
+    pair: tuple[System, System], similarity: str, n: int = 3
 ) -> dict[str, list[SeparabilityScore]]:
     """The least and the most separable instances of a pair, to be read side by side."""
-    rows = SeparabilityScore.objects.filter(
-        instance__dataset=study.dataset_id,
-        similarity=study.similarity,
-        system_a=pair[0],
-        system_b=pair[1],
-        delta__isnull=False,
-    ).select_related("instance")
+    rows = SeparabilityScore.objects.known(pair, similarity).select_related("instance")
     return {
         "lowest": list(rows.order_by("delta", "pk")[:n]),
         "highest": list(rows.order_by("-delta", "pk")[:n]),

@@ -3,6 +3,13 @@ from django.db import models
 from studies.models.dataset import Instance, System
 
 
+class SeparabilityScoreQuerySet(models.QuerySet["SeparabilityScore"]):
+    def known(self, pair: tuple[System, System], similarity: str) -> "SeparabilityScoreQuerySet":
+        """Those of a system pair whose δ is defined."""
+        a, b = pair
+        return self.filter(system_a=a, system_b=b, similarity=similarity, delta__isnull=False)
+
+
 class SeparabilityScore(models.Model):
     """Alignments and δ of one instance, for one system pair and one similarity.
 
@@ -25,6 +32,8 @@ class SeparabilityScore(models.Model):
     samples_a = models.PositiveSmallIntegerField()
     samples_b = models.PositiveSmallIntegerField()
     scored_at = models.DateTimeField(auto_now_add=True)
+
+    objects = SeparabilityScoreQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -128,3 +128,16 @@ def test_other_temperatures_are_sampled_on_some_instances_and_shown_beside_the_o
     for odd in ("hot", "0", "-1", "3", " ".join(f"0.{n}" for n in range(1, 10))):
         said = desk.post(at(study, "sample"), form | {"temperatures": odd}, follow=True)
         assert "numbers above 0 and up to 2" in said.content.decode()
+
+
+def test_what_is_scored_otherwise_is_a_link_away(desk):
+    study = make_study(instances=3, member=desk.researcher)
+    score_separability(study=study)
+    assert "Scored too" not in desk.get(at(study)).content.decode()
+    score_separability(study=study, similarity_name="bleu")
+    html = desk.get(at(study)).content.decode()
+    assert '<a href="?similarity=bleu">bleu</a>' in html
+    html = desk.get(at(study) + "?similarity=bleu").content.decode()
+    assert "δ by <strong>bleu</strong>" in html
+    assert "Instances are drawn by rouge1" in html
+    assert "δ by <strong>rouge1" in desk.get(at(study) + "?similarity=<b>").content.decode()

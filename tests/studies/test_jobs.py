@@ -417,3 +417,28 @@ def test_28_a_slow_server_costs_nobody_the_job(monkeypatch):
     assert taken == [0, 0]
     job.refresh_from_db()
     assert (job.status, job.lease_until) == ("done", None)
+
+
+def test_instances_with_too_few_generations_have_no_separability_and_are_counted():
+    study = make_study(instances=5, samples=2)
+    first, second, *_ = study.dataset.instances.all()
+    system = study.systems.first()
+    Generation.objects.filter(instance=first, system=system, sample_index=1).delete()
+    Generation.objects.filter(instance=second, system=system).delete()
+    job = queued(study, Job.Kind.SCORING, similarity="rouge1")
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.done) == ("done", 5)
+    assert "2 of 5 instances of system-0 and system-1" in job.problem
+    assert SeparabilityScore.objects.filter(delta__isnull=False).count() == 3
+    assert SeparabilityScore.objects.get(instance=first).delta is None
+
+
+def test_empty_texts_are_alike_and_none_other():
+    study = make_study(instances=1, samples=2)
+    Generation.objects.filter(system=study.systems.first()).update(text="")
+    job = queued(study, Job.Kind.SCORING, similarity="rouge1")
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    score = SeparabilityScore.objects.get()
+    assert (job.status, score.self_alignment_a, score.cross_alignment) == ("done", 1, 0)
