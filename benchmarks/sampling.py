@@ -1,6 +1,7 @@
 """Sampling through the gateway beside vLLM's own benchmark client: `make bench-sampling`.
 
-A tiny random Llama is served on the CPU by the Python that TIEBREAK_TEST_VLLM_PYTHON names.
+A tiny random Llama is served on the CPU by the Python that TIEBREAK_TEST_VLLM_PYTHON names; vLLM's client
+reads the prompts with pandas.
 """
 
 import json
@@ -83,12 +84,20 @@ def _wait(url: str, server: "subprocess.Popen[bytes]") -> None:
     raise RuntimeError("vLLM did not start.")
 
 
+def prompts() -> list[str]:
+    rng = np.random.default_rng(0)
+    words = ["river", "school", "road", "Monday", "summary", "better", "open", "closed"]
+    return [" ".join(rng.choice(words, 10)) for _ in range(REQUESTS)]
+
+
 def own_benchmark(host: str, folder: Path) -> float:
     """Output tokens a second by vLLM's client."""
-    result = folder / "result.json"
+    file, result = folder / "prompts.jsonl", folder / "result.json"
+    file.write_text("\n".join(json.dumps({"prompt": prompt}) for prompt in prompts()))
     command = [PYTHON, "-c", PEER, "--backend", "openai", "--base-url", f"http://{host}"]
-    command += ["--model", "tiny", "--tokenizer", str(folder), "--dataset-name", "random"]
-    command += ["--random-input-len", "32", "--random-output-len", str(TOKENS), "--seed", "1"]
+    command += ["--model", "tiny", "--tokenizer", str(folder), "--dataset-name", "custom"]
+    command += ["--dataset-path", str(file), "--custom-output-len", str(TOKENS)]
+    command += ["--skip-chat-template", "--disable-shuffle"]
     command += ["--num-prompts", str(REQUESTS), "--max-concurrency", str(CONCURRENCY)]
     command += ["--temperature", "1.0", "--save-result", "--result-filename", str(result)]
     # A seed of its own costs a text time in the server, whoever asks for it.
@@ -98,14 +107,10 @@ def own_benchmark(host: str, folder: Path) -> float:
 
 
 def through_the_gateway(host: str) -> float:
-    """The same, for requests of the same shape."""
-    rng = np.random.default_rng(0)
-    words = ["river", "school", "road", "Monday", "summary", "better", "open", "closed"]
+    """The same of the same prompts."""
     requests = (
-        SampleRequest(
-            str(n), " ".join(rng.choice(words, 10)), 1, n, temperature=1.0, max_tokens=TOKENS
-        )
-        for n in range(REQUESTS)
+        SampleRequest(str(n), prompt, 1, n, temperature=1.0, max_tokens=TOKENS)
+        for n, prompt in enumerate(prompts())
     )
     models = OpenAIServer(f"http://{host}", "tiny", allowed_hosts=[host], concurrency=CONCURRENCY)
     start = time.perf_counter()

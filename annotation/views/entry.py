@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from annotation.crowd import Ending, provider_named
+from annotation.crowd.open_link import entry_word
 from annotation.forms import ConsentForm
 from annotation.services.participations import give_consent
 from annotation.services.places import CLOSED_DOORS
@@ -88,6 +89,7 @@ def _welcome(
         "consent": render_markdown(study.consent),
         "version": _version_number(study),
         "sentence": sentence,
+        "entry": entry_word(),
     }
     return render(request, "annotation/welcome.html", context, status=status)
 

@@ -1,5 +1,6 @@
 """The welcome, the consent and the guidelines: nothing is kept of who does not agree."""
 
+import re
 from typing import Any
 
 import pytest
@@ -85,6 +86,26 @@ def test_consent_to_a_text_that_changed_meanwhile_is_asked_for_again(client: Cli
     assert not Participation.objects.exists()
     client.post(f"/s/{study.pk}/", {**AGREE, "version": "2"})
     assert Participation.objects.get().consented_version == study.versions.get(consent="New words.")
+
+
+def test_agreeing_twice_from_one_page_is_one_person(client: Client):
+    study = make_open_study(instances=1)
+    page = client.get(f"/s/{study.pk}/").content.decode()
+    entry = re.search(r'name="entry" value="([^"]+)"', page)[1]
+    for _ in range(2):  # the second press leaves before the first one's cookie came
+        client.cookies.clear()
+        assert client.post(f"/s/{study.pk}/", {**AGREE, "entry": entry}).status_code == 303
+    assert Participation.objects.count() == Rater.objects.count() == 1
+
+
+def test_13_nobody_enters_as_whom_they_like(client: Client):
+    study = make_open_study(instances=1)
+    client.post(f"/s/{study.pk}/", {**AGREE, "entry": "somebody-else"})
+    assert Participation.objects.get().submission_id != "somebody-else"
+
+
+def test_the_bare_address_leads_researchers_in(client: Client):
+    assert client.get("/").headers["Location"] == "/admin/"
 
 
 def test_agreeing_needs_its_csrf_token():

@@ -2,6 +2,7 @@
 
 import secrets
 
+from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest
 
 from annotation.crowd.provider import Arrival, Departure, Ending, Provider
@@ -13,7 +14,7 @@ class OpenLink(Provider):
     title = "Open link"
 
     def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
-        token = secrets.token_urlsafe(16)
+        token = _named(request) or secrets.token_urlsafe(16)
         return Arrival(external_id=token, submission_id=token)
 
     def depart(
@@ -22,6 +23,22 @@ class OpenLink(Provider):
         if participation is None or ending != Ending.COMPLETED:
             return Departure()
         return Departure(code=participation.completion_code)
+
+
+def entry_word() -> str:
+    """For the form that asks for consent: pressed twice, it is still one person."""
+    return _signer().sign(secrets.token_urlsafe(16))
+
+
+def _named(request: HttpRequest) -> str:
+    try:
+        return _signer().unsign(request.POST.get("entry", ""))
+    except BadSignature:
+        return ""
+
+
+def _signer() -> Signer:
+    return Signer(salt="annotation.open-link")
 
 
 PROVIDER = OpenLink()
