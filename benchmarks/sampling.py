@@ -29,7 +29,7 @@ ENVIRONMENT = {
     "VLLM_NO_USAGE_STATS": "1",
     "HF_HUB_OFFLINE": "1",
 }
-CONCURRENCY, REQUESTS, TOKENS, ROUNDS = 16, 300, 64, 5
+CONCURRENCY, REQUESTS, TOKENS, ROUNDS = 16, 300, 64, 9
 START_S = 400
 SETTINGS = {"seed": 5, "top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
 # The command of that name wants a package's metadata that the build for CPUs lacks.
@@ -123,13 +123,23 @@ def through_the_gateway(host: str) -> float:
     return sum(each.samples[0].tokens or 0 for each in good) / seconds
 
 
+def pair(host: str, folder: Path, *, is_first: bool) -> tuple[float, float]:
+    """Theirs and ours; a server on two cores is now fast, now slow, so either goes first in turn."""
+    if is_first:
+        own = own_benchmark(host, folder)
+        return own, through_the_gateway(host)
+    ours = through_the_gateway(host)
+    return own_benchmark(host, folder), ours
+
+
 def main() -> int:
     if not PYTHON:
         print("Name a Python that has vLLM in TIEBREAK_TEST_VLLM_PYTHON.")
         return 2
     with served() as (host, folder):
         through_the_gateway(host)  # both meet a server that is warm
-        pairs = [(own_benchmark(host, folder), through_the_gateway(host)) for _ in range(ROUNDS)]
+        own_benchmark(host, folder)
+        pairs = [pair(host, folder, is_first=n % 2 == 0) for n in range(ROUNDS)]
     ratio = float(np.median([ours / own for own, ours in pairs]))
     rate = float(np.median([ours for _, ours in pairs]))
     work = f"{REQUESTS} texts of a tiny model, {CONCURRENCY} at a time, {rate:,.0f} tokens a second"
