@@ -11,6 +11,7 @@ from tests.studies.factories import make_open_study
 pytestmark = pytest.mark.django_db
 
 ANONYMOUS = {
+    "home",
     "admin:login",
     "admin:logout",
     "admin:jsi18n",

@@ -38,7 +38,7 @@ def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
     assert SeparabilityScore.objects.count() == 12
     expect(page.get_by_role("heading", name="12 instances scored")).to_be_visible()
     expect(page.get_by_role("img").first).to_be_visible()
-    page.get_by_role("link", name="Were fewer generations enough?").click()
+    page.get_by_role("link", name="Does δ depend on").click()
     expect(page.get_by_text("K = 2 of 3")).to_be_visible()
 
     page.get_by_label("Instances per pair of systems").fill("5")
