@@ -124,8 +124,8 @@ def _context(request: HttpRequest, study: Study) -> dict[str, Any]:
         "here": "choosing",
         "jobs": [(job, pace_of(job)) for job in jobs],
         "is_moving": any(job.status in {"queued", "running"} for job in jobs),
-        "sampling_form": SamplingForm(),
-        "scoring_form": ScoringForm(initial={"similarity": study.similarity}),
+        "sampling_form": SamplingForm(auto_id="sample_%s"),
+        "scoring_form": ScoringForm(auto_id="score_%s", initial={"similarity": study.similarity}),
         "design_form": design,
         "pairs": [
             _pair(study, pair, shown, with_variants="robustness" in request.GET)

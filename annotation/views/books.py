@@ -40,7 +40,7 @@ def save(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
     """Open a way in, or change what it was told. Its secret is only ever written."""
     study = study_for(request.user, study_id)
     source = _provider(provider)
-    form = source.settings_form(request.POST)
+    form = source.settings_form(request.POST, auto_id=f"{source.name}_%s")
     if not form.is_valid():
         return _ways(request, study, refused={provider: form}, status=400)
     way = Recruitment.objects.filter(study=study, provider=provider).first()
@@ -110,7 +110,8 @@ def _way(
     return {
         "provider": source,
         "recruitment": existing,
-        "form": refused or source.settings_form(initial=way.settings or None),
+        "form": refused
+        or source.settings_form(auto_id=f"{source.name}_%s", initial=way.settings or None),
         "link": link,
         "has_token": bool(way.secret),
         "can_publish": type(source).publish is not Provider.publish,

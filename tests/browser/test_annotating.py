@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from annotation.models import Participation, Rating
 from annotation.services.tallies import kept, recount
 from studies.models import Generation, Instance, Study
+from tests.browser.accessibility import check_accessible
 from tests.studies.factories import make_open_study
 
 pytestmark = [
@@ -327,8 +327,3 @@ def test_every_page_is_accessible(chromium_page: Page, live_server, scheme, widt
     check_accessible(page)
     page.goto(f"{live_server.url}/studies/{study.pk}/preview/")
     check_accessible(page)
-
-
-def check_accessible(page: Page) -> None:
-    found = Axe().run(page).response["violations"]
-    assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
