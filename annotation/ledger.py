@@ -96,7 +96,7 @@ def ledger(study: Study, now: datetime | None = None) -> Ledger:
     return Ledger(
         entries=entries,
         money=_money(study, entries),
-        paid_without_data=[e for e in open_ones if e.paid and not e.hits],
+        paid_without_data=[e for e in open_ones if e.paid and not e.hits and not _is_out(e)],
         data_without_payment=[e for e in open_ones if is_paying and _awaits_pay(e)],
         surplus=[e for e in open_ones if e.surplus],
         late=[e for e in open_ones if e.late],
@@ -135,14 +135,15 @@ def _entries(study: Study) -> Iterable[Entry]:
 
 
 def _answers(study: Study) -> dict[int | None, tuple[int, int, int, datetime | None]]:
+    main = Q(assignment__hit__kind=HIT.Kind.MAIN)
     rows = (
         Rating.objects.filter(assignment__hit__study=study, assignment__participation__isnull=False)
         .order_by()
         .values("assignment__participation")
         .annotate(
-            counted=Count("pk", filter=COUNTED),
-            surplus_n=Count("pk", filter=Q(surplus=True, superseded=False)),
-            late_n=Count("pk", filter=Q(late=True, superseded=False)),
+            counted=Count("pk", filter=COUNTED & main),
+            surplus_n=Count("pk", filter=Q(surplus=True, superseded=False) & main),
+            late_n=Count("pk", filter=Q(late=True, superseded=False) & main),
             last=Max("created_at"),
         )
     )
@@ -160,17 +161,24 @@ def _answers(study: Study) -> dict[int | None, tuple[int, int, int, datetime | N
 def _awaits_pay(entry: Entry) -> bool:
     """Work that is complete, and nobody who was paid or left for it."""
     participation = entry.participation
-    has_ended = participation.status != Status.ACTIVE
-    is_out = participation.status == Status.REJECTED or (
-        participation.status in GONE and not entry.hits
-    )
+    has_ended = participation.status != Status.ACTIVE or _is_submitted(participation)
+    is_rejected = Status.REJECTED in {participation.status, participation.platform_status.lower()}
+    is_out = is_rejected or (participation.status in GONE and not entry.hits)
     return bool(entry.hits) and has_ended and not is_out and not entry.paid
 
 
+def _is_out(entry: Entry) -> bool:
+    """Did not pass the test, and is paid for having taken it."""
+    return entry.participation.status == Status.SCREENED_OUT
+
+
 def _awaits_screen_out_pay(entry: Entry) -> bool:
-    participation = entry.participation
-    is_out = participation.status == Status.SCREENED_OUT
-    return is_out and not entry.paid and screen_out_reward(participation) is not None
+    owed = screen_out_reward(entry.participation)
+    return _is_out(entry) and not entry.paid and owed is not None
+
+
+def _is_submitted(participation: Participation) -> bool:
+    return participation.platform_status.upper() in {"AWAITING REVIEW", "SUBMITTED"}
 
 
 def screen_out_reward(participation: Participation) -> Decimal | None:
@@ -192,9 +200,9 @@ def _stuck(study: Study, entries: list[Entry], now: datetime) -> list[Entry]:
     for entry in entries:
         participation = entry.participation
         is_silent = (entry.last_at or participation.created_at) < silent_since
-        is_submitted = participation.platform_status.upper() in {"AWAITING REVIEW", "SUBMITTED"}
         holds = participation.pk in holding
-        if participation.status == Status.ACTIVE and ((holds and is_silent) or is_submitted):
+        is_idle = _is_submitted(participation) and (holds or not entry.hits)
+        if participation.status == Status.ACTIVE and ((holds and is_silent) or is_idle):
             stuck.append(entry)
     return stuck
 

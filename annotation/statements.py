@@ -132,15 +132,15 @@ def lock_places_of(hit_id: int) -> tuple[list[Place], Study | None]:
 
 
 def ratings_of(assignment: Assignment) -> list[Rating]:
-    """All rows of an assignment; brings along whether it was completed meanwhile."""
-    rows = _all(_RATINGS, [assignment.pk])
+    """All rows of an assignment; brings along what became of it meanwhile."""
     found = []
-    for row in rows:
+    for row in _all(_RATINGS, [assignment.pk]):
         values, (status,) = _cut(row, RATING)
+        assignment.status = status
         rating = _make(Rating, RATING, values)
         rating.assignment, rating.rater = assignment, assignment.rater
-        assignment.status = status
-        found.append(rating)
+        if rating.pk is not None:
+            found.append(rating)
     return found
 
 
@@ -268,8 +268,8 @@ WHERE p.hit_id = %s ORDER BY p.number {{lock}}
 """  # noqa: S608
 _RATINGS = f"""
 SELECT {_columns("r", RATING)}, a.status
-FROM annotation_rating r JOIN annotation_assignment a ON a.id = r.assignment_id
-WHERE r.assignment_id = %s ORDER BY r.id
+FROM annotation_assignment a LEFT JOIN annotation_rating r ON r.assignment_id = a.id
+WHERE a.id = %s ORDER BY r.id
 """  # noqa: S608
 _SEATS = f"""
 SELECT {_columns("u", SEAT)} FROM annotation_hitunit u WHERE u.hit_id = %s ORDER BY u.id

@@ -1,5 +1,6 @@
 """What platforms are asked outside of web requests. Tasks take ids and may run twice."""
 
+import logging
 from collections.abc import Callable
 from functools import partial
 
@@ -14,6 +15,8 @@ from annotation.services.recruiting import (
 )
 from studies.errors import DomainError
 from studies.models import Study
+
+log = logging.getLogger(__name__)
 
 
 @shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
@@ -48,6 +51,8 @@ def _without_noise(ask: Callable[[], object]) -> None:
         ask()
     except DomainError:
         return
+    except Exception:
+        log.exception("a platform was asked")
 
 
 @shared_task(ignore_result=True)  # type: ignore[untyped-decorator]

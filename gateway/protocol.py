@@ -6,6 +6,8 @@ from math import isfinite
 from typing import Literal, Protocol
 
 INT64 = 2**63
+# Faults of one request; whatever else fails may be the server.
+OWN_FAULT = frozenset({"refused", "bad_request"})
 
 
 class GatewayError(Exception):
@@ -32,6 +34,11 @@ class GatewayError(Exception):
 
     def __str__(self) -> str:
         return self.message
+
+    @property
+    def is_own_fault(self) -> bool:
+        """The request was refused for its own sake, which says nothing of the others."""
+        return self.code in OWN_FAULT
 
     def again(self) -> "GatewayError":
         """The same for another request, without the traces that this one gathered."""

@@ -34,8 +34,6 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 LATER = " Please try again in some minutes."
 # After these the same would be said to every other request.
 STOPPING = frozenset({"refused_key", "forbidden", "unknown_model", "moved", "other_model"})
-# A fault of one request; whatever else fails may be the server.
-OWN_FAULT = frozenset({"refused", "bad_request"})
 
 
 @dataclass(frozen=True)
@@ -151,7 +149,7 @@ class Connection:
 
     def note_failure(self, error: GatewayError) -> None:
         """Stop after an error that all others would get, or after too many one after another."""
-        self._failures += error.code not in OWN_FAULT
+        self._failures += not error.is_own_fault
         if error.code in STOPPING or self._failures >= self.limits.patience:
             self.stop(error)
 
@@ -379,7 +377,7 @@ def _retry_after_s(header: str) -> float:
         return float(header)
     try:
         moment = parsedate_to_datetime(header)
-    except ValueError:
+    except (ValueError, OverflowError):  # the latter for a year that no calendar has
         return 0.0
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return max(0.0, (aware - datetime.now(UTC)).total_seconds())

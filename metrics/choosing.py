@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from difflib import SequenceMatcher
+from math import ceil
 from typing import Any, cast
 
 from django import forms
@@ -26,6 +27,7 @@ from studies.models import Generation, InstanceSelection, Job, SeparabilityScore
 from studies.robustness import similarity_of_parts, variants
 from studies.sampling import FAKE
 from studies.selecting import (
+    Prospect,
     draw_instances,
     extremes,
     prospects,
@@ -163,12 +165,19 @@ def _prospects(study: Study, design: InstanceSelection) -> dict[str, Any]:
     return {"rows": rows, "ratings": ratings, "cost": _cost(study, found)}
 
 
-def _cost(study: Study, found: dict[Any, Any]) -> str:
+def _cost(study: Study, found: dict[Any, Prospect]) -> str:
     """The reward for all HIT answers, without a platform's fee."""
     if study.reward is None or not study.hits_per_annotator:
         return ""
-    hits = sum(each.instances for each in found.values()) * study.ratings_per_hit
-    return f"{study.reward * hits / study.hits_per_annotator:.2f} {study.currency}"
+    answers = _hits(study, found) * study.ratings_per_hit
+    return f"{study.reward * answers / study.hits_per_annotator:.2f} {study.currency}"
+
+
+def _hits(study: Study, found: dict[Any, Prospect]) -> int:
+    """One for each instance and pair; mixed, the units of all pairs are dealt into full HITs."""
+    if study.bundling == Study.Bundling.MIXED:
+        return ceil(sum(each.units for each in found.values()) / study.comparisons_per_hit)
+    return sum(each.instances for each in found.values())
 
 
 def _pair(

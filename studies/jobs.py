@@ -16,12 +16,15 @@ from kombu.exceptions import OperationalError
 from gateway import GatewayError
 from studies.errors import DomainError
 from studies.identifiers import new_public_id
-from studies.models import Job, Study
+from studies.models import Dataset, Job, Study
 
 log = logging.getLogger(__name__)
 
 # For so long nobody else takes up a job whose worker is silent.
 LEASE = timedelta(minutes=2)
+# A job may wait for so long behind others before its message is taken for lost.
+LOST = timedelta(minutes=10)
+UNFINISHED = (Job.Status.QUEUED, Job.Status.RUNNING, Job.Status.PAUSED)
 UNFORESEEN = (
     "Something went wrong that nobody foresaw ({}); the worker's log says where. What was made is"
     " kept, and the job can go on from there."
@@ -58,22 +61,33 @@ def work_of(kind: str) -> Callable[[Work], Work]:
 def start_job(
     *, study: Study, kind: Job.Kind, options: dict[str, object], by: User | None = None
 ) -> Job:
-    """Queue a job for a study's dataset. One of a kind at a time for each study."""
+    """Queue a job for a study's dataset. One of a kind at a time for each dataset."""
     if study.dataset is None:
         raise DomainError("no_dataset", "The study has no dataset. Choose one first.")
     with transaction.atomic():
-        Study.objects.select_for_update().get(pk=study.pk)
-        unfinished = study.jobs.filter(kind=kind, status__in=["queued", "running", "paused"])
-        if unfinished.exists():
-            raise DomainError(
-                "job_unfinished",
-                f"A job to {kind.label} is not finished yet: let it go on, or stop it first.",
-            )
-        job = Job.objects.create(
-            study=study, dataset=study.dataset, kind=kind, options=options, created_by=by
-        )
+        job = Job(study=study, dataset=study.dataset, kind=kind, options=options, created_by=by)
+        _check_is_only_one(job)
+        job.save()
     send(job)
     return job
+
+
+def _check_is_only_one(job: Job) -> None:
+    """Refuse where another of its kind is unfinished. Locks the dataset, so that both wait here."""
+    # Not against whoever adds instances, which an import may do for a long time.
+    Dataset.objects.select_for_update(no_key=True).get(pk=job.dataset_id)
+    unfinished = Job.objects.filter(dataset=job.dataset_id, kind=job.kind, status__in=UNFINISHED)
+    studies = set(unfinished.exclude(pk=job.pk).values_list("study", flat=True))
+    if not studies:
+        return
+    # Another study may be one that this researcher must not know of.
+    advice = (
+        ": let it go on, or stop it first."
+        if job.study_id in studies
+        else " on this dataset. Please try again when it is."
+    )
+    said = f"A job to {Job.Kind(job.kind).label} is not finished yet{advice}"
+    raise DomainError("job_unfinished", said)
 
 
 def send(job: Job) -> None:
@@ -81,9 +95,12 @@ def send(job: Job) -> None:
     from studies.tasks import run_job_task  # noqa: PLC0415  tasks call this module
 
     queue = str(job.options.get("queue") or QUEUES[Job.Kind(job.kind)])
+    own = Job.objects.filter(pk=job.pk)
+    own.update(sent_at=timezone.now())
     try:
         run_job_task.apply_async(args=[job.pk], queue=queue)
     except OperationalError as error:
+        own.update(sent_at=None)
         raise DomainError(
             "no_broker", "No job queue answers: start the worker and its broker.", status=503
         ) from error
@@ -97,17 +114,24 @@ def pause_job(*, job: Job) -> None:
 
 
 def resume_job(*, job: Job) -> None:
-    """Go on with a job that was paused, or that failed."""
-    stopped = Job.objects.filter(pk=job.pk, status__in=["paused", "failed"])
-    if not stopped.update(status=Job.Status.QUEUED, problem="", finished_at=None):
-        raise DomainError("not_stopped", "Only a job that is paused or failed can go on.")
+    """Go on with a job that was paused, or that failed, if no other of its kind is under way."""
+    with transaction.atomic():
+        _check_is_only_one(job)
+        halted = Job.objects.filter(pk=job.pk, status__in=["paused", "failed"])
+        if not halted.update(status=Job.Status.QUEUED, problem="", finished_at=None):
+            raise DomainError(
+                "not_stopped",
+                "Only a job that is paused or failed can go on. Start a new one instead: what this"
+                " one made is kept.",
+            )
     send(job)
 
 
 def stop_job(*, job: Job) -> None:
     """End a job for good, as it stands."""
-    Job.objects.exclude(status=Job.Status.DONE).filter(pk=job.pk).update(
-        status=Job.Status.FAILED,
+    ended = [Job.Status.DONE, Job.Status.STOPPED]
+    Job.objects.exclude(status__in=ended).filter(pk=job.pk).update(
+        status=Job.Status.STOPPED,
         problem="Stopped by a researcher.",
         claim="",
         lease_until=None,
@@ -209,8 +233,10 @@ def _finish(own: Jobs, last: Progress, now: datetime) -> None:
 def take_up_abandoned_jobs(now: datetime | None = None) -> int:
     """Queue again what nobody works on: its worker died, or the broker lost the message."""
     now = now or timezone.now()
+    unsent = Q(sent_at=None, created_at__lte=now - LEASE)
     silent = Q(status=Job.Status.RUNNING, lease_until__lte=now)
-    lost = Q(status=Job.Status.QUEUED, created_at__lte=now - LEASE)
+    silent &= Q(sent_at=None) | Q(sent_at__lte=now - LEASE)
+    lost = Q(status=Job.Status.QUEUED) & (unsent | Q(sent_at__lte=now - LOST))
     abandoned = list(Job.objects.filter(silent | lost))
     for job in abandoned:
         send(job)

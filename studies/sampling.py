@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any
 
@@ -24,6 +24,7 @@ from gateway import (
     SampleRequest,
     open_models,
 )
+from gateway.transport import STOPPING
 from studies.errors import DomainError
 from studies.jobs import Progress, work_of
 from studies.models import Generation, Instance, Job, System
@@ -34,6 +35,8 @@ CHUNK = 200
 WRITTEN, SECONDS = 50, 10.0
 # After so many requests in a row that came to nothing, going on is a waste.
 MOST_FAILURES = 20
+# After one of these every other request would come to nothing too.
+HOPELESS = STOPPING | {"missing_package", "bad_settings", "engine_failed", "host_not_allowed"}
 TEMPERATURE, SAMPLES, MAX_TOKENS = 0.5, 5, 512
 DEFAULT_PROMPT = "{source}"
 # The server that makes texts up.
@@ -59,7 +62,10 @@ def sample_generations(job: Job) -> Iterator[Progress]:
             lacking = _missing(system, instances, samples)
             yield from _of_system(job, system, models, lacking, tally)
         if tally.must_stop:
-            return
+            break
+    # Somebody may have imported texts meanwhile, which were not asked for and not counted.
+    tally.done = there.count()
+    yield tally.progress()
 
 
 def _scope(job: Job) -> tuple[list[System], QuerySet[Instance]]:
@@ -83,15 +89,20 @@ class _Tally:
     failed: int = 0
     in_a_row: int = 0
     problem: str = ""
+    is_hopeless: bool = False
 
     @property
     def must_stop(self) -> bool:
-        return self.in_a_row >= MOST_FAILURES
+        return self.is_hopeless or self.in_a_row >= MOST_FAILURES
 
     def note(self, failure: GatewayError) -> None:
+        """Count a failure. One that a request has to itself says nothing of the others."""
         self.failed += 1
-        self.in_a_row = self.in_a_row + 1 if failure.is_retryable else MOST_FAILURES
+        if self.must_stop:  # what stopped it is what is said
+            return
         self.problem = failure.message
+        self.is_hopeless = failure.code in HOPELESS
+        self.in_a_row += not failure.is_own_fault
 
     def progress(self) -> Progress:
         return Progress(
@@ -103,7 +114,7 @@ def _of_system(
     job: Job, system: System, models: Models, lacking: Iterable["_Missing"], tally: _Tally
 ) -> Iterator[Progress]:
     wanted: dict[str, _Missing] = {}
-    answers = models.sample(_requests(job, system, lacking, wanted))
+    answers = models.sample(_requests(job, system, lacking, wanted, tally))
     for lot in _lots(answers):
         good = [each for each in lot if isinstance(each, Sampled)]
         rows = [row for each in good for row in _rows(wanted.pop(each.id), each, system)]
@@ -115,9 +126,9 @@ def _of_system(
             if isinstance(each, Failed):
                 wanted.pop(each.id, None)
                 tally.note(each.error)
-        yield tally.progress()
         if tally.must_stop:
             return
+        yield tally.progress()
 
 
 def _lots(answers: Iterator[Sampled | Failed]) -> Iterator[list[Sampled | Failed]]:
@@ -142,12 +153,23 @@ class _Missing:
 
 
 def _requests(
-    job: Job, system: System, lacking: Iterable[_Missing], wanted: dict[str, _Missing]
+    job: Job,
+    system: System,
+    lacking: Iterable[_Missing],
+    wanted: dict[str, _Missing],
+    tally: _Tally,
 ) -> Iterator[SampleRequest]:
-    """Made as they are taken, so that a large dataset is never held whole."""
+    """Made as they are taken, so that a large dataset is never held whole.
+
+    An instance whose text cannot be sent is noted as a failure and left out.
+    """
     decoding = {"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS} | system.decoding
     for missing in lacking:
-        request = _request(job, system, missing, decoding)
+        try:
+            request = _request(job, system, missing, decoding)
+        except GatewayError as error:
+            tally.note(error)
+            continue
         wanted[request.id] = missing
         yield request
 
@@ -155,10 +177,13 @@ def _requests(
 def _request(
     job: Job, system: System, missing: "_Missing", decoding: dict[str, Any]
 ) -> SampleRequest:
+    """Raises `DomainError` where the system's settings are wrong, `GatewayError` for the text."""
+    where = f"{system.name} on {missing.instance.key} cannot be sampled"
     try:
-        return SampleRequest(
+        # With a text that can be sent for sure, so that only the settings can be wrong.
+        plain = SampleRequest(
             id=f"{system.pk}:{missing.instance.pk}",
-            prompt=prompt_for(missing.instance, system, str(job.options.get("prompt", ""))),
+            prompt="?",
             n=len(missing.indices),
             seed=seed_for(job, missing.instance, system) + missing.indices[0],
             temperature=float(decoding["temperature"]),
@@ -167,8 +192,12 @@ def _request(
             stop=tuple(decoding.get("stop", ())),
         )
     except (GatewayError, ValueError, TypeError) as error:
-        where = f"{system.name} on {missing.instance.key}"
-        raise DomainError("bad_request", f"{where} cannot be sampled: {error}") from error
+        raise DomainError("bad_request", f"{where}: {error}") from error
+    try:
+        prompt = prompt_for(missing.instance, system, str(job.options.get("prompt", "")))
+        return replace(plain, prompt=prompt)
+    except GatewayError as error:
+        raise GatewayError("bad_request", f"{where}: {error}") from error
 
 
 def _missing(system: System, instances: QuerySet[Instance], samples: int) -> Iterator[_Missing]:

@@ -34,25 +34,32 @@ class Pool:
 
 
 def pools(study: Study) -> dict[Pair, Pool]:
-    """By system pair, the instances whose separability is known, in order of their ids."""
-    names = dict(study.systems.values_list("pk", "name"))
-    found: dict[Pair, list[tuple[int, float, float]]] = {}
+    """By system pair, the instances whose separability is known, in order of their ids.
+
+    Pairs as the study has them; one of which nothing is known is not there.
+    """
+    names = _pair_names(study)
+    found: dict[Pair, list[tuple[int, float, float]]] = {pair: [] for pair in names}
     for (instance, a, b), (raw, delta) in sorted(separability_by_instance(study).items()):
-        # The dataset may hold scores of systems that this study does not compare.
-        is_compared = a in names and b in names
-        if is_compared and instance is not None and raw is not None:
-            assert a is not None
-            assert b is not None
-            found.setdefault((a, b), []).append((instance, raw, np.nan if delta is None else delta))
+        if a is None or b is None or instance is None or raw is None:
+            continue
+        # The dataset may hold scores of other studies: of other systems, or the other way round.
+        if (a, b) in found:
+            found[a, b].append((instance, raw, np.nan if delta is None else delta))
     return {
         pair: Pool(
-            " ".join(names[system] for system in pair),
+            " ".join(names[pair]),
             np.array([row[0] for row in rows]),
             np.array([row[1] for row in rows]),
             np.array([row[2] for row in rows]),
         )
         for pair, rows in found.items()
+        if rows
     }
+
+
+def _pair_names(study: Study) -> dict[Pair, tuple[str, str]]:
+    return {(a.pk, b.pk): (a.name, b.name) for a, b in study.system_pairs()}
 
 
 def drawn(pool: Pool, design: InstanceSelection) -> Selection:
@@ -131,10 +138,18 @@ def prospects(study: Study, design: InstanceSelection) -> dict[Pair, Prospect]:
 
 
 def _scored(study: Study) -> dict[Pair, Pool]:
+    """The pools of all pairs: one without scores would vanish from the plan unseen."""
     found = pools(study)
     if not found:
         raise DomainError(
             "not_scored", "No instance is scored with this similarity yet: score them first."
+        )
+    missing = [" and ".join(n) for pair, n in _pair_names(study).items() if pair not in found]
+    if missing:
+        raise DomainError(
+            "not_scored",
+            f"No instance has a δ by {study.similarity} for {'; '.join(missing)}: score them first."
+            " It takes two generations of each system.",
         )
     return found
 

@@ -80,6 +80,8 @@ class Provider:
     settings_form: type[forms.Form] = forms.Form
     # Settings that are secret: stored encrypted, never shown again.
     has_token: ClassVar[bool] = False
+    # One request approves many, all or none; else a refusal is of one submission.
+    approves_together: ClassVar[bool] = False
     # Whether annotators see the study inside the platform's own page.
     is_framed: ClassVar[bool] = False
     # What the platform fills in to its entry link.

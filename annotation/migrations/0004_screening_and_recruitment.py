@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('public_id', models.CharField(default=studies.identifiers.new_public_id, editable=False, max_length=22, unique=True)),
-                ('kind', models.CharField(choices=[('reward', 'Reward'), ('bonus', 'Bonus'), ('screen_out', 'Screen Out')], max_length=10)),
+                ('kind', models.CharField(choices=[('reward', 'Reward'), ('bonus', 'Bonus'), ('screen_out', 'Screen Out'), ('owed', 'Owed')], max_length=10)),
                 ('amount', models.DecimalField(decimal_places=2, max_digits=10)),
                 ('currency', models.CharField(max_length=3)),
                 ('status', models.CharField(choices=[('asked', 'Asked'), ('paid', 'Paid'), ('refused', 'Refused')], default='asked', max_length=10)),
@@ -68,6 +68,7 @@ class Migration(migrations.Migration):
                 ('pending_key', models.CharField(blank=True, editable=False, max_length=22)),
                 ('pending_at', models.DateTimeField(editable=False, null=True)),
                 ('problem', models.TextField(blank=True, editable=False)),
+                ('sync_problem', models.TextField(blank=True, editable=False)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
             ],
         ),

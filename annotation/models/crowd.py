@@ -42,6 +42,8 @@ class Payment(models.Model):
         REWARD = "reward"
         BONUS = "bonus"
         SCREEN_OUT = "screen_out"
+        # The reward of whose submission the platform closed: it goes out as a bonus, once.
+        OWED = "owed"
 
     class Status(models.TextChoices):
         ASKED = "asked"

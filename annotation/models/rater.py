@@ -47,6 +47,7 @@ class Recruitment(models.Model):
     pending_key = models.CharField(max_length=22, blank=True, editable=False)
     pending_at = models.DateTimeField(null=True, editable=False)
     problem = models.TextField(blank=True, editable=False)
+    sync_problem = models.TextField(blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

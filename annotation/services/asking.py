@@ -1,5 +1,6 @@
 """What platforms are asked to do, by a worker: no page waits for one, and nothing is asked twice."""
 
+import logging
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
@@ -12,8 +13,11 @@ from annotation.ledger import ledger
 from annotation.models import Participation, Payment, Recruitment
 from annotation.services.paying import approve, ask_to_return, pay, reject
 from annotation.services.recruiting import listen, publish, steer, sync_recruitment
+from annotation.services.withdrawing import OUT
 from studies.errors import DomainError
 from studies.identifiers import new_public_id
+
+log = logging.getLogger(__name__)
 
 # A worker that has been silent for so long has died.
 PATIENCE = timedelta(minutes=10)
@@ -51,17 +55,25 @@ def carry_out(*, recruitment: Recruitment, verb: str, arguments: dict[str, str],
     A queue may bring a message again when its worker died. The key is used up before the platform
     is asked, so that the second time nothing is paid or made again.
     """
-    first = Recruitment.objects.filter(pk=recruitment.pk, pending=verb, pending_key=key)
-    if not key or not first.update(pending_key="", problem=DIED):
+    own, used = Recruitment.objects.filter(pk=recruitment.pk, pending=verb), f"used:{key}"
+    if not key or not own.filter(pending_key=key).update(pending_key=used, problem=DIED):
         return
     problem = ""
     try:
         VERBS[verb](recruitment, arguments)
     except DomainError as error:
         problem = error.message
-    Recruitment.objects.filter(pk=recruitment.pk).update(pending="", problem=problem)
+    except Exception as error:
+        log.exception("%s of recruitment %s", verb, recruitment.pk)
+        problem = UNFORESEEN.format(type(error).__name__)
+    # Whoever took too long finds the place taken, and leaves what was asked since alone.
+    own.filter(pending_key=used).update(pending="", pending_key="", problem=problem)
 
 
+UNFORESEEN = (
+    "Something went wrong that nobody foresaw ({}); the worker's log says where. Compare with the"
+    " platform before asking again."
+)
 # Stands until the platform has answered: whoever still reads it later knows that it did not.
 DIED = (
     "The platform was asked, and nothing came back yet. If this stays, the worker died on the way:"
@@ -88,7 +100,9 @@ def _approve_all(recruitment: Recruitment, _arguments: dict[str, str]) -> None:
     waiting = [
         entry.participation
         for entry in ledger(recruitment.study).data_without_payment
-        if entry.participation.recruitment_id == recruitment.pk and entry.counted
+        if entry.participation.recruitment_id == recruitment.pk
+        and entry.counted
+        and entry.participation.status not in OUT
     ]
     approve(participations=waiting)
 

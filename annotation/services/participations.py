@@ -34,9 +34,13 @@ def give_consent(
     nobody in.
     """
     now = now or timezone.now()
-    existing = Participation.objects.filter(
-        study=study, provider=provider, submission_id=submission_id
-    ).first()
+    existing = (
+        Participation.objects.filter(study=study, provider=provider, submission_id=submission_id)
+        .select_related("rater")
+        .first()
+    )
+    if existing is not None and existing.rater.external_id != external_id:
+        raise DomainError("other_person", OTHER_PERSON, status=403)
     if existing is not None:
         return _now_consenting(existing, study, now)
     if study.status != Study.Status.OPEN:
@@ -58,6 +62,12 @@ def give_consent(
         },
     )
     return participation
+
+
+OTHER_PERSON = (
+    "This link names a submission that belongs to somebody else. Please open the study from the"
+    " platform's own page."
+)
 
 
 def _now_consenting(participation: Participation, study: Study, now: datetime) -> Participation:

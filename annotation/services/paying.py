@@ -15,16 +15,30 @@ from annotation.models import Participation, Payment, Recruitment
 from annotation.services.withdrawing import withdraw_work
 from studies.errors import DomainError
 
+MOST = Decimal(100_000)
+
 
 def approve(*, participations: Sequence[Participation], now: datetime | None = None) -> int:
-    """Have the platform pay for these, and take its word that it did. Returns how many."""
+    """Have the platform pay for these, and take its word that it did. Returns how many.
+
+    Where it refuses some, the others are paid and noted; the refusal comes at the end.
+    """
     now = now or timezone.now()
-    done = 0
+    done, refused = 0, None
     for recruitment, own in _by_recruitment(participations):
-        provider_named(recruitment.provider).approve(recruitment, own)
-        for participation in own:
-            note_reward(participation, Payment.Kind.REWARD, now)
-        done += len(own)
+        provider = provider_named(recruitment.provider)
+        lots = [own] if provider.approves_together else [[each] for each in own]
+        for lot in lots:
+            try:
+                provider.approve(recruitment, lot)
+            except DomainError as error:
+                refused = error
+                continue
+            for participation in lot:
+                note_reward(participation, Payment.Kind.REWARD, now)
+            done += len(lot)
+    if refused is not None:
+        raise refused
     return done
 
 
@@ -55,8 +69,7 @@ def pay(
     it stays asked, counts as money spent, and the ledger asks the researcher to look it up.
     """
     now = now or timezone.now()
-    if amount <= 0:
-        raise DomainError("no_amount", "Give an amount greater than zero.", status=400)
+    _check_amount(amount)
     recruitment = _recruitment(participation)
     try:
         with transaction.atomic():
@@ -71,6 +84,16 @@ def pay(
     except IntegrityError as error:
         raise DomainError("paid_already", "This was paid already, or is being paid.") from error
     return _paid(payment, lambda: provider_named(recruitment.provider).pay(recruitment, payment))
+
+
+def _check_amount(amount: Decimal) -> None:
+    is_money = amount.is_finite() and 0 < amount < MOST and amount == round(amount, 2)
+    if not is_money:
+        raise DomainError(
+            "no_amount",
+            f"Give an amount greater than zero and under {MOST}, with at most two decimals.",
+            status=400,
+        )
 
 
 def _paid(payment: Payment, ask: Callable[[], str]) -> Payment:
@@ -90,6 +113,7 @@ def note_payment(
     *, participation: Participation, amount: Decimal, now: datetime | None = None
 ) -> Payment:
     """Write down a reward that was paid outside of any platform known here, once."""
+    _check_amount(amount)
     try:
         with transaction.atomic():
             return Payment.objects.create(

@@ -7,11 +7,12 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation.models import HIT, Assignment, Participation, Place, Rating
-from annotation.selectors import Share, unmet_check
+from annotation.selectors import Share, missing_units, unmet_check
 from annotation.services.tallies import set_flags
 from annotation.statements import (
     FreePlace,
     Person,
+    complete_place,
     hold_place,
     insert,
     lock_free_place,
@@ -290,6 +291,22 @@ def _reopened(left: int, place: Place, person: Person) -> Assignment:
     assignment.status = Assignment.Status.ACTIVE
     assignment.save(update_fields=["status", "participation"])
     return assignment
+
+
+def complete_if_full(place: Place | None, assignment: Assignment, now: datetime) -> bool:
+    """With `units`, a place is complete when every unit has been answered for it, by whomever."""
+    if place is None or place.completed_at is not None or missing_units(place):
+        return False
+    if place.assignment is None:
+        place.assignment = assignment
+    close_assignment(place.assignment, now)
+    complete_place(place, now)
+    return True
+
+
+def close_assignment(assignment: Assignment, now: datetime) -> None:
+    assignment.status, assignment.completed_at = Assignment.Status.COMPLETED, now
+    assignment.save(update_fields=["status", "completed_at"])
 
 
 def move_ratings(assignment_id: int, *, place: Place | None, partial: bool) -> None:

@@ -8,9 +8,16 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.models import Assignment, HITUnit, Place, Rating
-from annotation.selectors import is_a_first, missing_units, worksheet
-from annotation.services.places import extend_lease, hand_over, lock_places, place_for_unit
+from annotation.models import Assignment, HITUnit, Participation, Place, Rating
+from annotation.selectors import is_a_first, worksheet
+from annotation.services.places import (
+    close_assignment,
+    complete_if_full,
+    extend_lease,
+    hand_over,
+    lock_places,
+    place_for_unit,
+)
 from annotation.services.screening import act_on_checks, grade_stage
 from annotation.services.tallies import TallyKey, set_flags, shift_tallies, tally_key
 from annotation.statements import complete_place, insert, ratings_of
@@ -103,7 +110,7 @@ class _Desk:
         label = _label_in_system_order(answer, self.assignment, seat, criterion)
         given = [each for each in self.written if each.is_answer_to(seat, criterion)]
         if _stored(given, answer, label) is not None:
-            return False
+            return self._finish_what_is_whole()
         rating = _new_rating(self.assignment, seat, criterion, answer)
         rating.label, rating.created_at = label, self.now
         rating.place = self._place_for(rating)
@@ -117,6 +124,12 @@ class _Desk:
         self.written.append(rating)
         return not rating.late and not is_out and self._complete(rating.place)
 
+    def _finish_what_is_whole(self) -> bool:
+        """Sent again, an answer may find its set whole and its place taken back, but not done."""
+        is_over = self.study.status == Study.Status.CLOSED
+        is_out = self.assignment.status == Assignment.Status.WITHDRAWN
+        return self.held is not None and not is_over and not is_out and self._complete(self.held)
+
     def _place_for(self, rating: Rating) -> Place | None:
         if self.is_test or not self.by_units:
             return self.held
@@ -126,7 +139,7 @@ class _Desk:
         if self.is_test:
             return _complete_test(self.assignment, self.written, self.now)
         if self.by_units:
-            return _complete_place(place, self.assignment, self.now)
+            return complete_if_full(place, self.assignment, self.now)
         if self.assignment.status == Assignment.Status.COMPLETED:
             return False
         place = place or next(iter(self.free), None)
@@ -137,7 +150,7 @@ def _complete_test(assignment: Assignment, written: list[Rating], now: datetime)
     is_over = assignment.status == Assignment.Status.COMPLETED
     if is_over or worksheet(assignment, written).first_open is not None:
         return False
-    _close_assignment(assignment, now)
+    close_assignment(assignment, now)
     grade_stage(assignment=assignment, now=now)
     return True
 
@@ -148,7 +161,7 @@ def _complete_set(
     """One person's complete set completes its place; without one it is kept as surplus."""
     if worksheet(assignment, written).first_open is not None:
         return False
-    _close_assignment(assignment, now)
+    close_assignment(assignment, now)
     if place is None:
         own = Rating.objects.filter(assignment=assignment)
         set_flags(ratings=own, partial=False, surplus=True)
@@ -159,25 +172,10 @@ def _complete_set(
     return True
 
 
-def _complete_place(place: Place | None, assignment: Assignment, now: datetime) -> bool:
-    """With `units`, a place is complete when every unit has been answered for it, by whomever."""
-    if place is None or place.completed_at is not None or missing_units(place):
-        return False
-    if place.assignment is None:
-        place.assignment = assignment
-    _close_assignment(place.assignment, now)
-    complete_place(place, now)
-    return True
-
-
 def _why_out(assignment: Assignment) -> str:
-    participation = assignment.participation
-    return participation.status if participation is not None else ""
-
-
-def _close_assignment(assignment: Assignment, now: datetime) -> None:
-    assignment.status, assignment.completed_at = Assignment.Status.COMPLETED, now
-    assignment.save(update_fields=["status", "completed_at"])
+    """As it is now: who sent this was read before their work was withdrawn."""
+    own = Participation.objects.filter(assignments=assignment)
+    return str(own.values_list("status", flat=True).first() or "")
 
 
 def _label_in_system_order(

@@ -35,7 +35,8 @@ def save_recruitment(*, recruitment: Recruitment, token: str = "") -> Recruitmen
     """Keep a way in with its settings; an empty token leaves the stored one as it is."""
     if token:
         recruitment.secret = encrypted(token)
-    recruitment.save()
+    # What a worker writes meanwhile, such as the study's id on the platform, stays.
+    recruitment.save(update_fields=["settings", "secret"] if recruitment.pk else None)
     return recruitment
 
 
@@ -110,12 +111,12 @@ def sync_recruitment(*, recruitment: Recruitment, now: datetime | None = None) -
     try:
         reports = list(provider_named(recruitment.provider).reports(recruitment))
     except DomainError as error:
-        recruitment.problem = error.message
-        recruitment.save(update_fields=["problem"])
+        recruitment.sync_problem = error.message
+        recruitment.save(update_fields=["sync_problem"])
         raise
     changed = apply_reports(recruitment=recruitment, reports=reports, now=now)
-    recruitment.problem, recruitment.synced_at = "", now
-    recruitment.save(update_fields=["problem", "synced_at"])
+    recruitment.sync_problem, recruitment.synced_at = "", now
+    recruitment.save(update_fields=["sync_problem", "synced_at"])
     return changed
 
 

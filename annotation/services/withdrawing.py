@@ -7,7 +7,14 @@ from django.db.models import F
 from django.utils import timezone
 
 from annotation.models import HIT, Assignment, Participation, Place, Rating
-from annotation.services.places import hand_over, lock_places, move_ratings, place_for_unit
+from annotation.selectors import worksheet
+from annotation.services.places import (
+    complete_if_full,
+    hand_over,
+    lock_places,
+    move_ratings,
+    place_for_unit,
+)
 from annotation.services.tallies import set_flags
 from annotation.statements import complete_place
 from studies.models import Study
@@ -26,10 +33,17 @@ def withdraw_work(*, participation: Participation, status: str, now: datetime | 
     """Take all of a participation's ratings out of the count and free its places, at once.
 
     ``status`` is one of `OUT`, and the reason that the ratings carry from now on. Returns how
-    many assignments it took out; the same again changes nothing.
+    many assignments it took out; the same again changes nothing. Who is excluded stays excluded,
+    whatever a platform says of them later.
     """
     now = now or timezone.now()
     participation = _locked(participation)
+    before = participation.status
+    if before == Participation.Status.EXCLUDED:
+        return 0
+    if before in OUT:
+        out = Rating.objects.filter(assignment__participation=participation, excluded_reason=before)
+        set_flags(ratings=out, excluded_reason=status)
     participation.status, participation.finished_at = status, participation.finished_at or now
     participation.save(update_fields=["status", "finished_at"])
     main = participation.assignments.filter(hit__kind=HIT.Kind.MAIN)
@@ -37,8 +51,8 @@ def withdraw_work(*, participation: Participation, status: str, now: datetime | 
     assignments = list(counted.select_related("hit__study").order_by("hit"))
     for assignment in assignments:
         held, _ = lock_places(assignment=assignment, now=now)
-        if held is not None:
-            _release(held)
+        for place in _filled_by(assignment, held):
+            _release(place)
         own = Rating.objects.filter(assignment=assignment)
         set_flags(ratings=own, excluded=True, excluded_reason=status)
         assignment.status = Assignment.Status.WITHDRAWN
@@ -58,6 +72,17 @@ def stop_work(*, participation: Participation, status: str, now: datetime | None
     active = participation.assignments.filter(status=Assignment.Status.ACTIVE)
     for assignment in active.select_related("hit__study").order_by("hit"):
         _leave(assignment, now)
+
+
+def _filled_by(assignment: Assignment, held: Place | None) -> list[Place]:
+    """The place it holds; with `units` also complete ones that lack something without it."""
+    places = [held] if held is not None else []
+    if assignment.hit.study.abandoned == Study.Abandoned.UNITS:
+        done = Place.objects.filter(hit=assignment.hit_id, completed_at__isnull=False)
+        counted = Rating.objects.counted().filter(assignment=assignment)
+        others = done.exclude(assignment=assignment).filter(ratings__in=counted)
+        places += others.distinct()
+    return places
 
 
 def _leave(assignment: Assignment, now: datetime) -> None:
@@ -89,11 +114,11 @@ def reinstate_work(*, participation: Participation, now: datetime | None = None)
     for assignment in assignments:
         _, free = lock_places(assignment=assignment, now=now)
         own = Rating.objects.filter(assignment=assignment, excluded_reason=reason)
+        set_flags(ratings=own, excluded=False, excluded_reason="")
         if assignment.hit.study.abandoned == Study.Abandoned.UNITS:
-            _reinstate_units(assignment, free)
+            _reinstate_units(assignment, free, now)
         else:
             _reinstate_set(assignment, next(iter(free), None), now)
-        set_flags(ratings=own, excluded=False, excluded_reason="")
     return len(assignments)
 
 
@@ -110,7 +135,8 @@ def _release(place: Place) -> None:
 
 def _reinstate_set(assignment: Assignment, place: Place | None, now: datetime) -> None:
     own = Rating.objects.filter(assignment=assignment)
-    is_complete = assignment.completed_at is not None
+    # An open page may have brought the last answers after the work was withdrawn.
+    is_complete = worksheet(assignment).first_open is None
     if is_complete and place is not None:
         hand_over(place=place, assignment=assignment)
         complete_place(place, now)
@@ -118,12 +144,13 @@ def _reinstate_set(assignment: Assignment, place: Place | None, now: datetime) -
         set_flags(ratings=own, surplus=True)
     else:
         set_flags(ratings=own, partial=True)
-    status = Assignment.Status.COMPLETED if is_complete else Assignment.Status.ABANDONED
-    Assignment.objects.filter(pk=assignment.pk).update(status=status)
+    assignment.status = Assignment.Status.COMPLETED if is_complete else Assignment.Status.ABANDONED
+    assignment.completed_at = assignment.completed_at or (now if is_complete else None)
+    assignment.save(update_fields=["status", "completed_at"])
 
 
-def _reinstate_units(assignment: Assignment, free: list[Place]) -> None:
-    """Each answer takes the first place that still lacks it; none is held by this."""
+def _reinstate_units(assignment: Assignment, free: list[Place], now: datetime) -> None:
+    """Each answer takes the first place that still lacks it; what is full then is done."""
     for rating in Rating.objects.filter(assignment=assignment, superseded=False):
         place = place_for_unit(free, rating)
         one = Rating.objects.filter(pk=rating.pk)
@@ -131,3 +158,5 @@ def _reinstate_units(assignment: Assignment, free: list[Place]) -> None:
         one.update(place=place)
     done = Assignment.Status.COMPLETED if assignment.completed_at else Assignment.Status.ABANDONED
     Assignment.objects.filter(pk=assignment.pk).update(status=done)
+    for place in free:
+        complete_if_full(place, assignment, now)

@@ -294,7 +294,7 @@ def _reinstate(participation: Participation, _: HttpRequest) -> str:
 def _pay(participation: Participation, request: HttpRequest) -> str:
     """By the platform where there is one; else the researcher pays, and this notes it."""
     way = participation.recruitment
-    amount = _amount(request) or _owed(participation)
+    amount = _owed(participation) if (stated := _amount(request)) is None else stated
     if amount is None:
         raise DomainError("no_reward", "Say in the study what annotators are paid.")
     if way is None or not way.secret:
@@ -310,8 +310,8 @@ def _pay(participation: Participation, request: HttpRequest) -> str:
 
 # Whose submission the platform closed cannot be approved any more: what is owed is a bonus.
 PAID_APART: dict[str, str] = {
-    Status.RETURNED: Payment.Kind.BONUS,
-    Status.TIMED_OUT: Payment.Kind.BONUS,
+    Status.RETURNED: Payment.Kind.OWED,
+    Status.TIMED_OUT: Payment.Kind.OWED,
     Status.SCREENED_OUT: Payment.Kind.SCREEN_OUT,
 }
 

@@ -24,6 +24,8 @@ class Job(models.Model):
         PAUSED = "paused"
         DONE = "done"
         FAILED = "failed"
+        # By a researcher and for good: unlike what failed, it does not go on.
+        STOPPED = "stopped"
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     kind = models.CharField(max_length=10, choices=Kind.choices)
@@ -44,6 +46,8 @@ class Job(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
     created_at = models.DateTimeField(auto_now_add=True)
+    # When its message last went to the queue.
+    sent_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
 

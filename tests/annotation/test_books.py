@@ -4,6 +4,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
+from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
@@ -12,12 +13,15 @@ from annotation.models import Participation, Payment, Place, Rating, Recruitment
 from annotation.selectors import worksheet
 from annotation.services.lifecycle import close_study
 from annotation.services.participations import finish_participation, meet
-from annotation.services.paying import note_payment, settle
+from annotation.services.paying import approve, note_payment, settle
 from annotation.services.places import take_place
 from annotation.services.ratings import Answer, submit_rating
+from annotation.services.screening import begin_stage
+from annotation.services.withdrawing import withdraw_work
 from studies.errors import DomainError
 from studies.models import Study
 from tests.annotation.annotators import annotator, form_of
+from tests.annotation.test_screening import answer_all, study_with
 from tests.studies.factories import make_open_study, make_participation
 
 pytestmark = pytest.mark.django_db
@@ -246,3 +250,84 @@ def test_money_that_nobody_knows_of_is_listed_until_somebody_looked(desk):
         address = reverse("annotation:settle-money", args=[target.pk, foreign.public_id, "paid"])
         assert desk.post(address).status_code == 404
     assert Payment.objects.get(pk=foreign.pk).status == "asked"
+
+
+def test_what_is_owed_after_a_closed_submission_is_paid_once(desk, monkeypatch):
+    study = paying_study(member=desk.researcher)
+    way = Recruitment.objects.create(study=study, provider="prolific", secret="x")
+    ann = make_participation(study, "ann")
+    complete(ann)
+    Participation.objects.update(recruitment=way, status="timed_out")
+    asked = []
+    monkeypatch.setattr("annotation.views.books.ask_for", lambda **said: asked.append(said))
+    desk.post(reverse("annotation:act", args=[study.pk, ann.public_id, "approve"]))
+    assert (asked[0]["kind"], asked[0]["amount"]) == ("owed", "2.00")
+    owed = {"participation": ann, "kind": "owed", "amount": Decimal("1.50"), "currency": "GBP"}
+    Payment.objects.create(**owed, created_at=timezone.now())
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Payment.objects.create(**owed, created_at=timezone.now())
+
+
+@pytest.mark.parametrize("amount", ["NaN", "Infinity", "-5", "0", "1e30", "0.001"])
+def test_an_odd_amount_is_not_paid(desk, amount):
+    study = paying_study(member=desk.researcher)
+    ann = make_participation(study, "ann")
+    complete(ann)
+    finish_participation(participation=ann)
+    pay = reverse("annotation:act", args=[study.pk, ann.public_id, "approve"])
+    said = desk.post(pay, {"amount": amount}, follow=True)
+    assert "greater than zero" in said.content.decode()
+    assert not Payment.objects.exists()
+
+
+def test_who_came_back_finished_waits_for_pay_and_is_not_stuck():
+    study = paying_study()
+    ann = make_participation(study, "ann")
+    complete(ann)
+    Participation.objects.update(platform_status="AWAITING REVIEW")
+    books = ledger(study)
+    assert names(books.data_without_payment) == ["ann"]
+    assert books.stuck == []
+
+
+def test_paid_for_a_test_is_not_paid_without_data():
+    study = paying_study()
+    ann = make_participation(study, "ann")
+    Participation.objects.update(status="screened_out")
+    note_payment(participation=ann, amount=Decimal("0.20"))
+    assert ledger(study).paid_without_data == []
+
+
+def test_training_is_not_work_that_counts():
+    study = study_with(training=2)
+    Study.objects.filter(pk=study.pk).update(reward=Decimal("2.00"))
+    ann = make_participation(study, "ann")
+    answer_all(begin_stage(participation=ann))
+    answer_all(take_place(participation=ann))
+    withdraw_work(participation=ann, status="excluded")
+    (entry,) = ledger(Study.objects.get()).entries
+    assert entry.counted == 0
+
+
+def test_one_refusal_keeps_nobody_else_from_being_paid(monkeypatch):
+    study = paying_study(ratings_per_hit=3)
+    way = Recruitment.objects.create(study=study, provider="mturk", external_id="H")
+    for name in ("a", "b", "c"):
+        person = make_participation(study, name)
+        complete(person)
+        finish_participation(participation=person)
+    Participation.objects.update(recruitment=way)
+    asked = []
+
+    class Client:
+        def approve(self, assignment_id):
+            asked.append(assignment_id)
+            if assignment_id == second:
+                raise DomainError("mturk_refused", "That one was never submitted.")
+
+    _, second, _ = Participation.objects.order_by("pk").values_list("submission_id", flat=True)
+    monkeypatch.setattr("annotation.crowd.mturk._client", lambda recruitment: Client())
+    with pytest.raises(DomainError, match="never submitted"):
+        approve(participations=list(Participation.objects.order_by("pk")))
+    assert len(asked) == 3
+    assert Payment.objects.filter(status="paid").count() == 2

@@ -12,8 +12,9 @@ from annotation.crowd.errors import PlatformError
 from annotation.crowd.prolific.client import ProlificClient
 from annotation.ledger import ledger
 from annotation.models import Participation, Payment, Place, PlatformEvent, Rating, Recruitment
-from annotation.services.asking import ask_for
+from annotation.services.asking import VERBS, ask_for
 from annotation.services.lifecycle import open_study
+from annotation.services.participations import give_consent
 from annotation.services.paying import approve, pay, reject, settle_payment
 from annotation.services.planning import plan_hits
 from annotation.services.recruiting import (
@@ -23,13 +24,13 @@ from annotation.services.recruiting import (
     sync_recruitment,
 )
 from annotation.services.tallies import kept, recount
-from annotation.tasks import platform_verb_task
+from annotation.tasks import platform_verb_task, sync_recruitments_task
 from studies.errors import DomainError
 from studies.models import Study
 from tests.annotation.annotators import Annotator, form_of
 from tests.crowd.fake_prolific import FakeProlific
 from tests.crowd.openapi import check_request
-from tests.studies.factories import make_study
+from tests.studies.factories import make_open_study, make_study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.enable_socket]
 
@@ -379,10 +380,14 @@ def test_a_platform_that_fails_is_said_and_asked_again(fake):
     fake.garble_next("html", times=9)
     with pytest.raises(DomainError):
         sync_recruitment(recruitment=recruitment)
-    assert "cannot be read" in recruitment.problem
+    assert "cannot be read" in recruitment.sync_problem
+    recruitment.problem = "Compare with the platform."
+    recruitment.save()
     fake.calm()
     sync_recruitment(recruitment=recruitment)
-    assert recruitment.problem == ""
+    recruitment.refresh_from_db()
+    assert recruitment.sync_problem == ""
+    assert recruitment.problem == "Compare with the platform."  # it is of something else
 
 
 def test_the_token_is_unreadable_in_the_database(fake):
@@ -511,3 +516,86 @@ def test_who_is_screened_out_where_nothing_was_promised_is_not_paid(fake):
             amount=Decimal("0.20"),
         )
     assert Payment.objects.get().status == "refused"
+
+
+def test_new_keys_of_prolific_lock_nobody_out(fake):
+    recruitment = on_prolific(fake)
+    for key in recruitment.settings["keys"]:
+        key["kid"] = "old"
+    recruitment.save(update_fields=["settings"])
+    browser, _, _ = participant(fake, recruitment)
+    # Prolific itself was asked, as where there are no keys.
+    assert Participation.objects.get().confirmed_at
+    assert browser.here().status_code == 200
+
+
+def test_keys_out_of_reach_stop_no_round(fake, settings):
+    recruitment = on_prolific(fake)
+    _, submission, _ = participant(fake, recruitment)
+    recruitment.refresh_from_db()
+    recruitment.settings["keys_at"] = (timezone.now() - timedelta(hours=13)).isoformat()
+    recruitment.save(update_fields=["settings"])
+    settings.TIEBREAK_PROLIFIC_KEYS_URL = "http://127.0.0.1:9/none"
+    fake.return_(submission)
+    sync_recruitment(recruitment=recruitment)
+    assert Participation.objects.get().status == "returned"
+
+
+def test_26_one_odd_error_does_not_end_the_round(monkeypatch, caplog):
+    for n in range(3):
+        Recruitment.objects.create(
+            study=make_open_study(instances=1), provider="prolific", external_id=f"x{n}"
+        )
+    seen = []
+
+    def sync(recruitment):
+        seen.append(recruitment.external_id)
+        if recruitment.external_id == "x0":
+            raise ValueError("odd")
+
+    monkeypatch.setattr("annotation.tasks.sync_recruitment", sync)
+    sync_recruitments_task()
+    assert seen == ["x0", "x1", "x2"]
+    assert "ValueError" in caplog.text
+
+
+def test_26_what_took_too_long_leaves_what_was_asked_since_alone(fake, monkeypatch):
+    recruitment, sent = on_prolific(fake), []
+    monkeypatch.setattr(platform_verb_task, "delay", lambda *message: sent.append(message))
+    ask_for(recruitment=recruitment, verb="approve-all")
+
+    def slow(way, _arguments):
+        Recruitment.objects.update(pending_at=timezone.now() - timedelta(minutes=11))
+        ask_for(recruitment=way, verb="pause")
+
+    monkeypatch.setitem(VERBS, "approve-all", slow)
+    for message in sent:
+        platform_verb_task(*message)
+    recruitment.refresh_from_db()
+    assert fake.studies[recruitment.external_id]["status"] == "PAUSED"
+    assert (recruitment.pending, recruitment.problem) == ("", "")
+
+
+def test_another_persons_submission_is_nobodys_way_in(fake):
+    recruitment = on_prolific(fake, is_secure=False)
+    submitted(fake, recruitment)
+    first = Participation.objects.get()
+    with pytest.raises(DomainError, match="belongs to somebody else"):
+        give_consent(
+            study=recruitment.study,
+            provider="prolific",
+            external_id="other",
+            submission_id=first.submission_id,
+            recruitment=recruitment,
+        )
+
+
+def test_settings_saved_during_a_round_stay(fake):
+    recruitment = on_prolific(fake)
+    read_before = Recruitment.objects.get()
+    recruitment.settings["fee_percent"] = "20"
+    save_recruitment(recruitment=recruitment)
+    read_before.settings["keys_at"] = ""
+    sync_recruitment(recruitment=read_before)
+    assert Recruitment.objects.get().settings["fee_percent"] == "20"
+    assert Recruitment.objects.get().external_id

@@ -367,7 +367,12 @@ def test_a_longer_pause_than_ours_is_left_to_the_caller(stub):
     assert len(stub.generations) == 1
 
 
-@pytest.mark.parametrize("header", ["soon", "-5", "NaN", "1e9", "Thu, 01 Jan 1970 00:00:00 GMT"])
+NO_YEAR = "Mon, 01 Jan 99999999999 00:00:00 GMT"
+
+
+@pytest.mark.parametrize(
+    "header", ["soon", "-5", "NaN", "1e9", "Thu, 01 Jan 1970 00:00:00 GMT", NO_YEAR]
+)
 def test_an_odd_retry_after_is_no_reason_to_wait(stub, header):
     stub.faults.append(Fault("busy", retry_after=header))
 

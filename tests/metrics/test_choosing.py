@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from studies.models import Dataset, Generation, Job, Membership
+from studies.models import Dataset, Generation, Job, Membership, SeparabilityScore
 from studies.scoring import score_separability
 from tests.studies.factories import make_open_study, make_study
 
@@ -31,6 +31,59 @@ def test_it_works(desk):
     assert "8 instances scored" in html
     assert "4 of 8" in html
     assert not study.selected.exists()  # looking draws nothing
+
+
+@pytest.mark.parametrize(
+    ("design", "cost"),
+    [
+        # 4 of 8 instances for each of 3 pairs, each for 3 annotators, at 2 a HIT.
+        ({"comparisons_per_hit": 5}, "72.00"),
+        # 12 units in HITs of 5: three HITs.
+        ({"comparisons_per_hit": 5, "bundling": "mixed"}, "18.00"),
+    ],
+)
+def test_the_cost_is_that_of_the_hits_that_are_planned(desk, design, cost):
+    study = make_study(
+        instances=8,
+        systems=3,
+        member=desk.researcher,
+        reward=4,
+        hits_per_annotator=2,
+        **design,
+    )
+    score_separability(study=study)
+    wanted = {
+        "design": "uniform",
+        "instances": 4,
+        "control_share": 0.5,
+        "weights": "floored",
+        "floor": 0.1,
+        "seed": 1,
+    }
+    assert f"for about {cost} GBP" in desk.get(at(study), wanted).content.decode()
+    desk.post(at(study, "draw"), wanted)
+    assert study.places.count() * 2 == float(cost)
+
+
+def test_a_pair_without_scores_is_named_before_anything_is_drawn(desk):
+    study = make_study(instances=4, systems=3, member=desk.researcher)
+    score_separability(study=study)
+    SeparabilityScore.objects.filter(system_b__name="system-2").delete()
+    design = "?design=uniform&instances=2&control_share=0.5&weights=floored&floor=0.1&seed=1"
+    html = desk.get(at(study) + design).content.decode()
+    assert "for system-0 and system-2; system-1 and system-2: score them first" in html
+    assert "Draw these" not in html
+
+
+def test_a_job_that_was_stopped_offers_no_going_on(desk):
+    study = make_study(instances=1, member=desk.researcher)
+    job = Job.objects.create(study=study, dataset=study.dataset, kind="sampling")
+    desk.post(at(study, "stop"), {"job": job.public_id})
+    html = desk.get(at(study)).content.decode()
+    assert "Stopped by a researcher." in html
+    assert "Go on" not in html
+    said = desk.post(at(study, "resume"), {"job": job.public_id}, follow=True).content.decode()
+    assert "Start a new one" in said
 
 
 def test_a_refusal_is_shown_as_its_sentence(desk):

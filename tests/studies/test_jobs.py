@@ -6,6 +6,7 @@ from time import sleep
 
 import pytest
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 
 from gateway import Failed, GatewayError, Sample, Sampled
 from gateway.encoders import FakeEncoder
@@ -24,7 +25,9 @@ from studies.jobs import (
     take_up_abandoned_jobs,
 )
 from studies.models import Generation, Job, SeparabilityScore, Study, System
+from studies.models.study import StudySystem
 from studies.sampling import prompt_for, seed_for
+from studies.tasks import run_job_task
 from tests.studies.factories import make_study
 
 pytestmark = pytest.mark.django_db
@@ -227,13 +230,187 @@ def test_a_server_that_will_never_do_it_is_not_asked_for_ever(monkeypatch):
     assert models.closed == 1
 
 
+@pytest.mark.parametrize("code", ["refused", "bad_request"])
+def test_what_a_server_refuses_for_its_own_sake_stops_no_other(monkeypatch, code):
+    study = bare_study(200)
+    wrong = GatewayError(code, "The text is longer than the model's window.")
+    models = scripted(
+        monkeypatch, lambda n, r: Failed(r.id, wrong) if n <= 60 or n % 10 == 0 else texts(r)
+    )
+    job = queued(study, samples=1)
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.failed, job.done) == ("failed", 94, 306)
+    assert models.asked == 400
+    assert "longer than the model" in job.problem
+
+
+@pytest.mark.parametrize("code", ["busy", "too_few"])
+def test_what_may_be_the_servers_fault_stops_the_job_after_so_many_in_a_row(monkeypatch, code):
+    study = bare_study(500)
+    own = GatewayError("refused", "Too long.")
+    failing = GatewayError(code, "Not this time.", is_retryable=code == "busy")
+    models = scripted(monkeypatch, lambda n, r: Failed(r.id, own if n % 2 else failing))
+    job = queued(study, samples=1)
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.failed, job.problem) == ("failed", 50, "Not this time.")
+    assert models.asked == 50
+
+
+@pytest.mark.parametrize("code", ["refused_key", "other_model", "engine_failed", "missing_package"])
+def test_what_all_others_would_get_stops_the_job_at_once_and_is_what_is_said(monkeypatch, code):
+    study = bare_study(500)
+    last, own = GatewayError(code, "Never."), GatewayError("refused", "Too long.")
+    models = scripted(monkeypatch, lambda n, r: Failed(r.id, last if n == 1 else own))
+    job = queued(study, samples=1)
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.problem, models.asked) == ("failed", "Never.", 50)
+
+
+def test_a_text_that_cannot_be_sent_fails_alone():
+    study = bare_study(30)
+    empty = study.dataset.instances.filter(key__in=["note-3", "note-29"])
+    empty.update(source="")
+    job = queued(study, samples=2)
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.failed, job.done) == ("failed", 4, 2 * 2 * 28)
+    assert "system-1 on note-29 cannot be sampled: prompt is" in job.problem
+    assert not Generation.objects.filter(instance__in=empty).exists()
+
+
+@pytest.mark.parametrize(
+    "decoding", [{"temperature": 0}, {"temperature": "hot"}, {"max_tokens": 0}, {"stop": 5}]
+)
+def test_settings_that_are_wrong_stop_the_job_before_anything_is_asked(monkeypatch, decoding):
+    study = bare_study(3)
+    System.objects.update(decoding=decoding)
+    models = scripted(monkeypatch, lambda n, request: texts(request))
+    job = queued(study, samples=2)
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.failed, models.asked) == ("failed", 0, 0)
+    assert "system-0 on note-0 cannot be sampled" in job.problem
+
+
+def test_what_is_done_is_what_is_there_though_others_imported_meanwhile(monkeypatch):
+    study = bare_study(30)
+
+    instance, second = study.dataset.instances.first(), study.ordered_systems()[1]
+
+    def importing(n, request):
+        if n == 1:  # before the second system's turn, so that this is never asked for
+            Generation.objects.create(
+                instance=instance, system=second, sample_index=0, text="Imported."
+            )
+        return texts(request)
+
+    scripted(monkeypatch, importing)
+    job = queued(study, samples=1)
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.done, Generation.objects.count()) == ("done", 60, 60)
+    assert Generation.objects.filter(text="Imported.").count() == 1
+
+
 def test_one_job_of_a_kind_at_a_time():
     study = bare_study()
     queued(study)
-    with pytest.raises(DomainError, match="not finished yet"):
+    with pytest.raises(DomainError, match="let it go on, or stop it first"):
         start_job(study=study, kind=Job.Kind.SAMPLING, options={})
     stop_job(job=study.jobs.get())
     assert start_job(study=study, kind=Job.Kind.SAMPLING, options={"samples": 2})
+
+
+def study_beside(study: Study) -> Study:
+    """Another on the same dataset."""
+    other = Study.objects.create(title="A secret question", dataset=study.dataset)
+    for row in study.study_systems.all():
+        StudySystem.objects.create(study=other, system=row.system, position=row.position)
+    return other
+
+
+def test_one_job_of_a_kind_at_a_time_for_a_dataset_whoever_asks():
+    study = bare_study()
+    other, theirs = study_beside(study), queued(study)
+    for status in ("queued", "running", "paused"):
+        Job.objects.update(status=status)
+        with pytest.raises(DomainError, match="not finished yet on this dataset") as refusal:
+            start_job(study=other, kind=Job.Kind.SAMPLING, options={})
+        assert study.title not in refusal.value.message
+    assert start_job(study=bare_study(), kind=Job.Kind.SAMPLING, options={"samples": 2})
+    stop_job(job=theirs)
+    assert start_job(study=other, kind=Job.Kind.SAMPLING, options={"samples": 2})
+
+
+def test_a_job_does_not_go_on_beside_another():
+    study = bare_study()
+    halted = queued(study)
+    Job.objects.update(status="failed")
+    running = queued(study_beside(study))
+    with pytest.raises(DomainError, match="not finished yet on this dataset"):
+        resume_job(job=halted)
+    halted.refresh_from_db()
+    assert halted.status == "failed"
+    stop_job(job=running)
+    resume_job(job=halted)
+    halted.refresh_from_db()
+    assert halted.status == "done"
+
+
+def test_a_job_that_was_stopped_for_good_does_not_go_on():
+    job = queued(bare_study())
+    stop_job(job=job)
+    job.refresh_from_db()
+    assert (job.status, job.problem) == ("stopped", "Stopped by a researcher.")
+    with pytest.raises(DomainError, match="Start a new one"):
+        resume_job(job=job)
+    assert not run_job(job_id=job.pk)
+    assert not Generation.objects.exists()
+
+
+@pytest.fixture
+def sent(monkeypatch) -> list[int]:
+    """The ids of the jobs whose message went to the queue, where nobody takes them."""
+    ids: list[int] = []
+    monkeypatch.setattr(run_job_task, "apply_async", lambda args, queue: ids.extend(args))
+    return ids
+
+
+def test_a_job_that_waits_behind_another_is_not_sent_every_minute(sent):
+    job = start_job(study=bare_study(), kind=Job.Kind.SAMPLING, options={})
+    now = timezone.now()
+    Job.objects.update(created_at=now - timedelta(hours=1))
+    assert [take_up_abandoned_jobs(now + timedelta(minutes=m)) for m in (1, 3, 9)] == [0, 0, 0]
+    assert sent == [job.pk]
+    assert take_up_abandoned_jobs(now + timedelta(minutes=11)) == 1
+    assert sent == [job.pk, job.pk]
+
+
+def test_a_job_whose_worker_died_is_sent_again_at_once_and_then_has_time(sent):
+    job = queued(bare_study())
+    now = timezone.now()
+    Job.objects.update(
+        status="running", lease_until=now - timedelta(seconds=1), sent_at=now - timedelta(hours=1)
+    )
+    assert [take_up_abandoned_jobs(now + timedelta(minutes=m)) for m in (0, 1)] == [1, 0]
+    assert take_up_abandoned_jobs(timezone.now() + LEASE) == 1
+    assert sent == [job.pk, job.pk]
+
+
+def test_a_job_that_no_broker_took_is_sent_as_soon_as_one_answers(monkeypatch, sent):
+    def absent(**_):
+        raise OperationalError
+
+    study = bare_study()
+    with monkeypatch.context() as without:
+        without.setattr(run_job_task, "apply_async", absent)
+        with pytest.raises(DomainError, match="start the worker"):
+            start_job(study=study, kind=Job.Kind.SAMPLING, options={})
+    assert take_up_abandoned_jobs(timezone.now() + LEASE) == 1
+    assert sent == [study.jobs.get().pk]
 
 
 def test_an_unknown_server_is_refused_with_those_there_are():

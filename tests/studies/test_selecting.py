@@ -11,6 +11,8 @@ from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_rating
 from studies.errors import DomainError
 from studies.models import InstanceSelection, SelectedInstance, SeparabilityScore, Study
+from studies.models.study import StudySystem
+from studies.scoring import score_separability
 from studies.selecting import draw_instances, pools, prospects, take_all_instances
 from tests.studies.factories import make_open_study, make_participation, make_study
 
@@ -81,6 +83,31 @@ def test_what_is_shown_before_is_what_is_drawn(design):
     assert plan_hits(study=study).places == sum(each.ratings for each in shown.values())
     if design == "top":
         assert all(each.gain > 0.02 for each in shown.values())
+
+
+def test_scores_of_another_study_in_the_other_order_double_nothing():
+    study = scored_study(systems=3)
+    other = Study.objects.create(title="The other way round", dataset=study.dataset)
+    for position, system in enumerate(reversed(study.ordered_systems())):
+        StudySystem.objects.create(study=other, system=system, position=position)
+    shown = prospects(study, design_of())
+    assert score_separability(study=other) == 120
+    assert list(pools(study)) == [(a.pk, b.pk) for a, b in study.system_pairs()]
+    assert prospects(study, design_of()) == shown
+    assert draw_instances(study=study, design=design_of()) == 30
+    assert plan_hits(study=study).units == 30
+
+
+def test_a_pair_without_scores_is_named_and_not_left_out():
+    study = scored_study(systems=3)
+    SeparabilityScore.objects.filter(system_b__name="system-2").delete()
+    named = "for system-0 and system-2; system-1 and system-2: score them first"
+    with pytest.raises(DomainError, match=named):
+        prospects(study, design_of())
+    with pytest.raises(DomainError, match=named):
+        draw_instances(study=study, design=design_of())
+    assert not SelectedInstance.objects.exists()
+    assert not InstanceSelection.objects.exists()
 
 
 def test_top_alone_warns_that_it_speaks_of_the_selected_only():

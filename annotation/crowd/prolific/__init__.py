@@ -5,6 +5,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from math import ceil
@@ -95,6 +96,7 @@ class Prolific(Provider):
     title = "Prolific"
     settings_form = ProlificSettings
     has_token = True
+    approves_together = True
     entry_parameters = PARAMETERS
 
     def confirms(self, recruitment: Recruitment) -> bool:
@@ -123,7 +125,8 @@ class Prolific(Provider):
         return Departure(code=code, url=COMPLETE + code if code else "")
 
     def reports(self, recruitment: Recruitment) -> Iterable[PlatformReport]:
-        self._renew_keys(recruitment)
+        with suppress(PlatformError):  # entry falls back on asking Prolific
+            self._renew_keys(recruitment)
         with _client(recruitment) as client:
             return [_report(each) for each in client.submissions(_published(recruitment))]
 
@@ -185,8 +188,7 @@ class Prolific(Provider):
                 return client.increase_places(recruitment.external_id, places).id
             names = [*(ending.value for ending in CODES), SCREEN_OUT_PAYMENT]
             codes = {name: secrets.token_hex(4).upper() for name in names}
-            recruitment.settings["codes"] = recruitment.settings.get("codes") or codes
-            recruitment.save(update_fields=["settings"])
+            _keep_settings(recruitment, codes=recruitment.settings.get("codes") or codes)
             self._renew_keys(recruitment)
             return client.create_study(_draft(recruitment, places, entry_url)).id
 
@@ -210,10 +212,8 @@ class Prolific(Provider):
         is_fresh = at and datetime.fromisoformat(at) > timezone.now() - KEYS_AGE
         if is_fresh or not recruitment.settings.get("is_secure"):
             return
-        keys = fetch_keys(settings.TIEBREAK_PROLIFIC_KEYS_URL)
-        recruitment.settings["keys"] = [_as_dict(key) for key in keys.keys]
-        recruitment.settings["keys_at"] = timezone.now().isoformat()
-        recruitment.save(update_fields=["settings"])
+        keys = [_as_dict(key) for key in fetch_keys(settings.TIEBREAK_PROLIFIC_KEYS_URL).keys]
+        _keep_settings(recruitment, keys=keys, keys_at=timezone.now().isoformat())
 
 
 OTHER_STUDY = (
@@ -230,7 +230,7 @@ def _is_signed(
 ) -> bool:
     """Whether the token proves who comes; used up by it, so that a copied link is worth nothing.
 
-    Without keys at hand Prolific is asked instead, while the participant waits.
+    Without its key at hand Prolific is asked instead, while the participant waits.
     """
     token = request.GET.get("prolific_token", "")
     if not recruitment.settings.get("is_secure"):
@@ -240,13 +240,18 @@ def _is_signed(
     keys = recruitment.settings.get("keys")
     if not keys:
         return False
-    signed = verify_entry_token(
-        token,
-        keys=jwt.PyJWKSet(keys),
-        audience=str(recruitment.settings.get("entry_url", "")),
-        submission_id=submission,
-        now=timezone.now(),
-    )
+    try:
+        signed = verify_entry_token(
+            token,
+            keys=jwt.PyJWKSet(keys),
+            audience=str(recruitment.settings.get("entry_url", "")),
+            submission_id=submission,
+            now=timezone.now(),
+        )
+    except EntryRefused as refusal:
+        if refusal.code != "entry_key_unknown":
+            raise
+        return False  # Prolific may have new keys
     if signed.get("PROLIFIC_PID", person) != person:
         raise EntryRefused("entry_forged", UNSIGNED, status=403)
     _use_up(recruitment, token)
@@ -309,6 +314,15 @@ def _set_up(client: ProlificClient, study: str, payment: Payment) -> str:
         raise
 
 
+def _keep_settings(recruitment: Recruitment, **changes: object) -> None:
+    """Beside what a researcher may have saved since this one was read."""
+    with transaction.atomic():
+        now = Recruitment.objects.select_for_update().get(pk=recruitment.pk)
+        now.settings |= changes
+        now.save(update_fields=["settings"])
+    recruitment.settings = now.settings
+
+
 def _screen_out_code(recruitment: Recruitment) -> str:
     code = _codes(recruitment).get(SCREEN_OUT_PAYMENT, "")
     if not code or not recruitment.settings.get("screen_out_reward"):
@@ -346,8 +360,7 @@ def _draft(recruitment: Recruitment, places: int, entry_url: str) -> StudyDraft:
             " both.",
         )
     minutes = ceil(study.minutes_per_hit * (study.hits_per_annotator or 1))
-    recruitment.settings["entry_url"] = entry_url
-    recruitment.save(update_fields=["settings"])
+    _keep_settings(recruitment, entry_url=entry_url)
     return StudyDraft(
         name=study.title,
         internal_name=f"{study.title} ({study.pk})",

@@ -81,7 +81,7 @@ def _retry_after_s(header: str) -> float:
         return float(header)
     try:
         moment = parsedate_to_datetime(header)
-    except ValueError:
+    except (ValueError, OverflowError):  # the latter for a year that no calendar has
         return 0.0
     return max(0.0, (aware(moment) - datetime.now(UTC)).total_seconds())
 
