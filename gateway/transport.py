@@ -210,6 +210,8 @@ class Connection:
                 self._client.request(method, url, json=body, allow_redirects=False) as response,
             ):
                 content = await _content(response)
+        except aiohttp.ClientSSLError:
+            failure = _Refusal(_untrusted(self.address.host))
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError):
             failure = _Refusal(_unreachable(self.address.host))
         except TimeoutError:
@@ -344,6 +346,14 @@ def _unreachable(host: str) -> GatewayError:
         "unreachable",
         f"The model server at {host} cannot be reached. Please look whether it is running.",
         is_retryable=True,
+    )
+
+
+def _untrusted(host: str) -> GatewayError:
+    return GatewayError(
+        "bad_settings",
+        f"The certificate of the model server at {host} is not one to trust. Please correct the"
+        " address, or have the server's authority added to this machine's.",
     )
 
 

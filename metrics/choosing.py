@@ -35,6 +35,8 @@ from studies.selecting import (
 )
 
 MOST_POINTS = 2_000
+# Words and spaces of a text whose differences are marked.
+MOST_MARKED = 1_000
 
 
 class SamplingForm(forms.Form):
@@ -219,14 +221,20 @@ def _beside(score: SeparabilityScore, pair: tuple[System, System]) -> dict[str, 
 
 
 def _marked(text: str, other: str) -> SafeString:
-    """The text with the words marked that the other one lacks at that place."""
+    """The text with the words marked that the other one lacks at that place.
+
+    Of a long one only the beginning: comparing takes the square of the length.
+    """
     words, others = (re.findall(r"\S+|\s+", each) for each in (text, other))
+    words, rest = words[:MOST_MARKED], words[MOST_MARKED:]
+    others = others[:MOST_MARKED]
     same = SequenceMatcher(None, words, others, autojunk=False).get_matching_blocks()
     parts, at = [], 0
     for start, _, size in same:
         parts.append(("mark", "".join(words[at:start])))
         parts.append(("span", "".join(words[start : start + size])))
         at = start + size
+    parts.append(("span", "".join(rest)))
     shown = [(tag, part, tag) for tag, part in parts if part]
     return format_html_join("", "<{}>{}</{}>", shown)
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import groupby
 from time import monotonic
 from typing import Any
 
@@ -182,7 +183,7 @@ def _request(
     try:
         # With a text that can be sent for sure, so that only the settings can be wrong.
         plain = SampleRequest(
-            id=f"{system.pk}:{missing.instance.pk}",
+            id=f"{system.pk}:{missing.instance.pk}:{missing.indices[0]}",
             prompt="?",
             n=len(missing.indices),
             seed=seed_for(job, missing.instance, system) + missing.indices[0],
@@ -213,9 +214,14 @@ def _missing(system: System, instances: QuerySet[Instance], samples: int) -> Ite
         for instance, index in rows.values_list("instance", "sample_index"):
             there[instance].add(index)
         for each in chunk:
-            indices = tuple(i for i in range(samples) if i not in there[each.pk])
-            if indices:
+            for indices in _runs(i for i in range(samples) if i not in there[each.pk]):
                 yield _Missing(each, indices)
+
+
+def _runs(indices: Iterable[int]) -> Iterator[tuple[int, ...]]:
+    """Without gaps, because the seeds of one request count up: sample i has the seed s + i."""
+    for _, run in groupby(enumerate(indices), key=lambda pair: pair[1] - pair[0]):
+        yield tuple(index for _, index in run)
 
 
 def _rows(missing: _Missing, answer: Sampled, system: System) -> Iterable[Generation]:

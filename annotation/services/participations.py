@@ -42,7 +42,7 @@ def give_consent(
     if existing is not None and existing.rater.external_id != external_id:
         raise DomainError("other_person", OTHER_PERSON, status=403)
     if existing is not None:
-        return _now_consenting(existing, study, now)
+        return _now_consenting(existing, study, now, is_confirmed=is_confirmed)
     if study.status != Study.Status.OPEN:
         raise DomainError("study_not_open", CLOSED_DOORS[study.status])
     rater, _ = Rater.objects.get_or_create(provider=provider, external_id=external_id)
@@ -70,12 +70,16 @@ OTHER_PERSON = (
 )
 
 
-def _now_consenting(participation: Participation, study: Study, now: datetime) -> Participation:
+def _now_consenting(
+    participation: Participation, study: Study, now: datetime, *, is_confirmed: bool
+) -> Participation:
     """Of somebody known by the platform's word alone, their own comes now."""
     if participation.consented_at is None:
         participation.consented_at = now
         participation.consented_version = study.versions.order_by("-number").first()
-        participation.save(update_fields=["consented_at", "consented_version"])
+        if is_confirmed:
+            participation.confirmed_at = participation.confirmed_at or now
+        participation.save(update_fields=["consented_at", "consented_version", "confirmed_at"])
     return participation
 
 

@@ -599,3 +599,23 @@ def test_settings_saved_during_a_round_stay(fake):
     sync_recruitment(recruitment=read_before)
     assert Recruitment.objects.get().settings["fee_percent"] == "20"
     assert Recruitment.objects.get().external_id
+
+
+def test_whom_a_round_met_before_they_agreed_is_confirmed_by_their_signature(fake):
+    recruitment = on_prolific(fake)
+    submission = fake.reserve(recruitment.external_id, "p1")
+    fake.start(submission)
+    sync_recruitment(recruitment=recruitment)
+    met = Participation.objects.get()
+    assert (met.consented_at, met.confirmed_at) == (None, None)
+    said = give_consent(
+        study=recruitment.study,
+        provider="prolific",
+        external_id="p1",
+        submission_id=submission,
+        recruitment=recruitment,
+        is_confirmed=True,
+    )
+    assert said.pk == met.pk
+    assert said.confirmed_at
+    assert said.consented_at

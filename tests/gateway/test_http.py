@@ -1,16 +1,22 @@
 import logging
 import socket
+import ssl
 import threading
 import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
+from datetime import UTC, datetime, timedelta
 from math import inf, isnan, nan
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from gateway import (
     AnswerLogprobRequest,
@@ -401,6 +407,48 @@ def test_half_characters_are_replaced(stub, monkeypatch):
     [result] = sampled(stub)
 
     assert result.samples[0].text == "? and \U0001f600"
+
+
+def own_certificate(folder: Path) -> ssl.SSLContext:
+    """Of an authority that nobody has heard of."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    signed = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(
+        pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    (folder / "both.pem").write_bytes(private + signed.public_bytes(pem))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "both.pem")
+    return context
+
+
+def test_a_certificate_of_nobodys_is_a_sentence(tmp_path):
+    context = own_certificate(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as door:
+
+        def shake_hands() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = door.accept()
+                    with suppress(OSError):
+                        context.wrap_socket(connection, server_side=True).close()
+
+        threading.Thread(target=shake_hands, daemon=True).start()
+        host = f"127.0.0.1:{door.getsockname()[1]}"
+        server = OpenAIServer(f"https://{host}", MODEL, allowed_hosts=[host], attempts=2)
+        [result] = server.sample([request()])
+
+    assert result.error.code == "bad_settings"
+    assert "certificate" in result.error.message
+    assert not result.error.is_retryable
 
 
 def test_nobody_there_is_a_sentence():

@@ -1,8 +1,11 @@
 """The page where instances are chosen."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
+from metrics.choosing import _marked
 from studies.models import Dataset, Generation, Job, Membership, SeparabilityScore
 from studies.scoring import score_separability
 from tests.studies.factories import make_open_study, make_study
@@ -194,3 +197,11 @@ def test_what_is_scored_otherwise_is_a_link_away(desk):
     assert "δ by <strong>bleu</strong>" in html
     assert "Instances are drawn by rouge1" in html
     assert "δ by <strong>rouge1" in desk.get(at(study) + "?similarity=<b>").content.decode()
+
+
+def test_differences_of_long_texts_are_marked_at_their_beginning():
+    text = "one " * 5_000 + "end"
+    marked = _marked(text, "two " * 5_000)
+    assert marked.count("<mark>") == 500  # of 1,000 words and spaces
+    assert marked.endswith("end</span>")
+    assert "".join(re.split(r"<[^>]+>", marked)) == text

@@ -619,3 +619,16 @@ def test_empty_texts_are_alike_and_none_other():
     job.refresh_from_db()
     score = SeparabilityScore.objects.get()
     assert (job.status, score.self_alignment_a, score.cross_alignment) == ("done", 1, 0)
+
+
+def test_the_seed_of_a_sample_does_not_depend_on_which_others_are_there(monkeypatch):
+    study = bare_study(1)
+    system = study.ordered_systems()[0]
+    instance = study.dataset.instances.get()
+    Generation.objects.create(instance=instance, system=system, sample_index=1, text="imported")
+    scripted(monkeypatch, lambda n, request: texts(request))
+    job = queued(study, samples=4)
+    run_job(job_id=job.pk)
+    base = seed_for(job, instance, system)
+    rows = Generation.objects.filter(system=system).exclude(text="imported")
+    assert {row.sample_index: row.seed - base for row in rows} == {0: 0, 2: 2, 3: 3}

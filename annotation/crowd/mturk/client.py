@@ -313,7 +313,8 @@ def _refusal(response: Any, secrets: tuple[str, ...]) -> MTurkError:
             "Mechanical Turk is busy now. Please try again in a few minutes.",
             status=503,
             is_retryable=True,
-            may_be_done=status >= 500,
+            # Its library asked again by itself: an earlier request may have been carried out.
+            may_be_done=True,
             turk_code=turk_code,
         )
     if code in UNKNOWN_KEYS:
