@@ -271,6 +271,7 @@ def test_a_refusal_quotes_the_platform(stub):
 def test_a_busy_platform_may_be_asked_again(stub, code, http_status):
     error = refused(stub, code, "Wait", http_status_code=http_status)
     assert (error.code, error.status, error.is_retryable) == ("mturk_busy", 503, True)
+    assert error.may_be_done
 
 
 def test_wrong_keys_are_named_but_not_quoted(stub):
