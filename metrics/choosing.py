@@ -67,6 +67,12 @@ class SamplingForm(forms.Form):
         field = cast(forms.ChoiceField, self.fields["server"])
         field.choices = [(name, NO_SERVER if name == FAKE else name) for name in names]
 
+    def clean_prompt(self) -> str:
+        prompt = str(self.cleaned_data["prompt"])
+        if prompt and "{source}" not in prompt:
+            raise forms.ValidationError("Write {source} where an instance's text belongs.")
+        return prompt
+
     def clean_temperatures(self) -> list[float]:
         text = self.cleaned_data["temperatures"]
         try:
@@ -121,6 +127,7 @@ def _context(request: HttpRequest, study: Study) -> dict[str, Any]:
     scored = sorted(_scored_similarities(study))
     asked = request.GET.get("similarity", "")
     shown = asked if asked in scored else study.similarity
+    is_robustness = "robustness" in request.GET and shown == study.similarity
     design = DesignForm(request.GET if "design" in request.GET else None, instance=_design(study))
     is_asked = design.is_bound and design.is_valid()
     return {
@@ -128,21 +135,30 @@ def _context(request: HttpRequest, study: Study) -> dict[str, Any]:
         "here": "choosing",
         "jobs": [(job, pace_of(job)) for job in jobs],
         "is_moving": any(job.status in {"queued", "running"} for job in jobs),
-        "sampling_form": SamplingForm(auto_id="sample_%s"),
+        "sampling_form": SamplingForm(auto_id="sample_%s", initial=_as_last_time(study)),
+        "has_made_up": Generation.objects.filter(
+            instance__dataset=study.dataset_id, params__server=FAKE
+        ).exists(),
         "scoring_form": ScoringForm(auto_id="score_%s", initial={"similarity": study.similarity}),
         "design_form": design,
         "pairs": [
-            _pair(study, pair, shown, with_variants="robustness" in request.GET)
-            for pair in study.system_pairs()
+            _pair(study, pair, shown, with_variants=is_robustness) for pair in study.system_pairs()
         ],
         "shown": shown,
         "scored": [name for name in scored if name != shown],
         "prospects": _prospects(study, design.save(commit=False)) if is_asked else None,
-        "is_robustness": "robustness" in request.GET,
+        "is_robustness": is_robustness,
         "similarity_of_parts": similarity_of_parts(study),
         "drawn": study.selected.count(),
         "is_draft": study.status == Study.Status.DRAFT,
     }
+
+
+def _as_last_time(study: Study) -> dict[str, Any]:
+    """So that other temperatures are asked of the same server by the same prompt."""
+    last = study.jobs.filter(kind=Job.Kind.SAMPLING).first()
+    known = last.options if last is not None else {}
+    return {name: known[name] for name in ("server", "samples", "seed", "prompt") if name in known}
 
 
 def _scored_similarities(study: Study) -> set[str]:
@@ -270,7 +286,8 @@ def _draw(request: HttpRequest, study: Study) -> str:
 
 def _take_all(_: HttpRequest, study: Study) -> str:
     take_all_instances(study=study)
-    return "The draw is forgotten: planning takes every instance again."
+    plan = plan_hits(study=study)
+    return f"The draw is forgotten: planned {plan.hits} HITs of every instance."
 
 
 def _job(request: HttpRequest, study: Study) -> Job:

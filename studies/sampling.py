@@ -118,7 +118,8 @@ def _of_system(
     answers = models.sample(_requests(job, system, lacking, wanted, tally))
     for lot in _lots(answers):
         good = [each for each in lot if isinstance(each, Sampled)]
-        rows = [row for each in good for row in _rows(wanted.pop(each.id), each, system)]
+        server = _server_of(job, system)
+        rows = [row for each in good for row in _rows(wanted.pop(each.id), each, system, server)]
         with transaction.atomic():
             Generation.objects.bulk_create(rows, ignore_conflicts=True)
         tally.done += len(rows)
@@ -224,7 +225,12 @@ def _runs(indices: Iterable[int]) -> Iterator[tuple[int, ...]]:
         yield tuple(index for _, index in run)
 
 
-def _rows(missing: _Missing, answer: Sampled, system: System) -> Iterable[Generation]:
+def _server_of(job: Job, system: System) -> str:
+    return system.server or str(job.options.get("server", FAKE))
+
+
+def _rows(missing: _Missing, answer: Sampled, system: System, server: str) -> Iterable[Generation]:
+    made = {"model": answer.model, "server": server}
     for index, sample in zip(missing.indices, answer.samples, strict=False):
         yield Generation(
             instance=missing.instance,
@@ -232,7 +238,7 @@ def _rows(missing: _Missing, answer: Sampled, system: System) -> Iterable[Genera
             sample_index=index,
             text=sample.text.replace("\0", ""),  # PostgreSQL keeps none
             seed=sample.seed,
-            params={"model": answer.model, "finish_reason": sample.finish_reason} | system.decoding,
+            params={**made, "finish_reason": sample.finish_reason, **system.decoding},
         )
 
 
@@ -267,7 +273,7 @@ def _turn(message: dict[str, Any]) -> Message:
 
 def _open(job: Job, system: System) -> Models:
     """The model server that the system names; its address is the server owner's word alone."""
-    name = system.server or str(job.options.get("server", FAKE))
+    name = _server_of(job, system)
     model = system.language_model or str(job.options.get("model", ""))
     if name == FAKE:
         return open_models(ModelSettings(provider="fake", model=model or system.name))

@@ -9,6 +9,7 @@ from django.contrib.admin.views.decorators import staff_member_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.crowd import Provider, provider_named, providers
@@ -117,7 +118,8 @@ def _way(
         "can_publish": type(source).publish is not Provider.publish,
         "can_listen": type(source).listen is not Provider.listen,
         "invitations": [
-            (person, f"{link}?invitation={token}") for person, token in invitations(way)
+            (person, f"{link}?{urlencode({'invitation': token})}")
+            for person, token in invitations(way)
         ]
         if invited
         else [],

@@ -10,7 +10,9 @@ from metrics.stats import Estimate, undefined
 from metrics.stats.rankings import outcome_counts
 from metrics.stats.selection import CONTROL, hajek_estimate, ratings_saved
 
-NO_CONTROL = "No control sample was drawn, so there is nothing to compare the selection with."
+NO_CONTROL = (
+    "No instance of a control sample has ratings that count, so there is nothing to compare with."
+)
 
 
 def selection_section(criterion: Criterion) -> dict[str, Any]:

@@ -205,3 +205,39 @@ def test_differences_of_long_texts_are_marked_at_their_beginning():
     assert marked.count("<mark>") == 500  # of 1,000 words and spaces
     assert marked.endswith("end</span>")
     assert "".join(re.split(r"<[^>]+>", marked)) == text
+
+
+def test_taking_every_instance_after_all_plans_them(desk):
+    study = make_study(instances=6, comparisons_per_hit=1, member=desk.researcher)
+    score_separability(study=study)
+    draw = {"design": "top", "instances": 2, "control_share": 0, "weights": "floored"}
+    desk.post(at(study, "draw"), {**draw, "floor": 0.1, "seed": 0})
+    assert study.hits.count() == 2
+    desk.post(at(study, "take-all"))
+    assert study.hits.count() == 6
+    assert not study.units.exclude(phase="all").exclude(phase="").exists()
+
+
+def test_a_prompt_without_the_source_is_refused(desk):
+    study = make_study(instances=1, member=desk.researcher)
+    form = {
+        "server": "fake",
+        "samples": 3,
+        "seed": 0,
+        "instances": 4,
+        "prompt": "Summarise {sauce}",
+    }
+    said = desk.post(at(study, "sample"), form, follow=True).content.decode()
+    assert "Write {source} where" in said
+    assert not Job.objects.exists()
+
+
+def test_made_up_texts_are_named_and_the_prompt_stays_for_the_next_job(desk):
+    study = make_study(instances=1, member=desk.researcher)
+    assert "Made up." not in desk.get(at(study)).content.decode()
+    Generation.objects.all().delete()
+    form = {"server": "fake", "samples": 4, "seed": 0, "instances": 4, "prompt": "Sum up: {source}"}
+    desk.post(at(study, "sample"), form)
+    html = desk.get(at(study)).content.decode()
+    assert "Made up." in html
+    assert "Sum up: {source}</textarea>" in html

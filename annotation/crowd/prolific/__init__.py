@@ -359,7 +359,13 @@ def _draft(recruitment: Recruitment, places: int, entry_url: str) -> StudyDraft:
             "Say first what annotators are paid and how many minutes a HIT takes: Prolific shows"
             " both.",
         )
-    minutes = ceil(study.minutes_per_hit * (study.hits_per_annotator or 1))
+    if study.hits_per_annotator is None:
+        raise DomainError(
+            "no_limit",
+            "Say first how many HITs one annotator does: Prolific shows one reward and one time"
+            " for all of them.",
+        )
+    minutes = ceil(study.minutes_per_hit * study.hits_per_annotator)
     _keep_settings(recruitment, entry_url=entry_url)
     return StudyDraft(
         name=study.title,
