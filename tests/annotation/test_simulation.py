@@ -1,6 +1,7 @@
 """Bots through the real pages: the numbers give back what was put in."""
 
 import random
+from itertools import count
 from statistics import median
 
 import pytest
@@ -20,6 +21,16 @@ from studies.models import Generation, Instance, Study, Unit
 from tests.studies.factories import make_open_study, make_study
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def known_draws(monkeypatch):
+    """What is drawn by chance is the same each time, so that no bound has to give way to luck."""
+    numbers = count(1)
+    for model, name in ((Study, "seed"), (Participation, "order_seed")):
+        field = model._meta.get_field(name)
+        monkeypatch.setattr(field, "_get_default", lambda: f"known {next(numbers)}")
+
 
 WORDS = [f"word{n}" for n in range(400)]
 
@@ -58,12 +69,10 @@ def test_accuracy_and_position_bias_come_back():
     rows = list(rating_rows(study))
     first = sum((row["label"] == -1) == (row["side_a"] == "left") for row in rows)
     measured = position_bias(first, len(rows) - first)
-    # b / 2: half of those would have come first anyway. Four standard errors are allowed.
-    assert measured.value == pytest.approx(0.2, abs=0.08)
-    assert measured.low > 0
+    assert measured.low < 0.2 < measured.high  # b / 2: half of those would have come first anyway
     # A is closer to the source, and every unit is seen in both orders equally often.
     a_wins = sum(row["label"] == -1 for row in rows) / len(rows)
-    assert a_wins == pytest.approx(0.6 * 0.9 + 0.4 * 0.5, abs=0.08)
+    assert a_wins == pytest.approx(0.6 * 0.9 + 0.4 * 0.5, abs=0.06)
 
 
 def test_speed_malice_and_drop_out_come_back():
@@ -79,17 +88,17 @@ def test_speed_malice_and_drop_out_come_back():
 
     assert median(r.duration_ms for r in of(people[:2])) == pytest.approx(10_000, rel=0.2)
     quick = [r for r in of(people[2:4]) if r.duration_ms < 2_000]
-    # 120 answers: one standard error of a share is 0.045 here, and four are allowed.
-    assert len(quick) / 120 == pytest.approx(0.5, abs=0.18)
+    assert len(quick) / 120 == pytest.approx(0.5, abs=0.12)
     assert {r.label for r in of(people[:2])} == {"-1"}
     wrong = sum(r.label == "1" for r in of(people[2:4]))
-    assert wrong / 120 == pytest.approx(0.25, abs=0.16)
+    assert wrong / 120 == pytest.approx(0.25, abs=0.1)
     for person in people[4:]:
         begun = Assignment.objects.filter(participation=person)
         assert begun.filter(status="active").count() == 1
         assert begun.count() < 60
 
 
+@pytest.mark.django_db(transaction=True, reset_sequences=True)  # a check is drawn by the HIT's id
 def test_the_checks_find_who_does_not_read():
     study = readable_study(60, gold=30, ratings_per_hit=3)
     bots = [
@@ -102,16 +111,15 @@ def test_the_checks_find_who_does_not_read():
     reads, guesses, sloppy = (records[p.rater_id] for p in Participation.objects.order_by("pk"))
     # A spoilt copy can share more words with the source than the text it was made of.
     assert (reads.of, reads.failed <= 3) == (25, True)
-    assert 4 <= guesses.right <= 21
-    assert sloppy.right >= 10
+    assert 6 <= guesses.right <= 19
+    assert 13 <= sloppy.right <= 24
 
 
 def test_bots_take_the_steps_before_the_first_hit():
     study = readable_study(30)
     ComprehensionQuestion.objects.create(study=study, text="Which?", choices="a\nb", answer=1)
     spoil_copies(study=study, role=Unit.Role.QUALIFICATION, n=5)
-    # A copy can stay as near to the source as its original: not even this bot sees every one.
-    Screening.objects.create(study=study, qualification_units=5, pass_mark=2)
+    Screening.objects.create(study=study, qualification_units=5, pass_mark=5)
     for n in range(6):
         simulate_raters(study=study, bots=[Bot(f"b{n}", accuracy=1, hits=2)], seed=n)
     ends = set(Participation.objects.values_list("status", flat=True))

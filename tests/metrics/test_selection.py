@@ -67,8 +67,8 @@ def test_without_a_control_sample_the_saving_is_unknown_and_says_why():
     found = build_report(RatingTable.from_rows(made), replicates=50)
     pair = found["criteria"]["preference"]["selection"]["one vs two"]
     assert pair["ratings_saved"]["value"] is None
-    assert "control sample" in pair["ratings_saved"]["reason"]
-    assert "control sample" in selection_finding("one vs two", pair)[1]
+    assert "No instance of a control sample" in pair["ratings_saved"]["reason"]
+    assert "No instance of a control sample" in selection_finding("one vs two", pair)[1]
 
 
 def test_04_differences_are_marked_and_texts_stay_texts():
