@@ -1,8 +1,8 @@
 """One server over HTTP: where requests may go, how often they are made, and what went wrong.
 
 The key goes to aiohttp and stands in no message and no repr, and none of its errors is chained to
-ours, because those carry the request. httpx takes five times the processor time for a request, which
-a server on the same machine lacks.
+ours, because those carry the request. httpx takes some three times the processor time for a request,
+which a server on the same machine lacks.
 """
 
 import asyncio
