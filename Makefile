@@ -29,7 +29,7 @@ bench-stats: $(VENV)/dev.installed  ## Speed and memory of the numerics
 	@$(BIN)/python -m benchmarks.stats
 
 bench-separability: $(VENV)/embeddings.installed  ## Alignments beside bert-score, rouge-score and sacrebleu
-	@$(BIN)/python -m benchmarks.separability
+	@$(BIN)/python -m benchmarks.separability && $(BIN)/python -m benchmarks.encoder
 
 bench-sampling: $(VENV)/dev.installed  ## The gateway beside vLLM's own client (TIEBREAK_TEST_VLLM_PYTHON)
 	@$(BIN)/python -m benchmarks.sampling

@@ -294,9 +294,10 @@ TIEBREAK_MTURK_ORIGINS = _origins("TIEBREAK_MTURK_ORIGINS") or [
 TIEBREAK_MODEL_SERVERS = _servers("TIEBREAK_MODEL_SERVERS")
 
 # What BERTScore and the sentence cosine encode with: a folder or a name of safetensors weights;
-# empty is the small encoder that the `embeddings` extra brings along.
+# empty is the small encoder that the `embeddings` extra brings along. On a GPU: cuda, bfloat16.
 TIEBREAK_ENCODER = str(env.str("TIEBREAK_ENCODER", default=""))
 TIEBREAK_ENCODER_DEVICE = str(env.str("TIEBREAK_ENCODER_DEVICE", default="cpu"))
+TIEBREAK_ENCODER_DTYPE = str(env.str("TIEBREAK_ENCODER_DTYPE", default="float32"))
 
 # What a bundle or a ratings file may be at most.
 TIEBREAK_MAX_CELL_CHARACTERS = _integer("TIEBREAK_MAX_CELL_CHARACTERS", 1_000_000, 1_000)

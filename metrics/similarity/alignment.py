@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import get_context
@@ -11,7 +11,7 @@ import numpy as np
 
 from metrics.similarity.measure import FloatArray, Similarity
 
-CHUNK = 32
+CHUNK, DEVICE_CHUNK = 32, 128  # a device wants more texts at once
 Instance = tuple[Sequence[str], Sequence[str]]
 
 
@@ -50,7 +50,7 @@ def align_many(
     instances: Iterable[Instance],
     similarity: Similarity,
     *,
-    chunk: int = CHUNK,
+    chunk: int | None = None,
     workers: int = 1,
 ) -> Iterator[Alignments]:
     """The alignments of many instances, in their order, as they come.
@@ -62,8 +62,9 @@ def align_many(
     ----------
     instances : iterable of (texts of system A, texts of system B)
     similarity : Similarity
-    chunk : int, default 32
+    chunk : int, optional
         Instances prepared together; an encoder makes its batches of the texts of one chunk.
+        32 unless given, 128 where a device computes.
     workers : int, default 1
         Processes to share the chunks of a similarity of words.
 
@@ -76,21 +77,23 @@ def align_many(
         raise ValueError(
             f"{similarity.name} holds a model and runs in one process: ask for workers=1"
         )
-    chunks = _chunks(instances, chunk)
-    if workers <= 1:
-        return (found for each in chunks for found in _aligned(each, similarity))
-    return _in_processes(chunks, similarity, workers)
+    chunks = _chunks(instances, chunk or (DEVICE_CHUNK if similarity.is_on_device else CHUNK))
+    if workers > 1:
+        pool: Executor = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+        return _shared_out(chunks, similarity, pool, workers)
+    if similarity.is_on_device:  # one chunk is tokenised while the device is busy with another
+        return _shared_out(chunks, similarity, ThreadPoolExecutor(2), 2)
+    return (found for each in chunks for found in _aligned(each, similarity))
 
 
-def _in_processes(
-    chunks: Iterator[list[Instance]], similarity: Similarity, workers: int
+def _shared_out(
+    chunks: Iterator[list[Instance]], similarity: Similarity, pool: Executor, workers: int
 ) -> Iterator[Alignments]:
     pending: deque[Future[list[Alignments]]] = deque()
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
     try:
         for each in chunks:
             pending.append(pool.submit(_aligned, each, similarity))
-            if len(pending) > 2 * workers:  # no more is read than the processes can be busy with
+            if len(pending) > 2 * workers:  # no more is read than these can be busy with
                 yield from pending.popleft().result()
         while pending:
             yield from pending.popleft().result()
@@ -107,21 +110,25 @@ def _chunks(instances: Iterable[Instance], size: int) -> Iterator[list[Instance]
 def _aligned(instances: Sequence[Instance], similarity: Similarity) -> list[Alignments]:
     texts = list(dict.fromkeys(text for a, b in instances for text in (*a, *b)))
     prepared = dict(zip(texts, similarity.prepare(texts), strict=True))
-    return [_alignments(a, b, prepared, similarity) for a, b in instances]
+    distinct = [list(dict.fromkeys([*a, *b])) for a, b in instances]
+    matrices = similarity.between_each([[prepared[text] for text in each] for each in distinct])
+    is_truncated = {text: similarity.is_truncated(each) for text, each in prepared.items()}
+    return [
+        _alignments(*each, texts, matrix, is_truncated)
+        for each, texts, matrix in zip(instances, distinct, matrices, strict=True)
+    ]
 
 
 def _alignments(
     texts_a: Sequence[str],
     texts_b: Sequence[str],
-    prepared: dict[str, object],
-    similarity: Similarity,
+    distinct: Sequence[str],
+    matrix: FloatArray,
+    is_truncated: dict[str, bool],
 ) -> Alignments:
-    place = {text: index for index, text in enumerate(dict.fromkeys([*texts_a, *texts_b]))}
-    matrix = similarity.between([prepared[text] for text in place])
+    place = {text: index for index, text in enumerate(distinct)}
     np.fill_diagonal(matrix, 1.0)
     a = np.array([place[text] for text in texts_a], dtype=np.intp)
     b = np.array([place[text] for text in texts_b], dtype=np.intp)
-    truncated = sum(similarity.is_truncated(prepared[text]) for text in (*texts_a, *texts_b))
-    return Alignments(
-        matrix[np.ix_(a, a)], matrix[np.ix_(b, b)], matrix[np.ix_(a, b)], int(truncated)
-    )
+    truncated = sum(is_truncated[text] for text in (*texts_a, *texts_b))
+    return Alignments(matrix[np.ix_(a, a)], matrix[np.ix_(b, b)], matrix[np.ix_(a, b)], truncated)

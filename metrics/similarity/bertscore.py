@@ -1,6 +1,5 @@
 """BERTScore: tokens matched greedily by the cosine of their vectors, all pairs at once."""
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gateway.encoders import TextEncoder, TokenEmbeddings
+from metrics.similarity.matching import greedy_f1_each
 from metrics.similarity.measure import FloatArray, Similarity, settled_by_emptiness
 from metrics.similarity.words import words_13a
 
 VERSION = 1  # of the definition below, stored with the scores
-CPU_CELLS, GPU_CELLS = 2**24, 2**28  # cosines of two tokens held at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,15 +54,20 @@ class BertScore(Similarity):
             Encoded(each, len(words_13a(text))) for each, text in zip(tokens, texts, strict=True)
         ]
 
+    @property
+    def is_on_device(self) -> bool:
+        """The encoder is."""
+        return self.encoder.device != "cpu"
+
     def between(self, prepared: Sequence[Encoded]) -> FloatArray:
         """F1 of all pairs, (n, n)."""
-        tokens = [each.tokens for each in prepared]
-        is_empty = np.array([not each.is_counted.any() for each in tokens], dtype=bool)
-        found = np.zeros((len(tokens), len(tokens)))
-        full = np.flatnonzero(~is_empty)
-        if len(full):
-            found[np.ix_(full, full)] = greedy_f1([tokens[i] for i in full], self.encoder.device)
-        return settled_by_emptiness(is_empty, found)
+        return self.between_each([prepared])[0]
+
+    def between_each(self, groups: Sequence[Sequence[Encoded]]) -> list[FloatArray]:
+        """The same of several groups, for which a device is waited for once."""
+        empty = [np.array([_is_empty(each) for each in group], dtype=bool) for group in groups]
+        full = [[each.tokens for each in group if not _is_empty(each)] for group in groups]
+        return [_with_empty(*each) for each in zip(empty, greedy_f1_each(full), strict=True)]
 
     def is_truncated(self, prepared: Encoded) -> bool:
         """The text was longer than the encoder's window."""
@@ -81,11 +85,22 @@ class LengthAdjustedBertScore(BertScore):
 
     name = "bertscore_length_adjusted"
 
-    def between(self, prepared: Sequence[Encoded]) -> FloatArray:
-        """Length-adjusted F1 of all pairs, (n, n)."""
-        words = np.array([each.words for each in prepared], dtype=float)
-        adjusted: FloatArray = super().between(prepared) * length_penalty(words)
-        return adjusted
+    def between_each(self, groups: Sequence[Sequence[Encoded]]) -> list[FloatArray]:
+        """Length-adjusted F1 of all pairs within each group."""
+        words = [np.array([each.words for each in group], dtype=float) for group in groups]
+        found = super().between_each(groups)
+        return [f1 * length_penalty(each) for f1, each in zip(found, words, strict=True)]
+
+
+def _is_empty(text: Encoded) -> bool:
+    return not text.tokens.is_counted.any()
+
+
+def _with_empty(is_empty: NDArray[np.bool_], f1: FloatArray) -> FloatArray:
+    """The F1 of texts with tokens among those without."""
+    found = np.zeros((len(is_empty), len(is_empty)))
+    found[np.ix_(~is_empty, ~is_empty)] = f1
+    return settled_by_emptiness(is_empty, found)
 
 
 def length_penalty(lengths: NDArray[np.floating[Any]]) -> FloatArray:
@@ -102,60 +117,3 @@ def length_penalty(lengths: NDArray[np.floating[Any]]) -> FloatArray:
     shorter = np.minimum.outer(lengths, lengths)
     ratio = np.divide(longer, shorter, out=np.ones_like(longer), where=shorter > 0)
     return settled_by_emptiness(lengths == 0, np.exp(1 - ratio))
-
-
-def greedy_f1(texts: Sequence[TokenEmbeddings], device: str = "cpu") -> FloatArray:
-    """F1 of greedy matching of all pairs of n texts, each with at least one counted token.
-
-    Returns
-    -------
-    (n, n) float, symmetric, in [0, 1]
-    """
-    precision = _precision(texts) if device == "cpu" else precision_on(texts, device)
-    precision = np.clip(precision, 0, 1)
-    both = precision + precision.T
-    f1: FloatArray = 2 * precision * precision.T / np.where(both > 0, both, 1)
-    return f1
-
-
-def _precision(texts: Sequence[TokenEmbeddings]) -> FloatArray:
-    """Mean over each row text's tokens of the best cosine in each column text, (n, n).
-
-    Texts lie end to end, so there is no padding: maxima are taken over the stretch of each.
-    """
-    stacked = np.concatenate([each.vectors for each in texts])
-    starts = np.cumsum([0, *(len(each.vectors) for each in texts[:-1])])
-    counted = [each.is_counted / each.is_counted.sum() for each in texts]
-    best = np.maximum(_best(stacked, starts), 0)
-    weighted = np.add.reduceat(best * np.concatenate(counted), starts, axis=1)
-    precision: FloatArray = weighted.T
-    return precision
-
-
-def _best(tokens: NDArray[np.float32], starts: NDArray[np.intp]) -> NDArray[np.float32]:
-    """The best cosine of each of T tokens among those of each text: (n, T)."""
-    rows = max(1, CPU_CELLS // len(tokens))
-    if rows >= len(tokens):  # a product with itself costs numpy half
-        return np.maximum.reduceat(tokens @ tokens.T, starts, axis=0)
-    parts = (tokens[start : start + rows] for start in range(0, len(tokens), rows))
-    return np.hstack([np.maximum.reduceat(tokens @ part.T, starts, axis=0) for part in parts])
-
-
-def precision_on(texts: Sequence[TokenEmbeddings], device: str) -> FloatArray:
-    """The same on a torch device: padded products with masks, several rows at a time."""
-    torch: Any = importlib.import_module("torch")
-    pad = torch.nn.utils.rnn.pad_sequence
-    vectors = pad([torch.from_numpy(each.vectors) for each in texts], batch_first=True).to(device)
-    present = pad([torch.ones(len(each.vectors)) for each in texts], batch_first=True).bool()
-    counted = pad([torch.from_numpy(each.is_counted) for each in texts], batch_first=True)
-    present, weights = present.to(device), counted.to(device).float()
-    weights = weights / weights.sum(dim=1, keepdim=True)
-    number, longest, _ = vectors.shape
-    rows = max(1, GPU_CELLS // (number * longest * longest))
-    found = []
-    for start in range(0, number, rows):
-        cosines = torch.einsum("ild,jmd->iljm", vectors[start : start + rows], vectors)
-        best = cosines.masked_fill(~present, -1).amax(dim=3).clamp(min=0)
-        found.append(torch.einsum("ilj,il->ij", best, weights[start : start + rows]))
-    precision: FloatArray = torch.cat(found).double().cpu().numpy()
-    return precision

@@ -20,6 +20,11 @@ class Similarity(ABC):
     is_parallel: ClassVar[bool] = False  # cheap enough to start that every process has its own
 
     @property
+    def is_on_device(self) -> bool:
+        """Computed elsewhere than on the processor, which can make ready what comes next."""
+        return False
+
+    @property
     def settings(self) -> Mapping[str, object]:
         """What must be stored beside the scores to make them again, ready for JSON."""
         return {"similarity": self.name}
@@ -31,6 +36,10 @@ class Similarity(ABC):
     @abstractmethod
     def between(self, prepared: Sequence[Any]) -> FloatArray:
         """All pairs of n prepared texts: (n, n), symmetric."""
+
+    def between_each(self, groups: Sequence[Sequence[Any]]) -> list[FloatArray]:
+        """All pairs within each of several groups of prepared texts."""
+        return [self.between(group) for group in groups]
 
     def is_truncated(self, prepared: Any) -> bool:  # noqa: ARG002
         """Only the beginning of the text was read, for want of room."""

@@ -17,7 +17,8 @@ UNSTEMMED = 3  # letters of the longest word that keeps its ending
 RULES_13A = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
-        (r"([\{-\~\[-\` -\&\(-\+\:-\@\/])", r" \1 "),
+        # Its authors' class has the space too, which only makes more of it.
+        (r"([\{-\~\[-\`!-\&\(-\+\:-\@\/])", r" \1 "),
         (r"([^0-9])([\.,])", r"\1 \2 "),  # a period or comma not after a digit,
         (r"([\.,])([^0-9])", r" \1 \2"),  # not before one,
         (r"([0-9])(-)", r"\1 \2 "),  # and a dash after one

@@ -57,6 +57,33 @@ def test_each_distinct_text_of_a_chunk_is_prepared_once():
     assert len(used.prepared) == len(set(used.prepared)) == 41
 
 
+class Elsewhere(Rouge1):
+    """Says that a device computes it."""
+
+    is_on_device = True
+
+    def between_each(self, groups):
+        if any(each == ["stop"] for group in groups for each in group):
+            raise RuntimeError("the device is gone")
+        return super().between_each(groups)
+
+
+def test_a_device_has_the_next_chunk_made_ready_and_gives_them_in_order():
+    found = list(align_many(instances(), Elsewhere(), chunk=3))
+    expected = list(align_many(instances(), Rouge1()))
+    assert all(same(one, other) for one, other in zip(found, expected, strict=True))
+    given = iter(instances())
+    next(align_many(given, Elsewhere(), chunk=3))
+    assert len(list(given)) == 70 - 5 * 3
+
+
+def test_what_a_device_did_before_it_failed_is_kept():
+    found = align_many([*instances(6), (["stop"], ["a"])], Elsewhere(), chunk=3)
+    assert len([next(found) for _ in range(6)]) == 6
+    with pytest.raises(RuntimeError, match="device is gone"):
+        next(found)
+
+
 def test_no_more_is_read_than_a_chunk():
     given = iter(instances())
     next(align_many(given, similarity("rouge1"), chunk=8))

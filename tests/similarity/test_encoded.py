@@ -8,7 +8,7 @@ import pytest
 from gateway.encoders import FakeEncoder, TokenEmbeddings, batches_by_length, word_vector
 from gateway.protocol import GatewayError
 from metrics.similarity import EntityJaccard, SpacyEntities, length_penalty, similarity
-from metrics.similarity.bertscore import greedy_f1
+from metrics.similarity.matching import greedy_f1
 from metrics.similarity.words import words_13a
 from tests.similarity.measures import measure, texts
 
@@ -51,7 +51,7 @@ def test_f1_equals_a_loop_over_tokens():
 def test_products_in_parts_are_the_same(monkeypatch):
     some = FakeEncoder().encode_tokens(texts(6))
     whole = greedy_f1(some)
-    monkeypatch.setattr("metrics.similarity.bertscore.CPU_CELLS", 500)
+    monkeypatch.setattr("metrics.similarity.matching.CPU_CELLS", 500)
     assert greedy_f1(some) == pytest.approx(whole, abs=1e-6)
 
 

@@ -1,5 +1,6 @@
 """With weights: all-MiniLM-L6-v2 on the CPU, against bert-score and sentence-transformers."""
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 
 import numpy as np
@@ -7,8 +8,8 @@ import pytest
 
 from gateway.encoders import TransformersEncoder, bundled_encoder
 from gateway.protocol import GatewayError
-from metrics.similarity import align, similarity
-from metrics.similarity.bertscore import greedy_f1, precision_on
+from metrics.similarity import align, align_many, similarity
+from metrics.similarity.matching import greedy_f1
 from tests.similarity.measures import MIXED, texts
 
 REASON = "Weights need: pip install tiebreak[embeddings]"
@@ -84,11 +85,32 @@ def test_no_texts_have_no_pairs(encoder):
         assert align([], [], similarity(name, encoder=encoder)).cross.shape == (0, 0)
 
 
-def test_padded_products_on_a_device_give_the_same(encoder):
-    some = encoder.encode_tokens(SOME)
-    precision = precision_on(some, "cpu")
-    expected = 2 * precision * precision.T / (precision + precision.T)
-    assert greedy_f1(some) == pytest.approx(expected, abs=1e-6)
+def test_vectors_stay_on_a_device_and_give_the_same(encoder):
+    device = TransformersEncoder(minilm.get_model_path(), device="cpu:0", batch_tokens=60)
+    assert all(torch.is_tensor(each.vectors) for each in device.encode_tokens(SOME))
+    given = [(SOME[:3], SOME[3:]), (MIXED, SOME), ([], []), (["", " "], [""]), (SOME, ["", *SOME])]
+    for name in ("bertscore", "bertscore_length_adjusted"):
+        found = list(align_many(given * 3, similarity(name, encoder=device), chunk=2))
+        expected = list(align_many(given * 3, similarity(name, encoder=encoder)))
+        assert len(found) == 15
+        for one, other in zip(found, expected, strict=True):
+            assert one.self_a == pytest.approx(other.self_a, abs=1e-5)
+            assert one.self_b == pytest.approx(other.self_b, abs=1e-5)
+            assert one.cross == pytest.approx(other.cross, abs=1e-5)
+
+
+def test_rows_of_a_device_come_in_parts_too(encoder, monkeypatch):
+    device = TransformersEncoder(minilm.get_model_path(), device="cpu:0")
+    expected = greedy_f1(encoder.encode_tokens(SOME))
+    monkeypatch.setattr("metrics.similarity.matching.DEVICE_CELLS", 1)
+    assert greedy_f1(device.encode_tokens(SOME)) == pytest.approx(expected, abs=1e-5)
+
+
+def test_threads_may_share_an_encoder(encoder):
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(encoder.encode_tokens, [SOME] * 16))
+    expected = [len(each.vectors) for each in encoder.encode_tokens(SOME)]
+    assert all([len(each.vectors) for each in one] == expected for one in found)
 
 
 def test_the_settings_say_which_weights(encoder):
@@ -101,6 +123,24 @@ def test_the_settings_say_which_weights(encoder):
 def test_a_layer_that_is_not_there_is_refused():
     with pytest.raises(GatewayError, match="layers 1 to 6; layer 7"):
         TransformersEncoder(minilm.get_model_path(), layer=7)
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [({"device": "cuda:99"}, "cannot compute on cuda:99"), ({"dtype": "int8"}, "int8 is none")],
+)
+def test_a_device_or_a_type_that_is_not_there_is_refused(where, said):
+    with pytest.raises(GatewayError, match=said) as error:
+        TransformersEncoder(minilm.get_model_path(), **where)
+    assert error.value.code == "bad_settings"
+
+
+def test_half_precision_is_near_and_says_so(encoder):
+    half = TransformersEncoder(minilm.get_model_path(), device="cpu:0", dtype="bfloat16")
+    assert half.settings["dtype"] == "bfloat16"
+    found = align(SOME, [], similarity("bertscore", encoder=half)).self_a
+    expected = align(SOME, [], similarity("bertscore", encoder=encoder)).self_a
+    assert found == pytest.approx(expected, abs=0.02)
 
 
 def test_a_model_that_is_not_there_is_refused(tmp_path):
