@@ -7,11 +7,8 @@ which a server on the same machine lacks.
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import cache
 from itertools import count
 from random import Random
@@ -22,6 +19,7 @@ import aiohttp
 import httpx
 
 from gateway.protocol import GatewayError
+from gateway.retry_after import retry_after_s
 
 T = TypeVar("T")
 Data = dict[str, Any]
@@ -225,7 +223,7 @@ class Connection:
     def _data(self, response: aiohttp.ClientResponse, content: bytes) -> Data:
         if not 200 <= response.status < 300:
             error = _failure(response.status, self._quote(content))
-            raise _Refusal(error, _retry_after_s(response.headers.get("Retry-After", "")))
+            raise _Refusal(error, retry_after_s(response.headers.get("Retry-After", "")))
         data = _parsed(content)
         if not isinstance(data, dict):
             raise _Refusal(_nonsense())
@@ -379,15 +377,3 @@ def _nonsense() -> GatewayError:
         " address is that of an OpenAI-compatible server.",
         is_retryable=True,
     )
-
-
-def _retry_after_s(header: str) -> float:
-    """Seconds, or a date; 0 for what is neither."""
-    if re.fullmatch(r"[0-9]{1,9}", header.strip()):
-        return float(header)
-    try:
-        moment = parsedate_to_datetime(header)
-    except (ValueError, OverflowError):  # the latter for a year that no calendar has
-        return 0.0
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (aware - datetime.now(UTC)).total_seconds())

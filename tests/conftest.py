@@ -13,7 +13,9 @@ os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    folder = Path(tempfile.mkdtemp(prefix="tiebreak-tests-"))
+    temporary = tempfile.TemporaryDirectory(prefix="tiebreak-tests-", ignore_cleanup_errors=True)
+    config.add_cleanup(temporary.cleanup)
+    folder = Path(temporary.name)
     settings.VAR_DIR = folder
     settings.CELERY_TASK_ALWAYS_EAGER = True
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -74,10 +74,10 @@ def _optional_text(data: Data, *names: str) -> str | None:
 
 def _moment(data: Data, name: str) -> datetime | None:
     text = _optional_text(data, name)
-    return aware(datetime.fromisoformat(text)) if text else None
+    return _aware(datetime.fromisoformat(text)) if text else None
 
 
-def aware(moment: datetime) -> datetime:
+def _aware(moment: datetime) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 

@@ -1,13 +1,9 @@
 """What went wrong between Prolific and us, as sentences, and whether it may have been done."""
 
-import re
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-
 import httpx
 
 from annotation.crowd.errors import PlatformError
-from annotation.crowd.prolific.answers import aware
+from gateway.retry_after import retry_after_s
 
 REFUSALS = {
     401: (
@@ -60,7 +56,7 @@ def overloaded(response: httpx.Response, is_repeatable: bool) -> PlatformError:
         is_retryable=can_repeat,
         may_be_done=not is_busy,
         platform_status=response.status_code,
-        retry_after_s=_retry_after_s(response.headers.get("Retry-After", "")),
+        retry_after_s=retry_after_s(response.headers.get("Retry-After", "")),
     )
 
 
@@ -73,17 +69,6 @@ def nonsense(is_repeatable: bool, status: int) -> PlatformError:
         may_be_done=True,
         platform_status=status,
     )
-
-
-def _retry_after_s(header: str) -> float:
-    """Seconds, or a date; 0 for what is neither."""
-    if re.fullmatch(r"[0-9]{1,9}", header.strip()):
-        return float(header)
-    try:
-        moment = parsedate_to_datetime(header)
-    except (ValueError, OverflowError):  # the latter for a year that no calendar has
-        return 0.0
-    return max(0.0, (aware(moment) - datetime.now(UTC)).total_seconds())
 
 
 def detail_of(response: httpx.Response) -> str:

@@ -1,0 +1,25 @@
+"""How long a server asks to be left alone."""
+
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+
+def retry_after_s(header: str) -> float:
+    """The seconds that a Retry-After header names: a number, or a date; 0 for what is neither.
+
+    Source: RFC 9110, section 10.2.3.
+
+    Examples
+    --------
+    >>> retry_after_s("120"), retry_after_s("soon")
+    (120.0, 0.0)
+    """
+    if re.fullmatch(r"[0-9]{1,9}", header.strip()):
+        return float(header)
+    try:
+        moment = parsedate_to_datetime(header)
+    except (ValueError, OverflowError):  # the latter for a year that no calendar has
+        return 0.0
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (aware - datetime.now(UTC)).total_seconds())
