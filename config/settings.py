@@ -4,6 +4,7 @@ Development is the default and needs no variable at all. `TIEBREAK_ENV=productio
 into, and then refuses to start with anything that only development may have.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -48,6 +49,20 @@ def _origins(name: str) -> list[str]:
     return origins
 
 
+PORTS = {"http": 80, "https": 443}
+
+
+def _options(label: str) -> dict[str, Any]:
+    name = f"TIEBREAK_MODEL_OPTIONS_{label.upper()}"
+    try:
+        options = env.json(name, default={})
+    except ValueError:
+        options = None
+    if not isinstance(options, dict):
+        raise ImproperlyConfigured(f'{name} must be a JSON object such as {{"timeout_s": 600}}.')
+    return options
+
+
 def _servers(name: str) -> dict[str, dict[str, Any]]:
     """What `gateway.ModelSettings` needs for each, by its label."""
     found: dict[str, dict[str, Any]] = {}
@@ -55,18 +70,18 @@ def _servers(name: str) -> dict[str, dict[str, Any]]:
         label, _, url = str(entry).partition("=")
         scheme, _, model = url.partition(":")
         parts = urlsplit(url)
-        if label.isidentifier() and scheme in {"http", "https"} and parts.netloc:
-            key = str(env.str(f"TIEBREAK_MODEL_KEY_{label.upper()}", default=""))
-            hosts = (parts.netloc,)
+        port = re.search(r":[0-9]+$", parts.netloc)
+        if label.isidentifier() and scheme in PORTS and parts.netloc:
             found[label] = {
                 "provider": "http",
                 "base_url": url,
-                "api_key": key,
-                "allowed_hosts": hosts,
+                "api_key": str(env.str(f"TIEBREAK_MODEL_KEY_{label.upper()}", default="")),
+                # With its port, as hosts are compared.
+                "allowed_hosts": (parts.netloc if port else f"{parts.netloc}:{PORTS[scheme]}",),
+                "options": _options(label),
             }
         elif label.isidentifier() and scheme == "vllm" and model:
-            options = env.json(f"TIEBREAK_VLLM_OPTIONS_{label.upper()}", default={})
-            found[label] = {"provider": "vllm", "model": model, "options": options}
+            found[label] = {"provider": "vllm", "model": model, "options": _options(label)}
         else:
             raise ImproperlyConfigured(
                 f"{name} must list servers such as gpu1=http://10.0.0.5:8000/v1 or"
@@ -289,8 +304,9 @@ TIEBREAK_MTURK_ORIGINS = _origins("TIEBREAK_MTURK_ORIGINS") or [
 ]
 
 # Language models, by names that researchers choose from: name=http://host:port/v1, …; the key of
-# the server `gpu1` is TIEBREAK_MODEL_KEY_GPU1. name=vllm:MODEL runs in the worker's own process,
-# with vLLM's settings as JSON in TIEBREAK_VLLM_OPTIONS_NAME.
+# the server `gpu1` is TIEBREAK_MODEL_KEY_GPU1, and what `OpenAIServer` can be told besides stands
+# as JSON in TIEBREAK_MODEL_OPTIONS_GPU1. name=vllm:MODEL runs in the worker's own process, and its
+# options are vLLM's.
 TIEBREAK_MODEL_SERVERS = _servers("TIEBREAK_MODEL_SERVERS")
 
 # What BERTScore and the sentence cosine encode with: a folder or a name of safetensors weights;

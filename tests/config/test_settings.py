@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from gateway import ModelSettings, open_models
 from tests.shared_data import ROOT
 
 GOOD = {
@@ -71,32 +72,44 @@ def test_02_production_refuses_the_development_key():
         ("TIEBREAK_MAX_CELL_CHARACTERS", "many"),
         ("TIEBREAK_MODEL_SERVERS", "gpu1=ftp://10.0.0.5"),
         ("TIEBREAK_MODEL_SERVERS", "gpu1=vllm:"),
+        ("TIEBREAK_MODEL_OPTIONS_GPU1", "[128]"),
+        ("TIEBREAK_MODEL_OPTIONS_GPU1", "fast"),
     ],
 )
 def test_a_malformed_value_stops_the_start(name, value):
-    pool = {"TIEBREAK_DATABASE_URL": "postgres://localhost/db"} if "POOL" in name else {}
-    result = start(**(pool | {name: value}))
+    other = {
+        "TIEBREAK_DATABASE_POOL": {"TIEBREAK_DATABASE_URL": "postgres://localhost/db"},
+        "TIEBREAK_MODEL_OPTIONS_GPU1": {"TIEBREAK_MODEL_SERVERS": "gpu1=http://10.0.0.5:8000"},
+    }
+    result = start(**(other.get(name, {}) | {name: value}))
     assert result.returncode != 0
     assert name in result.stderr
 
 
 def test_model_servers_are_read_with_their_keys_and_options():
     told = start(
-        TIEBREAK_MODEL_SERVERS="lab=https://m.example.org/v1,here=vllm:/weights/llama",
+        TIEBREAK_MODEL_SERVERS=(
+            "lab=https://m.example.org/v1,v6=http://[::1]:8000,v6b=http://[::1],here=vllm:/w/llama"
+        ),
         TIEBREAK_MODEL_KEY_LAB="secret",
-        TIEBREAK_VLLM_OPTIONS_HERE='{"tensor_parallel_size": 2}',
+        TIEBREAK_MODEL_OPTIONS_LAB='{"concurrency": 128}',
+        TIEBREAK_MODEL_OPTIONS_HERE='{"tensor_parallel_size": 2}',
         show="TIEBREAK_MODEL_SERVERS",
     )
-    assert ast.literal_eval(told.stdout) == {
-        "lab": {
-            "provider": "http",
-            "base_url": "https://m.example.org/v1",
-            "api_key": "secret",
-            "allowed_hosts": ("m.example.org",),
-        },
-        "here": {
-            "provider": "vllm",
-            "model": "/weights/llama",
-            "options": {"tensor_parallel_size": 2},
-        },
+    servers = ast.literal_eval(told.stdout)
+    assert servers["lab"] == {
+        "provider": "http",
+        "base_url": "https://m.example.org/v1",
+        "api_key": "secret",
+        "allowed_hosts": ("m.example.org:443",),
+        "options": {"concurrency": 128},
     }
+    assert servers["v6"]["allowed_hosts"] == ("[::1]:8000",)
+    assert servers["v6b"]["allowed_hosts"] == ("[::1]:80",)
+    assert servers["here"] == {
+        "provider": "vllm",
+        "model": "/w/llama",
+        "options": {"tensor_parallel_size": 2},
+    }
+    for name in ("lab", "v6", "v6b"):  # each is one that may be asked
+        assert open_models(ModelSettings(model="m", **servers[name])).model == "m"

