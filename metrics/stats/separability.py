@@ -185,22 +185,36 @@ def _too_few(self_a: float, self_b: float, cross: float) -> str | None:
 
 def _jackknife(a: FloatArray, b: FloatArray, c: FloatArray) -> float:
     """Delete one generation at a time; the variances of the two systems add."""
-    without_a = [
-        _delta(_mean_apart(_drop(a, k)), _mean_apart(b), _mean(np.delete(c, k, axis=0)))
-        for k in range(len(a))
-    ]
-    without_b = [
-        _delta(_mean_apart(a), _mean_apart(_drop(b, k)), _mean(np.delete(c, k, axis=1)))
-        for k in range(len(b))
-    ]
+    without_a = np.maximum(_means_apart_without(a), _mean_apart(b)) - _row_means_without(c)
+    without_b = np.maximum(_means_apart_without(b), _mean_apart(a)) - _row_means_without(c.T)
     return float(np.sqrt(_jackknife_variance(without_a) + _jackknife_variance(without_b)))
 
 
-def _jackknife_variance(values: list[float]) -> float:
+def _jackknife_variance(values: FloatArray) -> float:
     if len(values) < 3:
         return NAN
     return (len(values) - 1) * float(np.var(values))
 
 
-def _drop(matrix: FloatArray, k: int) -> FloatArray:
-    return np.delete(np.delete(matrix, k, axis=0), k, axis=1)
+def _means_apart_without(matrix: FloatArray) -> FloatArray:
+    """The mean of a (K, K) matrix off its diagonal, without each generation in turn: (K,)."""
+    sums, counts = _sums_and_counts(_apart(matrix))
+    lost, fewer = sums.sum(axis=0) + sums.sum(axis=1), counts.sum(axis=0) + counts.sum(axis=1)
+    return _quotients(sums.sum() - lost, counts.sum() - fewer)
+
+
+def _row_means_without(matrix: FloatArray) -> FloatArray:
+    """The mean of a (K, n) matrix without each row in turn: (K,)."""
+    sums, counts = _sums_and_counts(matrix)
+    return _quotients(sums.sum() - sums.sum(axis=1), counts.sum() - counts.sum(axis=1))
+
+
+def _sums_and_counts(matrix: FloatArray) -> tuple[FloatArray, IntArray]:
+    is_known = ~np.isnan(matrix)
+    return np.where(is_known, matrix, 0.0), is_known.astype(int)
+
+
+def _quotients(sums: FloatArray, counts: IntArray) -> FloatArray:
+    """NaN where nothing is known."""
+    found: FloatArray = np.divide(sums, counts, out=np.full(len(sums), NAN), where=counts > 0)
+    return found

@@ -72,6 +72,23 @@ def test_the_jackknife_error_is_the_spread_over_new_generations():
     assert errors == pytest.approx(spread, rel=0.2)
 
 
+@pytest.mark.parametrize("missing", [0, 0.15])
+def test_the_jackknife_error_is_that_of_leaving_each_generation_out(missing):
+    rng = np.random.default_rng(3)
+    a, b, cross = rng.random((5, 5)), rng.random((4, 4)), rng.random((5, 4))
+    for matrix in (a, b, cross):
+        matrix[rng.random(matrix.shape) < missing] = NAN
+
+    def without(k=None, of_b=None):
+        i, j = np.delete(np.arange(5), k or []), np.delete(np.arange(4), of_b or [])
+        return separability(a[np.ix_(i, i)], b[np.ix_(j, j)], cross[np.ix_(i, j)]).delta
+
+    of_a = [without(k=[k]) for k in range(5)]
+    of_b = [without(of_b=[k]) for k in range(4)]
+    expected = np.sqrt(4 * np.var(of_a) + 3 * np.var(of_b))
+    assert separability(a, b, cross).standard_error == pytest.approx(expected)
+
+
 def test_the_normalised_view_spans_all_three_columns_and_names_its_scope():
     found = normalised_separability([0.9, 0.5], [0.6, 0.8], [0.1, 0.3], scope="A–B on notes")
     assert (found.minimum, found.maximum, found.scope) == (0.1, 0.9, "A–B on notes")
