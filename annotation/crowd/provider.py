@@ -86,6 +86,16 @@ class Provider:
     is_framed: ClassVar[bool] = False
     # What the platform fills in to its entry link.
     entry_parameters: ClassVar[str] = ""
+    # One link for everybody; else each has their own, and the bare one leads nobody in.
+    has_one_link: ClassVar[bool] = True
+
+    def missing(self, recruitment: Recruitment) -> str:
+        """What a researcher still has to do before anybody can come this way; "" if nothing."""
+        return ""
+
+    def audience(self, recruitment: Recruitment) -> str:
+        """Whom this way is open to once it is ready: the end of a sentence."""
+        raise NotImplementedError
 
     def confirms(self, recruitment: Recruitment) -> bool:
         """Whether the platform says who is there. Then nobody gets a place before it did."""

@@ -8,6 +8,7 @@ from django.utils import timezone
 from annotation.models import Participation, Payment, Rater, Recruitment
 from annotation.services.places import CLOSED_DOORS
 from annotation.services.screening import clear_participation
+from annotation.services.ways_in import check_lets_in
 from studies.errors import DomainError
 from studies.models import Study
 
@@ -30,8 +31,8 @@ def give_consent(
 
     The same submission again returns the participation it made. One that is not confirmed gets
     no place before its platform says that it is there. ``address`` is a keyed hash that limits
-    how many places are held from one place at once. Raises `DomainError` where the study takes
-    nobody in.
+    how many places are held from one place at once. Raises `DomainError` where the study, or
+    this way into it, takes nobody new in.
     """
     now = now or timezone.now()
     existing = (
@@ -41,6 +42,8 @@ def give_consent(
     )
     if existing is not None and existing.rater.external_id != external_id:
         raise DomainError("other_person", OTHER_PERSON, status=403)
+    if recruitment is not None and (existing is None or existing.consented_at is None):
+        check_lets_in(recruitment)
     if existing is not None:
         return _now_consenting(existing, study, now, is_confirmed=is_confirmed)
     if study.status != Study.Status.OPEN:
@@ -81,6 +84,14 @@ def _now_consenting(
             participation.confirmed_at = participation.confirmed_at or now
         participation.save(update_fields=["consented_at", "consented_version", "confirmed_at"])
     return participation
+
+
+def has_agreed(*, recruitment: Recruitment, submission_id: str) -> bool:
+    """Whether this submission has its participation, by the person's own word."""
+    own = Participation.objects.filter(
+        study=recruitment.study_id, provider=recruitment.provider, submission_id=submission_id
+    )
+    return own.filter(consented_at__isnull=False).exists()
 
 
 def meet(

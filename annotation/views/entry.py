@@ -10,8 +10,9 @@ from django.views.decorators.http import require_http_methods
 from annotation.crowd import Ending, provider_named
 from annotation.crowd.open_link import entry_word
 from annotation.forms import ConsentForm
-from annotation.services.participations import give_consent
+from annotation.services.participations import give_consent, has_agreed
 from annotation.services.places import CLOSED_DOORS
+from annotation.services.ways_in import check_lets_in
 from annotation.simulation import is_simulated
 from annotation.views.arriving import address_of, arrival_at, newcomer
 from annotation.views.doors import (
@@ -35,9 +36,11 @@ def welcome(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_at(study_id)
     if participation_in(request, study_id) is not None:
         return redirect("annotation:rate", study_id)
-    newcomer(request, study)  # or there is no way in by this link
+    way, arrival = newcomer(request, study)  # or there is no way in by this link
     if study.status != Study.Status.OPEN:
         raise DomainError("study_not_open", CLOSED_DOORS[study.status])
+    if not has_agreed(recruitment=way, submission_id=arrival.submission_id):
+        check_lets_in(way)
     if request.method == "POST":
         return _decide(request, study)
     return _welcome(request, study)

@@ -17,9 +17,11 @@ pytestmark = pytest.mark.django_db
 ORIGIN = "https://workersandbox.mturk.com"
 
 
-def study_by(provider: str, **settings):
+def study_by(provider: str, external_id: str = "", **settings):
     study = make_open_study(instances=3, comparisons_per_hit=1, hits_per_annotator=1)
-    way = Recruitment.objects.create(study=study, provider=provider, settings=settings)
+    way = Recruitment.objects.create(
+        study=study, provider=provider, settings=settings, external_id=external_id
+    )
     return study, way
 
 
@@ -123,7 +125,7 @@ def mturk(study, **changes: str) -> str:
 
 
 def test_14_a_preview_writes_and_reserves_nothing():
-    study, _ = study_by("mturk")
+    study, _ = study_by("mturk", external_id="H1")
     answer = Client().get(mturk(study, assignmentId="ASSIGNMENT_ID_NOT_AVAILABLE"))
     assert answer.status_code == 200
     assert "disabled" in answer.content.decode()
@@ -134,7 +136,7 @@ def test_14_a_preview_writes_and_reserves_nothing():
 
 
 def test_in_the_frame_no_cookie_is_needed_and_the_browser_posts_the_end():
-    study, _ = study_by("mturk")
+    study, _ = study_by("mturk", external_id="H1")
     browser = Client(enforce_csrf_checks=True)
     arrived = browser.get(mturk(study))
     assert arrived["Location"].startswith("/f/")
@@ -167,7 +169,7 @@ def test_in_the_frame_no_cookie_is_needed_and_the_browser_posts_the_end():
 
 
 def test_the_form_policy_lets_the_end_go_to_the_platform_only():
-    study, _ = study_by("mturk")
+    study, _ = study_by("mturk", external_id="H1")
     browser = Client()
     word = browser.get(mturk(study))["Location"]
     policy = browser.get(word)["Content-Security-Policy"]
@@ -189,14 +191,14 @@ def test_the_form_policy_lets_the_end_go_to_the_platform_only():
     ],
 )
 def test_17_the_forms_target_is_one_of_a_list_and_never_the_urls(target):
-    study, _ = study_by("mturk")
+    study, _ = study_by("mturk", external_id="H1")
     answer = Client().get(mturk(study, turkSubmitTo=target))
     assert answer.status_code == 400
     assert not Participation.objects.exists()
 
 
 def test_13_a_forged_word_in_the_address_is_nobody():
-    study, _ = study_by("mturk")
+    study, _ = study_by("mturk", external_id="H1")
     word = Client().get(mturk(study))["Location"].split("/")[2]
     for forged in (word[:-1] + ("a" if word[-1] != "a" else "b"), "x", word.split(":")[0]):
         assert Client().get(f"/f/{forged}/s/{study.pk}/").status_code == 404

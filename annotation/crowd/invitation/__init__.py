@@ -16,7 +16,10 @@ SALT = "annotation.invitation"
 class InvitationSettings(forms.Form):
     people = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 8}),
-        required=False,
+        error_messages={
+            "required": "Enter one name or id at least: each gets a link of their own. To invite"
+            " nobody any more, close this way in."
+        },
         help_text="One name or id a line: each gets a link of their own. Exports show pseudonyms.",
     )
 
@@ -35,6 +38,16 @@ class Invitation(Provider):
     name = "invitation"
     title = "Personal invitations"
     settings_form = InvitationSettings
+    has_one_link = False
+
+    def missing(self, recruitment: Recruitment) -> str:
+        if people(recruitment):
+            return ""
+        return "Nobody is invited. Enter the people below, one a line, and save."
+
+    def audience(self, recruitment: Recruitment) -> str:
+        n = len(people(recruitment))
+        return f"the {n} people named below" if n > 1 else "the one person named below"
 
     def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
         person = invited(recruitment, request.GET.get("invitation", ""))
@@ -57,12 +70,12 @@ WRONG = (
 
 
 def people(recruitment: Recruitment) -> list[str]:
-    return str(recruitment.settings.get("people", "")).split("\n")
+    return str(recruitment.settings.get("people", "")).splitlines()
 
 
 def invitations(recruitment: Recruitment) -> Iterable[tuple[str, str]]:
     """Each person with their token."""
-    return [(person, _signer(recruitment).sign(person)) for person in people(recruitment) if person]
+    return [(person, _signer(recruitment).sign(person)) for person in people(recruitment)]
 
 
 def invited(recruitment: Recruitment, token: str) -> str:

@@ -40,12 +40,30 @@ class MTurkSettings(forms.Form):
     fee_percent = forms.DecimalField(initial="20", min_value=0, max_value=100, required=False)
 
 
+NO_ENDPOINT = (
+    "The server does not know the platform's address: have TIEBREAK_MTURK_ENDPOINT set in its"
+    " settings."
+)
+
+
 class MTurk(Provider):
     name = "mturk"
     title = "Mechanical Turk"
     settings_form = MTurkSettings
     has_token = True
     is_framed = True
+
+    def missing(self, recruitment: Recruitment) -> str:
+        if recruitment.external_id:
+            return ""
+        if not recruitment.secret:
+            return "Enter the platform's access key and its token below, and save."
+        if not settings.TIEBREAK_MTURK_ENDPOINT:
+            return NO_ENDPOINT
+        return "The HIT is not there. Say how many people are wanted, and make it there."
+
+    def audience(self, recruitment: Recruitment) -> str:
+        return "whom the platform sends: it has the link below already, and nobody has to send it"
 
     def frame_ancestors(self, recruitment: Recruitment) -> Sequence[str]:
         return list(settings.TIEBREAK_MTURK_ORIGINS)

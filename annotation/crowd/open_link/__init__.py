@@ -13,6 +13,9 @@ class OpenLink(Provider):
     name = "open-link"
     title = "Open link"
 
+    def audience(self, recruitment: Recruitment) -> str:
+        return "whoever has the link below"
+
     def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
         token = _named(request) or secrets.token_urlsafe(16)
         return Arrival(external_id=token, submission_id=token)

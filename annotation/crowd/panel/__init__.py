@@ -48,6 +48,12 @@ class Panel(Provider):
     title = "Another panel or list"
     settings_form = PanelSettings
 
+    def audience(self, recruitment: Recruitment) -> str:
+        names = recruitment.settings
+        person, submission = names.get("person_parameter"), names.get("submission_parameter")
+        added = f"?{person or 'participantId'}=…" + (f"&{submission}=…" if submission else "")
+        return f"whoever follows the link below with an id added to it: {added}"
+
     def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
         names = recruitment.settings
         person = _id(request, names.get("person_parameter", "participantId"))

@@ -99,6 +99,16 @@ class Prolific(Provider):
     approves_together = True
     entry_parameters = PARAMETERS
 
+    def missing(self, recruitment: Recruitment) -> str:
+        if recruitment.external_id:
+            return ""
+        if not recruitment.secret:
+            return "Enter Prolific's access token below, and save."
+        return "The study is not on Prolific. Say how many people are wanted, and make it there."
+
+    def audience(self, recruitment: Recruitment) -> str:
+        return "whom Prolific sends: it has the link below already, and nobody has to send it"
+
     def confirms(self, recruitment: Recruitment) -> bool:
         """By its signature or by its answer; with neither, anybody could write the ids."""
         return bool(recruitment.secret or recruitment.settings.get("is_secure"))

@@ -1,0 +1,177 @@
+"""A study's ways in: set up, closed to newcomers, opened again, removed; and which lead in."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotation.crowd import Provider, provider_named, providers
+from annotation.models import Participation, Recruitment
+from annotation.models.crowd import encrypted
+from studies.errors import DomainError
+from studies.models import Study
+
+# The way in of a study for which nobody set up any.
+OPEN_LINK = "open-link"
+
+
+@dataclass(frozen=True)
+class WayIn:
+    """One way as it stands, in words for the researcher; no recruitment where none was set up."""
+
+    provider: Provider
+    recruitment: Recruitment | None
+    is_open: bool
+    sentence: str
+    # Why it can only be closed, and not removed.
+    why_kept: str = ""
+
+
+def ways_in(study: Study) -> list[WayIn]:
+    """Every way there is: those that lead in first, then those that were set up."""
+    existing = {way.provider: way for way in study.recruitments.all()}
+    found = [_way_in(study, name, existing.get(name)) for name in providers()]
+    return sorted(
+        found, key=lambda way: (not way.is_open, way.recruitment is None, way.provider.title)
+    )
+
+
+def recruitment_for(study: Study, provider: str) -> Recruitment:
+    """A study's way in by this provider; that of the open link may not be stored yet."""
+    found = Recruitment.objects.filter(study=study, provider=provider).first()
+    if found is not None:
+        return found
+    if provider == OPEN_LINK and is_open_to_all(study):
+        return Recruitment(study=study, provider=provider)
+    raise DomainError("no_such_entry", WRONG_LINK, status=404)
+
+
+def is_open_to_all(study: Study) -> bool:
+    """Whether the open link leads in though nobody set it up: until another way can.
+
+    What is still being prepared leaves it open, or nobody could enter. What was closed does not:
+    closing a door opens no other.
+    """
+    ways = study.recruitments.all()
+    return all(_missing(way) and way.closed_at is None for way in ways)
+
+
+def has_open_link(study: Study) -> bool:
+    """Whether whoever has the study's own address may come in."""
+    own = study.recruitments.filter(provider=OPEN_LINK)
+    return own.filter(closed_at__isnull=True).exists() or is_open_to_all(study)
+
+
+def check_lets_in(recruitment: Recruitment) -> None:
+    """Of newcomers only: who agreed before goes on, whatever became of their way in."""
+    if recruitment.closed_at is not None:
+        raise DomainError("way_closed", CLOSED, status=409)
+    if _missing(recruitment):
+        raise DomainError("way_not_ready", NOT_READY, status=409)
+
+
+WRONG_LINK = (
+    "This study is not entered by this link. Please use the link of the page or the message that"
+    " invited you."
+)
+CLOSED = (
+    "Nobody new is let into this study by this link any more. If a platform sent you, please"
+    " return your submission there: that costs you nothing."
+)
+NOT_READY = (
+    "This study cannot be entered by this link yet. Please come back when you are invited, and"
+    " tell who sent you."
+)
+
+
+def save_recruitment(*, recruitment: Recruitment, token: str = "") -> Recruitment:
+    """Keep a way in with its settings; an empty token leaves the stored one as it is."""
+    if token:
+        recruitment.secret = encrypted(token)
+    # What a worker writes meanwhile, such as the study's id on the platform, stays.
+    recruitment.save(update_fields=["settings", "secret"] if recruitment.pk else None)
+    return recruitment
+
+
+def close_way_in(*, recruitment: Recruitment, now: datetime | None = None) -> None:
+    """Let nobody new in. Who agreed before goes on, is compared with the platform and paid."""
+    recruitment.closed_at = recruitment.closed_at or now or timezone.now()
+    recruitment.save(update_fields=["closed_at"] if recruitment.pk else None)
+
+
+def reopen_way_in(*, recruitment: Recruitment) -> None:
+    recruitment.closed_at = None
+    recruitment.save(update_fields=["closed_at"])
+
+
+@transaction.atomic
+def remove_way_in(*, recruitment: Recruitment, now: datetime | None = None) -> None:
+    """Forget a way by which nobody ever came. It opens no other: the open link stays closed.
+
+    Raises `DomainError` where somebody came, or the platform knows of it.
+    """
+    recruitment = Recruitment.objects.select_for_update().get(pk=recruitment.pk)
+    if why := _why_kept(recruitment):
+        raise DomainError("way_in_use", why)
+    study = recruitment.study
+    was_open = is_open_to_all(study)
+    recruitment.delete()
+    if is_open_to_all(study) and not was_open:
+        close_way_in(recruitment=Recruitment(study=study, provider=OPEN_LINK), now=now)
+
+
+def _way_in(study: Study, name: str, way: Recruitment | None) -> WayIn:
+    provider = provider_named(name)
+    if way is None and name == OPEN_LINK:
+        is_open = is_open_to_all(study)
+        audience = provider.audience(Recruitment(study=study, provider=name))
+        return WayIn(provider, None, is_open, BY_ITSELF.format(audience) if is_open else AWAY)
+    if way is None:
+        return WayIn(provider, None, is_open=False, sentence="Not set up: nobody can enter by it.")
+    is_open, sentence = _state(way, provider)
+    return WayIn(provider, way, is_open, sentence, _why_kept(way))
+
+
+BY_ITSELF = (
+    "Open to {}, because no other way in is ready. It closes as soon as one is; set it up, and it"
+    " stays open beside them."
+)
+AWAY = "Closed, because another way leads in. Set it up if whoever has the link may come as well."
+
+
+def _state(way: Recruitment, provider: Provider) -> tuple[bool, str]:
+    """Whether it lets somebody new in, and whom or why not."""
+    if way.closed_at is not None:
+        there = STILL_THERE.format(provider.title) if way.external_id else ""
+        return False, f"Closed: nobody new enters by it. {GOING_ON}{there}"
+    if missing := _missing(way):
+        return False, f"Not ready: nobody can enter by it. {missing}"
+    return True, f"Open to {provider.audience(way)}."
+
+
+GOING_ON = "Who entered before goes on, and is paid as before."
+STILL_THERE = (
+    " Its study on {} was not stopped by this: press “Stop” below, or people are still sent and"
+    " turned away here. Until everybody is paid, “Compare now” and “Pay all complete work” go on"
+    " working."
+)
+
+
+def _missing(way: Recruitment) -> str:
+    return provider_named(way.provider).missing(way)
+
+
+def _why_kept(way: Recruitment) -> str:
+    """By provider and not by recruitment: who came by the open link may have come before it was
+    set up."""
+    if way.provider == OPEN_LINK:
+        return "The open link cannot be removed: close it."
+    if Participation.objects.filter(study=way.study_id, provider=way.provider).exists():
+        return "Somebody came by it, and their work and pay belong to it: close it instead."
+    if way.external_id:
+        title = provider_named(way.provider).title
+        return f"Its study is on {title}: stop it there, and close this way in instead."
+    if way.pending:
+        return "The platform is being asked something: wait until that is answered."
+    return ""
