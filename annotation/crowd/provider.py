@@ -71,6 +71,31 @@ class PlatformReport:
     completed_at: datetime | None = None
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What is stored of somebody who came this way, said to them before they agree.
+
+    `identity`: what tells them from others, beside what is kept of everybody. `in_any_case`: what
+    is stored even of who does not agree, "" where that is nothing.
+    """
+
+    identity: str
+    in_any_case: str = ""
+
+
+# What several ways in keep, in the same words.
+COOKIE = (
+    "A cookie names your part in the study by a random number, for 90 days, so that you can go on"
+    " where you left off in this browser."
+)
+COOKIES = f"{COOKIE} Another keeps the ids of your link for a day."
+KNOWN_AGAIN = "The same id in another study on this server is known to be the same person."
+ADDRESS = (
+    "So that not too many take part from one place at once, a fingerprint of your internet address"
+    " is kept, made with a secret key; the address itself is not."
+)
+
+
 class Provider:
     """One source of annotators. What a provider can't do, it refuses with a sentence."""
 
@@ -95,6 +120,10 @@ class Provider:
 
     def audience(self, recruitment: Recruitment) -> str:
         """Whom this way is open to once it is ready: the end of a sentence."""
+        raise NotImplementedError
+
+    def keeps(self, recruitment: Recruitment) -> Kept:
+        """What is stored of who comes this way. It has to be true: say it for each provider."""
         raise NotImplementedError
 
     def confirms(self, recruitment: Recruitment) -> bool:

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils.html import strip_tags
 
 from annotation.crowd import Provider, providers
 from annotation.crowd.invitation import invitations
@@ -39,6 +40,85 @@ def enter(study, address: str) -> Annotator:
 def test_every_folder_is_a_provider_with_a_name_of_its_own():
     assert set(providers()) == {"open-link", "invitation", "panel", "prolific", "mturk"}
     assert all(isinstance(each, Provider) and each.title for each in providers().values())
+
+
+ARRIVALS = {
+    "open-link": ({}, {}, [], ["a random number stands for you"]),
+    "panel": (
+        {"settings": {"person_parameter": "pid", "submission_parameter": "visit"}},
+        {"pid": "p-7", "visit": "v-1"},
+        ["p-7", "v-1"],
+        ["Your id at the panel", "and the id of this visit"],
+    ),
+    "prolific": (
+        {"external_id": "S1", "settings": {"is_secure": False}},
+        {"PROLIFIC_PID": "P1", "STUDY_ID": "S1", "SESSION_ID": "X1"},
+        ["P1", "X1"],
+        ["Your Prolific id and the id of your submission", "the code that was entered"],
+    ),
+    "mturk": (
+        {"external_id": "H1"},
+        {"assignmentId": "A1", "hitId": "H1", "workerId": "W1", "turkSubmitTo": ORIGIN},
+        ["W1", "A1"],
+        ["Your worker id, the id of the assignment, and where the platform takes it back"],
+    ),
+    "invitation": (
+        {"settings": {"people": "Ann"}},
+        {},
+        ["Ann", "Ann"],
+        ["The name or id under which you were invited"],
+    ),
+}
+
+
+def words(response) -> str:
+    return " ".join(strip_tags(response.content.decode()).split())
+
+
+@pytest.mark.parametrize("name", sorted(providers()))
+def test_the_consent_says_what_is_kept_of_who_comes_this_way(name):
+    """A new provider has to say it, and to be listed above with what is stored."""
+    state, parameters, ids, said = ARRIVALS[name]
+    study = make_open_study(instances=1, comparisons_per_hit=1)
+    way = Recruitment.objects.create(study=study, provider=name, **state)
+    if name == "invitation":
+        parameters = {"invitation": dict(invitations(way))["Ann"]}
+    browser = Client()
+    at = browser.get(entry(study, name, **parameters), follow=True)
+    if name == "open-link":
+        at = browser.get(f"/s/{study.pk}/")
+    page = words(at)
+    browser.post(at.request["PATH_INFO"], {"choice": "agree", "version": "1"})
+    kept = Participation.objects.get()
+    assert all(sentence in page for sentence in said)
+    others = {each: ARRIVALS[each][3] for each in ARRIVALS if each != name}
+    assert not [s for each in others.values() for s in each if s in page]
+    assert [kept.rater.external_id, kept.submission_id] == ids or name == "open-link"
+    assert ("fingerprint of your internet address" in page) == bool(kept.address)
+    assert ("where the platform takes it back" in page) == bool(kept.way_back)
+
+
+@pytest.mark.parametrize(
+    ("settings", "secret", "has_address", "has_fingerprint"),
+    [({"is_secure": True}, "", False, True), ({}, "x", False, False), ({}, "", True, False)],
+)
+def test_what_prolific_keeps_depends_on_how_it_confirms(
+    settings, secret, has_address, has_fingerprint
+):
+    way = Recruitment(provider="prolific", settings=settings, secret=secret)
+    kept = providers()["prolific"].keeps(way)
+    assert ("internet address" in kept.identity) == has_address
+    assert ("fingerprint of your link" in kept.in_any_case) == has_fingerprint
+
+
+def test_who_declines_is_told_what_the_platform_says_anyway():
+    study, _ = study_by("prolific", external_id="S1")
+    browser = Client()
+    browser.get(entry(study, "prolific", PROLIFIC_PID="P1", STUDY_ID="S1", SESSION_ID="X1"))
+    page = words(browser.post(f"/s/{study.pk}/", {"choice": "decline", "version": "1"}))
+    assert "Nothing that you did here was kept." in page
+    assert "Prolific tells the researchers of every submission" in page
+    assert not Participation.objects.exists()
 
 
 def test_an_invitation_is_one_persons_in_whatever_browser():

@@ -6,7 +6,15 @@ from django import forms
 from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest
 
-from annotation.crowd.provider import Arrival, Departure, Ending, Provider
+from annotation.crowd.provider import (
+    COOKIES,
+    KNOWN_AGAIN,
+    Arrival,
+    Departure,
+    Ending,
+    Kept,
+    Provider,
+)
 from annotation.models import Participation, Recruitment
 from studies.errors import DomainError
 
@@ -48,6 +56,12 @@ class Invitation(Provider):
     def audience(self, recruitment: Recruitment) -> str:
         n = len(people(recruitment))
         return f"the {n} people named below" if n > 1 else "the one person named below"
+
+    def keeps(self, recruitment: Recruitment) -> Kept:
+        return Kept(
+            f"The name or id under which you were invited. {KNOWN_AGAIN} {COOKIES}",
+            in_any_case="Your name or id stands on the researchers' list of whom they invited.",
+        )
 
     def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
         person = invited(recruitment, request.GET.get("invitation", ""))

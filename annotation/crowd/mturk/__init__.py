@@ -14,9 +14,12 @@ from django.http import HttpRequest
 from annotation.crowd.mturk.client import MTurkAssignment, MTurkClient
 from annotation.crowd.mturk.protocol import read_entry
 from annotation.crowd.provider import (
+    ADDRESS,
+    KNOWN_AGAIN,
     Arrival,
     Departure,
     Ending,
+    Kept,
     PlatformReport,
     Provider,
     Standing,
@@ -46,6 +49,12 @@ NO_ENDPOINT = (
 )
 
 
+SAYS_PLATFORM = (
+    "The platform tells the researchers of every assignment that is submitted: both ids and its"
+    " state there are kept."
+)
+
+
 class MTurk(Provider):
     name = "mturk"
     title = "Mechanical Turk"
@@ -64,6 +73,13 @@ class MTurk(Provider):
 
     def audience(self, recruitment: Recruitment) -> str:
         return "whom the platform sends: it has the link below already, and nobody has to send it"
+
+    def keeps(self, recruitment: Recruitment) -> Kept:
+        ids = (
+            "Your worker id, the id of the assignment, and where the platform takes it back."
+            f" {KNOWN_AGAIN} The address of these pages holds the ids, under a signature."
+        )
+        return Kept(f"{ids} {ADDRESS}", in_any_case=SAYS_PLATFORM)
 
     def frame_ancestors(self, recruitment: Recruitment) -> Sequence[str]:
         return list(settings.TIEBREAK_MTURK_ORIGINS)

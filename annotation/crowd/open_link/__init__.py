@@ -5,7 +5,15 @@ import secrets
 from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest
 
-from annotation.crowd.provider import Arrival, Departure, Ending, Provider
+from annotation.crowd.provider import (
+    ADDRESS,
+    COOKIE,
+    Arrival,
+    Departure,
+    Ending,
+    Kept,
+    Provider,
+)
 from annotation.models import Participation, Recruitment
 
 
@@ -15,6 +23,11 @@ class OpenLink(Provider):
 
     def audience(self, recruitment: Recruitment) -> str:
         return "whoever has the link below"
+
+    def keeps(self, recruitment: Recruitment) -> Kept:
+        return Kept(
+            f"You are not asked who you are: a random number stands for you. {COOKIE} {ADDRESS}"
+        )
 
     def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
         token = _named(request) or secrets.token_urlsafe(16)

@@ -9,7 +9,16 @@ from urllib.parse import urlsplit
 from django import forms
 from django.http import HttpRequest
 
-from annotation.crowd.provider import Arrival, Departure, Ending, Provider
+from annotation.crowd.provider import (
+    ADDRESS,
+    COOKIES,
+    KNOWN_AGAIN,
+    Arrival,
+    Departure,
+    Ending,
+    Kept,
+    Provider,
+)
 from annotation.models import Participation, Recruitment
 from studies.errors import DomainError
 
@@ -53,6 +62,13 @@ class Panel(Provider):
         person, submission = names.get("person_parameter"), names.get("submission_parameter")
         added = f"?{person or 'participantId'}=…" + (f"&{submission}=…" if submission else "")
         return f"whoever follows the link below with an id added to it: {added}"
+
+    def keeps(self, recruitment: Recruitment) -> Kept:
+        visit = (
+            " and the id of this visit" if recruitment.settings.get("submission_parameter") else ""
+        )
+        ids = f"Your id at the panel or on the list that sent you{visit}, as your link has it."
+        return Kept(f"{ids} {KNOWN_AGAIN} {COOKIES} {ADDRESS}")
 
     def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
         names = recruitment.settings

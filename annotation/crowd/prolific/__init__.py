@@ -28,9 +28,13 @@ from annotation.crowd.prolific.signatures import (
     verify_webhook,
 )
 from annotation.crowd.provider import (
+    ADDRESS,
+    COOKIES,
+    KNOWN_AGAIN,
     Arrival,
     Departure,
     Ending,
+    Kept,
     PlatformReport,
     Provider,
     Standing,
@@ -91,6 +95,12 @@ class ProlificSettings(forms.Form):
     )
 
 
+SAYS_PROLIFIC = (
+    "Prolific tells the researchers of every submission: both ids, its state there and the code"
+    " that was entered for it are kept."
+)
+
+
 class Prolific(Provider):
     name = "prolific"
     title = "Prolific"
@@ -108,6 +118,13 @@ class Prolific(Provider):
 
     def audience(self, recruitment: Recruitment) -> str:
         return "whom Prolific sends: it has the link below already, and nobody has to send it"
+
+    def keeps(self, recruitment: Recruitment) -> Kept:
+        ids = f"Your Prolific id and the id of your submission. {KNOWN_AGAIN}"
+        address = "" if self.confirms(recruitment) else f" {ADDRESS}"
+        is_secure = recruitment.settings.get("is_secure")
+        once = " So is a fingerprint of your link, so that it lets in once." if is_secure else ""
+        return Kept(f"{ids} {COOKIES}{address}", in_any_case=SAYS_PROLIFIC + once)
 
     def confirms(self, recruitment: Recruitment) -> bool:
         """By its signature or by its answer; with neither, anybody could write the ids."""
