@@ -89,6 +89,9 @@ class SystemInline(FrozenInline, SystemTabular):
     verbose_name = "system"
     verbose_name_plural = "systems in canonical order (the first is A)"
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[StudySystem]:
+        return super().get_queryset(request).select_related("system")
+
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "system":
             visible = System.objects.competing().filter(dataset__in=datasets_of(request.user))
@@ -101,6 +104,9 @@ class MembershipInline(_ForResearchers, MemberTabular):
     extra = 0
     verbose_name = "member"
     verbose_name_plural = "researchers who may see and change this study"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
+        return super().get_queryset(request).select_related("user")
 
 
 class StudyDesignForm(StudyForm):
