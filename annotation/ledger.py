@@ -13,6 +13,7 @@ from django.utils import timezone
 from annotation.crowd import provider_named
 from annotation.models import HIT, Assignment, Participation, Payment, Place, Rating
 from annotation.models.rating import COUNTED
+from annotation.selectors import share_of
 from studies.errors import DomainError
 from studies.models import Study
 
@@ -186,6 +187,23 @@ def screen_out_reward(participation: Participation) -> Decimal | None:
     recruitment = participation.recruitment
     stated = recruitment.settings.get("screen_out_reward") if recruitment else None
     return Decimal(str(stated)) if stated else None
+
+
+def owed(participation: Participation) -> Decimal | None:
+    """What a researcher promised for this part in the study; None where they promised nothing."""
+    if participation.status == Status.SCREENED_OUT:
+        return screen_out_reward(participation)
+    if participation.status == Status.LEFT:
+        return owed_so_far(participation)
+    return participation.study.reward
+
+
+def owed_so_far(participation: Participation) -> Decimal | None:
+    """Of who stops before the number of HITs that the reward is for: the share that they did."""
+    study, share = participation.study, share_of(participation)
+    if study.reward is None or study.hits_per_annotator is None or share.done >= share.of:
+        return study.reward
+    return (study.reward * share.done / share.of).quantize(Decimal("0.01"))
 
 
 def _stuck(study: Study, entries: list[Entry], now: datetime) -> list[Entry]:

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 
 from annotation.models import Participation, Payment, Recruitment
 from studies.errors import DomainError
+from studies.models import Study
 
 
 class Ending(StrEnum):
@@ -146,6 +147,13 @@ class Provider:
         self, recruitment: Recruitment, participation: Participation | None, ending: Ending
     ) -> Departure:
         return Departure()
+
+    def pays_by_hit(self, study: Study) -> bool:
+        """Whether who stops after a HIT can be paid for what they did.
+
+        Not where a platform shows one sum for a number of HITs: a code would pay all of it.
+        """
+        return False
 
     def reports(self, recruitment: Recruitment) -> Iterable[PlatformReport]:
         """The platform's word on every submission. Slow."""

@@ -70,6 +70,8 @@ class Participation(models.Model):
         NO_CONSENT = "no_consent"
         SCREENED_OUT = "screened_out"
         STOPPED = "stopped"
+        # By their own wish, between two HITs; who finished found no more work.
+        LEFT = "left", "left early"
         RETURNED = "returned"
         REJECTED = "rejected"
         TIMED_OUT = "timed_out"

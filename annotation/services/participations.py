@@ -129,8 +129,9 @@ def finish_participation(*, participation: Participation, now: datetime | None =
 
 
 def resume_participation(*, participation: Participation) -> None:
-    """Somebody who was done looks for more: a place may have become free meanwhile."""
+    """Somebody who was done looks for more: a place may be free again, or they left early."""
     done = Participation.objects.filter(
-        pk=participation.pk, status=Participation.Status.FINISHED
+        pk=participation.pk,
+        status__in=[Participation.Status.FINISHED, Participation.Status.LEFT],
     ).exclude(payments__kind=Payment.Kind.REWARD)
     done.update(status=Participation.Status.ACTIVE, finished_at=None)

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from annotation.crowd import Departure, Ending, PlatformReport, Standing, provider_named
+from annotation.crowd import PlatformReport, Standing, provider_named
 from annotation.models import Participation, Payment, PlatformEvent, Recruitment
 from annotation.models.crowd import encrypted
 from annotation.services.participations import meet
@@ -62,18 +62,6 @@ def mark_confirmed(*, participation: Participation, now: datetime) -> None:
     unconfirmed.update(confirmed_at=now)
     participation.refresh_from_db()
     clear_participation(participation=participation, now=now)
-
-
-def departure(participation: Participation, ending: Ending) -> Departure:
-    """The way out of somebody who was in."""
-    recruitment = participation.recruitment or Recruitment(
-        study_id=participation.study_id, provider=participation.provider
-    )
-    try:
-        provider = provider_named(recruitment.provider)
-    except DomainError:  # an imported or a test's participation has no platform behind it
-        return Departure(code=participation.completion_code if ending == "completed" else "")
-    return provider.depart(recruitment, participation, ending)
 
 
 def sync_recruitment(*, recruitment: Recruitment, now: datetime | None = None) -> int:

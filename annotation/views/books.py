@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.ledger import Entry, ledger, platform_title, screen_out_reward
+from annotation.ledger import Entry, ledger, owed, platform_title
 from annotation.models import Participation, Payment
 from annotation.services.asking import ask_for
 from annotation.services.paying import note_payment, settle, settle_payment
@@ -103,6 +103,10 @@ def _way_out(entry: Entry, verb: str, label: str) -> dict[str, Any]:
     way = entry.participation.recruitment
     if verb == "release" and not entry.hits and way is not None and way.secret:
         return {"verb": "ask-to-return", "label": "Ask to return it"}
+    if verb == "approve" and entry.participation.status == Status.LEFT:
+        # Less than the others get: whoever pays has to know how much.
+        amount, currency = owed(entry.participation), entry.participation.study.currency
+        return {"verb": verb, "label": f"{label} {amount} {currency}"}
     return {"verb": verb, "label": label}
 
 
@@ -168,7 +172,7 @@ def _reinstate(participation: Participation, _: HttpRequest) -> str:
 def _pay(participation: Participation, request: HttpRequest) -> str:
     """By the platform where there is one; else the researcher pays, and this notes it."""
     way = participation.recruitment
-    amount = _owed(participation) if (stated := _amount(request)) is None else stated
+    amount = owed(participation) if (stated := _amount(request)) is None else stated
     if amount is None:
         raise DomainError("no_reward", "Say in the study what annotators are paid.")
     if way is None or not way.secret:
@@ -188,12 +192,6 @@ PAID_APART: dict[str, str] = {
     Status.TIMED_OUT: Payment.Kind.OWED,
     Status.SCREENED_OUT: Payment.Kind.SCREEN_OUT,
 }
-
-
-def _owed(participation: Participation) -> Decimal | None:
-    if participation.status == Status.SCREENED_OUT:
-        return screen_out_reward(participation)
-    return participation.study.reward
 
 
 def _amount(request: HttpRequest) -> Decimal | None:

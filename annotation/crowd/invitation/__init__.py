@@ -17,6 +17,7 @@ from annotation.crowd.provider import (
 )
 from annotation.models import Participation, Recruitment
 from studies.errors import DomainError
+from studies.models import Study
 
 SALT = "annotation.invitation"
 
@@ -68,6 +69,10 @@ class Invitation(Provider):
         if person not in people(recruitment):
             raise DomainError("uninvited", WRONG, status=403)
         return Arrival(external_id=person, submission_id=person, is_confirmed=True)
+
+    def pays_by_hit(self, study: Study) -> bool:
+        """The researcher does, by the ledger."""
+        return True
 
     def depart(
         self, recruitment: Recruitment, participation: Participation | None, ending: Ending

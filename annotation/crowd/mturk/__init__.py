@@ -27,6 +27,7 @@ from annotation.crowd.provider import (
 from annotation.models import Participation, Payment, Recruitment
 from annotation.models.crowd import decrypted
 from studies.errors import DomainError
+from studies.models import Study
 
 STANDINGS = {
     "Submitted": Standing.SUBMITTED,
@@ -91,6 +92,10 @@ class MTurk(Provider):
             return None
         extra = {"target": entry.submit_target, "assignment": entry.assignment_id}
         return Arrival(entry.worker_id, entry.assignment_id, extra=extra)
+
+    def pays_by_hit(self, study: Study) -> bool:
+        """One sum a visit: for who may do any number of HITs, one is enough."""
+        return study.hits_per_annotator is None
 
     def depart(
         self, recruitment: Recruitment, participation: Participation | None, ending: Ending

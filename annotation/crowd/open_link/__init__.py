@@ -15,6 +15,7 @@ from annotation.crowd.provider import (
     Provider,
 )
 from annotation.models import Participation, Recruitment
+from studies.models import Study
 
 
 class OpenLink(Provider):
@@ -32,6 +33,10 @@ class OpenLink(Provider):
     def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
         token = _named(request) or secrets.token_urlsafe(16)
         return Arrival(external_id=token, submission_id=token)
+
+    def pays_by_hit(self, study: Study) -> bool:
+        """The researcher does, by the ledger."""
+        return True
 
     def depart(
         self, recruitment: Recruitment, participation: Participation | None, ending: Ending

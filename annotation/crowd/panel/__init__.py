@@ -21,6 +21,7 @@ from annotation.crowd.provider import (
 )
 from annotation.models import Participation, Recruitment
 from studies.errors import DomainError
+from studies.models import Study
 
 
 def _plain_url(value: str) -> None:
@@ -76,6 +77,10 @@ class Panel(Provider):
         submission = names.get("submission_parameter")
         visit = _id(request, submission) if submission else person
         return Arrival(external_id=person, submission_id=visit)
+
+    def pays_by_hit(self, study: Study) -> bool:
+        """One sum a visit: for who may do any number of HITs, one is enough."""
+        return study.hits_per_annotator is None
 
     def depart(
         self, recruitment: Recruitment, participation: Participation | None, ending: Ending
