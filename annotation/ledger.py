@@ -18,6 +18,7 @@ from studies.errors import DomainError
 from studies.models import Study
 
 Status = Participation.Status
+CENT = Decimal("0.01")
 PAID = (Payment.Status.PAID, Payment.Status.ASKED)
 # Left by the platform's or the researcher's word, so that nothing here waits for pay.
 GONE = (Status.RETURNED, Status.REJECTED, Status.TIMED_OUT, Status.EXCLUDED)
@@ -50,7 +51,7 @@ class Entry:
         if not self.paid or not self.time:
             return None
         hours = Decimal(self.time.total_seconds()) / 3600
-        return (self.paid / hours).quantize(Decimal("0.01")) if hours else None
+        return (self.paid / hours).quantize(CENT) if hours else None
 
 
 @dataclass(frozen=True)
@@ -125,14 +126,20 @@ def _entries(study: Study) -> Iterable[Entry]:
         .select_related("rater", "recruitment")
         .annotate(
             hits=Count("assignments", filter=done, distinct=True),
-            paid=Coalesce(Subquery(paid), Decimal(0), output_field=DecimalField()),
+            paid=Coalesce(
+                Subquery(paid),
+                Decimal(0),
+                output_field=DecimalField(max_digits=10, decimal_places=2),
+            ),
         )
         .order_by("pk")
     )
     answers = _answers(study)
     for row in rows:
         counted, surplus, late, last = answers.get(row.pk, (0, 0, 0, None))
-        yield Entry(row, row.hits, counted, surplus, late, row.paid, last)
+        # SQLite sums money as floats.
+        paid_so_far = row.paid.quantize(CENT)
+        yield Entry(row, row.hits, counted, surplus, late, paid_so_far, last)
 
 
 def _answers(study: Study) -> dict[int | None, tuple[int, int, int, datetime | None]]:
@@ -203,7 +210,7 @@ def owed_so_far(participation: Participation) -> Decimal | None:
     study, share = participation.study, share_of(participation)
     if study.reward is None or study.hits_per_annotator is None or share.done >= share.of:
         return study.reward
-    return (study.reward * share.done / share.of).quantize(Decimal("0.01"))
+    return (study.reward * share.done / share.of).quantize(CENT)
 
 
 def _stuck(study: Study, entries: list[Entry], now: datetime) -> list[Entry]:
@@ -231,10 +238,10 @@ def _money(study: Study, entries: list[Entry]) -> Money:
     rates = [entry.hourly_rate for entry in entries if entry.hourly_rate is not None]
     return Money(
         currency=study.currency,
-        rewards=rewards.quantize(Decimal("0.01")),
-        fees=fees.quantize(Decimal("0.01")),
+        rewards=rewards.quantize(CENT),
+        fees=fees.quantize(CENT),
         to_go=_to_go(study, entries, rewards + fees),
-        median_hourly_rate=median(rates).quantize(Decimal("0.01")) if rates else None,
+        median_hourly_rate=median(rates).quantize(CENT) if rates else None,
         promised_hourly_rate=study.promised_hourly_rate,
     )
 
@@ -260,7 +267,7 @@ def _to_go(study: Study, entries: list[Entry], spent: Decimal) -> Decimal | None
         each = study.reward / study.hits_per_annotator
     else:
         return None
-    return (remaining * each).quantize(Decimal("0.01"))
+    return (remaining * each).quantize(CENT)
 
 
 def platform_title(participation: Participation) -> str:

@@ -113,6 +113,9 @@ class StudyDesignForm(StudyForm):
     class Meta:
         model = Study
         fields = "__all__"
+        help_texts = {
+            "consent": "Markdown. Below it, annotators read what is kept of who comes by their way."
+        }
         widgets = {
             "guidelines": forms.Textarea(attrs={"rows": 14, "cols": 90}),
             "consent": forms.Textarea(attrs={"rows": 8, "cols": 90}),

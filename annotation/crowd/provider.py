@@ -92,8 +92,8 @@ COOKIE = (
 COOKIES = f"{COOKIE} Another keeps the ids of your link for a day."
 KNOWN_AGAIN = "The same id in another study on this server is known to be the same person."
 ADDRESS = (
-    "So that not too many take part from one place at once, a fingerprint of your internet address"
-    " is kept, made with a secret key; the address itself is not."
+    "So that not too many take part from one place at once, a keyed fingerprint of your internet"
+    " address is kept, and the address itself is not."
 )
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from django.db import transaction
 from django.utils import timezone
@@ -22,10 +23,23 @@ class WayIn:
 
     provider: Provider
     recruitment: Recruitment | None
-    is_open: bool
+    state: "State"
     sentence: str
     # Why it can only be closed, and not removed.
     why_kept: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == State.OPEN
+
+
+class State(StrEnum):
+    """Whether a way lets newcomers in, as the page says it before its sentence."""
+
+    OPEN = "Open"
+    CLOSED = "Closed"
+    NOT_READY = "Not ready"
+    NOT_SET_UP = "Not set up"
 
 
 def ways_in(study: Study) -> list[WayIn]:
@@ -123,31 +137,31 @@ def remove_way_in(*, recruitment: Recruitment, now: datetime | None = None) -> N
 
 def _way_in(study: Study, name: str, way: Recruitment | None) -> WayIn:
     provider = provider_named(name)
-    if way is None and name == OPEN_LINK:
-        is_open = is_open_to_all(study)
-        audience = provider.audience(Recruitment(study=study, provider=name))
-        return WayIn(provider, None, is_open, BY_ITSELF.format(audience) if is_open else AWAY)
-    if way is None:
-        return WayIn(provider, None, is_open=False, sentence="Not set up: nobody can enter by it.")
-    is_open, sentence = _state(way, provider)
-    return WayIn(provider, way, is_open, sentence, _why_kept(way))
+    if way is not None:
+        return WayIn(provider, way, *_state(way, provider), _why_kept(way))
+    if name != OPEN_LINK:
+        return WayIn(provider, None, State.NOT_SET_UP, "Nobody can enter by it.")
+    if not is_open_to_all(study):
+        return WayIn(provider, None, State.CLOSED, AWAY)
+    audience = provider.audience(Recruitment(study=study, provider=name))
+    return WayIn(provider, None, State.OPEN, f"To {audience}. {BY_ITSELF}")
 
 
 BY_ITSELF = (
-    "Open to {}, because no other way in is ready. It closes as soon as one is; set it up, and it"
-    " stays open beside them."
+    "That is because no other way in is ready: as soon as one is, this one closes. Set it up, and"
+    " it stays open beside them."
 )
-AWAY = "Closed, because another way leads in. Set it up if whoever has the link may come as well."
+AWAY = "Another way leads in. Set this one up if whoever has the link may come as well."
 
 
-def _state(way: Recruitment, provider: Provider) -> tuple[bool, str]:
+def _state(way: Recruitment, provider: Provider) -> tuple[State, str]:
     """Whether it lets somebody new in, and whom or why not."""
     if way.closed_at is not None:
         there = STILL_THERE.format(provider.title) if way.external_id else ""
-        return False, f"Closed: nobody new enters by it. {GOING_ON}{there}"
+        return State.CLOSED, f"Nobody new enters by it. {GOING_ON}{there}"
     if missing := _missing(way):
-        return False, f"Not ready: nobody can enter by it. {missing}"
-    return True, f"Open to {provider.audience(way)}."
+        return State.NOT_READY, f"Nobody can enter by it yet. {missing}"
+    return State.OPEN, f"To {provider.audience(way)}."
 
 
 GOING_ON = "Who entered before goes on, and is paid as before."

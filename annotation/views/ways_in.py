@@ -157,6 +157,7 @@ def _shown(request: HttpRequest, study: Study, found: WayIn, refused: Any) -> di
         "provider": source,
         "recruitment": found.recruitment,
         "is_open": found.is_open,
+        "state": found.state.value,
         "sentence": found.sentence,
         "why_kept": found.why_kept,
         "form": refused or source.settings_form(auto_id=f"{source.name}_%s", initial=initial),

@@ -42,6 +42,7 @@ class PanelSettings(forms.Form):
         help_text="The one that holds the id of this very visit, where there is one.",
     )
     completed_url = forms.CharField(
+        label="Completed URL",
         required=False,
         validators=[_plain_url],
         help_text="Where to after completing; {person}, {submission} and {code} are filled in.",
@@ -49,8 +50,12 @@ class PanelSettings(forms.Form):
     completed_code = forms.CharField(
         required=False, help_text="Empty: a code of their own for everybody, to check against."
     )
-    screened_out_url = forms.CharField(required=False, validators=[_plain_url])
-    no_consent_url = forms.CharField(required=False, validators=[_plain_url])
+    screened_out_url = forms.CharField(
+        label="Screened-out URL", required=False, validators=[_plain_url]
+    )
+    no_consent_url = forms.CharField(
+        label="No-consent URL", required=False, validators=[_plain_url]
+    )
 
 
 class Panel(Provider):
@@ -61,8 +66,8 @@ class Panel(Provider):
     def audience(self, recruitment: Recruitment) -> str:
         names = recruitment.settings
         person, submission = names.get("person_parameter"), names.get("submission_parameter")
-        added = f"?{person or 'participantId'}=…" + (f"&{submission}=…" if submission else "")
-        return f"whoever follows the link below with an id added to it: {added}"
+        added = f"?{person or 'participantId'}=ID" + (f"&{submission}=VISIT" if submission else "")
+        return f"whoever follows the link below with their id added to it, as {added}"
 
     def keeps(self, recruitment: Recruitment) -> Kept:
         visit = (

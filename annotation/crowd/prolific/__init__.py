@@ -75,7 +75,7 @@ SCREEN_OUT_PAYMENT = "screen_out_payment"
 
 class ProlificSettings(forms.Form):
     is_secure = forms.BooleanField(
-        label="signed links only",
+        label="Signed links only",
         required=False,
         initial=True,
         help_text="Prolific signs who comes. Then nobody waits for its answer at the door.",
