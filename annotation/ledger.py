@@ -126,11 +126,7 @@ def _entries(study: Study) -> Iterable[Entry]:
         .select_related("rater", "recruitment")
         .annotate(
             hits=Count("assignments", filter=done, distinct=True),
-            paid=Coalesce(
-                Subquery(paid),
-                Decimal(0),
-                output_field=DecimalField(max_digits=10, decimal_places=2),
-            ),
+            paid=Coalesce(Subquery(paid), Decimal(0), output_field=DecimalField()),
         )
         .order_by("pk")
     )

@@ -177,8 +177,6 @@ def _missing(way: Recruitment) -> str:
 
 
 def _why_kept(way: Recruitment) -> str:
-    """By provider and not by recruitment: who came by the open link may have come before it was
-    set up."""
     if way.provider == OPEN_LINK:
         return "The open link cannot be removed: close it."
     if Participation.objects.filter(study=way.study_id, provider=way.provider).exists():
