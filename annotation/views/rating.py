@@ -147,7 +147,7 @@ def answer(request: HttpRequest, study_id: str) -> HttpResponse:
         told = {
             "lessons": _lessons(sheet, number),
             "fate": _fate(ratings),
-            "may_stop": _may_stop(sheet),
+            "may_stop": _may_stop(sheet, done=0),
         }
         return render(request, "annotation/saved.html", steps | told)
     if sheet.assignment.stage == Trial.Stage.TRAINING:
@@ -225,7 +225,7 @@ def _page(
         "hits": share.of,
         "stage": sheet.assignment.stage,
         "lessons": _lessons(sheet, number),
-        "may_stop": _may_stop(sheet, share),
+        "may_stop": _may_stop(sheet, share.done),
         "notice": WARNING if _is_warned(sheet.assignment) else notice,
         "sentence": refusal.message if refusal else "",
     }
@@ -234,14 +234,19 @@ def _page(
     )
 
 
-def _may_stop(sheet: Worksheet, share: Share | None = None) -> bool:
-    """Between two HITs, with one done and more to come: then stopping here is offered."""
-    participation = sheet.assignment.participation
-    is_between = sheet.first_open is None or not sheet.answered
-    if participation is None or sheet.assignment.stage or not is_between:
+def _may_stop(sheet: Worksheet, done: int) -> bool:
+    """Between two HITs, with one done and more to come: then stopping here is offered.
+
+    Told from what is at hand, because every answer asks; the page behind the link counts.
+    """
+    participation, own = sheet.assignment.participation, sheet.assignment
+    is_done = sheet.first_open is None
+    is_between = is_done or (done and not sheet.answered)
+    if participation is None or own.stage or not is_between:
         return False
-    share = share or share_of(participation)
-    return 0 < share.done < share.of and may_leave_early(participation)
+    most = own.hit.study.hits_per_annotator
+    is_last = is_done and most is not None and own.position >= most
+    return not is_last and may_leave_early(participation)
 
 
 def _fate(ratings: list[Rating]) -> str:
