@@ -24,6 +24,7 @@ from annotation.selectors import progress
 from annotation.services.known_units import ROLES, import_known_units, spoil_copies
 from annotation.services.lifecycle import close_study, open_study, pause_study
 from annotation.services.planning import grow_ratings_per_hit, plan_hits
+from annotation.services.ways_in import has_open_link
 from studies.access import studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
 from studies.errors import DomainError
@@ -281,6 +282,7 @@ class CollectingStudyAdmin(StudyAdmin):
             context["known_units_form"] = KnownUnitsForm()
             context["known_units"] = _known_units(study)
             context["planned"] = study.hits.main().count()
+            context["has_open_link"] = has_open_link(study)
             context["verbs"] = [
                 (verb, label)
                 for verb, (_, states, label) in VERBS.items()

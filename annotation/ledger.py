@@ -13,10 +13,12 @@ from django.utils import timezone
 from annotation.crowd import provider_named
 from annotation.models import HIT, Assignment, Participation, Payment, Place, Rating
 from annotation.models.rating import COUNTED
+from annotation.selectors import share_of
 from studies.errors import DomainError
 from studies.models import Study
 
 Status = Participation.Status
+CENT = Decimal("0.01")
 PAID = (Payment.Status.PAID, Payment.Status.ASKED)
 # Left by the platform's or the researcher's word, so that nothing here waits for pay.
 GONE = (Status.RETURNED, Status.REJECTED, Status.TIMED_OUT, Status.EXCLUDED)
@@ -49,7 +51,7 @@ class Entry:
         if not self.paid or not self.time:
             return None
         hours = Decimal(self.time.total_seconds()) / 3600
-        return (self.paid / hours).quantize(Decimal("0.01")) if hours else None
+        return (self.paid / hours).quantize(CENT) if hours else None
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,9 @@ def _entries(study: Study) -> Iterable[Entry]:
     answers = _answers(study)
     for row in rows:
         counted, surplus, late, last = answers.get(row.pk, (0, 0, 0, None))
-        yield Entry(row, row.hits, counted, surplus, late, row.paid, last)
+        # SQLite sums money as floats.
+        paid_so_far = row.paid.quantize(CENT)
+        yield Entry(row, row.hits, counted, surplus, late, paid_so_far, last)
 
 
 def _answers(study: Study) -> dict[int | None, tuple[int, int, int, datetime | None]]:
@@ -188,6 +192,23 @@ def screen_out_reward(participation: Participation) -> Decimal | None:
     return Decimal(str(stated)) if stated else None
 
 
+def owed(participation: Participation) -> Decimal | None:
+    """What a researcher promised for this part in the study; None where they promised nothing."""
+    if participation.status == Status.SCREENED_OUT:
+        return screen_out_reward(participation)
+    if participation.status == Status.LEFT:
+        return owed_so_far(participation)
+    return participation.study.reward
+
+
+def owed_so_far(participation: Participation) -> Decimal | None:
+    """Of who stops before the number of HITs that the reward is for: the share that they did."""
+    study, share = participation.study, share_of(participation)
+    if study.reward is None or study.hits_per_annotator is None or share.done >= share.of:
+        return study.reward
+    return (study.reward * share.done / share.of).quantize(CENT)
+
+
 def _stuck(study: Study, entries: list[Entry], now: datetime) -> list[Entry]:
     """In work here, but silent for more than a lease; or submitted there and not finished here."""
     silent_since = now - timedelta(minutes=study.lease_minutes)
@@ -213,10 +234,10 @@ def _money(study: Study, entries: list[Entry]) -> Money:
     rates = [entry.hourly_rate for entry in entries if entry.hourly_rate is not None]
     return Money(
         currency=study.currency,
-        rewards=rewards.quantize(Decimal("0.01")),
-        fees=fees.quantize(Decimal("0.01")),
+        rewards=rewards.quantize(CENT),
+        fees=fees.quantize(CENT),
         to_go=_to_go(study, entries, rewards + fees),
-        median_hourly_rate=median(rates).quantize(Decimal("0.01")) if rates else None,
+        median_hourly_rate=median(rates).quantize(CENT) if rates else None,
         promised_hourly_rate=study.promised_hourly_rate,
     )
 
@@ -242,7 +263,7 @@ def _to_go(study: Study, entries: list[Entry], spent: Decimal) -> Decimal | None
         each = study.reward / study.hits_per_annotator
     else:
         return None
-    return (remaining * each).quantize(Decimal("0.01"))
+    return (remaining * each).quantize(CENT)
 
 
 def platform_title(participation: Participation) -> str:

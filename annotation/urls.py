@@ -3,7 +3,17 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
-from annotation.views import arriving, books, ending, entry, preview, rating, reading, steps
+from annotation.views import (
+    arriving,
+    books,
+    ending,
+    entry,
+    preview,
+    rating,
+    reading,
+    steps,
+    ways_in,
+)
 
 app_name = "annotation"
 
@@ -15,14 +25,22 @@ urlpatterns = [
     path("rate/<public_id:study_id>/<int:position>/", rating.look_back, name="rate-position"),
     path("rate/<public_id:study_id>/answer/", rating.answer, name="answer"),
     path("rate/<public_id:study_id>/again/", ending.look_again, name="look-again"),
+    path("rate/<public_id:study_id>/stop/", ending.stop, name="stop"),
     path("rate/<public_id:study_id>/guidelines/", reading.guidelines, name="guidelines"),
     path("rate/<public_id:study_id>/questions/", steps.comprehension, name="comprehension"),
     path("rate/<public_id:study_id>/try-again/", steps.try_again, name="try-again"),
-    path("studies/<public_id:study_id>/recruitment/", books.recruitment, name="recruitment"),
-    path("studies/<public_id:study_id>/recruitment/<slug:provider>/", books.save, name="save-way"),
+    path("studies/<public_id:study_id>/recruitment/", ways_in.recruitment, name="recruitment"),
+    path(
+        "studies/<public_id:study_id>/recruitment/<slug:provider>/", ways_in.save, name="save-way"
+    ),
+    path(
+        "studies/<public_id:study_id>/recruitment/<slug:provider>/way/<slug:verb>/",
+        ways_in.turn,
+        name="turn-way",
+    ),
     path(
         "studies/<public_id:study_id>/recruitment/<slug:provider>/<slug:verb>/",
-        books.ask,
+        ways_in.ask,
         name="ask",
     ),
     path("studies/<public_id:study_id>/ledger/", books.books, name="ledger"),

@@ -89,6 +89,9 @@ class SystemInline(FrozenInline, SystemTabular):
     verbose_name = "system"
     verbose_name_plural = "systems in canonical order (the first is A)"
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[StudySystem]:
+        return super().get_queryset(request).select_related("system")
+
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "system":
             visible = System.objects.competing().filter(dataset__in=datasets_of(request.user))
@@ -102,11 +105,17 @@ class MembershipInline(_ForResearchers, MemberTabular):
     verbose_name = "member"
     verbose_name_plural = "researchers who may see and change this study"
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
+        return super().get_queryset(request).select_related("user")
+
 
 class StudyDesignForm(StudyForm):
     class Meta:
         model = Study
         fields = "__all__"
+        help_texts = {
+            "consent": "Markdown. Below it, annotators read what is kept of who comes by their way."
+        }
         widgets = {
             "guidelines": forms.Textarea(attrs={"rows": 14, "cols": 90}),
             "consent": forms.Textarea(attrs={"rows": 8, "cols": 90}),

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 
 from annotation.models import Participation, Payment, Recruitment
 from studies.errors import DomainError
+from studies.models import Study
 
 
 class Ending(StrEnum):
@@ -71,6 +72,31 @@ class PlatformReport:
     completed_at: datetime | None = None
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What is stored of somebody who came this way, said to them before they agree.
+
+    `identity`: what tells them from others, beside what is kept of everybody. `in_any_case`: what
+    is stored even of who does not agree, "" where that is nothing.
+    """
+
+    identity: str
+    in_any_case: str = ""
+
+
+# What several ways in keep, in the same words.
+COOKIE = (
+    "A cookie names your part in the study by a random number, for 90 days, so that you can go on"
+    " where you left off in this browser."
+)
+COOKIES = f"{COOKIE} Another keeps the ids of your link for a day."
+KNOWN_AGAIN = "The same id in another study on this server is known to be the same person."
+ADDRESS = (
+    "So that not too many take part from one place at once, a keyed fingerprint of your internet"
+    " address is kept, and the address itself is not."
+)
+
+
 class Provider:
     """One source of annotators. What a provider can't do, it refuses with a sentence."""
 
@@ -86,6 +112,20 @@ class Provider:
     is_framed: ClassVar[bool] = False
     # What the platform fills in to its entry link.
     entry_parameters: ClassVar[str] = ""
+    # One link for everybody; else each has their own, and the bare one leads nobody in.
+    has_one_link: ClassVar[bool] = True
+
+    def missing(self, recruitment: Recruitment) -> str:
+        """What a researcher still has to do before anybody can come this way; "" if nothing."""
+        return ""
+
+    def audience(self, recruitment: Recruitment) -> str:
+        """Whom this way is open to once it is ready: the end of a sentence."""
+        raise NotImplementedError
+
+    def keeps(self, recruitment: Recruitment) -> Kept:
+        """What is stored of who comes this way. It has to be true: say it for each provider."""
+        raise NotImplementedError
 
     def confirms(self, recruitment: Recruitment) -> bool:
         """Whether the platform says who is there. Then nobody gets a place before it did."""
@@ -107,6 +147,13 @@ class Provider:
         self, recruitment: Recruitment, participation: Participation | None, ending: Ending
     ) -> Departure:
         return Departure()
+
+    def pays_by_hit(self, study: Study) -> bool:
+        """Whether who stops after a HIT can be paid for what they did.
+
+        Not where a platform shows one sum for a number of HITs: a code would pay all of it.
+        """
+        return False
 
     def reports(self, recruitment: Recruitment) -> Iterable[PlatformReport]:
         """The platform's word on every submission. Slow."""

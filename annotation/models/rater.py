@@ -48,6 +48,8 @@ class Recruitment(models.Model):
     pending_at = models.DateTimeField(null=True, editable=False)
     problem = models.TextField(blank=True, editable=False)
     sync_problem = models.TextField(blank=True, editable=False)
+    # From then on nobody new enters; who agreed before goes on.
+    closed_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -56,7 +58,7 @@ class Recruitment(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.provider} of {self.study_id}"
+        return f"{self.provider}, a way into {self.study}"
 
 
 class Participation(models.Model):
@@ -68,6 +70,8 @@ class Participation(models.Model):
         NO_CONSENT = "no_consent"
         SCREENED_OUT = "screened_out"
         STOPPED = "stopped"
+        # By their own wish, between two HITs; who finished found no more work.
+        LEFT = "left", "left early"
         RETURNED = "returned"
         REJECTED = "rejected"
         TIMED_OUT = "timed_out"

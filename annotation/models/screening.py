@@ -69,7 +69,7 @@ class Screening(models.Model):
     )
 
     def __str__(self) -> str:
-        return f"screening of {self.study_id}"
+        return f"screening of {self.study}"
 
     def clean(self) -> None:
         if self.qualification_units and self.pass_mark > self.qualification_units:

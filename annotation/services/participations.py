@@ -8,6 +8,7 @@ from django.utils import timezone
 from annotation.models import Participation, Payment, Rater, Recruitment
 from annotation.services.places import CLOSED_DOORS
 from annotation.services.screening import clear_participation
+from annotation.services.ways_in import check_lets_in
 from studies.errors import DomainError
 from studies.models import Study
 
@@ -30,8 +31,8 @@ def give_consent(
 
     The same submission again returns the participation it made. One that is not confirmed gets
     no place before its platform says that it is there. ``address`` is a keyed hash that limits
-    how many places are held from one place at once. Raises `DomainError` where the study takes
-    nobody in.
+    how many places are held from one place at once. Raises `DomainError` where the study, or
+    this way into it, takes nobody new in.
     """
     now = now or timezone.now()
     existing = (
@@ -41,6 +42,8 @@ def give_consent(
     )
     if existing is not None and existing.rater.external_id != external_id:
         raise DomainError("other_person", OTHER_PERSON, status=403)
+    if recruitment is not None and (existing is None or existing.consented_at is None):
+        check_lets_in(recruitment)
     if existing is not None:
         return _now_consenting(existing, study, now, is_confirmed=is_confirmed)
     if study.status != Study.Status.OPEN:
@@ -83,6 +86,14 @@ def _now_consenting(
     return participation
 
 
+def has_agreed(*, recruitment: Recruitment, submission_id: str) -> bool:
+    """Whether this submission has its participation, by the person's own word."""
+    own = Participation.objects.filter(
+        study=recruitment.study_id, provider=recruitment.provider, submission_id=submission_id
+    )
+    return own.filter(consented_at__isnull=False).exists()
+
+
 def meet(
     *,
     study: Study,
@@ -118,8 +129,9 @@ def finish_participation(*, participation: Participation, now: datetime | None =
 
 
 def resume_participation(*, participation: Participation) -> None:
-    """Somebody who was done looks for more: a place may have become free meanwhile."""
+    """Somebody who was done looks for more: a place may be free again, or they left early."""
     done = Participation.objects.filter(
-        pk=participation.pk, status=Participation.Status.FINISHED
+        pk=participation.pk,
+        status__in=[Participation.Status.FINISHED, Participation.Status.LEFT],
     ).exclude(payments__kind=Payment.Kind.REWARD)
     done.update(status=Participation.Status.ACTIVE, finished_at=None)

@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from annotation.crowd import Departure, Ending, PlatformReport, Standing, provider_named
+from annotation.crowd import PlatformReport, Standing, provider_named
 from annotation.models import Participation, Payment, PlatformEvent, Recruitment
 from annotation.models.crowd import encrypted
 from annotation.services.participations import meet
@@ -16,7 +16,6 @@ from annotation.services.paying import note_reward
 from annotation.services.screening import clear_participation
 from annotation.services.withdrawing import reinstate_work, withdraw_work
 from studies.errors import DomainError
-from studies.models import Study
 
 # How often a platform is asked about one person who waits at the door.
 ASK_AGAIN = timedelta(seconds=5)
@@ -29,31 +28,6 @@ OUT_BY = {
 }
 BACK_BY = {Standing.WORKING, Standing.SUBMITTED, Standing.APPROVED}
 BY_PLATFORM = set(OUT_BY.values())
-
-
-def save_recruitment(*, recruitment: Recruitment, token: str = "") -> Recruitment:
-    """Keep a way in with its settings; an empty token leaves the stored one as it is."""
-    if token:
-        recruitment.secret = encrypted(token)
-    # What a worker writes meanwhile, such as the study's id on the platform, stays.
-    recruitment.save(update_fields=["settings", "secret"] if recruitment.pk else None)
-    return recruitment
-
-
-def recruitment_for(study: Study, provider: str) -> Recruitment:
-    """A study's way in by this provider. Where none was set up, the open link is one."""
-    found = Recruitment.objects.filter(study=study, provider=provider).first()
-    if found is not None:
-        return found
-    if provider == "open-link" and not study.recruitments.exists():
-        return Recruitment(study=study, provider=provider)
-    raise DomainError("no_such_entry", WRONG_LINK, status=404)
-
-
-WRONG_LINK = (
-    "This study is not entered by this link. Please use the link of the page or the message that"
-    " invited you."
-)
 
 
 def ask_platform(*, participation: Participation, now: datetime | None = None) -> None:
@@ -88,18 +62,6 @@ def mark_confirmed(*, participation: Participation, now: datetime) -> None:
     unconfirmed.update(confirmed_at=now)
     participation.refresh_from_db()
     clear_participation(participation=participation, now=now)
-
-
-def departure(participation: Participation, ending: Ending) -> Departure:
-    """The way out of somebody who was in."""
-    recruitment = participation.recruitment or Recruitment(
-        study_id=participation.study_id, provider=participation.provider
-    )
-    try:
-        provider = provider_named(recruitment.provider)
-    except DomainError:  # an imported or a test's participation has no platform behind it
-        return Departure(code=participation.completion_code if ending == "completed" else "")
-    return provider.depart(recruitment, participation, ending)
 
 
 def sync_recruitment(*, recruitment: Recruitment, now: datetime | None = None) -> int:

@@ -15,7 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.crowd import Arrival, provider_named
 from annotation.framing import allow_frames, framed_address
 from annotation.models import Recruitment
-from annotation.services.recruiting import receive_event, recruitment_for
+from annotation.services.recruiting import receive_event
+from annotation.services.ways_in import OPEN_LINK, recruitment_for
 from annotation.views.doors import SeeOther, annotator_page, forget, participation_in, study_at
 from studies.errors import DomainError
 from studies.models import Study
@@ -90,8 +91,8 @@ def newcomer(request: HttpRequest, study: Study) -> tuple[Recruitment, Arrival]:
     known = arrival_at(request, study)
     if known is not None:
         return known
-    recruitment = recruitment_for(study, "open-link")
-    arrival = provider_named("open-link").arrive(request, recruitment)
+    recruitment = recruitment_for(study, OPEN_LINK)
+    arrival = provider_named(OPEN_LINK).arrive(request, recruitment)
     assert arrival is not None
     return recruitment, arrival
 

@@ -1,4 +1,4 @@
-"""The researcher's pages of people and money: ways in, and the ledger."""
+"""The researcher's page of people and money: the ledger, and what settles each of its rows."""
 
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
@@ -8,146 +8,18 @@ from django.contrib import messages
 from django.contrib.admin.views.decorators import staff_member_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.crowd import Provider, provider_named, providers
-from annotation.crowd.invitation import invitations
-from annotation.ledger import Entry, ledger, platform_title, screen_out_reward
-from annotation.models import Participation, Payment, Recruitment
+from annotation.ledger import Entry, ledger, owed, platform_title
+from annotation.models import Participation, Payment
 from annotation.services.asking import ask_for
 from annotation.services.paying import note_payment, settle, settle_payment
-from annotation.services.recruiting import save_recruitment
 from annotation.services.screening import check_records
 from annotation.services.withdrawing import reinstate_work, stop_work, withdraw_work
 from studies.access import study_for
 from studies.errors import DomainError
-from studies.models import Study
 
 Status = Participation.Status
-
-
-@require_safe
-@staff_member_required
-def recruitment(request: HttpRequest, study_id: str) -> HttpResponse:
-    study = study_for(request.user, study_id)
-    return _ways(request, study)
-
-
-@require_POST
-@staff_member_required
-def save(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
-    """Open a way in, or change what it was told. Its secret is only ever written."""
-    study = study_for(request.user, study_id)
-    source = _provider(provider)
-    form = source.settings_form(request.POST, auto_id=f"{source.name}_%s")
-    if not form.is_valid():
-        return _ways(request, study, refused={provider: form}, status=400)
-    way = Recruitment.objects.filter(study=study, provider=provider).first()
-    way = way or Recruitment(study=study, provider=provider)
-    stated = {name: _plain(value) for name, value in form.cleaned_data.items()}
-    way.settings = {**way.settings, **stated}
-    token = request.POST.get("token", "").strip() if source.has_token else ""
-    save_recruitment(recruitment=way, token=token)
-    messages.success(request, f"{source.title} is a way into this study.")
-    return redirect("annotation:recruitment", study_id)
-
-
-@require_POST
-@staff_member_required
-def ask(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpResponse:
-    study = study_for(request.user, study_id)
-    way = Recruitment.objects.filter(study=study, provider=provider).first()
-    if way is None:
-        raise Http404("No such way in.")
-    arguments = {
-        "places": request.POST.get("places", ""),
-        "entry_url": entry_url(request, way),
-        "events_url": _absolute(request, "annotation:event", way),
-    }
-    try:
-        if verb == "publish" and not arguments["places"].isdecimal():
-            raise DomainError("no_places", "Say how many people are wanted.", status=400)
-        ask_for(recruitment=way, verb=verb, **arguments)
-    except DomainError as refusal:
-        messages.error(request, refusal.message)
-    return redirect("annotation:recruitment", study_id)
-
-
-def _ways(
-    request: HttpRequest,
-    study: Study,
-    *,
-    refused: dict[str, Any] | None = None,
-    status: int = 200,
-) -> HttpResponse:
-    existing = {way.provider: way for way in study.recruitments.all()}
-    ways = [
-        _way(request, study, source, existing.get(name), (refused or {}).get(name))
-        for name, source in sorted(
-            providers().items(), key=lambda item: (item[0] not in existing, item[1].title)
-        )
-    ]
-    context = {
-        "study": study,
-        "ways": ways,
-        "is_open_to_all": not existing,
-        "is_waiting": any(way.pending for way in existing.values()),
-    }
-    return render(request, "annotation/recruitment.html", context, status=status)
-
-
-def _way(
-    request: HttpRequest,
-    study: Study,
-    source: Provider,
-    existing: Recruitment | None,
-    refused: Any,
-) -> dict[str, Any]:
-    way = existing or Recruitment(study=study, provider=source.name)
-    invited = source.name == "invitation" and existing is not None
-    link = entry_url(request, way)
-    return {
-        "provider": source,
-        "recruitment": existing,
-        "form": refused
-        or source.settings_form(auto_id=f"{source.name}_%s", initial=way.settings or None),
-        "link": link,
-        "has_token": bool(way.secret),
-        "can_publish": type(source).publish is not Provider.publish,
-        "can_listen": type(source).listen is not Provider.listen,
-        "invitations": [
-            (person, f"{link}?{urlencode({'invitation': token})}")
-            for person, token in invitations(way)
-        ]
-        if invited
-        else [],
-    }
-
-
-def entry_url(request: HttpRequest, way: Recruitment) -> str:
-    """What to give to the platform, or to people."""
-    if way.provider == "open-link":
-        return request.build_absolute_uri(reverse("annotation:welcome", args=[way.study_id]))
-    parameters = provider_named(way.provider).entry_parameters
-    url = _absolute(request, "annotation:arrive", way)
-    return f"{url}?{parameters}" if parameters else url
-
-
-def _absolute(request: HttpRequest, name: str, way: Recruitment) -> str:
-    return request.build_absolute_uri(reverse(name, args=[way.study_id, way.provider]))
-
-
-def _provider(name: str) -> Provider:
-    try:
-        return provider_named(name)
-    except DomainError as refusal:
-        raise Http404(refusal.message) from refusal
-
-
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, Decimal) else value
 
 
 @require_safe
@@ -231,6 +103,10 @@ def _way_out(entry: Entry, verb: str, label: str) -> dict[str, Any]:
     way = entry.participation.recruitment
     if verb == "release" and not entry.hits and way is not None and way.secret:
         return {"verb": "ask-to-return", "label": "Ask to return it"}
+    if verb == "approve" and entry.participation.status == Status.LEFT:
+        # Less than the others get: whoever pays has to know how much.
+        amount, currency = owed(entry.participation), entry.participation.study.currency
+        return {"verb": verb, "label": f"{label} {amount} {currency}"}
     return {"verb": verb, "label": label}
 
 
@@ -296,7 +172,7 @@ def _reinstate(participation: Participation, _: HttpRequest) -> str:
 def _pay(participation: Participation, request: HttpRequest) -> str:
     """By the platform where there is one; else the researcher pays, and this notes it."""
     way = participation.recruitment
-    amount = _owed(participation) if (stated := _amount(request)) is None else stated
+    amount = owed(participation) if (stated := _amount(request)) is None else stated
     if amount is None:
         raise DomainError("no_reward", "Say in the study what annotators are paid.")
     if way is None or not way.secret:
@@ -316,12 +192,6 @@ PAID_APART: dict[str, str] = {
     Status.TIMED_OUT: Payment.Kind.OWED,
     Status.SCREENED_OUT: Payment.Kind.SCREEN_OUT,
 }
-
-
-def _owed(participation: Participation) -> Decimal | None:
-    if participation.status == Status.SCREENED_OUT:
-        return screen_out_reward(participation)
-    return participation.study.reward
 
 
 def _amount(request: HttpRequest) -> Decimal | None:

@@ -3,13 +3,18 @@
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.crowd import Ending
+from annotation.ledger import owed_so_far
 from annotation.models import Participation
 from annotation.selectors import Share, share_of
+from annotation.services.leaving import (
+    check_may_leave_early,
+    departure,
+    leave_early,
+)
 from annotation.services.participations import finish_participation, resume_participation
-from annotation.services.recruiting import departure
 from annotation.views.doors import SeeOther, annotator_page, participation_in
 from studies.models import Study
 
@@ -65,7 +70,7 @@ def _ending(participation: Participation, share: Share) -> Ending:
 
 def _may_resume(participation: Participation, share: Share) -> bool:
     is_open = participation.study.status == Study.Status.OPEN
-    is_welcome = participation.status in {Status.ACTIVE, Status.FINISHED}
+    is_welcome = participation.status in {Status.ACTIVE, Status.FINISHED, Status.LEFT}
     return is_open and is_welcome and share.done < share.of
 
 
@@ -77,3 +82,24 @@ def look_again(request: HttpRequest, study_id: str) -> HttpResponse:
         return redirect("annotation:welcome", study_id)
     resume_participation(participation=participation)
     return SeeOther(reverse("annotation:rate", args=[study_id]))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@annotator_page
+def stop(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Asked once more, with what it means for the pay, before somebody leaves early."""
+    participation = participation_in(request, study_id)
+    if participation is None:
+        return redirect("annotation:welcome", study_id)
+    if participation.status != Status.ACTIVE:
+        return redirect("annotation:rate", study_id)
+    if request.method == "POST":
+        leave_early(participation=participation)
+        return SeeOther(reverse("annotation:rate", args=[study_id]))
+    check_may_leave_early(participation)
+    context = {
+        "study": participation.study,
+        "share": share_of(participation),
+        "owed": owed_so_far(participation),
+    }
+    return render(request, "annotation/stop.html", context)

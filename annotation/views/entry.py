@@ -1,19 +1,19 @@
 """The welcome: what is asked and what is kept. Nothing is written before somebody agrees."""
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from annotation.crowd import Ending, provider_named
+from annotation.crowd import Arrival, Ending, provider_named
 from annotation.crowd.open_link import entry_word
 from annotation.forms import ConsentForm
-from annotation.services.participations import give_consent
+from annotation.models import Recruitment
+from annotation.services.participations import give_consent, has_agreed
 from annotation.services.places import CLOSED_DOORS
+from annotation.services.ways_in import check_lets_in
 from annotation.simulation import is_simulated
-from annotation.views.arriving import address_of, arrival_at, newcomer
+from annotation.views.arriving import address_of, newcomer
 from annotation.views.doors import (
     SeeOther,
     annotator_page,
@@ -35,23 +35,26 @@ def welcome(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_at(study_id)
     if participation_in(request, study_id) is not None:
         return redirect("annotation:rate", study_id)
-    newcomer(request, study)  # or there is no way in by this link
+    way, arrival = newcomer(request, study)  # or there is no way in by this link
     if study.status != Study.Status.OPEN:
         raise DomainError("study_not_open", CLOSED_DOORS[study.status])
+    if not has_agreed(recruitment=way, submission_id=arrival.submission_id):
+        check_lets_in(way)
     if request.method == "POST":
-        return _decide(request, study)
-    return _welcome(request, study)
+        return _decide(request, study, way, arrival)
+    return _welcome(request, study, way)
 
 
-def _decide(request: HttpRequest, study: Study) -> HttpResponse:
+def _decide(
+    request: HttpRequest, study: Study, recruitment: Recruitment, arrival: Arrival
+) -> HttpResponse:
     form = ConsentForm(request.POST)
     if not form.is_valid():
-        return _welcome(request, study, sentence=CHOOSE, status=400)
+        return _welcome(request, study, recruitment, sentence=CHOOSE, status=400)
     if not form.agrees:
-        return _declined(request, study)
+        return _declined(request, study, recruitment)
     if form.cleaned_data["version"] != _version_number(study):
-        return _welcome(request, study, sentence=CHANGED, status=409)
-    recruitment, arrival = newcomer(request, study)
+        return _welcome(request, study, recruitment, sentence=CHANGED, status=409)
     provider = provider_named(recruitment.provider)
     is_vouched_for = provider.confirms(recruitment) or arrival.is_confirmed
     participation = give_consent(
@@ -71,22 +74,28 @@ def _decide(request: HttpRequest, study: Study) -> HttpResponse:
     return response
 
 
-def _declined(request: HttpRequest, study: Study) -> HttpResponse:
-    known = arrival_at(request, study)
-    context: dict[str, Any] = {"study": study}
-    if known is not None:
-        recruitment, _ = known
-        provider = provider_named(recruitment.provider)
-        context["departure"] = provider.depart(recruitment, None, Ending.NO_CONSENT)
+def _declined(request: HttpRequest, study: Study, recruitment: Recruitment) -> HttpResponse:
+    provider = provider_named(recruitment.provider)
+    context = {
+        "study": study,
+        "departure": provider.depart(recruitment, None, Ending.NO_CONSENT),
+        "kept": provider.keeps(recruitment),
+    }
     return render(request, "annotation/declined.html", context)
 
 
 def _welcome(
-    request: HttpRequest, study: Study, *, sentence: str = "", status: int = 200
+    request: HttpRequest,
+    study: Study,
+    recruitment: Recruitment,
+    *,
+    sentence: str = "",
+    status: int = 200,
 ) -> HttpResponse:
     context = {
         "study": study,
         "consent": render_markdown(study.consent),
+        "kept": provider_named(recruitment.provider).keeps(recruitment),
         "version": _version_number(study),
         "sentence": sentence,
         "entry": entry_word(),

@@ -8,7 +8,8 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotation.models import HIT, HITUnit
+from annotation.models import HIT, HITUnit, Recruitment
+from annotation.services.ways_in import ways_in
 from annotation.views.desk import unit_page
 from studies.access import study_for
 from studies.markdown import render_markdown
@@ -32,8 +33,20 @@ def preview(request: HttpRequest, study_id: str) -> HttpResponse:
         "guidelines": render_markdown(study.guidelines),
         "criteria": study.criteria.all(),
         **(_sample(study) if name == "unit" else {}),
+        **(_by_way(request, study) if name == "welcome" else {}),
     }
     return render(request, f"annotation/{name}.html", context)
+
+
+def _by_way(request: HttpRequest, study: Study) -> dict[str, Any]:
+    """What is kept depends on the way somebody comes: each that was set up, or is open, shows it."""
+    found = {way.provider.name: way for way in ways_in(study) if way.recruitment or way.is_open}
+    names = {name: way.provider.title for name, way in found.items()}
+    via = request.GET.get("via", next(iter(names)))
+    if via not in names:
+        raise Http404("No such way into the study.")
+    way = found[via].recruitment or Recruitment(study=study, provider=via)
+    return {"kept": found[via].provider.keeps(way), "vias": names, "via": via}
 
 
 def _sample(study: Study) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from annotation.selectors import (
     share_of,
     worksheet,
 )
+from annotation.services.leaving import may_leave_early
 from annotation.services.places import NotCleared, NoWorkLeft, find_work
 from annotation.services.ratings import submit_ratings
 from annotation.services.screening import judged
@@ -143,7 +144,11 @@ def answer(request: HttpRequest, study_id: str) -> HttpResponse:
     sheet = worksheet(sheet.assignment, ratings)
     if is_htmx(request):
         steps = _steps(study_id, sheet, number)
-        told = {"lessons": _lessons(sheet, number), "fate": _fate(ratings)}
+        told = {
+            "lessons": _lessons(sheet, number),
+            "fate": _fate(ratings),
+            "may_stop": _may_stop(sheet, done=0),
+        }
         return render(request, "annotation/saved.html", steps | told)
     if sheet.assignment.stage == Trial.Stage.TRAINING:
         return SeeOther(reverse("annotation:rate-position", args=[study_id, number]))
@@ -220,12 +225,28 @@ def _page(
         "hits": share.of,
         "stage": sheet.assignment.stage,
         "lessons": _lessons(sheet, number),
+        "may_stop": _may_stop(sheet, share.done),
         "notice": WARNING if _is_warned(sheet.assignment) else notice,
         "sentence": refusal.message if refusal else "",
     }
     return render(
         request, "annotation/unit.html", context, status=refusal.status if refusal else 200
     )
+
+
+def _may_stop(sheet: Worksheet, done: int) -> bool:
+    """Between two HITs, with one done and more to come: then stopping here is offered.
+
+    Told from what is at hand, because every answer asks; the page behind the link counts.
+    """
+    participation, own = sheet.assignment.participation, sheet.assignment
+    is_done = sheet.first_open is None
+    is_between = is_done or (done and not sheet.answered)
+    if participation is None or own.stage or not is_between:
+        return False
+    most = own.hit.study.hits_per_annotator
+    is_last = is_done and most is not None and own.position >= most
+    return not is_last and may_leave_early(participation)
 
 
 def _fate(ratings: list[Rating]) -> str:
@@ -263,6 +284,7 @@ def _steps(study_id: str, sheet: Worksheet, number: int) -> dict[str, Any]:
     later = next((n for n in numbers[index + 1 :] if sheet.is_answered(n)), None)
     here = reverse("annotation:rate", args=[study_id])
     return {
+        "study_id": study_id,
         "index": index + 1,
         "of": len(numbers),
         "answered": sheet.answered,

@@ -1,3 +1,5 @@
+from textwrap import shorten
+
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -122,4 +124,4 @@ class Generation(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.instance_id}/{self.system_id}/{self.sample_index}"
+        return f"sample {self.sample_index}: {shorten(self.text, 60, placeholder='…')}"

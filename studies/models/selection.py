@@ -37,7 +37,7 @@ class InstanceSelection(models.Model):
     drawn_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
-        return f"{self.instances} by {self.design}"
+        return f"{self.instances} instances per pair, {self.get_design_display().lower()}"
 
 
 class SelectedInstance(models.Model):
@@ -60,4 +60,4 @@ class SelectedInstance(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.instance_id} in {self.phase}"
+        return f"{self.instance}, drawn for {self.phase}"

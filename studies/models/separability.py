@@ -44,4 +44,4 @@ class SeparabilityScore(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.similarity} δ of {self.instance_id}"
+        return f"δ by {self.similarity}: {self.delta}"

@@ -210,7 +210,7 @@ class StudySystem(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.position}: {self.system_id}"
+        return self.system.name
 
 
 class StudyVersion(models.Model):
@@ -280,4 +280,4 @@ class Membership(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.user_id} in {self.study_id}"
+        return self.user.get_username()

@@ -65,6 +65,7 @@ def test_it_works():
     assert names(books.data_without_payment) == ["ann"]
     assert (books.money.spent, books.money.to_go) == (Decimal("2.00"), Decimal("12.00"))
     assert [books.paid_without_data, books.surplus, books.late, books.stuck] == [[], [], [], []]
+    assert [str(entry.paid) for entry in books.entries] == ["0.00", "2.00"]  # as money is written
 
 
 def test_paid_without_data_is_listed_until_somebody_lets_it_be():

@@ -56,6 +56,14 @@ def test_it_writes_nothing_and_sends_nothing(desk: Client, researcher: User, mak
     assert study.units.count() == (10 if study.status == "open" else 0)
 
 
+def test_it_says_what_is_kept_for_each_way_in(desk: Client, researcher: User):
+    study = make_open_study(instances=1, member=researcher)
+    assert b"a random number stands for you" in desk.get(at(study)).content
+    study.recruitments.create(provider="prolific", external_id="S1")
+    assert b"Your Prolific id" in desk.get(at(study, "welcome") + "&via=prolific").content
+    assert desk.get(at(study, "welcome") + "&via=mturk").status_code == 404
+
+
 def test_before_there_is_a_plan_a_unit_is_made_up(desk: Client, researcher: User):
     study = make_study(instances=2, member=researcher)
     page = desk.get(at(study, "unit"))

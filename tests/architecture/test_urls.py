@@ -23,6 +23,7 @@ ANONYMOUS = {
     "annotation:arrive",
     "annotation:event",
     "annotation:look-again",
+    "annotation:stop",
     "annotation:comprehension",
     "annotation:try-again",
 }

@@ -298,6 +298,23 @@ def test_the_preview_can_be_tried_and_sends_nothing(
     assert posts == []
 
 
+def test_between_two_hits_one_may_stop(chromium_page: Page, live_server):
+    page, study = chromium_page, make_open_study(instances=3, comparisons_per_hit=1)
+    enter(page, live_server, study)
+    link = page.get_by_role("link", name="like to stop here")
+    expect(link).to_be_hidden()
+    page.get_by_role("radio", name="No preference").check()
+    link.click()  # it came with the confirmation that the answer is saved
+    expect(page.get_by_role("heading", name="Stop here?")).to_be_visible()
+    check_accessible(page)
+    page.get_by_role("link", name="Go on rating").click()
+    at_unit(page, 1)
+    link.click()
+    page.get_by_role("button", name="Stop here").click()
+    expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+    assert Participation.objects.get().status == "left"
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 360])
 def test_every_page_is_accessible(chromium_page: Page, live_server, scheme, width):

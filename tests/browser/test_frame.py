@@ -17,7 +17,7 @@ pytestmark = [
 
 def test_mturk_from_preview_to_submit_in_a_frame(live_server, settings, browser: Browser):
     study = make_open_study(instances=2, comparisons_per_hit=2, hits_per_annotator=1)
-    Recruitment.objects.create(study=study, provider="mturk")
+    Recruitment.objects.create(study=study, provider="mturk", external_id="HIT1")
     entry = f"{live_server.url}/s/{study.pk}/via/mturk/".replace("localhost", "127.0.0.1")
     settings.ALLOWED_HOSTS = ["*"]
     with MTurkSimulator(host="localhost") as platform:

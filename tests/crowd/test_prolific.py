@@ -19,11 +19,11 @@ from annotation.services.paying import approve, pay, reject, settle_payment
 from annotation.services.planning import plan_hits
 from annotation.services.recruiting import (
     publish,
-    save_recruitment,
     steer,
     sync_recruitment,
 )
 from annotation.services.tallies import kept, recount
+from annotation.services.ways_in import save_recruitment
 from annotation.tasks import platform_verb_task, sync_recruitments_task
 from studies.errors import DomainError
 from studies.models import Study

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils.html import strip_tags
 
 from annotation.crowd import Provider, providers
 from annotation.crowd.invitation import invitations
@@ -17,9 +18,11 @@ pytestmark = pytest.mark.django_db
 ORIGIN = "https://workersandbox.mturk.com"
 
 
-def study_by(provider: str, **settings):
+def study_by(provider: str, external_id: str = "", **settings):
     study = make_open_study(instances=3, comparisons_per_hit=1, hits_per_annotator=1)
-    way = Recruitment.objects.create(study=study, provider=provider, settings=settings)
+    way = Recruitment.objects.create(
+        study=study, provider=provider, settings=settings, external_id=external_id
+    )
     return study, way
 
 
@@ -37,6 +40,85 @@ def enter(study, address: str) -> Annotator:
 def test_every_folder_is_a_provider_with_a_name_of_its_own():
     assert set(providers()) == {"open-link", "invitation", "panel", "prolific", "mturk"}
     assert all(isinstance(each, Provider) and each.title for each in providers().values())
+
+
+ARRIVALS = {
+    "open-link": ({}, {}, [], ["a random number stands for you"]),
+    "panel": (
+        {"settings": {"person_parameter": "pid", "submission_parameter": "visit"}},
+        {"pid": "p-7", "visit": "v-1"},
+        ["p-7", "v-1"],
+        ["Your id at the panel", "and the id of this visit"],
+    ),
+    "prolific": (
+        {"external_id": "S1", "settings": {"is_secure": False}},
+        {"PROLIFIC_PID": "P1", "STUDY_ID": "S1", "SESSION_ID": "X1"},
+        ["P1", "X1"],
+        ["Your Prolific id and the id of your submission", "the code that was entered"],
+    ),
+    "mturk": (
+        {"external_id": "H1"},
+        {"assignmentId": "A1", "hitId": "H1", "workerId": "W1", "turkSubmitTo": ORIGIN},
+        ["W1", "A1"],
+        ["Your worker id, the id of the assignment, and where the platform takes it back"],
+    ),
+    "invitation": (
+        {"settings": {"people": "Ann"}},
+        {},
+        ["Ann", "Ann"],
+        ["The name or id under which you were invited"],
+    ),
+}
+
+
+def words(response) -> str:
+    return " ".join(strip_tags(response.content.decode()).split())
+
+
+@pytest.mark.parametrize("name", sorted(providers()))
+def test_the_consent_says_what_is_kept_of_who_comes_this_way(name):
+    """A new provider has to say it, and to be listed above with what is stored."""
+    state, parameters, ids, said = ARRIVALS[name]
+    study = make_open_study(instances=1, comparisons_per_hit=1)
+    way = Recruitment.objects.create(study=study, provider=name, **state)
+    if name == "invitation":
+        parameters = {"invitation": dict(invitations(way))["Ann"]}
+    browser = Client()
+    at = browser.get(entry(study, name, **parameters), follow=True)
+    if name == "open-link":
+        at = browser.get(f"/s/{study.pk}/")
+    page = words(at)
+    browser.post(at.request["PATH_INFO"], {"choice": "agree", "version": "1"})
+    kept = Participation.objects.get()
+    assert all(sentence in page for sentence in said)
+    others = {each: ARRIVALS[each][3] for each in ARRIVALS if each != name}
+    assert not [s for each in others.values() for s in each if s in page]
+    assert [kept.rater.external_id, kept.submission_id] == ids or name == "open-link"
+    assert ("fingerprint of your internet address" in page) == bool(kept.address)
+    assert ("where the platform takes it back" in page) == bool(kept.way_back)
+
+
+@pytest.mark.parametrize(
+    ("settings", "secret", "has_address", "has_fingerprint"),
+    [({"is_secure": True}, "", False, True), ({}, "x", False, False), ({}, "", True, False)],
+)
+def test_what_prolific_keeps_depends_on_how_it_confirms(
+    settings, secret, has_address, has_fingerprint
+):
+    way = Recruitment(provider="prolific", settings=settings, secret=secret)
+    kept = providers()["prolific"].keeps(way)
+    assert ("internet address" in kept.identity) == has_address
+    assert ("fingerprint of your link" in kept.in_any_case) == has_fingerprint
+
+
+def test_who_declines_is_told_what_the_platform_says_anyway():
+    study, _ = study_by("prolific", external_id="S1")
+    browser = Client()
+    browser.get(entry(study, "prolific", PROLIFIC_PID="P1", STUDY_ID="S1", SESSION_ID="X1"))
+    page = words(browser.post(f"/s/{study.pk}/", {"choice": "decline", "version": "1"}))
+    assert "Nothing that you did here was kept." in page
+    assert "Prolific tells the researchers of every submission" in page
+    assert not Participation.objects.exists()
 
 
 def test_an_invitation_is_one_persons_in_whatever_browser():
@@ -123,7 +205,7 @@ def mturk(study, **changes: str) -> str:
 
 
 def test_14_a_preview_writes_and_reserves_nothing():
-    study, _ = study_by("mturk")
+    study, _ = study_by("mturk", external_id="H1")
     answer = Client().get(mturk(study, assignmentId="ASSIGNMENT_ID_NOT_AVAILABLE"))
     assert answer.status_code == 200
     assert "disabled" in answer.content.decode()
@@ -134,7 +216,7 @@ def test_14_a_preview_writes_and_reserves_nothing():
 
 
 def test_in_the_frame_no_cookie_is_needed_and_the_browser_posts_the_end():
-    study, _ = study_by("mturk")
+    study, _ = study_by("mturk", external_id="H1")
     browser = Client(enforce_csrf_checks=True)
     arrived = browser.get(mturk(study))
     assert arrived["Location"].startswith("/f/")
@@ -167,7 +249,7 @@ def test_in_the_frame_no_cookie_is_needed_and_the_browser_posts_the_end():
 
 
 def test_the_form_policy_lets_the_end_go_to_the_platform_only():
-    study, _ = study_by("mturk")
+    study, _ = study_by("mturk", external_id="H1")
     browser = Client()
     word = browser.get(mturk(study))["Location"]
     policy = browser.get(word)["Content-Security-Policy"]
@@ -189,14 +271,14 @@ def test_the_form_policy_lets_the_end_go_to_the_platform_only():
     ],
 )
 def test_17_the_forms_target_is_one_of_a_list_and_never_the_urls(target):
-    study, _ = study_by("mturk")
+    study, _ = study_by("mturk", external_id="H1")
     answer = Client().get(mturk(study, turkSubmitTo=target))
     assert answer.status_code == 400
     assert not Participation.objects.exists()
 
 
 def test_13_a_forged_word_in_the_address_is_nobody():
-    study, _ = study_by("mturk")
+    study, _ = study_by("mturk", external_id="H1")
     word = Client().get(mturk(study))["Location"].split("/")[2]
     for forged in (word[:-1] + ("a" if word[-1] != "a" else "b"), "x", word.split(":")[0]):
         assert Client().get(f"/f/{forged}/s/{study.pk}/").status_code == 404

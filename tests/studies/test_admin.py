@@ -1,10 +1,12 @@
+import re
 import zipfile
 
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from django.utils.html import strip_tags
 
-from annotation.models import HIT, Place
+from annotation.models import HIT, Place, Screening
 from annotation.services.places import take_place
 from studies.models import Dataset, Membership, Study
 from tests.formats.bundles import FLAWS, make_bundle
@@ -175,6 +177,28 @@ def test_a_dataset_shows_its_instances_and_generations(client, researcher):
     page = client.get(reverse("admin:studies_dataset_change", args=[dataset.pk])).content.decode()
     assert "3 instances" in page
     assert "Text 2 1 4." in page
+
+
+def test_every_row_on_a_studys_page_is_titled_by_what_it_is(client, researcher):
+    study = make_study(instances=1, member=researcher)
+    study.criteria.update(name="fluency")
+    Screening.objects.create(study=study)
+    study.comprehension.create(text="Which comes first?", choices="a\nb")
+    html = client.get(change(study)).content.decode()
+    titles = re.findall(r'<td class="original">\s*<p>\s*(.*?)\s*</p>', html, re.S)
+    rows = [" ".join(strip_tags(title).split()) for title in titles]
+    assert rows == ["fluency", "system-0", "system-1", "ruth", "Which comes first?"]
+    assert "screening of Which note is better?" in html
+
+
+def test_what_would_be_deleted_is_named(client, researcher):
+    dataset = make_study(instances=1, systems=1, samples=1, member=researcher).dataset
+    study = dataset.studies.get()
+    study.recruitments.create(provider="panel")
+    html = client.get(reverse("admin:studies_study_delete", args=[study.pk])).content.decode()
+    for name in ("system-0", "ruth", "panel, a way into Which note is better?"):
+        assert f": {name}" in strip_tags(html)
+    assert str(dataset.instances.get().generations.get()) == "sample 0: Text 0 0 0."
 
 
 def test_lists_take_few_queries(client, researcher, django_assert_max_num_queries):

@@ -6,9 +6,18 @@ from django import forms
 from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest
 
-from annotation.crowd.provider import Arrival, Departure, Ending, Provider
+from annotation.crowd.provider import (
+    COOKIES,
+    KNOWN_AGAIN,
+    Arrival,
+    Departure,
+    Ending,
+    Kept,
+    Provider,
+)
 from annotation.models import Participation, Recruitment
 from studies.errors import DomainError
+from studies.models import Study
 
 SALT = "annotation.invitation"
 
@@ -16,7 +25,10 @@ SALT = "annotation.invitation"
 class InvitationSettings(forms.Form):
     people = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 8}),
-        required=False,
+        error_messages={
+            "required": "Enter one name or id at least: each gets a link of their own. To invite"
+            " nobody any more, close this way in."
+        },
         help_text="One name or id a line: each gets a link of their own. Exports show pseudonyms.",
     )
 
@@ -35,12 +47,32 @@ class Invitation(Provider):
     name = "invitation"
     title = "Personal invitations"
     settings_form = InvitationSettings
+    has_one_link = False
+
+    def missing(self, recruitment: Recruitment) -> str:
+        if people(recruitment):
+            return ""
+        return "Nobody is invited. Enter the people below, one a line, and save."
+
+    def audience(self, recruitment: Recruitment) -> str:
+        n = len(people(recruitment))
+        return f"the {n} people named below" if n > 1 else "the one person named below"
+
+    def keeps(self, recruitment: Recruitment) -> Kept:
+        return Kept(
+            f"The name or id under which you were invited. {KNOWN_AGAIN} {COOKIES}",
+            in_any_case="Your name or id stands on the researchers' list of whom they invited.",
+        )
 
     def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
         person = invited(recruitment, request.GET.get("invitation", ""))
         if person not in people(recruitment):
             raise DomainError("uninvited", WRONG, status=403)
         return Arrival(external_id=person, submission_id=person, is_confirmed=True)
+
+    def pays_by_hit(self, study: Study) -> bool:
+        """The researcher does, by the ledger."""
+        return True
 
     def depart(
         self, recruitment: Recruitment, participation: Participation | None, ending: Ending
@@ -57,12 +89,12 @@ WRONG = (
 
 
 def people(recruitment: Recruitment) -> list[str]:
-    return str(recruitment.settings.get("people", "")).split("\n")
+    return str(recruitment.settings.get("people", "")).splitlines()
 
 
 def invitations(recruitment: Recruitment) -> Iterable[tuple[str, str]]:
     """Each person with their token."""
-    return [(person, _signer(recruitment).sign(person)) for person in people(recruitment) if person]
+    return [(person, _signer(recruitment).sign(person)) for person in people(recruitment)]
 
 
 def invited(recruitment: Recruitment, token: str) -> str:

@@ -14,9 +14,12 @@ from django.http import HttpRequest
 from annotation.crowd.mturk.client import MTurkAssignment, MTurkClient
 from annotation.crowd.mturk.protocol import read_entry
 from annotation.crowd.provider import (
+    ADDRESS,
+    KNOWN_AGAIN,
     Arrival,
     Departure,
     Ending,
+    Kept,
     PlatformReport,
     Provider,
     Standing,
@@ -24,6 +27,7 @@ from annotation.crowd.provider import (
 from annotation.models import Participation, Payment, Recruitment
 from annotation.models.crowd import decrypted
 from studies.errors import DomainError
+from studies.models import Study
 
 STANDINGS = {
     "Submitted": Standing.SUBMITTED,
@@ -40,12 +44,43 @@ class MTurkSettings(forms.Form):
     fee_percent = forms.DecimalField(initial="20", min_value=0, max_value=100, required=False)
 
 
+NO_ENDPOINT = (
+    "The server does not know the platform's address: have TIEBREAK_MTURK_ENDPOINT set in its"
+    " settings."
+)
+
+
+SAYS_PLATFORM = (
+    "The platform tells the researchers of every assignment that is submitted: both ids and its"
+    " state there are kept."
+)
+
+
 class MTurk(Provider):
     name = "mturk"
     title = "Mechanical Turk"
     settings_form = MTurkSettings
     has_token = True
     is_framed = True
+
+    def missing(self, recruitment: Recruitment) -> str:
+        if recruitment.external_id:
+            return ""
+        if not recruitment.secret:
+            return "Enter the platform's access key and its token below, and save."
+        if not settings.TIEBREAK_MTURK_ENDPOINT:
+            return NO_ENDPOINT
+        return "The HIT is not there. Say how many people are wanted, and make it there."
+
+    def audience(self, recruitment: Recruitment) -> str:
+        return "whom the platform sends: it has the link below already, and nobody has to send it"
+
+    def keeps(self, recruitment: Recruitment) -> Kept:
+        ids = (
+            "Your worker id, the id of the assignment, and where the platform takes it back."
+            f" {KNOWN_AGAIN} The address of these pages holds the ids, under a signature."
+        )
+        return Kept(f"{ids} {ADDRESS}", in_any_case=SAYS_PLATFORM)
 
     def frame_ancestors(self, recruitment: Recruitment) -> Sequence[str]:
         return list(settings.TIEBREAK_MTURK_ORIGINS)
@@ -57,6 +92,10 @@ class MTurk(Provider):
             return None
         extra = {"target": entry.submit_target, "assignment": entry.assignment_id}
         return Arrival(entry.worker_id, entry.assignment_id, extra=extra)
+
+    def pays_by_hit(self, study: Study) -> bool:
+        """One sum a visit: for who may do any number of HITs, one is enough."""
+        return study.hits_per_annotator is None
 
     def depart(
         self, recruitment: Recruitment, participation: Participation | None, ending: Ending

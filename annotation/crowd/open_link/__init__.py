@@ -5,17 +5,38 @@ import secrets
 from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest
 
-from annotation.crowd.provider import Arrival, Departure, Ending, Provider
+from annotation.crowd.provider import (
+    ADDRESS,
+    COOKIE,
+    Arrival,
+    Departure,
+    Ending,
+    Kept,
+    Provider,
+)
 from annotation.models import Participation, Recruitment
+from studies.models import Study
 
 
 class OpenLink(Provider):
     name = "open-link"
     title = "Open link"
 
+    def audience(self, recruitment: Recruitment) -> str:
+        return "whoever has the link below"
+
+    def keeps(self, recruitment: Recruitment) -> Kept:
+        return Kept(
+            f"You are not asked who you are: a random number stands for you. {COOKIE} {ADDRESS}"
+        )
+
     def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
         token = _named(request) or secrets.token_urlsafe(16)
         return Arrival(external_id=token, submission_id=token)
+
+    def pays_by_hit(self, study: Study) -> bool:
+        """The researcher does, by the ledger."""
+        return True
 
     def depart(
         self, recruitment: Recruitment, participation: Participation | None, ending: Ending

@@ -9,9 +9,19 @@ from urllib.parse import urlsplit
 from django import forms
 from django.http import HttpRequest
 
-from annotation.crowd.provider import Arrival, Departure, Ending, Provider
+from annotation.crowd.provider import (
+    ADDRESS,
+    COOKIES,
+    KNOWN_AGAIN,
+    Arrival,
+    Departure,
+    Ending,
+    Kept,
+    Provider,
+)
 from annotation.models import Participation, Recruitment
 from studies.errors import DomainError
+from studies.models import Study
 
 
 def _plain_url(value: str) -> None:
@@ -32,6 +42,7 @@ class PanelSettings(forms.Form):
         help_text="The one that holds the id of this very visit, where there is one.",
     )
     completed_url = forms.CharField(
+        label="Completed URL",
         required=False,
         validators=[_plain_url],
         help_text="Where to after completing; {person}, {submission} and {code} are filled in.",
@@ -39,8 +50,12 @@ class PanelSettings(forms.Form):
     completed_code = forms.CharField(
         required=False, help_text="Empty: a code of their own for everybody, to check against."
     )
-    screened_out_url = forms.CharField(required=False, validators=[_plain_url])
-    no_consent_url = forms.CharField(required=False, validators=[_plain_url])
+    screened_out_url = forms.CharField(
+        label="Screened-out URL", required=False, validators=[_plain_url]
+    )
+    no_consent_url = forms.CharField(
+        label="No-consent URL", required=False, validators=[_plain_url]
+    )
 
 
 class Panel(Provider):
@@ -48,12 +63,29 @@ class Panel(Provider):
     title = "Another panel or list"
     settings_form = PanelSettings
 
+    def audience(self, recruitment: Recruitment) -> str:
+        names = recruitment.settings
+        person, submission = names.get("person_parameter"), names.get("submission_parameter")
+        added = f"?{person or 'participantId'}=ID" + (f"&{submission}=VISIT" if submission else "")
+        return f"whoever follows the link below with their id added to it, as {added}"
+
+    def keeps(self, recruitment: Recruitment) -> Kept:
+        visit = (
+            " and the id of this visit" if recruitment.settings.get("submission_parameter") else ""
+        )
+        ids = f"Your id at the panel or on the list that sent you{visit}, as your link has it."
+        return Kept(f"{ids} {KNOWN_AGAIN} {COOKIES} {ADDRESS}")
+
     def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
         names = recruitment.settings
         person = _id(request, names.get("person_parameter", "participantId"))
         submission = names.get("submission_parameter")
         visit = _id(request, submission) if submission else person
         return Arrival(external_id=person, submission_id=visit)
+
+    def pays_by_hit(self, study: Study) -> bool:
+        """One sum a visit: for who may do any number of HITs, one is enough."""
+        return study.hits_per_annotator is None
 
     def depart(
         self, recruitment: Recruitment, participation: Participation | None, ending: Ending

@@ -28,9 +28,13 @@ from annotation.crowd.prolific.signatures import (
     verify_webhook,
 )
 from annotation.crowd.provider import (
+    ADDRESS,
+    COOKIES,
+    KNOWN_AGAIN,
     Arrival,
     Departure,
     Ending,
+    Kept,
     PlatformReport,
     Provider,
     Standing,
@@ -71,7 +75,7 @@ SCREEN_OUT_PAYMENT = "screen_out_payment"
 
 class ProlificSettings(forms.Form):
     is_secure = forms.BooleanField(
-        label="signed links only",
+        label="Signed links only",
         required=False,
         initial=True,
         help_text="Prolific signs who comes. Then nobody waits for its answer at the door.",
@@ -91,6 +95,12 @@ class ProlificSettings(forms.Form):
     )
 
 
+SAYS_PROLIFIC = (
+    "Prolific tells the researchers of every submission: both ids, its state there and the code"
+    " that was entered for it are kept."
+)
+
+
 class Prolific(Provider):
     name = "prolific"
     title = "Prolific"
@@ -98,6 +108,23 @@ class Prolific(Provider):
     has_token = True
     approves_together = True
     entry_parameters = PARAMETERS
+
+    def missing(self, recruitment: Recruitment) -> str:
+        if recruitment.external_id:
+            return ""
+        if not recruitment.secret:
+            return "Enter Prolific's access token below, and save."
+        return "The study is not on Prolific. Say how many people are wanted, and make it there."
+
+    def audience(self, recruitment: Recruitment) -> str:
+        return "whom Prolific sends: it has the link below already, and nobody has to send it"
+
+    def keeps(self, recruitment: Recruitment) -> Kept:
+        ids = f"Your Prolific id and the id of your submission. {KNOWN_AGAIN}"
+        address = "" if self.confirms(recruitment) else f" {ADDRESS}"
+        is_secure = recruitment.settings.get("is_secure")
+        once = " So is a fingerprint of your link, so that it lets in once." if is_secure else ""
+        return Kept(f"{ids} {COOKIES}{address}", in_any_case=SAYS_PROLIFIC + once)
 
     def confirms(self, recruitment: Recruitment) -> bool:
         """By its signature or by its answer; with neither, anybody could write the ids."""

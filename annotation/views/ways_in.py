@@ -1,0 +1,199 @@
+"""The researcher's page of the ways into a study: who can enter now, and what each way still needs."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin.views.decorators import staff_member_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.crowd import Provider, provider_named
+from annotation.crowd.invitation import invitations
+from annotation.models import Recruitment
+from annotation.services.asking import ask_for
+from annotation.services.ways_in import (
+    OPEN_LINK,
+    WayIn,
+    close_way_in,
+    is_open_to_all,
+    recruitment_for,
+    remove_way_in,
+    reopen_way_in,
+    save_recruitment,
+    ways_in,
+)
+from studies.access import study_for
+from studies.errors import DomainError
+from studies.models import Study
+
+
+@require_safe
+@staff_member_required
+def recruitment(request: HttpRequest, study_id: str) -> HttpResponse:
+    study = study_for(request.user, study_id)
+    return _page(request, study)
+
+
+@require_POST
+@staff_member_required
+def save(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
+    """Set up a way in, or change what it was told. Its secret is only ever written."""
+    study = study_for(request.user, study_id)
+    source = _provider(provider)
+    form = source.settings_form(request.POST, auto_id=f"{source.name}_%s")
+    if not form.is_valid():
+        return _page(request, study, refused={provider: form}, status=400)
+    way = Recruitment.objects.filter(study=study, provider=provider).first()
+    way = way or Recruitment(study=study, provider=provider)
+    stated = {name: _plain(value) for name, value in form.cleaned_data.items()}
+    way.settings = {**way.settings, **stated}
+    token = request.POST.get("token", "").strip() if source.has_token else ""
+    was_open_to_all = is_open_to_all(study)
+    save_recruitment(recruitment=way, token=token)
+    messages.success(request, f"{source.title}: saved.")
+    if was_open_to_all and provider != OPEN_LINK and not is_open_to_all(study):
+        messages.success(request, OPEN_LINK_CLOSED)
+    return redirect("annotation:recruitment", study_id)
+
+
+OPEN_LINK_CLOSED = (
+    "With this way ready, the open link leads in no more. Set it up as well if it is to stay open."
+)
+
+
+@require_POST
+@staff_member_required
+def turn(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpResponse:
+    """Close a way in, open it again, or remove it."""
+    study = study_for(request.user, study_id)
+    if verb not in TURNS:
+        raise Http404("No such thing can be done to a way in.")
+    try:
+        way = recruitment_for(study, provider)
+    except DomainError as refusal:
+        raise Http404("No such way in.") from refusal
+    try:
+        sentence = TURNS[verb](way)
+    except DomainError as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, f"{provider_named(provider).title}: {sentence}")
+    return redirect("annotation:recruitment", study_id)
+
+
+def _close(way: Recruitment) -> str:
+    close_way_in(recruitment=way)
+    return "closed. Nobody new enters by it; who is at work goes on."
+
+
+def _reopen(way: Recruitment) -> str:
+    reopen_way_in(recruitment=way)
+    return "no longer closed."
+
+
+def _remove(way: Recruitment) -> str:
+    remove_way_in(recruitment=way)
+    return "removed, with its settings."
+
+
+TURNS: dict[str, Callable[[Recruitment], str]] = {
+    "close": _close,
+    "reopen": _reopen,
+    "remove": _remove,
+}
+
+
+@require_POST
+@staff_member_required
+def ask(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpResponse:
+    study = study_for(request.user, study_id)
+    way = Recruitment.objects.filter(study=study, provider=provider).first()
+    if way is None:
+        raise Http404("No such way in.")
+    arguments = {
+        "places": request.POST.get("places", ""),
+        "entry_url": entry_url(request, way),
+        "events_url": _absolute(request, "annotation:event", way),
+    }
+    try:
+        if verb == "publish" and not arguments["places"].isdecimal():
+            raise DomainError("no_places", "Say how many people are wanted.", status=400)
+        ask_for(recruitment=way, verb=verb, **arguments)
+    except DomainError as refusal:
+        messages.error(request, refusal.message)
+    return redirect("annotation:recruitment", study_id)
+
+
+def _page(
+    request: HttpRequest,
+    study: Study,
+    *,
+    refused: dict[str, Any] | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    found = ways_in(study)
+    context = {
+        "study": study,
+        "ways": [
+            _shown(request, study, way, (refused or {}).get(way.provider.name)) for way in found
+        ],
+        "open_ways": [way for way in found if way.is_open],
+        "is_waiting": any(way.recruitment and way.recruitment.pending for way in found),
+    }
+    return render(request, "annotation/recruitment.html", context, status=status)
+
+
+def _shown(request: HttpRequest, study: Study, found: WayIn, refused: Any) -> dict[str, Any]:
+    source = found.provider
+    way = found.recruitment or Recruitment(study=study, provider=source.name)
+    link = entry_url(request, way) if found.is_open else ""
+    initial = way.settings or None
+    return {
+        "provider": source,
+        "recruitment": found.recruitment,
+        "is_open": found.is_open,
+        "state": found.state.value,
+        "sentence": found.sentence,
+        "why_kept": found.why_kept,
+        "form": refused or source.settings_form(auto_id=f"{source.name}_%s", initial=initial),
+        "link": link if source.has_one_link else "",
+        "has_token": bool(way.secret),
+        "can_publish": type(source).publish is not Provider.publish,
+        "can_listen": type(source).listen is not Provider.listen,
+        "invitations": [] if source.has_one_link or not link else _invitations(way, link),
+    }
+
+
+def _invitations(way: Recruitment, link: str) -> list[tuple[str, str]]:
+    return [
+        (person, f"{link}?{urlencode({'invitation': token})}") for person, token in invitations(way)
+    ]
+
+
+def entry_url(request: HttpRequest, way: Recruitment) -> str:
+    """What to give to the platform, or to people."""
+    if way.provider == OPEN_LINK:
+        return request.build_absolute_uri(reverse("annotation:welcome", args=[way.study_id]))
+    parameters = provider_named(way.provider).entry_parameters
+    url = _absolute(request, "annotation:arrive", way)
+    return f"{url}?{parameters}" if parameters else url
+
+
+def _absolute(request: HttpRequest, name: str, way: Recruitment) -> str:
+    return request.build_absolute_uri(reverse(name, args=[way.study_id, way.provider]))
+
+
+def _provider(name: str) -> Provider:
+    try:
+        return provider_named(name)
+    except DomainError as refusal:
+        raise Http404(refusal.message) from refusal
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Decimal) else value

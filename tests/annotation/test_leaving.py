@@ -1,0 +1,154 @@
+"""Stopping between two HITs: what is done counts and is paid, where the way in pays by HIT."""
+
+from decimal import Decimal
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.ledger import ledger
+from annotation.models import Participation, Payment, Place, Rating, Recruitment
+from annotation.services.leaving import leave_early, may_leave_early
+from studies.errors import DomainError
+from tests.annotation.annotators import Annotator, annotator, form_of
+from tests.studies.factories import make_open_study, make_participation
+
+pytestmark = pytest.mark.django_db
+
+LINK = "d like to stop here"
+
+
+def a_study(**design):
+    design = {"instances": 6, "comparisons_per_hit": 1, "reward": Decimal("2.00"), **design}
+    return make_open_study(**design)
+
+
+def html(response) -> str:
+    return response.content.decode()
+
+
+def test_it_works(client, django_user_model):
+    ada = django_user_model.objects.create_user("ada", is_staff=True)
+    study = a_study(hits_per_annotator=4, member=ada)
+    ann = annotator(study)
+    assert LINK not in html(ann.here())
+    ann.choose()
+    assert LINK in html(ann.here())
+    asked = html(ann.client.get(ann.at("stop")))
+    assert "The pay for 4 HITs is 2.00 GBP" in asked
+    assert "you are owed 0.50 GBP" in asked
+    assert ann.participation.status == "active"
+    assert ann.client.post(ann.at("stop"))["Location"] == ann.at()
+    assert ann.participation.status == "left"
+    end = html(ann.here())
+    assert "You completed 1 HIT," in end
+    assert ann.participation.completion_code in end
+    assert not Place.objects.filter(completed_at=None, lease_until__isnull=False).exists()
+    client.force_login(ada)
+    books = html(client.get(reverse("annotation:ledger", args=[study.pk])))
+    assert "Pay 0.50 GBP" in books
+    client.post(reverse("annotation:act", args=[study.pk, ann.participation.public_id, "approve"]))
+    assert Payment.objects.get().amount == Decimal("0.50")
+    assert not ledger(study).data_without_payment
+
+
+def test_who_left_may_come_back_until_they_are_paid():
+    ann = annotator(a_study())
+    ann.choose()
+    ann.client.post(ann.at("stop"))
+    ann.client.post(ann.at("again"))
+    assert "Comparison 1 of 1" in html(ann.here())
+    ann.client.post(ann.at("stop"))
+    Payment.objects.create(
+        participation=ann.participation,
+        kind="reward",
+        amount=1,
+        currency="GBP",
+        created_at=ann.participation.created_at,
+    )
+    ann.client.post(ann.at("again"))
+    assert ann.participation.status == "left"
+
+
+def test_a_hit_in_work_is_kept_as_a_fragment_and_given_away():
+    ann = annotator(a_study(instances=2, comparisons_per_hit=2))
+    for _ in range(3):
+        ann.choose()
+    assert LINK not in html(ann.here())
+    ann.client.post(ann.at("stop"))
+    assert Rating.objects.filter(partial=True).count() == 1
+    assert Rating.objects.counted().count() == 2
+    assert not Place.objects.filter(completed_at=None, lease_until__isnull=False).exists()
+
+
+def test_the_link_comes_with_the_answer_that_completes_a_hit():
+    ann = annotator(a_study(comparisons_per_hit=2))
+    htmx = {"HX-Request": "true"}
+    first = ann.send(form_of(ann.here()).filled(), **htmx)
+    assert LINK not in html(first)
+    assert LINK in html(ann.send(form_of(ann.here()).filled(), **htmx))
+
+
+def test_at_the_last_hit_there_is_nothing_to_stop():
+    ann = annotator(a_study(hits_per_annotator=1))
+    answered = ann.send(form_of(ann.here()).filled(), **{"HX-Request": "true"})
+    assert LINK not in html(answered)
+
+
+def test_without_a_complete_hit_there_is_nothing_to_be_paid_for():
+    ann = annotator(a_study())
+    ann.here()
+    for answer in (ann.client.get(ann.at("stop")), ann.client.post(ann.at("stop"))):
+        assert answer.status_code == 409
+        assert "You have completed no HIT yet" in html(answer)
+    assert ann.participation.status == "active"
+
+
+@pytest.mark.parametrize(
+    ("provider", "limit", "may"),
+    [
+        ("open-link", 5, True),
+        ("invitation", 5, True),
+        ("panel", 5, False),
+        ("panel", None, True),
+        ("mturk", 5, False),
+        ("mturk", None, True),
+        ("prolific", 5, False),
+        ("prolific", None, False),
+    ],
+)
+def test_one_sum_for_all_is_not_paid_for_a_part(provider, limit, may):
+    study = a_study(hits_per_annotator=limit)
+    participation = make_participation(study)
+    participation.provider = provider
+    assert may_leave_early(participation) == may
+    if not may:
+        with pytest.raises(DomainError, match="one sum is paid for all HITs"):
+            leave_early(participation=participation)
+
+
+def test_where_one_sum_is_paid_the_pages_offer_no_stop():
+    study = a_study(hits_per_annotator=4)
+    Recruitment.objects.create(study=study, provider="panel", settings={"person_parameter": "pid"})
+    ann = Annotator(study)
+    ann.client.get(f"/s/{study.pk}/via/panel/?pid=ann")
+    ann.enter().choose()
+    assert LINK not in html(ann.here())
+    assert "one sum is paid" in html(ann.client.post(ann.at("stop")))
+    assert Participation.objects.get().status == "active"
+
+
+def test_of_a_reward_for_any_number_of_hits_nothing_is_taken_off():
+    ann = annotator(a_study())
+    ann.choose()
+    assert "The pay is 2.00 GBP, however many HITs you do." in html(ann.client.get(ann.at("stop")))
+
+
+def test_strangers_and_forged_requests_stop_nobody():
+    ann = annotator(a_study())
+    ann.choose()
+    assert Client().post(ann.at("stop"))["Location"] == f"/s/{ann.study.pk}/"
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = ann.client.cookies
+    assert strict.post(ann.at("stop")).status_code == 403
+    assert ann.participation.status == "active"

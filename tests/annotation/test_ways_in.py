@@ -1,0 +1,300 @@
+"""The ways into a study: who can enter by which, and what closing one does and does not."""
+
+from decimal import Decimal
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils.html import strip_tags
+
+from annotation.crowd import provider_named, providers
+from annotation.crowd.invitation import invitations
+from annotation.models import Participation, Recruitment
+from annotation.services.participations import give_consent
+from annotation.services.ways_in import (
+    close_way_in,
+    has_open_link,
+    remove_way_in,
+    reopen_way_in,
+    ways_in,
+)
+from studies.errors import DomainError
+from studies.models import Study
+from tests.annotation.annotators import Annotator
+from tests.studies.factories import make_open_study, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def desk(client, django_user_model):
+    client.researcher = django_user_model.objects.create_user("ada", is_staff=True)
+    client.force_login(client.researcher)
+    return client
+
+
+def a_study(desk, **design) -> Study:
+    design = {"instances": 3, "comparisons_per_hit": 1, **design}
+    return make_open_study(member=desk.researcher, reward=Decimal("2.00"), **design)
+
+
+def page(desk, study: Study) -> str:
+    return desk.get(reverse("annotation:recruitment", args=[study.pk])).content.decode()
+
+
+def words(desk, study: Study) -> str:
+    return " ".join(strip_tags(page(desk, study)).split())
+
+
+def save(desk, study: Study, provider: str, **settings: str):
+    return desk.post(reverse("annotation:save-way", args=[study.pk, provider]), settings)
+
+
+def turn(desk, study: Study, provider: str, verb: str):
+    return desk.post(reverse("annotation:turn-way", args=[study.pk, provider, verb]), follow=True)
+
+
+def follow(study: Study, provider: str, query: str = "") -> Annotator:
+    """A new browser that opens a way's link."""
+    browser = Annotator(study)
+    address = reverse("annotation:arrive", args=[study.pk, provider])
+    browser.client.get(f"{address}?{query}")
+    return browser
+
+
+def panel(study: Study, **state) -> Recruitment:
+    settings = {"person_parameter": "pid"}
+    return Recruitment.objects.create(study=study, provider="panel", settings=settings, **state)
+
+
+def test_it_works(desk):
+    study = a_study(desk)
+    way = panel(study)
+    at_work = follow(study, "panel", "pid=ann").enter()
+    at_work.choose()
+    assert "Nobody new enters by it" in turn(desk, study, "panel", "close").content.decode()
+    assert "Closed. Nobody new enters by it." in words(desk, study)
+    assert b"Comparison 1 of 1" in at_work.here().content
+    at_work.choose()
+    late = follow(study, "panel", "pid=bob")
+    answer = late.client.get(f"/s/{study.pk}/")
+    assert answer.status_code == 409
+    assert "Nobody new is let into this study by this link" in answer.content.decode()
+    assert late.client.post(f"/s/{study.pk}/", {"choice": "agree", "version": 1}).status_code == 409
+    assert Participation.objects.get().recruitment == way
+    turn(desk, study, "panel", "reopen")
+    late.enter()
+    assert Participation.objects.count() == 2
+
+
+def test_closed_to_newcomers_is_open_to_who_comes_back_in_another_browser():
+    study = make_open_study(instances=1)
+    way = panel(study)
+    follow(study, "panel", "pid=ann").enter()
+    close_way_in(recruitment=way)
+    again = follow(study, "panel", "pid=ann")
+    assert again.client.get(f"/s/{study.pk}/").status_code == 200
+    assert again.enter().here().status_code == 200
+    assert Participation.objects.count() == 1
+
+
+def test_who_closed_on_is_paid_as_before(desk):
+    study = a_study(desk, hits_per_annotator=1)
+    way = panel(study)
+    browser = follow(study, "panel", "pid=ann").enter()
+    close_way_in(recruitment=way)
+    browser.choose()
+    browser.here()
+    act = reverse("annotation:act", args=[study.pk, browser.participation.public_id, "approve"])
+    desk.post(act)
+    assert browser.participation.payments.get().amount == Decimal("2.00")
+
+
+def test_whom_only_the_platform_named_is_a_newcomer_at_a_closed_door():
+    study = make_open_study(instances=1)
+    way = panel(study)
+    browser = follow(study, "panel", "pid=ann").enter()
+    Participation.objects.update(consented_at=None)
+    close_way_in(recruitment=way)
+    with pytest.raises(DomainError, match="Nobody new"):
+        give_consent(
+            study=study,
+            provider="panel",
+            external_id="ann",
+            submission_id="ann",
+            recruitment=way,
+        )
+    assert browser.participation.consented_at is None
+
+
+def test_the_open_link_that_nobody_set_up_can_be_closed(desk):
+    study = a_study(desk)
+    assert "Close this way in" in page(desk, study)
+    turn(desk, study, "open-link", "close")
+    assert Client().get(f"/s/{study.pk}/").status_code == 409
+    assert "Nobody: no way in is open." in words(desk, study)
+    turn(desk, study, "open-link", "reopen")
+    assert Client().get(f"/s/{study.pk}/").status_code == 200
+
+
+def test_closing_or_removing_a_way_opens_no_other(desk):
+    study = a_study(desk)
+    way = panel(study)
+    turn(desk, study, "panel", "close")
+    assert Client().get(f"/s/{study.pk}/").status_code == 404
+    turn(desk, study, "panel", "remove")
+    assert not Recruitment.objects.filter(pk=way.pk).exists()
+    assert Client().get(f"/s/{study.pk}/").status_code == 409
+    assert not has_open_link(study)
+
+
+def test_removing_what_never_led_in_leaves_the_open_link_open(desk):
+    study = a_study(desk)
+    save(desk, study, "prolific", description="Compare.")
+    turn(desk, study, "prolific", "remove")
+    assert not study.recruitments.exists()
+    assert Client().get(f"/s/{study.pk}/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ({"external_id": "s1"}, "stop it there"),
+        ({"pending": "publish"}, "wait until that is answered"),
+    ],
+)
+def test_what_a_platform_knows_of_is_not_removed(desk, state, sentence):
+    study = a_study(desk)
+    way = Recruitment.objects.create(study=study, provider="prolific", **state)
+    assert "Remove it" not in page(desk, study)
+    with pytest.raises(DomainError, match=sentence):
+        remove_way_in(recruitment=way)
+    assert sentence in turn(desk, study, "prolific", "remove").content.decode()
+    assert Recruitment.objects.filter(pk=way.pk).exists()
+
+
+def test_a_way_by_which_somebody_came_is_closed_and_not_removed(desk):
+    study = a_study(desk)
+    way = panel(study)
+    assert "Remove it" in page(desk, study)
+    follow(study, "panel", "pid=ann").enter()
+    assert "Remove it" not in page(desk, study)
+    with pytest.raises(DomainError, match="close it instead"):
+        remove_way_in(recruitment=way)
+
+
+def test_closing_says_what_is_to_be_done_on_the_platform(desk):
+    study = a_study(desk)
+    way = Recruitment.objects.create(study=study, provider="prolific", external_id="s1")
+    assert "was not stopped by this" not in page(desk, study)
+    close_way_in(recruitment=way)
+    html = page(desk, study)
+    assert "Its study on Prolific was not stopped by this" in html
+    assert "/recruitment/prolific/stop/" in html
+
+
+def test_07_another_researchers_ways_cannot_be_turned(desk):
+    study = make_open_study(instances=1)
+    way = panel(study)
+    for verb in ("close", "reopen", "remove"):
+        assert turn(desk, study, "panel", verb).status_code == 404
+    way.refresh_from_db()
+    assert way.closed_at is None
+    own = a_study(desk)
+    assert turn(desk, own, "panel", "close").status_code == 404
+    assert turn(desk, own, "open-link", "burn").status_code == 404
+
+
+def test_invitations_to_nobody_are_refused_and_close_nothing(desk):
+    study = a_study(desk)
+    answer = save(desk, study, "invitation", people=" \n ")
+    assert answer.status_code == 400
+    assert "Enter one name or id at least" in answer.content.decode()
+    assert not study.recruitments.exists()
+    assert Client().get(f"/s/{study.pk}/").status_code == 200
+
+
+def test_a_way_that_is_being_prepared_leaves_the_open_link_open(desk):
+    study = a_study(desk)
+    save(desk, study, "prolific", description="Compare.")
+    said = words(desk, study)
+    assert "Not ready. Nobody can enter by it yet. Enter Prolific&#x27;s access token" in said
+    assert Client().get(f"/s/{study.pk}/").status_code == 200
+    Recruitment.objects.update(external_id="s1")
+    assert Client().get(f"/s/{study.pk}/").status_code == 404
+    assert "Closed. Another way leads in." in words(desk, study)
+
+
+def test_that_the_open_link_closed_is_said_when_it_happens(desk):
+    study = a_study(desk)
+    save(desk, study, "invitation", people="Ann\nBob")
+    said = words(desk, study)
+    assert "the open link leads in no more" in said
+    assert "Open. To the 2 people named below." in said
+    save(desk, study, "open-link")
+    assert Client().get(f"/s/{study.pk}/").status_code == 200
+
+
+def test_who_can_enter_is_said_of_a_draft_too(desk):
+    study = make_study(instances=1, member=desk.researcher)
+    said = words(desk, study)
+    assert "Nobody now: the study is a draft." in said
+    assert "Open link: To whoever has the link below." in said
+
+
+def test_only_a_way_that_is_ready_has_a_link_to_copy(desk):
+    study = a_study(desk)
+    before = page(desk, study)
+    for name in ("prolific", "mturk", "panel", "invitation"):
+        assert f"/via/{name}/" not in before
+    assert f'http://testserver/s/{study.pk}/"' in before
+    assert before.count("<strong>Not set up.</strong> Nobody can enter by it.") == 4
+    way = panel(study)
+    assert f'/s/{study.pk}/via/panel/"' in page(desk, study)
+    assert "?pid=ID" in page(desk, study)
+    close_way_in(recruitment=way)
+    assert "/via/panel/" not in page(desk, study)
+
+
+def test_invitations_have_a_link_each_and_none_for_all(desk):
+    study = a_study(desk)
+    save(desk, study, "invitation", people="Ann")
+    html = page(desk, study)
+    way = study.recruitments.get()
+    (link,) = [token for _, token in invitations(way)]
+    assert html.count("/via/invitation/") == 1
+    assert f"/via/invitation/?invitation={link.replace(':', '%3A')}" in html
+    close_way_in(recruitment=way)
+    assert "/via/invitation/" not in page(desk, study)
+
+
+@pytest.mark.parametrize("provider", ["prolific", "mturk"])
+def test_what_is_not_on_the_platform_yet_lets_nobody_in(provider):
+    study = make_open_study(instances=1)
+    way = Recruitment.objects.create(study=study, provider=provider)
+    with pytest.raises(DomainError, match="cannot be entered by this link yet"):
+        give_consent(
+            study=study,
+            provider=provider,
+            external_id="eve",
+            submission_id="eve",
+            recruitment=way,
+        )
+    assert not Participation.objects.exists()
+
+
+def test_every_provider_says_whom_it_is_open_to():
+    study = make_study(instances=1)
+    for name, provider in providers().items():
+        assert provider.audience(Recruitment(study=study, provider=name))
+
+
+def test_the_admin_offers_the_annotator_link_only_where_it_leads_in(desk):
+    study = a_study(desk)
+    address = reverse("admin:studies_study_change", args=[study.pk])
+    assert "Annotator link" in desk.get(address).content.decode()
+    way = panel(study)
+    assert "Annotator link" not in desk.get(address).content.decode()
+    reopen_way_in(recruitment=way)
+    assert [found.provider.name for found in ways_in(study) if found.is_open] == ["panel"]
+    assert provider_named("panel").missing(way) == ""
