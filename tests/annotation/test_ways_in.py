@@ -268,19 +268,26 @@ def test_invitations_have_a_link_each_and_none_for_all(desk):
     assert "/via/invitation/" not in page(desk, study)
 
 
-@pytest.mark.parametrize("provider", ["prolific", "mturk"])
-def test_what_is_not_on_the_platform_yet_lets_nobody_in(provider):
+def test_what_is_not_on_prolific_yet_lets_nobody_in():
     study = make_open_study(instances=1)
-    way = Recruitment.objects.create(study=study, provider=provider)
+    way = Recruitment.objects.create(study=study, provider="prolific")
     with pytest.raises(DomainError, match="cannot be entered by this link yet"):
         give_consent(
             study=study,
-            provider=provider,
+            provider="prolific",
             external_id="eve",
             submission_id="eve",
             recruitment=way,
         )
     assert not Participation.objects.exists()
+
+
+def test_a_hit_that_somebody_makes_themselves_has_its_link(desk):
+    study = a_study(desk)
+    save(desk, study, "mturk", description="Compare notes.", hours_open="72")
+    assert "/via/mturk/" in page(desk, study)
+    kept = provider_named("mturk").keeps(study.recruitments.get())
+    assert kept.in_any_case == ""  # no key is there to ask the platform with
 
 
 def test_every_provider_says_whom_it_is_open_to():

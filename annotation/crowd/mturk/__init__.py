@@ -44,12 +44,6 @@ class MTurkSettings(forms.Form):
     fee_percent = forms.DecimalField(initial="20", min_value=0, max_value=100, required=False)
 
 
-NO_ENDPOINT = (
-    "The server does not know the platform's address: have TIEBREAK_MTURK_ENDPOINT set in its"
-    " settings."
-)
-
-
 SAYS_PLATFORM = (
     "The platform tells the researchers of every assignment that is submitted: both ids and its"
     " state there are kept."
@@ -63,24 +57,21 @@ class MTurk(Provider):
     has_token = True
     is_framed = True
 
-    def missing(self, recruitment: Recruitment) -> str:
-        if recruitment.external_id:
-            return ""
-        if not recruitment.secret:
-            return "Enter the platform's access key and its token below, and save."
-        if not settings.TIEBREAK_MTURK_ENDPOINT:
-            return NO_ENDPOINT
-        return "The HIT is not there. Say how many people are wanted, and make it there."
-
     def audience(self, recruitment: Recruitment) -> str:
-        return "whom the platform sends: it has the link below already, and nobody has to send it"
+        if recruitment.external_id:
+            return "whom the platform sends: it has the link below already, nobody has to send it"
+        return (
+            "whom a HIT of yours sends: make it below, which takes the platform's access key and"
+            " token, or make it yourself with the link below as its ExternalQuestion"
+        )
 
     def keeps(self, recruitment: Recruitment) -> Kept:
         ids = (
             "Your worker id, the id of the assignment, and where the platform takes it back."
             f" {KNOWN_AGAIN} The address of these pages holds the ids, under a signature."
         )
-        return Kept(f"{ids} {ADDRESS}", in_any_case=SAYS_PLATFORM)
+        # Without the key nothing is asked there.
+        return Kept(f"{ids} {ADDRESS}", in_any_case=SAYS_PLATFORM if recruitment.secret else "")
 
     def frame_ancestors(self, recruitment: Recruitment) -> Sequence[str]:
         return list(settings.TIEBREAK_MTURK_ORIGINS)
