@@ -91,7 +91,10 @@ class ProlificSettings(forms.Form):
     )
     fee_percent = forms.DecimalField(initial="33.3", min_value=0, max_value=100, required=False)
     screen_out_reward = forms.DecimalField(
-        required=False, min_value=0, help_text="Paid to who does not pass the test."
+        label="Screen-out reward",
+        required=False,
+        min_value=0,
+        help_text="Paid to who does not pass the test.",
     )
 
 
