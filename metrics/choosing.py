@@ -233,7 +233,8 @@ def _beside(score: SeparabilityScore, pair: tuple[System, System]) -> dict[str, 
     for generation in rows.order_by("sample_index"):
         texts.setdefault(generation.system_id, generation.text)
     first, second = (texts.get(system.pk, "") for system in pair)
-    return {"score": score, "texts": [_marked(first, second), _marked(second, first)]}
+    marked = _marked(first, second), _marked(second, first)
+    return {"score": score, "texts": list(zip(pair, marked, strict=True))}
 
 
 def _marked(text: str, other: str) -> SafeString:

@@ -241,3 +241,12 @@ def test_made_up_texts_are_named_and_the_prompt_stays_for_the_next_job(desk):
     html = desk.get(at(study)).content.decode()
     assert "Made up." in html
     assert "Sum up: {source}</textarea>" in html
+
+
+def test_texts_side_by_side_have_their_systems_names_over_them(desk):
+    study = make_study(instances=1, member=desk.researcher)
+    score_separability(study=study)
+    html = desk.get(at(study)).content.decode()
+    over = re.findall(r"<h4>(.*?)</h4><p class=\"text\".*?>(Text.*?)</p>", html)
+    shown = [(name, re.sub(r"<[^>]+>", "", text)) for name, text in over]
+    assert shown == [("system-0", "Text 0 0 0."), ("system-1", "Text 0 1 0.")] * 2
