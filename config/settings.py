@@ -314,6 +314,8 @@ TIEBREAK_MODEL_SERVERS = _servers("TIEBREAK_MODEL_SERVERS")
 TIEBREAK_ENCODER = str(env.str("TIEBREAK_ENCODER", default=""))
 TIEBREAK_ENCODER_DEVICE = str(env.str("TIEBREAK_ENCODER_DEVICE", default="cpu"))
 TIEBREAK_ENCODER_DTYPE = str(env.str("TIEBREAK_ENCODER_DTYPE", default="float32"))
+# Whether the workers that score have packages which the web process may lack.
+TIEBREAK_SCORES_ELSEWHERE = _boolean("TIEBREAK_SCORES_ELSEWHERE", default=False)
 
 # What a bundle or a ratings file may be at most.
 TIEBREAK_MAX_CELL_CHARACTERS = _integer("TIEBREAK_MAX_CELL_CHARACTERS", 1_000_000, 1_000)

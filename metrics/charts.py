@@ -94,17 +94,17 @@ def separability_chart(sets: Json) -> SafeString:
     first, last = sets["by_separability"][0]["low"], sets["by_separability"][-1]["high"]
 
     def x(delta: float) -> float:
-        return 60 + float((delta - first) / max(last - first, 1e-9)) * 510
+        return 60 + float((delta - first) / max(last - first, 1e-9)) * 470
 
     def y(consistency: float) -> float:
         return 230 - consistency * 200
 
     body = "".join(
-        _line((60, y(tick)), (570, y(tick)), "grid", LINE)
+        _line((60, y(tick)), (530, y(tick)), "grid", LINE)
         + _text(52, y(tick) + 4, f"{tick:.2f}", "end")
         for tick in (0, 0.25, 0.5, 0.75, 1)
     )
-    body += _text(315, 276, "separability δ of the instance")
+    body += _text(295, 276, "separability δ of the instance")
     edges = [each["low"] for each in sets["by_separability"]] + [last]
     body += "".join(_text(x(edge), 250, f"{edge:.2f}") for edge in edges)
     for each in ranges:
@@ -118,7 +118,7 @@ def separability_chart(sets: Json) -> SafeString:
         f"{each['low']:.2f} to {each['high']:.2f}: {each['consistency']['value']:.2f}"
         for each in ranges
     )
-    return _picture(600, 290, says, body, "chart")
+    return _picture(560, 290, says, body, "chart")
 
 
 def perception_chart(section: Json, names: dict[str, str], machine: str | None) -> SafeString:

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from math import ceil
 from typing import Any, cast
+from urllib.parse import urlencode
 
 from django import forms
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.admin.views.decorators import staff_member_required
 from django.contrib.auth.models import User
@@ -15,17 +16,19 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
+from django_htmx.http import trigger_client_event
 
 from annotation.services.planning import plan_hits
 from metrics.charts import scenarios_chart, separability_histogram
-from metrics.similarity import ENCODED, SIMILARITIES
+from metrics.forms import DesignForm, design_form, sampling_form, scoring_form
+from metrics.similarity import ENCODED
 from studies.access import study_for
 from studies.errors import DomainError
-from studies.jobs import pace_of, pause_job, resume_job, start_job, stop_job
-from studies.models import Generation, InstanceSelection, Job, SeparabilityScore, Study, System
+from studies.jobs import Pace, pace_of, pause_job, resume_job, start_job, stop_job
+from studies.models import Generation, Job, SeparabilityScore, Study, System
 from studies.robustness import similarity_of_parts, variants
-from studies.sampling import FAKE
+from studies.sampling import FAKE, SAMPLES
 from studies.selecting import (
     Prospect,
     draw_instances,
@@ -34,71 +37,11 @@ from studies.selecting import (
     take_all_instances,
 )
 
+Json = dict[str, Any]
+MOST_JOBS = 6
 MOST_POINTS = 2_000
 # Words and spaces of a text whose differences are marked.
 MOST_MARKED = 1_000
-
-
-class SamplingForm(forms.Form):
-    """What a job that samples generations has to know."""
-
-    server = forms.ChoiceField(help_text="Set up by whoever runs this server.")
-    samples = forms.IntegerField(label="generations each (K)", min_value=2, max_value=50, initial=5)
-    seed = forms.IntegerField(min_value=0, max_value=2**31 - 1, initial=0)
-    prompt = forms.CharField(
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="For systems without a template of their own; {source} is filled in.",
-    )
-
-    temperatures = forms.CharField(
-        label="other temperatures (τ)",
-        required=False,
-        help_text="Such as 0.3, 0.7, 1. Then only these are sampled, on some instances, to see"
-        " whether δ depends on them.",
-    )
-    instances = forms.IntegerField(
-        label="instances for other temperatures", min_value=3, max_value=200, initial=50
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        names = [*sorted(settings.TIEBREAK_MODEL_SERVERS), FAKE]
-        field = cast(forms.ChoiceField, self.fields["server"])
-        field.choices = [(name, NO_SERVER if name == FAKE else name) for name in names]
-
-    def clean_prompt(self) -> str:
-        prompt = str(self.cleaned_data["prompt"])
-        if prompt and "{source}" not in prompt:
-            raise forms.ValidationError("Write {source} where an instance's text belongs.")
-        return prompt
-
-    def clean_temperatures(self) -> list[float]:
-        text = self.cleaned_data["temperatures"]
-        try:
-            found = sorted({float(word) for word in re.split(r"[,\s]+", text) if word})
-        except ValueError:
-            found = [0.0]
-        if (
-            not all(0 < each <= MOST_TEMPERATURE for each in found)
-            or len(found) > MOST_TEMPERATURES
-        ):
-            raise forms.ValidationError("List up to 8 numbers above 0 and up to 2, such as 0.3, 1.")
-        return found
-
-
-NO_SERVER = "none: made-up texts, to try this out"
-MOST_TEMPERATURE, MOST_TEMPERATURES = 2, 8
-
-
-class ScoringForm(forms.Form):
-    similarity = forms.ChoiceField(choices=[(name, name) for name in sorted(SIMILARITIES)])
-
-
-class DesignForm(forms.ModelForm):  # type: ignore[type-arg]
-    class Meta:
-        model = InstanceSelection
-        fields = ("design", "instances", "control_share", "weights", "floor", "seed")
 
 
 @require_safe
@@ -106,59 +49,144 @@ class DesignForm(forms.ModelForm):  # type: ignore[type-arg]
 def choosing(request: HttpRequest, public_id: str) -> HttpResponse:
     """With a design in the address, what it would bring; nothing is drawn by looking."""
     study = study_for(request.user, public_id)
-    return render(request, "metrics/choosing.html", _context(request, study))
+    return render(request, "metrics/choosing.html", _page(request, study))
 
 
-@require_POST
+@require_safe
+@staff_member_required
+def jobs(request: HttpRequest, public_id: str) -> HttpResponse:
+    """The part that changes by itself, without the forms that somebody may be filling in."""
+    return _jobs_part(request, study_for(request.user, public_id))
+
+
+@require_safe
+@staff_member_required
+def results(request: HttpRequest, public_id: str) -> HttpResponse:
+    study = study_for(request.user, public_id)
+    return render(request, "metrics/choosing_results.html", _results(request, study))
+
+
+@require_safe
+@staff_member_required
+def prospect(request: HttpRequest, public_id: str) -> HttpResponse:
+    study = study_for(request.user, public_id)
+    context = _draw(study, design_form(study, request.GET)) | {"is_part": True}
+    return render(request, "metrics/choosing_draw.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
 @staff_member_required
 def choose(request: HttpRequest, public_id: str, verb: str) -> HttpResponse:
     study = study_for(request.user, public_id)
-    if verb not in VERBS:
+    if verb not in STEPS and verb not in VERBS:
         raise Http404("No such step.")
+    if request.method != "POST":  # back at the address where a form was refused
+        return redirect("metrics:choosing", public_id)
+    return _take_step(request, study, verb) if verb in STEPS else _do(request, study, verb)
+
+
+def _take_step(request: HttpRequest, study: Study, name: str) -> HttpResponse:
+    """A form that is refused is shown again as it was filled in."""
+    step = STEPS[name]
+    form = step.form(study, request.POST)
+    if form.is_valid():
+        try:
+            messages.success(request, step.take(study, form, cast(User, request.user)))
+        except DomainError as refusal:
+            form.add_error(None, refusal.message)
+        else:
+            return redirect("metrics:choosing", study.pk)
+    return render(request, "metrics/choosing.html", _page(request, study, {name: form}), status=400)
+
+
+def _do(request: HttpRequest, study: Study, verb: str) -> HttpResponse:
     try:
-        messages.success(request, VERBS[verb](request, study))
+        level, said = messages.SUCCESS, VERBS[verb](request, study)
     except DomainError as refusal:
-        messages.error(request, refusal.message)
-    return redirect("metrics:choosing", public_id)
+        level, said = messages.ERROR, refusal.message
+    if "HX-Request" in request.headers:
+        return _jobs_part(request, study, said)
+    messages.add_message(request, level, said)
+    return redirect("metrics:choosing", study.pk)
 
 
-def _context(request: HttpRequest, study: Study) -> dict[str, Any]:
-    jobs = list(study.jobs.all()[:6])
+def _page(request: HttpRequest, study: Study, refused: Json | None = None) -> Json:
+    filled = {name: step.form(study) for name, step in STEPS.items()}
+    if "design" in request.GET:
+        filled["draw"] = design_form(study, request.GET)
+    filled |= refused or {}
+    return {
+        "here": "choosing",
+        "sampling_form": filled["sample"],
+        "scoring_form": filled["score"],
+        **_jobs(study),
+        **_results(request, study),
+        **_draw(study, cast(DesignForm, filled["draw"])),
+    }
+
+
+@dataclass(frozen=True)
+class JobRow:
+    """A job, what tells it apart from the others, and how fast it is."""
+
+    job: Job
+    about: str
+    pace: Pace
+
+
+def _jobs(study: Study) -> Json:
+    rows = [JobRow(job, _about(job), pace_of(job)) for job in study.jobs.all()[:MOST_JOBS]]
+    is_moving = any(row.job.status in {"queued", "running"} for row in rows)
+    return {"study": study, "jobs": rows, "is_moving": is_moving}
+
+
+def _jobs_part(request: HttpRequest, study: Study, said: str = "") -> HttpResponse:
+    """When no job is under way any more, the page is told, and shows what they made."""
+    context = _jobs(study)
+    if not context["is_moving"]:
+        said = said or "No job is under way any more. What they made is shown below."
+    answer = render(request, "metrics/choosing_jobs.html", context | {"said": said})
+    return answer if context["is_moving"] else trigger_client_event(answer, "jobs-ended")
+
+
+def _about(job: Job) -> str:
+    known = job.options
+    if job.kind == Job.Kind.SCORING:
+        encoder = f", encoder {known['encoder']}" if "encoder" in known else ""
+        return f"similarity {known.get('similarity') or job.study.similarity}{encoder}"
+    server = str(known.get("server", FAKE))
+    temperatures = ", ".join(f"{each:g}" for each in known.get("temperatures") or [])
+    return ", ".join(
+        [
+            "made-up texts" if server == FAKE else f"server {server}",
+            f"K = {known.get('samples', SAMPLES)}",
+            f"τ = {temperatures} on {known.get('instances')} instances"
+            if temperatures
+            else "each system's own τ",
+            f"seed {known.get('seed', 0)}",
+        ]
+    )
+
+
+def _results(request: HttpRequest, study: Study) -> Json:
+    """What there is of generations and scores, by the similarity that is asked for."""
     scored = sorted(_scored_similarities(study))
     asked = request.GET.get("similarity", "")
     shown = asked if asked in scored else study.similarity
     is_robustness = "robustness" in request.GET and shown == study.similarity
-    design = DesignForm(request.GET if "design" in request.GET else None, instance=_design(study))
-    is_asked = design.is_bound and design.is_valid()
+    pairs = study.system_pairs()
     return {
         "study": study,
-        "here": "choosing",
-        "jobs": [(job, pace_of(job)) for job in jobs],
-        "is_moving": any(job.status in {"queued", "running"} for job in jobs),
-        "sampling_form": SamplingForm(auto_id="sample_%s", initial=_as_last_time(study)),
         "has_made_up": Generation.objects.filter(
             instance__dataset=study.dataset_id, params__server=FAKE
         ).exists(),
-        "scoring_form": ScoringForm(auto_id="score_%s", initial={"similarity": study.similarity}),
-        "design_form": design,
-        "pairs": [
-            _pair(study, pair, shown, with_variants=is_robustness) for pair in study.system_pairs()
-        ],
+        "pairs": [_pair(study, pair, shown, with_variants=is_robustness) for pair in pairs],
         "shown": shown,
+        "asked": urlencode({"similarity": shown} | ({"robustness": 1} if is_robustness else {})),
         "scored": [name for name in scored if name != shown],
-        "prospects": _prospects(study, design.save(commit=False)) if is_asked else None,
         "is_robustness": is_robustness,
         "similarity_of_parts": similarity_of_parts(study),
-        "drawn": study.selected.count(),
-        "is_draft": study.status == Study.Status.DRAFT,
     }
-
-
-def _as_last_time(study: Study) -> dict[str, Any]:
-    """So that other temperatures are asked of the same server by the same prompt."""
-    last = study.jobs.filter(kind=Job.Kind.SAMPLING).first()
-    known = last.options if last is not None else {}
-    return {name: known[name] for name in ("server", "samples", "seed", "prompt") if name in known}
 
 
 def _scored_similarities(study: Study) -> set[str]:
@@ -166,21 +194,30 @@ def _scored_similarities(study: Study) -> set[str]:
     return {study.similarity, *scores.values_list("similarity", flat=True).distinct()}
 
 
-def _design(study: Study) -> InstanceSelection:
-    stored = InstanceSelection.objects.filter(study=study).first()
-    count = study.dataset.instances.count() if study.dataset else 0
-    return stored or InstanceSelection(study=study, instances=max(1, count // 4))
+def _draw(study: Study, form: DesignForm) -> Json:
+    return {
+        "study": study,
+        "prospects": _prospects(study, form) if form.is_bound and form.is_valid() else None,
+        "design_form": form,
+        "drawn": study.selected.count(),
+        "is_draft": study.status == Study.Status.DRAFT,
+    }
 
 
-def _prospects(study: Study, design: InstanceSelection) -> dict[str, Any]:
+def _prospects(study: Study, form: DesignForm) -> Json | None:
+    """What the design would bring, and the design itself; a refusal goes to the form."""
     names = {system.pk: system.name for pair in study.system_pairs() for system in pair}
     try:
-        found = prospects(study, design)
+        found = prospects(study, form.save(commit=False))
     except (DomainError, ValueError) as refusal:
-        return {"problem": getattr(refusal, "message", str(refusal))}
-    rows = [(f"{names[a]} – {names[b]}", each) for (a, b), each in found.items()]
-    ratings = sum(each.ratings for each in found.values())
-    return {"rows": rows, "ratings": ratings, "cost": _cost(study, found)}
+        form.add_error(None, getattr(refusal, "message", str(refusal)))
+        return None
+    return {
+        "rows": [(f"{names[a]} – {names[b]}", each) for (a, b), each in found.items()],
+        "ratings": sum(each.ratings for each in found.values()),
+        "cost": _cost(study, found),
+        "design": [(field.html_name, field.value()) for field in form],
+    }
 
 
 def _cost(study: Study, found: dict[Any, Prospect]) -> str:
@@ -200,7 +237,7 @@ def _hits(study: Study, found: dict[Any, Prospect]) -> int:
 
 def _pair(
     study: Study, pair: tuple[System, System], similarity: str, *, with_variants: bool
-) -> dict[str, Any]:
+) -> Json:
     rows = SeparabilityScore.objects.known(pair, similarity)
     values = list(
         rows.order_by("pk").values_list(
@@ -226,14 +263,15 @@ def _pair(
     }
 
 
-def _beside(score: SeparabilityScore, pair: tuple[System, System]) -> dict[str, Any]:
+def _beside(score: SeparabilityScore, pair: tuple[System, System]) -> Json:
     """An instance with the first generation of either system."""
     rows = Generation.objects.filter(instance=score.instance_id, system__in=pair)
     texts: dict[int, str] = {}
     for generation in rows.order_by("sample_index"):
         texts.setdefault(generation.system_id, generation.text)
     first, second = (texts.get(system.pk, "") for system in pair)
-    return {"score": score, "texts": [_marked(first, second), _marked(second, first)]}
+    marked = _marked(first, second), _marked(second, first)
+    return {"score": score, "texts": list(zip(pair, marked, strict=True))}
 
 
 def _marked(text: str, other: str) -> SafeString:
@@ -255,33 +293,37 @@ def _marked(text: str, other: str) -> SafeString:
     return format_html_join("", "<{}>{}</{}>", shown)
 
 
-def _sample(request: HttpRequest, study: Study) -> str:
-    form = SamplingForm(request.POST)
-    if not form.is_valid():
-        raise DomainError("odd_form", _first_error(form), status=400)
-    by = cast(User, request.user)
+def _sample(study: Study, form: forms.BaseForm, by: User) -> str:
     start_job(study=study, kind=Job.Kind.SAMPLING, options=form.cleaned_data, by=by)
     return "Sampling has begun; this page shows how far it is."
 
 
-def _score(request: HttpRequest, study: Study) -> str:
-    form = ScoringForm(request.POST)
-    if not form.is_valid():
-        raise DomainError("odd_form", _first_error(form), status=400)
-    by = cast(User, request.user)
+def _score(study: Study, form: forms.BaseForm, by: User) -> str:
     queue = "gpu" if form.cleaned_data["similarity"] in ENCODED else "default"
     options = {**form.cleaned_data, "queue": queue}
     start_job(study=study, kind=Job.Kind.SCORING, options=options, by=by)
     return "Scoring has begun; this page shows how far it is."
 
 
-def _draw(request: HttpRequest, study: Study) -> str:
-    form = DesignForm(request.POST, instance=_design(study))
-    if not form.is_valid():
-        raise DomainError("odd_form", _first_error(form), status=400)
-    n = draw_instances(study=study, design=form.save(commit=False))
+def _plan_drawn(study: Study, form: forms.BaseForm, _: User) -> str:
+    n = draw_instances(study=study, design=cast(DesignForm, form).save(commit=False))
     plan = plan_hits(study=study)
     return f"Drew {n} instances and planned {plan.hits} HITs with {plan.places} places."
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is filled in, and what is then done and said."""
+
+    form: Callable[..., forms.BaseForm]
+    take: Callable[[Study, forms.BaseForm, User], str]
+
+
+STEPS: dict[str, Step] = {
+    "sample": Step(sampling_form, _sample),
+    "score": Step(scoring_form, _score),
+    "draw": Step(design_form, _plan_drawn),
+}
 
 
 def _take_all(_: HttpRequest, study: Study) -> str:
@@ -312,15 +354,7 @@ def _stop(request: HttpRequest, study: Study) -> str:
     return "The job has ended; what it made is kept."
 
 
-def _first_error(form: forms.BaseForm) -> str:
-    name, errors = next(iter(form.errors.items()))
-    return f"{name}: {errors[0]}"
-
-
 VERBS: dict[str, Callable[[HttpRequest, Study], str]] = {
-    "sample": _sample,
-    "score": _score,
-    "draw": _draw,
     "take-all": _take_all,
     "pause": _pause,
     "resume": _resume,

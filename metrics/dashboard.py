@@ -12,6 +12,7 @@ from metrics.findings import (
     selection_finding,
     separability_finding,
     sets_finding,
+    stratum_name,
     win_rate_finding,
 )
 
@@ -201,7 +202,8 @@ def _tables(section: Json, columns: list[str]) -> list[Table]:
 
 def _row(stratum: Json, estimates: list[Json]) -> Row:
     share = "" if stratum["share"] is None else f"{stratum['share']:.0%}"
-    return Row(stratum["stratum"], stratum["n_units"], share, [number(e) for e in estimates])
+    name = stratum_name(stratum["stratifier"], stratum["stratum"])
+    return Row(name, stratum["n_units"], share, [number(e) for e in estimates])
 
 
 _CLASSIFICATION = {

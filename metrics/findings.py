@@ -1,8 +1,47 @@
 """What the numbers say, in a sentence each, no stronger than their intervals."""
 
+import re
 from typing import Any
 
 Json = dict[str, Any]
+# The report's names of strata are for programs; these are for people.
+STRATA = {
+    ("all", "all"): "all units",
+    ("agreement", "PA=1"): "all agree",
+    ("agreement", "0.8<=PA<1"): "80% to under 100% agree",
+    ("agreement", "0.6<=PA<0.8"): "60% to under 80% agree",
+    ("agreement", "PA<0.6"): "under 60% agree",
+    ("agreement", "undefined"): "fewer than two ratings",
+    ("unique_labels", "1"): "one label",
+    ("unique_labels", "undefined"): "no ratings",
+    ("category", "undefined"): "no category",
+    ("separability", "undefined"): "separability not known",
+    ("systems", "undefined"): "systems not named",
+}
+RANGE = re.compile(r"(-?[\d.]+)<=separability<=?(-?[\d.]+)")
+
+
+def stratum_name(stratifier: str, name: str) -> str:
+    """What people call a stratum; a category or a pair of systems is called as it is."""
+    if (stratifier, name) in STRATA:
+        return STRATA[stratifier, name]
+    if stratifier == "unique_labels":
+        return f"{name} different labels"
+    if stratifier == "separability":
+        return _range_name(name)
+    return name
+
+
+def _range_name(name: str) -> str:
+    """Both ends, to as few decimals as tell them apart; each range but the last is half-open."""
+    found = RANGE.fullmatch(name)
+    if found is None:
+        return name
+    low, high = (float(end) for end in found.groups())
+    if low == high:
+        return f"separability {low:.2f}, all alike"
+    decimals = 2 if f"{low:.2f}" != f"{high:.2f}" else 4
+    return f"separability {low:.{decimals}f} to {high:.{decimals}f}"
 
 
 def agreement_finding(section: Json) -> tuple[str, str]:

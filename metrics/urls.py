@@ -8,6 +8,17 @@ app_name = "metrics"
 urlpatterns = [
     path("studies/<public_id:public_id>/", views.dashboard, name="dashboard"),
     path("studies/<public_id:public_id>/choosing/", choosing.choosing, name="choosing"),
+    path("studies/<public_id:public_id>/choosing/part/jobs/", choosing.jobs, name="choosing-jobs"),
+    path(
+        "studies/<public_id:public_id>/choosing/part/results/",
+        choosing.results,
+        name="choosing-results",
+    ),
+    path(
+        "studies/<public_id:public_id>/choosing/part/draw/",
+        choosing.prospect,
+        name="choosing-draw",
+    ),
     path("studies/<public_id:public_id>/choosing/<slug:verb>/", choosing.choose, name="choose"),
     path("studies/<public_id:public_id>/numbers/", views.numbers, name="numbers"),
     path("studies/<public_id:public_id>/report.json", views.report, name="report"),

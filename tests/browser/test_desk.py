@@ -13,7 +13,7 @@ from annotation.simulation import Bot, simulate_raters
 from metrics.services import refresh_report
 from studies.models import Membership, Study
 from studies.scoring import score_separability
-from tests.browser.accessibility import check_accessible, check_fits, check_ids
+from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.studies.factories import make_open_study, make_study
 
 pytestmark = [
@@ -67,3 +67,4 @@ def test_every_page_is_accessible(chromium_page: Page, live_server, scheme, widt
         check_accessible(page)
         check_fits(page)
         check_ids(page)
+        check_legible(page)

