@@ -181,16 +181,16 @@ def separability_histogram(delta: list[float]) -> SafeString:
     most = max(counts)
     body = ""
     for index, n in enumerate(counts):
-        x, height = 40 + index * 22, 120 * n / most
+        x, height = 40 + index * 22, 280 * n / most
         title = f"{low + index * width:.2f} to {low + (index + 1) * width:.2f}: {n}"
-        bar = {"x": x, "y": 140 - height, "width": 20, "height": height, "rx": 2}
+        bar = {"x": x, "y": 320 - height, "width": 20, "height": height, "rx": 2}
         body += _tag("rect", _tag("title", title), **bar, class_="human", fill=HUMAN)
-    body += _line((40, 140), (568, 140), "grid", LINE)
-    body += _text(40, 158, f"{low:.2f}", "start") + _text(568, 158, f"{high:.2f}", "end")
-    body += _text(304, 158, "separability δ") + _text(34, 24, str(most), "end")
+    body += _line((40, 320), (568, 320), "grid", LINE)
+    body += _text(40, 338, f"{low:.2f}", "start") + _text(568, 338, f"{high:.2f}", "end")
+    body += _text(304, 356, "separability δ of an instance") + _text(34, 46, str(most), "end")
     middle = sorted(delta)[len(delta) // 2]
     says = f"{len(delta)} instances, separability from {low:.2f} to {high:.2f}, median {middle:.2f}"
-    return _picture(600, 166, says, body, "chart")
+    return _picture(600, 364, says, body, "chart")
 
 
 def scenarios_chart(cross: list[float], own: list[float]) -> SafeString:

@@ -22,7 +22,7 @@ from django_htmx.http import trigger_client_event
 from annotation.services.planning import plan_hits
 from metrics.charts import scenarios_chart, separability_histogram
 from metrics.forms import DesignForm, design_form, sampling_form, scoring_form
-from metrics.similarity import ENCODED
+from metrics.similarity import ENCODED, similarity_title
 from studies.access import study_for
 from studies.errors import DomainError
 from studies.jobs import Pace, pace_of, pause_job, resume_job, start_job, stop_job
@@ -153,7 +153,7 @@ def _about(job: Job) -> str:
     known = job.options
     if job.kind == Job.Kind.SCORING:
         encoder = f", encoder {known['encoder']}" if "encoder" in known else ""
-        return f"similarity {known.get('similarity') or job.study.similarity}{encoder}"
+        return f"{similarity_title(known.get('similarity') or job.study.similarity)}{encoder}"
     server = str(known.get("server", FAKE))
     temperatures = ", ".join(f"{each:g}" for each in known.get("temperatures") or [])
     return ", ".join(
@@ -181,11 +181,13 @@ def _results(request: HttpRequest, study: Study) -> Json:
             instance__dataset=study.dataset_id, params__server=FAKE
         ).exists(),
         "pairs": [_pair(study, pair, shown, with_variants=is_robustness) for pair in pairs],
-        "shown": shown,
+        "shown": similarity_title(shown),
+        "own": similarity_title(study.similarity),
+        "is_own": shown == study.similarity,
         "asked": urlencode({"similarity": shown} | ({"robustness": 1} if is_robustness else {})),
-        "scored": [name for name in scored if name != shown],
+        "scored": [(name, similarity_title(name)) for name in scored if name != shown],
         "is_robustness": is_robustness,
-        "similarity_of_parts": similarity_of_parts(study),
+        "of_parts": similarity_title(similarity_of_parts(study)),
     }
 
 

@@ -93,7 +93,8 @@ class _SelectOfInstalled(forms.Select):
 
 class ScoringForm(FocusedForm, forms.Form):
     similarity = forms.ChoiceField(
-        choices=[(name, name) for name in sorted(SIMILARITIES)], widget=_SelectOfInstalled
+        choices=[(name, each.title) for name, each in SIMILARITIES.items()],
+        widget=_SelectOfInstalled,
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -116,9 +117,9 @@ def _by_sentence(missing: dict[str, str]) -> SafeString:
     """Each sentence once, with all that it is about."""
     names: dict[str, list[str]] = {}
     for name, sentence in sorted(missing.items()):
-        names.setdefault(sentence, []).append(name)
+        names.setdefault(sentence, []).append(SIMILARITIES[name].title)
     rows = [(", ".join(of), sentence) for sentence, of in names.items()]
-    return format_html_join(mark_safe("<br>"), "{}: {}", rows)
+    return format_html_join(mark_safe("<br>"), "Not installed: {}. {}", rows)
 
 
 class DesignForm(FocusedForm, forms.ModelForm):  # type: ignore[type-arg]

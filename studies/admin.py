@@ -10,6 +10,7 @@ from django.core.paginator import Paginator
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 
+from metrics.similarity import SIMILARITIES
 from studies.access import datasets_of, studies_of
 from studies.models import Criterion, Dataset, Membership, Study, StudySystem, System
 from studies.services import FROZEN_FIELDS, is_frozen, save_design, use_dataset_systems
@@ -120,6 +121,16 @@ class StudyDesignForm(StudyForm):
             "guidelines": forms.Textarea(attrs={"rows": 14, "cols": 90}),
             "consent": forms.Textarea(attrs={"rows": 8, "cols": 90}),
         }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "similarity" in self.fields:  # not where the design stands
+            own = self.instance.similarity
+            titles = {name: each.title for name, each in SIMILARITIES.items()}
+            self.fields["similarity"] = forms.ChoiceField(
+                choices=({own: own} | titles).items(),
+                help_text="By which δ is told; the page “Choosing” says what some of them need installed.",
+            )
 
     def clean_ratings_per_hit(self) -> int:
         wanted: int = self.cleaned_data["ratings_per_hit"]

@@ -24,6 +24,17 @@ SIMILARITIES: dict[str, type[Similarity]] = {
 }
 
 
+def similarity_title(name: str) -> str:
+    """What people call a similarity; one that is none of ours is called as it is.
+
+    Examples
+    --------
+    >>> similarity_title("rouge1")
+    'ROUGE-1'
+    """
+    return SIMILARITIES[name].title if name in SIMILARITIES else name
+
+
 def similarity(name: str, *, encoder: TextEncoder | None = None) -> Similarity:
     """The similarity of that name.
 
@@ -74,4 +85,5 @@ __all__ = [
     "align_many",
     "length_penalty",
     "similarity",
+    "similarity_title",
 ]

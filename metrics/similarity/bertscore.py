@@ -38,6 +38,7 @@ class BertScore(Similarity):
     """
 
     name = "bertscore"
+    title = "BERTScore"
 
     def __init__(self, encoder: TextEncoder) -> None:
         self.encoder = encoder
@@ -84,6 +85,7 @@ class LengthAdjustedBertScore(BertScore):
     """
 
     name = "bertscore_length_adjusted"
+    title = "length-adjusted BERTScore"
 
     def between_each(self, groups: Sequence[Sequence[Encoded]]) -> list[FloatArray]:
         """Length-adjusted F1 of all pairs within each group."""

@@ -42,6 +42,7 @@ class EntityJaccard(Similarity):
     """
 
     name = "entities"
+    title = "entity Jaccard"
 
     def __init__(self, recogniser: EntityRecogniser) -> None:
         self.recogniser = recogniser

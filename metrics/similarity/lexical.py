@@ -27,6 +27,7 @@ class Rouge1(Similarity):
     """
 
     name = "rouge1"
+    title = "ROUGE-1"
     is_parallel = True
 
     def prepare(self, texts: Sequence[str]) -> list[Words]:
@@ -51,6 +52,7 @@ class Bleu(Similarity):
     """
 
     name = "bleu"
+    title = "BLEU"
     is_parallel = True
 
     def prepare(self, texts: Sequence[str]) -> list[Words]:

@@ -17,6 +17,7 @@ class Similarity(ABC):
     """
 
     name: ClassVar[str]
+    title: ClassVar[str]  # as people write it
     is_parallel: ClassVar[bool] = False  # cheap enough to start that every process has its own
 
     @property

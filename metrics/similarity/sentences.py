@@ -32,6 +32,7 @@ class SentenceCosine(Similarity):
     """
 
     name = "sentence_cosine"
+    title = "sentence cosine"
 
     def __init__(self, encoder: TextEncoder) -> None:
         self.encoder = encoder

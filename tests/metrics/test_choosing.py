@@ -189,7 +189,7 @@ def test_what_jobs_made_is_shown_as_it_was_asked_for(desk):
     address = f"{part(study, 'results')}?similarity=bleu"
     assert f'hx-get="{address}"' in desk.get(at(study) + "?similarity=bleu").content.decode()
     html = desk.get(address).content.decode()
-    assert "δ by <strong>bleu</strong>" in html
+    assert "δ by <strong>BLEU</strong>" in html
     assert "<form" not in html
 
 
@@ -217,8 +217,8 @@ def test_jobs_are_told_apart_by_what_they_were_asked(desk):
     html = desk.get(at(study)).content.decode()
     assert "server gpu1, K = 7, each system&#x27;s own τ, seed 3" in html
     assert "made-up texts, K = 7, τ = 0.3, 1 on 50 instances, seed 3" in html
-    assert "similarity bertscore, encoder roberta-large" in html
-    assert "similarity rouge1<" in html
+    assert "BERTScore, encoder roberta-large" in html
+    assert ">ROUGE-1<" in html
 
 
 def test_a_similarity_that_is_not_installed_is_shown_with_what_to_install(desk, monkeypatch):
@@ -226,7 +226,7 @@ def test_a_similarity_that_is_not_installed_is_shown_with_what_to_install(desk, 
     study = make_study(instances=1, member=desk.researcher, similarity=EntityJaccard.name)
     name = EntityJaccard.name
     html = desk.get(at(study)).content.decode()
-    assert f'<option value="{name}" disabled>{name} (not installed)</option>' in html
+    assert f'<option value="{name}" disabled>entity Jaccard (not installed)</option>' in html
     assert '<option value="rouge1">' in html
     assert "Install it with: pip install spacy" in fields_of(html)["Similarity"]
     refused = desk.post(at(study, "score"), {"similarity": name})
@@ -323,11 +323,11 @@ def test_what_is_scored_otherwise_is_a_link_away(desk):
     assert "Scored too" not in desk.get(at(study)).content.decode()
     score_separability(study=study, similarity_name="bleu")
     html = desk.get(at(study)).content.decode()
-    assert f'<a href="{at(study)}?similarity=bleu#pair-1">bleu</a>' in html
+    assert f'<a href="{at(study)}?similarity=bleu#pair-1">BLEU</a>' in html
     html = desk.get(at(study) + "?similarity=bleu").content.decode()
-    assert "δ by <strong>bleu</strong>" in html
-    assert "Instances are drawn by rouge1" in html
-    assert "δ by <strong>rouge1" in desk.get(at(study) + "?similarity=<b>").content.decode()
+    assert "δ by <strong>BLEU</strong>" in html
+    assert "Instances are drawn by ROUGE-1" in html
+    assert "δ by <strong>ROUGE-1" in desk.get(at(study) + "?similarity=<b>").content.decode()
 
 
 def test_differences_of_long_texts_are_marked_at_their_beginning():

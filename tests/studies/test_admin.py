@@ -239,3 +239,15 @@ def test_an_upload_with_flaws_says_line_and_reason_and_imports_nothing(
     assert "Nothing was imported." in page
     assert "generations.jsonl, line 13" in page
     assert Dataset.objects.count() == 0
+
+
+def test_the_similarity_is_one_of_those_there_are_or_stays_what_it_was(client, researcher):
+    study = make_study(instances=1, member=researcher, similarity="of-an-older-tool")
+    html = client.get(change(study)).content.decode()
+    assert '<option value="bertscore_length_adjusted">length-adjusted BERTScore</option>' in html
+    assert '<option value="of-an-older-tool" selected>' in html
+    refused = client.post(change(study), form_of(study, similarity="rogue1"))
+    assert "Select a valid choice" in refused.content.decode()
+    assert client.post(change(study), form_of(study, similarity="bleu")).status_code == 302
+    study.refresh_from_db()
+    assert study.similarity == "bleu"
