@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin.views.decorators import staff_member_required
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -23,7 +22,7 @@ from annotation.services.planning import plan_hits
 from metrics.charts import scenarios_chart, separability_histogram
 from metrics.forms import DesignForm, design_form, sampling_form, scoring_form
 from metrics.similarity import ENCODED, similarity_title
-from studies.access import study_for
+from studies.access import researchers_only, study_for
 from studies.errors import DomainError
 from studies.jobs import Pace, pace_of, pause_job, resume_job, start_job, stop_job
 from studies.models import Generation, Job, SeparabilityScore, Study, System
@@ -45,7 +44,7 @@ MOST_MARKED = 1_000
 
 
 @require_safe
-@staff_member_required
+@researchers_only
 def choosing(request: HttpRequest, public_id: str) -> HttpResponse:
     """With a design in the address, what it would bring; nothing is drawn by looking."""
     study = study_for(request.user, public_id)
@@ -53,21 +52,21 @@ def choosing(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 @require_safe
-@staff_member_required
+@researchers_only
 def jobs(request: HttpRequest, public_id: str) -> HttpResponse:
     """The part that changes by itself, without the forms that somebody may be filling in."""
     return _jobs_part(request, study_for(request.user, public_id))
 
 
 @require_safe
-@staff_member_required
+@researchers_only
 def results(request: HttpRequest, public_id: str) -> HttpResponse:
     study = study_for(request.user, public_id)
     return render(request, "metrics/choosing_results.html", _results(request, study))
 
 
 @require_safe
-@staff_member_required
+@researchers_only
 def prospect(request: HttpRequest, public_id: str) -> HttpResponse:
     study = study_for(request.user, public_id)
     context = _draw(study, design_form(study, request.GET)) | {"is_part": True}
@@ -75,7 +74,7 @@ def prospect(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_member_required
+@researchers_only
 def choose(request: HttpRequest, public_id: str, verb: str) -> HttpResponse:
     study = study_for(request.user, public_id)
     if verb not in STEPS and verb not in VERBS:

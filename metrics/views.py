@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.contrib.admin.views.decorators import staff_member_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -15,7 +14,7 @@ from metrics.charts import separability_chart
 from metrics.dashboard import perception_pictures, sections
 from metrics.models import ReportSnapshot
 from metrics.services import ensure_fresh
-from studies.access import study_for
+from studies.access import researchers_only, study_for
 from studies.errors import DomainError
 from studies.models import Study
 
@@ -23,14 +22,14 @@ STOP_POLLING = 286  # htmx's word for: no more of this
 
 
 @require_safe
-@staff_member_required
+@researchers_only
 def dashboard(request: HttpRequest, public_id: str) -> HttpResponse:
     study = study_for(request.user, public_id)
     return render(request, "metrics/dashboard.html", _context(study))
 
 
 @require_safe
-@staff_member_required
+@researchers_only
 def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
     """The part of the page that changes; nothing at all if it is as new as the page's."""
     study = study_for(request.user, public_id)
@@ -42,7 +41,7 @@ def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 @require_safe
-@staff_member_required
+@researchers_only
 def report(request: HttpRequest, public_id: str) -> HttpResponse:
     """Exactly the report that the dashboard shows, as a file."""
     made = _report(study_for(request.user, public_id))
@@ -52,7 +51,7 @@ def report(request: HttpRequest, public_id: str) -> HttpResponse:
 
 
 @require_safe
-@staff_member_required
+@researchers_only
 def figure(request: HttpRequest, public_id: str, criterion: str, name: str) -> HttpResponse:
     """One figure as an SVG file."""
     section = _report(study_for(request.user, public_id))["criteria"].get(criterion)

@@ -1,11 +1,36 @@
 """The only way to a protected object: look up and authorise in one step."""
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.admin.views.decorators import staff_member_required
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q, QuerySet
-from django.http import Http404
+from django.http import Http404, HttpRequest, HttpResponse
 
 from studies.identifiers import looks_like_public_id
 from studies.models import Dataset, Study
+
+View = Callable[..., HttpResponse]
+
+
+def researchers_only(view: View) -> View:
+    """A page for who may log in to the admin; others are led to the log-in.
+
+    A part of a page that asks by itself has the whole page asked for again instead, or the log-in
+    would stand in that part.
+    """
+    checked = staff_member_required(view)
+
+    @wraps(view)
+    def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        is_researcher = request.user.is_active and request.user.is_staff
+        if "HX-Request" in request.headers and not is_researcher:
+            return HttpResponse(status=204, headers={"HX-Refresh": "true"})
+        return checked(request, *args, **kwargs)
+
+    return page
 
 
 def studies_of(user: User | AnonymousUser) -> QuerySet[Study]:

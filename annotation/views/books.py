@@ -5,7 +5,6 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.admin.views.decorators import staff_member_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -16,14 +15,14 @@ from annotation.services.asking import ask_for
 from annotation.services.paying import note_payment, settle, settle_payment
 from annotation.services.screening import check_records
 from annotation.services.withdrawing import reinstate_work, stop_work, withdraw_work
-from studies.access import study_for
+from studies.access import researchers_only, study_for
 from studies.errors import DomainError
 
 Status = Participation.Status
 
 
 @require_safe
-@staff_member_required
+@researchers_only
 def books(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id)
     found = ledger(study)
@@ -120,7 +119,7 @@ def _row(entry: Entry) -> dict[str, Any]:
 
 
 @require_POST
-@staff_member_required
+@researchers_only
 def act(request: HttpRequest, study_id: str, participation_id: str, verb: str) -> HttpResponse:
     study = study_for(request.user, study_id)
     found = Participation.objects.filter(study=study, public_id=participation_id)
@@ -135,7 +134,7 @@ def act(request: HttpRequest, study_id: str, participation_id: str, verb: str) -
 
 
 @require_POST
-@staff_member_required
+@researchers_only
 def settle_money(request: HttpRequest, study_id: str, payment_id: str, word: str) -> HttpResponse:
     """A researcher looked on the platform whether money went out that nobody knows of."""
     study = study_for(request.user, study_id)

@@ -5,7 +5,6 @@ from decimal import Decimal
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.admin.views.decorators import staff_member_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -27,20 +26,20 @@ from annotation.services.ways_in import (
     save_recruitment,
     ways_in,
 )
-from studies.access import study_for
+from studies.access import researchers_only, study_for
 from studies.errors import DomainError
 from studies.models import Study
 
 
 @require_safe
-@staff_member_required
+@researchers_only
 def recruitment(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id)
     return _page(request, study)
 
 
 @require_POST
-@staff_member_required
+@researchers_only
 def save(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
     """Set up a way in, or change what it was told. Its secret is only ever written."""
     study = study_for(request.user, study_id)
@@ -67,7 +66,7 @@ OPEN_LINK_CLOSED = (
 
 
 @require_POST
-@staff_member_required
+@researchers_only
 def turn(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpResponse:
     """Close a way in, open it again, or remove it."""
     study = study_for(request.user, study_id)
@@ -109,7 +108,7 @@ TURNS: dict[str, Callable[[Recruitment], str]] = {
 
 
 @require_POST
-@staff_member_required
+@researchers_only
 def ask(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpResponse:
     study = study_for(request.user, study_id)
     way = Recruitment.objects.filter(study=study, provider=provider).first()

@@ -65,6 +65,15 @@ def test_anonymous_visitors_are_sent_to_log_in(client, study):
     assert {client.get(page).status_code for page in pages(study)} <= {302, 403}
 
 
+def test_a_part_that_asks_by_itself_has_the_page_ask_for_the_log_in(client, study):
+    client.logout()
+    for name in ("numbers", "choosing-jobs", "choosing-results"):
+        answer = client.get(
+            reverse(f"metrics:{name}", args=[study.pk]), headers={"HX-Request": "true"}
+        )
+        assert (answer.status_code, answer["HX-Refresh"], answer.content) == (204, "true", b"")
+
+
 def test_the_report_is_what_the_export_gives(client, study):
     client.get(pages(study)[0])
     shown = json.loads(client.get(reverse("metrics:report", args=[study.pk])).content)
