@@ -273,7 +273,10 @@ class TransformersEncoder:
                 device=self.device,
                 revision=self._asked_revision,
                 trust_remote_code=False,
-                model_kwargs={"use_safetensors": True},
+                model_kwargs={
+                    "use_safetensors": True,
+                    "dtype": getattr(self._torch, self._dtype),
+                },
             )
         return self._placed(model)
 

@@ -138,9 +138,11 @@ def test_a_device_or_a_type_that_is_not_there_is_refused(where, said):
 def test_half_precision_is_near_and_says_so(encoder):
     half = TransformersEncoder(minilm.get_model_path(), device="cpu:0", dtype="bfloat16")
     assert half.settings["dtype"] == "bfloat16"
-    found = align(SOME, [], similarity("bertscore", encoder=half)).self_a
-    expected = align(SOME, [], similarity("bertscore", encoder=encoder)).self_a
-    assert found == pytest.approx(expected, abs=0.02)
+    for name in ("bertscore", "sentence_cosine"):
+        found = align(SOME, [], similarity(name, encoder=half)).self_a
+        expected = align(SOME, [], similarity(name, encoder=encoder)).self_a
+        assert found == pytest.approx(expected, abs=0.02)
+        assert (found != expected).any()
 
 
 def test_a_model_that_is_not_there_is_refused(tmp_path):
