@@ -13,7 +13,6 @@ from django.utils import timezone
 from annotation.crowd import provider_named
 from annotation.models import HIT, Assignment, Participation, Payment, Place, Rating
 from annotation.models.rating import COUNTED
-from annotation.selectors import share_of
 from studies.errors import DomainError
 from studies.models import Study
 
@@ -95,15 +94,17 @@ def ledger(study: Study, now: datetime | None = None) -> Ledger:
     entries = list(_entries(study))
     open_ones = [entry for entry in entries if entry.participation.settled_at is None]
     is_paying = study.reward is not None
+    silent, holding = _silent(study, open_ones, now), _holding(study)
+    gone = silent - holding
     return Ledger(
         entries=entries,
         money=_money(study, entries),
         paid_without_data=[e for e in open_ones if e.paid and not e.hits and not _is_out(e)],
-        data_without_payment=[e for e in open_ones if is_paying and _awaits_pay(e)],
+        data_without_payment=[e for e in open_ones if is_paying and _awaits_pay(e, gone)],
         surplus=[e for e in open_ones if e.surplus],
         late=[e for e in open_ones if e.late],
         screened_out=[e for e in open_ones if _awaits_screen_out_pay(e)],
-        stuck=_stuck(study, open_ones, now),
+        stuck=[e for e in open_ones if _is_stuck(e, holding, silent)],
     )
 
 
@@ -162,10 +163,11 @@ def _answers(study: Study) -> dict[int | None, tuple[int, int, int, datetime | N
     }
 
 
-def _awaits_pay(entry: Entry) -> bool:
+def _awaits_pay(entry: Entry, gone: set[int]) -> bool:
     """Work that is complete, and nobody who was paid or left for it."""
     participation = entry.participation
-    has_ended = participation.status != Status.ACTIVE or _is_submitted(participation)
+    is_here = participation.status == Status.ACTIVE and participation.pk not in gone
+    has_ended = not is_here or _is_submitted(participation)
     is_rejected = Status.REJECTED in {participation.status, participation.platform_status.lower()}
     is_out = is_rejected or (participation.status in GONE and not entry.hits)
     return bool(entry.hits) and has_ended and not is_out and not entry.paid
@@ -196,36 +198,35 @@ def owed(participation: Participation) -> Decimal | None:
     """What a researcher promised for this part in the study; None where they promised nothing."""
     if participation.status == Status.SCREENED_OUT:
         return screen_out_reward(participation)
-    if participation.status == Status.LEFT:
-        return owed_so_far(participation)
-    return participation.study.reward
+    return participation.study.reward if participation.owed is None else participation.owed
 
 
-def owed_so_far(participation: Participation) -> Decimal | None:
-    """Of who stops before the number of HITs that the reward is for: the share that they did."""
-    study, share = participation.study, share_of(participation)
-    if study.reward is None or study.hits_per_annotator is None or share.done >= share.of:
-        return study.reward
-    return (study.reward * share.done / share.of).quantize(CENT)
+def _silent(study: Study, entries: list[Entry], now: datetime) -> set[int]:
+    """Who is in work here and did not answer for longer than a place is held."""
+    since = now - timedelta(minutes=study.lease_minutes)
+    return {
+        entry.participation.pk
+        for entry in entries
+        if entry.participation.status == Status.ACTIVE
+        and (entry.last_at or entry.participation.created_at) < since
+    }
 
 
-def _stuck(study: Study, entries: list[Entry], now: datetime) -> list[Entry]:
-    """In work here, but silent for more than a lease; or submitted there and not finished here."""
-    silent_since = now - timedelta(minutes=study.lease_minutes)
-    holding = set(
-        Place.objects.filter(
-            study=study, completed_at__isnull=True, assignment__status=Assignment.Status.ACTIVE
-        ).values_list("assignment__participation", flat=True)
+def _holding(study: Study) -> set[int]:
+    """Who has a HIT in work that nobody took over."""
+    held = Place.objects.filter(
+        study=study, completed_at__isnull=True, assignment__status=Assignment.Status.ACTIVE
     )
-    stuck = []
-    for entry in entries:
-        participation = entry.participation
-        is_silent = (entry.last_at or participation.created_at) < silent_since
-        holds = participation.pk in holding
-        is_idle = _is_submitted(participation) and (holds or not entry.hits)
-        if participation.status == Status.ACTIVE and ((holds and is_silent) or is_idle):
-            stuck.append(entry)
-    return stuck
+    return {pk for pk in held.values_list("assignment__participation", flat=True) if pk}
+
+
+def _is_stuck(entry: Entry, holding: set[int], silent: set[int]) -> bool:
+    """Silent, and holds a place; or submitted there and not finished here."""
+    participation = entry.participation
+    holds = participation.pk in holding
+    is_idle = _is_submitted(participation) and (holds or not entry.hits)
+    is_silent = holds and participation.pk in silent
+    return participation.status == Status.ACTIVE and (is_silent or is_idle)
 
 
 def _money(study: Study, entries: list[Entry]) -> Money:

@@ -256,6 +256,12 @@ class Share:
     of: int
 
 
+def hits_of_visit(participation: Participation) -> int:
+    """HITs completed in this one submission: what it is paid for."""
+    own = participation.assignments.filter(hit__kind=HIT.Kind.MAIN)
+    return own.filter(status=Assignment.Status.COMPLETED).count()
+
+
 def share_of(participation: Participation) -> Share:
     study, completed = participation.study, Assignment.Status.COMPLETED
     own = Assignment.objects.filter(rater=participation.rater_id, hit__in=study.hits.main())

@@ -104,6 +104,8 @@ class Participation(models.Model):
     )
     # What the platform needs to hear from the browser in the end, as it said on arrival.
     way_back = models.JSONField(default=dict)
+    # What somebody who left early was told they are owed, whatever becomes of them or the study.
+    owed = models.DecimalField(max_digits=10, decimal_places=2, null=True)
     # A researcher looked at what does not add up, and let it be.
     settled_at = models.DateTimeField(null=True)
     # The platform's own words on it, and when they were true.

@@ -1,10 +1,14 @@
 """The way out: back to where somebody came from, at the end or between two HITs."""
 
 from datetime import datetime
+from decimal import ROUND_UP, Decimal
+
+from django.db import transaction
 
 from annotation.crowd import Departure, Ending, provider_named
 from annotation.models import Participation, Recruitment
-from annotation.selectors import share_of
+from annotation.selectors import hits_of_visit, share_of
+from annotation.services.places import has_work
 from annotation.services.withdrawing import stop_work
 from studies.errors import DomainError
 
@@ -33,17 +37,31 @@ def check_may_leave_early(participation: Participation) -> None:
     """Raises `DomainError` with what to do instead."""
     if not may_leave_early(participation):
         raise DomainError("one_sum_for_all", ONE_SUM)
-    if not share_of(participation).done:
+    if not hits_of_visit(participation):
         raise DomainError("nothing_complete", NOTHING_YET)
+
+
+def owed_on_leaving(participation: Participation) -> Decimal | None:
+    """The share of the reward that their HITs are, in whole cents; all where no work is left."""
+    study, share = participation.study, share_of(participation)
+    reward, done = study.reward, hits_of_visit(participation)
+    is_share = study.hits_per_annotator is not None and done < share.of
+    if reward is None or not is_share or not has_work(participation):
+        return reward
+    return (reward * done / share.of).quantize(Decimal("0.01"), ROUND_UP)
 
 
 def leave_early(*, participation: Participation, now: datetime | None = None) -> None:
     """End one's part by one's own wish: complete HITs count, and the one in work is given away.
 
-    Raises `DomainError` as `check_may_leave_early` does. The same again changes nothing.
+    What they are owed is kept with them. Raises `DomainError` as `check_may_leave_early` does. The
+    same again changes nothing.
     """
     check_may_leave_early(participation)
-    stop_work(participation=participation, status=Participation.Status.LEFT, now=now)
+    owed = owed_on_leaving(participation)
+    with transaction.atomic():
+        if stop_work(participation=participation, status=Participation.Status.LEFT, now=now):
+            Participation.objects.filter(pk=participation.pk).update(owed=owed)
 
 
 ONE_SUM = (
@@ -52,6 +70,6 @@ ONE_SUM = (
     " submission there."
 )
 NOTHING_YET = (
-    "You have completed no HIT yet, so there is nothing to be paid for. If you do not wish to go"
+    "In this visit you have completed no HIT yet, so there is nothing to be paid for. If you do not wish to go"
     " on, just close this page: your place is given to somebody else."
 )

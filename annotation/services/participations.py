@@ -128,10 +128,16 @@ def finish_participation(*, participation: Participation, now: datetime | None =
     active.update(status=Participation.Status.FINISHED, finished_at=now or timezone.now())
 
 
+def is_paid(participation: Participation) -> bool:
+    """Whether the reward was given or asked for: then their part in the study is over."""
+    return participation.payments.filter(kind=Payment.Kind.REWARD).exists()
+
+
 def resume_participation(*, participation: Participation) -> None:
-    """Somebody who was done looks for more: a place may be free again, or they left early."""
+    """Somebody who was done looks for more: a place may have become free meanwhile."""
     done = Participation.objects.filter(
         pk=participation.pk,
-        status__in=[Participation.Status.FINISHED, Participation.Status.LEFT],
+        status=Participation.Status.FINISHED,
+        study__status=Study.Status.OPEN,
     ).exclude(payments__kind=Payment.Kind.REWARD)
     done.update(status=Participation.Status.ACTIVE, finished_at=None)

@@ -98,6 +98,20 @@ def _find_work(participation: Participation, now: datetime, *, wait: bool) -> Wo
     return Work(assignment, is_new=is_new, share=share, has_left=person.met > person.done)
 
 
+@transaction.atomic
+def has_work(participation: Participation, now: datetime | None = None) -> bool:
+    """Whether a place is held, or free for them at once; none is taken."""
+    now = now or timezone.now()
+    person = lock_person(participation.public_id, now)
+    if person.held is not None:
+        return True
+    try:
+        _check_limits(person, now)
+    except NoWorkLeft:
+        return False
+    return lock_free_place(person, now, wait=False) is not None
+
+
 def lock_places(*, assignment: Assignment, now: datetime) -> tuple[Place | None, list[Place]]:
     """Lock the HIT's places; return the one the assignment holds, or else the free ones.
 

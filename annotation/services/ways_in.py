@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -64,11 +65,10 @@ def recruitment_for(study: Study, provider: str) -> Recruitment:
 def is_open_to_all(study: Study) -> bool:
     """Whether the open link leads in though nobody set it up: until another way can.
 
-    What is still being prepared leaves it open, or nobody could enter. What was closed does not:
-    closing a door opens no other.
+    What is still being prepared leaves it open, or nobody could enter. A way that was ready does
+    not, also when it was closed: closing a door opens no other.
     """
-    ways = study.recruitments.all()
-    return all(_missing(way) and way.closed_at is None for way in ways)
+    return all(_missing(way) for way in study.recruitments.all())
 
 
 def has_open_link(study: Study) -> bool:
@@ -110,13 +110,15 @@ def save_recruitment(*, recruitment: Recruitment, token: str = "") -> Recruitmen
 
 def close_way_in(*, recruitment: Recruitment, now: datetime | None = None) -> None:
     """Let nobody new in. Who agreed before goes on, is compared with the platform and paid."""
+    own: dict[str, Any] = {"study": recruitment.study, "provider": recruitment.provider}
+    Recruitment.objects.get_or_create(**own)  # the open link may not be stored yet
     recruitment.closed_at = recruitment.closed_at or now or timezone.now()
-    recruitment.save(update_fields=["closed_at"] if recruitment.pk else None)
+    Recruitment.objects.filter(**own, closed_at=None).update(closed_at=recruitment.closed_at)
 
 
 def reopen_way_in(*, recruitment: Recruitment) -> None:
     recruitment.closed_at = None
-    recruitment.save(update_fields=["closed_at"])
+    Recruitment.objects.filter(pk=recruitment.pk).update(closed_at=None)
 
 
 @transaction.atomic
@@ -125,7 +127,10 @@ def remove_way_in(*, recruitment: Recruitment, now: datetime | None = None) -> N
 
     Raises `DomainError` where somebody came, or the platform knows of it.
     """
-    recruitment = Recruitment.objects.select_for_update().get(pk=recruitment.pk)
+    stored = Recruitment.objects.select_for_update().filter(pk=recruitment.pk).first()
+    if stored is None:  # somebody was quicker
+        return
+    recruitment = stored
     if why := _why_kept(recruitment):
         raise DomainError("way_in_use", why)
     study = recruitment.study
@@ -151,7 +156,7 @@ BY_ITSELF = (
     "That is because no other way in is ready: as soon as one is, this one closes. Set it up, and"
     " it stays open beside them."
 )
-AWAY = "Another way leads in. Set this one up if whoever has the link may come as well."
+AWAY = "Another way was set up. Set this one up too if whoever has the link may come as well."
 
 
 def _state(way: Recruitment, provider: Provider) -> tuple[State, str]:

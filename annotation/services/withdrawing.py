@@ -61,17 +61,21 @@ def withdraw_work(*, participation: Participation, status: str, now: datetime | 
 
 
 @transaction.atomic
-def stop_work(*, participation: Participation, status: str, now: datetime | None = None) -> None:
-    """End a participation where it stands: what is complete counts, the HIT in work is left."""
+def stop_work(*, participation: Participation, status: str, now: datetime | None = None) -> bool:
+    """End a participation where it stands: what is complete counts, the HIT in work is left.
+
+    False where it had ended already; then nothing changes.
+    """
     now = now or timezone.now()
     participation = _locked(participation)
     if participation.status != Participation.Status.ACTIVE:
-        return
+        return False
     participation.status, participation.finished_at = status, now
     participation.save(update_fields=["status", "finished_at"])
     active = participation.assignments.filter(status=Assignment.Status.ACTIVE)
     for assignment in active.select_related("hit__study").order_by("hit"):
         _leave(assignment, now)
+    return True
 
 
 def _filled_by(assignment: Assignment, held: Place | None) -> list[Place]:
@@ -107,7 +111,10 @@ def reinstate_work(*, participation: Participation, now: datetime | None = None)
     reason = participation.status
     if reason not in OUT:
         return 0
-    participation.status, participation.finished_at = Participation.Status.ACTIVE, None
+    if participation.owed is not None:  # who left early has left
+        participation.status = Participation.Status.LEFT
+    else:
+        participation.status, participation.finished_at = Participation.Status.ACTIVE, None
     participation.save(update_fields=["status", "finished_at"])
     out = participation.assignments.filter(status=Assignment.Status.WITHDRAWN)
     assignments = list(out.select_related("hit__study").order_by("hit"))

@@ -15,8 +15,9 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.crowd import Arrival, provider_named
 from annotation.framing import allow_frames, framed_address
 from annotation.models import Recruitment
+from annotation.services.participations import has_agreed
 from annotation.services.recruiting import receive_event
-from annotation.services.ways_in import OPEN_LINK, recruitment_for
+from annotation.services.ways_in import OPEN_LINK, check_lets_in, has_open_link, recruitment_for
 from annotation.views.doors import SeeOther, annotator_page, forget, participation_in, study_at
 from studies.errors import DomainError
 from studies.models import Study
@@ -42,6 +43,8 @@ def arrive(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
     if arrival is None:
         response = render(request, "annotation/platform_preview.html", {"study": study})
         return allow_frames(response, source.frame_ancestors(recruitment))
+    if not has_agreed(recruitment=recruitment, submission_id=arrival.submission_id):
+        check_lets_in(recruitment)
     return _welcomed(request, study, provider, arrival, is_framed=source.is_framed)
 
 
@@ -81,20 +84,36 @@ def arrival_at(request: HttpRequest, study: Study) -> tuple[Recruitment, Arrival
     )
     if word is None or word["study"] != study.pk:
         return None
-    recruitment = recruitment_for(study, word["provider"])
+    try:
+        recruitment = recruitment_for(study, word["provider"])
+    except DomainError:  # it was removed since
+        return None
     arrival = Arrival(word["person"], word["submission"], word["confirmed"], word["extra"])
     return recruitment, arrival
 
 
 def newcomer(request: HttpRequest, study: Study) -> tuple[Recruitment, Arrival]:
-    """The same, or somebody new by the open link where the study has one."""
+    """The same, or somebody new by the open link where the study has one.
+
+    Who followed a link that leads in no more, and has the open one now, comes by that.
+    """
     known = arrival_at(request, study)
-    if known is not None:
+    if known is not None and (_leads_in(*known) or not has_open_link(study)):
         return known
     recruitment = recruitment_for(study, OPEN_LINK)
     arrival = provider_named(OPEN_LINK).arrive(request, recruitment)
     assert arrival is not None
     return recruitment, arrival
+
+
+def _leads_in(recruitment: Recruitment, arrival: Arrival) -> bool:
+    if has_agreed(recruitment=recruitment, submission_id=arrival.submission_id):
+        return True
+    try:
+        check_lets_in(recruitment)
+    except DomainError:
+        return False
+    return True
 
 
 def address_of(request: HttpRequest) -> str:

@@ -17,6 +17,7 @@ from annotation.services.screening import check_records
 from annotation.services.withdrawing import reinstate_work, stop_work, withdraw_work
 from studies.access import researchers_only, study_for
 from studies.errors import DomainError
+from studies.models import Study
 
 Status = Participation.Status
 
@@ -27,7 +28,7 @@ def books(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id)
     found = ledger(study)
     lists = [
-        (title, sentence, [_row(e) | _way_out(e, verb, label) for e in getattr(found, name)])
+        (title, sentence, [_row(e) | _way_out(e, verb, label, study) for e in getattr(found, name)])
         for name, title, sentence, verb, label in LISTS
     ]
     unknown = Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED)
@@ -97,15 +98,14 @@ LISTS = (
 )
 
 
-def _way_out(entry: Entry, verb: str, label: str) -> dict[str, Any]:
+def _way_out(entry: Entry, verb: str, label: str, study: Study) -> dict[str, Any]:
     """The one action of a row. Who submitted there and did nothing here is asked to return it."""
     way = entry.participation.recruitment
     if verb == "release" and not entry.hits and way is not None and way.secret:
         return {"verb": "ask-to-return", "label": "Ask to return it"}
-    if verb == "approve" and entry.participation.status == Status.LEFT:
-        # Less than the others get: whoever pays has to know how much.
-        amount, currency = owed(entry.participation), entry.participation.study.currency
-        return {"verb": verb, "label": f"{label} {amount} {currency}"}
+    if verb == "approve" and entry.participation.owed is not None:
+        # It may be less than the others get: whoever pays has to know how much.
+        return {"verb": verb, "label": f"{label} {entry.participation.owed} {study.currency}"}
     return {"verb": verb, "label": label}
 
 

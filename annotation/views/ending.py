@@ -6,15 +6,19 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.crowd import Ending
-from annotation.ledger import owed_so_far
 from annotation.models import Participation
-from annotation.selectors import Share, share_of
+from annotation.selectors import hits_of_visit, share_of
 from annotation.services.leaving import (
     check_may_leave_early,
     departure,
     leave_early,
+    owed_on_leaving,
 )
-from annotation.services.participations import finish_participation, resume_participation
+from annotation.services.participations import (
+    finish_participation,
+    is_paid,
+    resume_participation,
+)
 from annotation.views.doors import SeeOther, annotator_page, participation_in
 from studies.models import Study
 
@@ -45,33 +49,34 @@ def end_page(
     request: HttpRequest, participation: Participation, sentence: str = ""
 ) -> HttpResponse:
     """Who completed no HIT stays welcome: a place that somebody left may become free again."""
-    share = share_of(participation)
-    if share.done:
+    done = hits_of_visit(participation)
+    if done:
         finish_participation(participation=participation)
-    ending = _ending(participation, share)
+    ending = _ending(participation, done)
     context = {
         "study": participation.study,
-        "done": share.done,
+        "done": done,
         "is_completed": ending == Ending.COMPLETED,
         "departure": departure(participation, ending),
         "sentence": SENTENCES.get(participation.status, sentence),
-        "may_resume": _may_resume(participation, share),
+        "may_resume": _may_resume(participation),
     }
     return render(request, "annotation/end.html", context)
 
 
-def _ending(participation: Participation, share: Share) -> Ending:
+def _ending(participation: Participation, done: int) -> Ending:
     if participation.status == Status.SCREENED_OUT:
         return Ending.SCREENED_OUT
     if participation.status in {Status.STOPPED, Status.EXCLUDED}:
         return Ending.FAILED_CHECK
-    return Ending.COMPLETED if share.done else Ending.NO_WORK
+    return Ending.COMPLETED if done else Ending.NO_WORK
 
 
-def _may_resume(participation: Participation, share: Share) -> bool:
+def _may_resume(participation: Participation) -> bool:
+    share = share_of(participation)
     is_open = participation.study.status == Study.Status.OPEN
-    is_welcome = participation.status in {Status.ACTIVE, Status.FINISHED, Status.LEFT}
-    return is_open and is_welcome and share.done < share.of
+    is_welcome = participation.status in {Status.ACTIVE, Status.FINISHED}
+    return is_open and is_welcome and share.done < share.of and not is_paid(participation)
 
 
 @require_POST
@@ -99,7 +104,8 @@ def stop(request: HttpRequest, study_id: str) -> HttpResponse:
     check_may_leave_early(participation)
     context = {
         "study": participation.study,
-        "share": share_of(participation),
-        "owed": owed_so_far(participation),
+        "done": hits_of_visit(participation),
+        "of": share_of(participation).of,
+        "owed": owed_on_leaving(participation),
     }
     return render(request, "annotation/stop.html", context)

@@ -1,6 +1,7 @@
 """Rating: every request is sent to the one page where the annotator should be."""
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any
 from uuid import uuid4
 
@@ -47,12 +48,14 @@ WARNING = (
     "Please read carefully: some of your answers did not fit texts where the right answer is"
     " known. If that goes on, your part in this study may end."
 )
+Status = Participation.Status
 # Said beside "Saved" by the flag an answer got.
 FATES = {
     "late": "The study was closed before this came, so it may not be counted.",
     "excluded": "Your part in this study has ended, so this is kept and not counted.",
     "surplus": "The time for this HIT ran out and somebody else took it over, so this is kept but"
     " may not be counted. Go on with the next HIT.",
+    "left": "You stopped before this answer came, so it is kept but may not be counted.",
 }
 DAMAGED = "Your answer arrived damaged and was not saved. Please reload the page and answer again."
 
@@ -146,7 +149,7 @@ def answer(request: HttpRequest, study_id: str) -> HttpResponse:
         steps = _steps(study_id, sheet, number)
         told = {
             "lessons": _lessons(sheet, number),
-            "fate": _fate(ratings),
+            "fate": _fate(ratings, sheet.assignment.participation),
             "may_stop": _may_stop(sheet, done=0),
         }
         return render(request, "annotation/saved.html", steps | told)
@@ -244,19 +247,24 @@ def _may_stop(sheet: Worksheet, done: int) -> bool:
     is_between = is_done or (done and not sheet.answered)
     if participation is None or own.stage or not is_between:
         return False
-    most = own.hit.study.hits_per_annotator
-    is_last = is_done and most is not None and own.position >= most
-    return not is_last and may_leave_early(participation)
+    study = own.hit.study
+    is_last = is_done and own.position >= (study.hits_per_annotator or inf)
+    if is_last or study.status == Study.Status.CLOSED or participation.status != Status.ACTIVE:
+        return False
+    return may_leave_early(participation)
 
 
-def _fate(ratings: list[Rating]) -> str:
+def _fate(ratings: list[Rating], participation: Participation | None) -> str:
     """What became of the answer just given, where it is not simply saved."""
     latest = max((each for each in ratings if not each.superseded), key=lambda each: each.pk)
     if latest.late:
         return FATES["late"]
     if latest.excluded:
         return FATES["excluded"]
-    return FATES["surplus"] if latest.surplus or latest.partial else ""
+    if not (latest.surplus or latest.partial):
+        return ""
+    has_left = participation is not None and participation.status == Status.LEFT
+    return FATES["left" if has_left else "surplus"]
 
 
 def _is_warned(assignment: Assignment) -> bool:

@@ -72,16 +72,15 @@ def turn(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpR
     study = study_for(request.user, study_id)
     if verb not in TURNS:
         raise Http404("No such thing can be done to a way in.")
+    source = _provider(provider)
     try:
-        way = recruitment_for(study, provider)
+        sentence = TURNS[verb](recruitment_for(study, provider))
     except DomainError as refusal:
-        raise Http404("No such way in.") from refusal
-    try:
-        sentence = TURNS[verb](way)
-    except DomainError as refusal:
-        messages.error(request, refusal.message)
+        # Of two presses the second finds it gone.
+        gone = f"{source.title} is no way into this study any more."
+        messages.error(request, gone if refusal.code == "no_such_entry" else refusal.message)
     else:
-        messages.success(request, f"{provider_named(provider).title}: {sentence}")
+        messages.success(request, f"{source.title}: {sentence}")
     return redirect("annotation:recruitment", study_id)
 
 

@@ -1,15 +1,20 @@
 """Stopping between two HITs: what is done counts and is paid, where the way in pays by HIT."""
 
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
-from annotation.ledger import ledger
+from annotation.ledger import ledger, owed
 from annotation.models import Participation, Payment, Place, Rating, Recruitment
 from annotation.services.leaving import leave_early, may_leave_early
+from annotation.services.lifecycle import close_study
+from annotation.services.withdrawing import reinstate_work, withdraw_work
 from studies.errors import DomainError
+from studies.models import Study
 from tests.annotation.annotators import Annotator, annotator, form_of
 from tests.studies.factories import make_open_study, make_participation
 
@@ -52,22 +57,93 @@ def test_it_works(client, django_user_model):
     assert not ledger(study).data_without_payment
 
 
-def test_who_left_may_come_back_until_they_are_paid():
-    ann = annotator(a_study())
+def test_who_left_has_left():
+    ann = annotator(a_study(hits_per_annotator=4))
     ann.choose()
     ann.client.post(ann.at("stop"))
+    assert "Look for more work" not in html(ann.here())
     ann.client.post(ann.at("again"))
-    assert "Comparison 1 of 1" in html(ann.here())
     ann.client.post(ann.at("stop"))
-    Payment.objects.create(
-        participation=ann.participation,
-        kind="reward",
-        amount=1,
-        currency="GBP",
-        created_at=ann.participation.created_at,
-    )
-    ann.client.post(ann.at("again"))
     assert ann.participation.status == "left"
+    assert owed(ann.participation) == Decimal("0.50")
+
+
+def test_what_is_owed_stands_whatever_becomes_of_the_study_or_of_them():
+    study = a_study(hits_per_annotator=4)
+    ann = annotator(study)
+    ann.choose()
+    ann.client.post(ann.at("stop"))
+    Study.objects.filter(pk=study.pk).update(hits_per_annotator=10, reward=Decimal("9.00"))
+    withdraw_work(participation=ann.participation, status="excluded")
+    assert owed(ann.participation) == Decimal("0.50")
+    reinstate_work(participation=ann.participation)
+    assert (ann.participation.status, owed(ann.participation)) == ("left", Decimal("0.50"))
+    assert [str(each.participation.owed) for each in ledger(study).data_without_payment] == ["0.50"]
+
+
+def test_a_share_is_rounded_up_and_the_books_take_no_more_queries(django_assert_num_queries):
+    study = a_study(hits_per_annotator=6, reward=Decimal("0.02"))
+    for _ in range(3):
+        ann = annotator(study)
+        ann.choose()
+        ann.client.post(ann.at("stop"))
+    assert ann.participation.owed == Decimal("0.01")
+    with django_assert_num_queries(4):
+        assert len(ledger(study).data_without_payment) == 3
+
+
+def test_where_no_other_hit_is_left_all_of_the_pay_is_owed():
+    study = a_study(hits_per_annotator=4, instances=2, ratings_per_hit=1)
+    ann, bob = annotator(study), annotator(study)
+    ann.choose()
+    bob.here()
+    assert "owed all of the pay, 2.00 GBP" in html(ann.client.get(ann.at("stop")))
+    leave_early(participation=ann.participation)
+    assert ann.participation.owed == Decimal("2.00")
+
+
+def test_a_visit_is_paid_for_its_own_hits():
+    study = a_study()
+    Recruitment.objects.create(
+        study=study,
+        provider="panel",
+        settings={"person_parameter": "pid", "submission_parameter": "visit"},
+    )
+    for visit in ("one", "two"):
+        ann = Annotator(study)
+        ann.client.get(f"/s/{study.pk}/via/panel/?pid=ann&visit={visit}")
+        ann.enter()
+        if visit == "one":
+            ann.choose()
+            ann.client.post(ann.at("stop"))
+    refused = ann.client.post(ann.at("stop"))
+    assert "In this visit you have completed no HIT yet" in html(refused)
+    assert Participation.objects.get(submission_id="two").status == "active"
+    Place.objects.filter(completed_at=None).delete()
+    end = html(ann.here())
+    assert "You completed 1 HIT" not in end
+    assert Participation.objects.get(submission_id="two").completion_code not in end
+
+
+def test_who_fell_silent_between_two_hits_is_paid_too():
+    study = a_study()
+    ann, bob = annotator(study), annotator(study)
+    ann.choose()
+    now = timezone.now()
+    assert not ledger(study, now).data_without_payment
+    later = now + timedelta(minutes=study.lease_minutes + 1)
+    assert [e.participation for e in ledger(study, later).data_without_payment] == [
+        ann.participation
+    ]
+    bob.here()
+    assert [e.participation for e in ledger(study, later).stuck] == [bob.participation]
+
+
+def test_nothing_is_offered_in_a_closed_study():
+    ann = annotator(a_study())
+    form = form_of(ann.here()).filled()
+    close_study(study=ann.study)
+    assert LINK not in html(ann.send(form, **{"HX-Request": "true"}))
 
 
 def test_a_hit_in_work_is_kept_as_a_fragment_and_given_away():
@@ -100,7 +176,7 @@ def test_without_a_complete_hit_there_is_nothing_to_be_paid_for():
     ann.here()
     for answer in (ann.client.get(ann.at("stop")), ann.client.post(ann.at("stop"))):
         assert answer.status_code == 409
-        assert "You have completed no HIT yet" in html(answer)
+        assert "you have completed no HIT yet" in html(answer)
     assert ann.participation.status == "active"
 
 

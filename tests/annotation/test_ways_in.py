@@ -46,6 +46,10 @@ def words(desk, study: Study) -> str:
     return " ".join(strip_tags(page(desk, study)).split())
 
 
+def html_of(response) -> str:
+    return response.content.decode()
+
+
 def save(desk, study: Study, provider: str, **settings: str):
     return desk.post(reverse("annotation:save-way", args=[study.pk, provider]), settings)
 
@@ -77,13 +81,14 @@ def test_it_works(desk):
     assert b"Comparison 1 of 1" in at_work.here().content
     at_work.choose()
     late = follow(study, "panel", "pid=bob")
-    answer = late.client.get(f"/s/{study.pk}/")
+    address = reverse("annotation:arrive", args=[study.pk, "panel"])
+    answer = late.client.get(f"{address}?pid=bob")
     assert answer.status_code == 409
     assert "Nobody new is let into this study by this link" in answer.content.decode()
-    assert late.client.post(f"/s/{study.pk}/", {"choice": "agree", "version": 1}).status_code == 409
+    assert late.client.post(f"/s/{study.pk}/", {"choice": "agree", "version": 1}).status_code == 404
     assert Participation.objects.get().recruitment == way
     turn(desk, study, "panel", "reopen")
-    late.enter()
+    follow(study, "panel", "pid=bob").enter()
     assert Participation.objects.count() == 2
 
 
@@ -201,7 +206,8 @@ def test_07_another_researchers_ways_cannot_be_turned(desk):
     way.refresh_from_db()
     assert way.closed_at is None
     own = a_study(desk)
-    assert turn(desk, own, "panel", "close").status_code == 404
+    assert "is no way into this study any more" in html_of(turn(desk, own, "panel", "close"))
+    assert turn(desk, own, "nowhere", "close").status_code == 404
     assert turn(desk, own, "open-link", "burn").status_code == 404
 
 
@@ -222,7 +228,7 @@ def test_a_way_that_is_being_prepared_leaves_the_open_link_open(desk):
     assert Client().get(f"/s/{study.pk}/").status_code == 200
     Recruitment.objects.update(external_id="s1")
     assert Client().get(f"/s/{study.pk}/").status_code == 404
-    assert "Closed. Another way leads in." in words(desk, study)
+    assert "Closed. Another way was set up." in words(desk, study)
 
 
 def test_that_the_open_link_closed_is_said_when_it_happens(desk):
@@ -305,3 +311,43 @@ def test_the_admin_offers_the_annotator_link_only_where_it_leads_in(desk):
     reopen_way_in(recruitment=way)
     assert [found.provider.name for found in ways_in(study) if found.is_open] == ["panel"]
     assert provider_named("panel").missing(way) == ""
+
+
+def test_a_prepared_way_that_is_closed_leaves_the_open_link_as_it_was(desk):
+    study = a_study(desk)
+    Recruitment.objects.create(study=study, provider="prolific")
+    turn(desk, study, "prolific", "close")
+    assert Client().get(f"/s/{study.pk}/").status_code == 200
+
+
+@pytest.mark.parametrize("became", ["closed", "removed", "not ready"])
+def test_an_old_link_in_the_browser_does_not_shut_the_open_one(desk, became):
+    study = a_study(desk)
+    Recruitment.objects.create(study=study, provider="open-link")
+    way = panel(study)
+    browser = follow(study, "panel", "pid=bob")
+    if became == "removed":
+        way.delete()
+    elif became == "closed":
+        close_way_in(recruitment=way)
+    else:
+        Recruitment.objects.filter(pk=way.pk).update(provider="invitation")
+    browser.enter()
+    assert Participation.objects.get().provider == "open-link"
+
+
+def test_two_presses_are_as_good_as_one(desk):
+    study = a_study(desk)
+    for verb in ("close", "close", "reopen", "reopen"):
+        assert turn(desk, study, "open-link", verb).status_code == 200
+    way, again = panel(study), Recruitment.objects.get(provider="panel")
+    remove_way_in(recruitment=way)
+    remove_way_in(recruitment=again)
+    assert "no way into this study any more" in html_of(turn(desk, study, "panel", "remove"))
+
+
+def test_the_open_link_that_is_not_stored_is_neither_reopened_nor_removed_with_an_error(desk):
+    study = a_study(desk)
+    for verb in ("reopen", "remove"):
+        assert turn(desk, study, "open-link", verb).status_code == 200
+    assert Client().get(f"/s/{study.pk}/").status_code == 200
