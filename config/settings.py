@@ -7,7 +7,7 @@ into, and then refuses to start with anything that only development may have.
 import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import environ
 from csp.constants import NONE, SELF
@@ -38,18 +38,27 @@ def _integer(name: str, default: int, minimum: int) -> int:
     return int(text)
 
 
+PORTS = {"http": 80, "https": 443}
+
+
+def _split(address: str) -> SplitResult | None:
+    """None for what cannot be taken apart."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return None
+
+
 def _origins(name: str) -> list[str]:
     origins = [str(origin) for origin in env.list(name, default=[])]
     for origin in origins:
-        parts = urlsplit(origin)
-        if parts.scheme not in {"http", "https"} or not parts.netloc or parts.path not in {"", "/"}:
+        parts = _split(origin)
+        is_plain = parts is not None and parts.scheme in PORTS and parts.path in {"", "/"}
+        if parts is None or not is_plain or not parts.netloc:
             raise ImproperlyConfigured(
                 f"{name} must list origins such as https://rate.example.org, not {origin!r}."
             )
     return origins
-
-
-PORTS = {"http": 80, "https": 443}
 
 
 def _options(label: str) -> dict[str, Any]:
@@ -67,27 +76,36 @@ def _servers(name: str) -> dict[str, dict[str, Any]]:
     """What `gateway.ModelSettings` needs for each, by its label."""
     found: dict[str, dict[str, Any]] = {}
     for entry in env.list(name, default=[]):
-        label, _, url = str(entry).partition("=")
-        scheme, _, model = url.partition(":")
-        parts = urlsplit(url)
-        port = re.search(r":[0-9]+$", parts.netloc)
-        if label.isidentifier() and scheme in PORTS and parts.netloc:
-            found[label] = {
-                "provider": "http",
-                "base_url": url,
-                "api_key": str(env.str(f"TIEBREAK_MODEL_KEY_{label.upper()}", default="")),
-                # With its port, as hosts are compared.
-                "allowed_hosts": (parts.netloc if port else f"{parts.netloc}:{PORTS[scheme]}",),
-                "options": _options(label),
-            }
-        elif label.isidentifier() and scheme == "vllm" and model:
-            found[label] = {"provider": "vllm", "model": model, "options": _options(label)}
-        else:
+        label, _, address = str(entry).partition("=")
+        settings = _server(label, address) if label.isidentifier() else None
+        # `fake` makes texts up; and labels that differ in case would share a key.
+        is_taken = label.casefold() in {"fake", *(each.casefold() for each in found)}
+        if settings is None or is_taken:
             raise ImproperlyConfigured(
                 f"{name} must list servers such as gpu1=http://10.0.0.5:8000/v1 or"
-                f" here=vllm:/weights/model, not {entry!r}."
+                f" here=vllm:/weights/model, each by a name of its own, not {entry!r}."
             )
+        found[label] = settings
     return found
+
+
+def _server(label: str, address: str) -> dict[str, Any] | None:
+    """None for what is no address of a model."""
+    scheme, _, model = address.partition(":")
+    if scheme == "vllm" and model:
+        return {"provider": "vllm", "model": model, "options": _options(label)}
+    parts = _split(address)
+    if scheme not in PORTS or parts is None or not parts.netloc:
+        return None
+    has_port = re.search(r":[0-9]+$", parts.netloc)
+    return {
+        "provider": "http",
+        "base_url": address,
+        "api_key": str(env.str(f"TIEBREAK_MODEL_KEY_{label.upper()}", default="")),
+        # With its port, as hosts are compared.
+        "allowed_hosts": (parts.netloc if has_port else f"{parts.netloc}:{PORTS[scheme]}",),
+        "options": _options(label),
+    }
 
 
 PRODUCTION = _choice("TIEBREAK_ENV", ("development", "production"), "development") == "production"
@@ -313,7 +331,9 @@ TIEBREAK_MODEL_SERVERS = _servers("TIEBREAK_MODEL_SERVERS")
 # empty is the small encoder that the `embeddings` extra brings along. On a GPU: cuda, bfloat16.
 TIEBREAK_ENCODER = str(env.str("TIEBREAK_ENCODER", default=""))
 TIEBREAK_ENCODER_DEVICE = str(env.str("TIEBREAK_ENCODER_DEVICE", default="cpu"))
-TIEBREAK_ENCODER_DTYPE = str(env.str("TIEBREAK_ENCODER_DTYPE", default="float32"))
+TIEBREAK_ENCODER_DTYPE = _choice(
+    "TIEBREAK_ENCODER_DTYPE", ("float32", "bfloat16", "float16"), "float32"
+)
 # Whether the workers that score have packages which the web process may lack.
 TIEBREAK_SCORES_ELSEWHERE = _boolean("TIEBREAK_SCORES_ELSEWHERE", default=False)
 

@@ -433,15 +433,19 @@ def _name(path_or_name: str | Path) -> str:
     return path.resolve().name if path.is_dir() else str(path_or_name)
 
 
+def encoder_lacks(module: str) -> str:
+    """The sentence for who has not installed what encoders need."""
+    return (
+        f"Encoders need the package {module.replace('_', '-')}, which is not installed. "
+        "Install it with: pip install tiebreak[embeddings]"
+    )
+
+
 def _imported(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise GatewayError(
-            "missing_package",
-            f"Encoders need the package {module.replace('_', '-')}, which is not installed. "
-            "Install it with: pip install tiebreak[embeddings]",
-        ) from error
+        raise GatewayError("missing_package", encoder_lacks(module)) from error
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.html import format_html_join
@@ -134,7 +135,9 @@ class JobRow:
 
 
 def _jobs(study: Study) -> Json:
-    rows = [JobRow(job, _about(job), pace_of(job)) for job in study.jobs.all()[:MOST_JOBS]]
+    unfinished = list(study.jobs.filter(finished_at=None))
+    ended = study.jobs.exclude(finished_at=None)[: max(0, MOST_JOBS - len(unfinished))]
+    rows = [JobRow(job, _about(job), pace_of(job)) for job in [*unfinished, *ended]]
     is_moving = any(row.job.status in {"queued", "running"} for row in rows)
     return {"study": study, "jobs": rows, "is_moving": is_moving}
 
@@ -196,12 +199,14 @@ def _scored_similarities(study: Study) -> set[str]:
 
 
 def _draw(study: Study, form: DesignForm) -> Json:
+    is_draft = study.status == Study.Status.DRAFT
+    is_asked = is_draft and form.is_bound and form.is_valid()
     return {
         "study": study,
-        "prospects": _prospects(study, form) if form.is_bound and form.is_valid() else None,
+        "prospects": _prospects(study, form) if is_asked else None,
         "design_form": form,
         "drawn": study.selected.count(),
-        "is_draft": study.status == Study.Status.DRAFT,
+        "is_draft": is_draft,
     }
 
 
@@ -307,8 +312,9 @@ def _score(study: Study, form: forms.BaseForm, by: User) -> str:
 
 
 def _plan_drawn(study: Study, form: forms.BaseForm, _: User) -> str:
-    n = draw_instances(study=study, design=cast(DesignForm, form).save(commit=False))
-    plan = plan_hits(study=study)
+    with transaction.atomic():  # a draw that cannot be planned is none
+        n = draw_instances(study=study, design=cast(DesignForm, form).save(commit=False))
+        plan = plan_hits(study=study)
     return f"Drew {n} instances and planned {plan.hits} HITs with {plan.places} places."
 
 
@@ -328,13 +334,15 @@ STEPS: dict[str, Step] = {
 
 
 def _take_all(_: HttpRequest, study: Study) -> str:
-    take_all_instances(study=study)
-    plan = plan_hits(study=study)
+    with transaction.atomic():
+        take_all_instances(study=study)
+        plan = plan_hits(study=study)
     return f"The draw is forgotten: planned {plan.hits} HITs of every instance."
 
 
 def _job(request: HttpRequest, study: Study) -> Job:
-    job = study.jobs.filter(public_id=request.POST.get("job", "")).first()
+    asked = request.POST.get("job", "")
+    job = next((each for each in study.jobs.all() if each.public_id == asked), None)
     if job is None:
         raise DomainError("no_such_job", "This study has no such job.", status=404)
     return job

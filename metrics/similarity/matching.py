@@ -1,13 +1,13 @@
 """Greedy matching of tokens by the cosine of their vectors, all pairs of texts at once."""
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.encoders import TokenEmbeddings, batches_by_length
+from gateway.encoders import TokenEmbeddings
 from metrics.similarity.measure import FloatArray
 
 CPU_CELLS, DEVICE_CELLS = 2**24, 2**26  # cosines of two tokens held at once
@@ -66,14 +66,28 @@ def _best(tokens: NDArray[np.float32], starts: NDArray[np.intp]) -> NDArray[np.f
 
 def _precisions_on_device(groups: Sequence[Texts]) -> list[FloatArray]:
     """The same of each group: those of like size together, so that padding and launches are few."""
-    longest = [max((len(each.vectors) for each in texts), default=0) for texts in groups]
-    cells = [(len(texts) * length) ** 2 for texts, length in zip(groups, longest, strict=True)]
     found: dict[int, FloatArray] = {}
-    for part in batches_by_length(cells, DEVICE_CELLS):
+    for part in _parts(groups):
         padded = _padded_precisions([groups[index] for index in part]).double().cpu().numpy()
         for index, precision in zip(part, padded, strict=True):
             found[index] = precision[: len(groups[index]), : len(groups[index])]
     return [found[index] for index in range(len(groups))]
+
+
+def _parts(groups: Sequence[Texts]) -> Iterator[list[int]]:
+    """Indices of groups to pad together: as many as have `DEVICE_CELLS` when padded, or one."""
+    sizes = [(len(texts), max((len(t.vectors) for t in texts), default=0)) for texts in groups]
+    part: list[int] = []
+    most = longest = 0
+    for index in sorted(range(len(groups)), key=lambda each: sizes[each], reverse=True):
+        wider = max(most, sizes[index][0]), max(longest, sizes[index][1])
+        if part and (len(part) + 1) * (wider[0] * wider[1]) ** 2 > DEVICE_CELLS:
+            yield part
+            part, wider = [], sizes[index]
+        part.append(index)
+        most, longest = wider
+    if part:
+        yield part
 
 
 def _padded_precisions(groups: Sequence[Texts]) -> Any:

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from metrics.choosing import _marked
 from metrics.similarity import EntityJaccard
@@ -381,3 +382,67 @@ def test_texts_side_by_side_have_their_systems_names_over_them(desk):
     over = re.findall(r"<h4>(.*?)</h4><p class=\"text\".*?>(Text.*?)</p>", html)
     shown = [(name, re.sub(r"<[^>]+>", "", text)) for name, text in over]
     assert shown == [("system-0", "Text 0 0 0."), ("system-1", "Text 0 1 0.")] * 2
+
+
+DESIGN = {
+    "design": "top",
+    "instances": "2",
+    "control_share": "0",
+    "weights": "floored",
+    "floor": "0.1",
+    "seed": "1",
+}
+
+
+def test_a_draw_that_cannot_be_planned_leaves_the_former_one(desk):
+    study = make_study(instances=8, comparisons_per_hit=1, member=desk.researcher)
+    score_separability(study=study)
+    assert desk.post(at(study, "draw"), DESIGN).status_code == 302
+    drawn = set(study.selected.values_list("instance", "phase"))
+    study.criteria.all().delete()
+    refused = desk.post(at(study, "draw"), DESIGN | {"instances": "6"})
+    assert "The study still needs a criterion" in refused.content.decode()
+    desk.post(at(study, "take-all"))
+    assert set(study.selected.values_list("instance", "phase")) == drawn
+    assert set(study.units.values_list("instance", flat=True)) == {each for each, _ in drawn}
+
+
+def test_a_floor_beside_which_no_separability_counts_is_refused(desk):
+    study = make_study(instances=8, member=desk.researcher)
+    score_separability(study=study)
+    odd = DESIGN | {"design": "proportional", "floor": "1e308"}
+    for answer in (desk.get(at(study), odd), desk.post(at(study, "draw"), odd)):
+        assert "no δ counts" in answer.content.decode()
+    assert not study.selected.exists()
+
+
+def test_a_job_under_way_is_listed_however_old_it_is(desk):
+    study = make_study(instances=1, member=desk.researcher)
+    old = Job.objects.create(study=study, dataset=study.dataset, kind="sampling", status="running")
+    for _ in range(8):
+        Job.objects.create(
+            study=study,
+            dataset=study.dataset,
+            kind="scoring",
+            status="done",
+            finished_at=timezone.now(),
+        )
+    html = desk.get(part(study, "jobs")).content.decode()
+    assert f'value="{old.public_id}"' in html
+    assert "every 2s" in html
+    assert html.count("<li>") == 6
+
+
+def test_a_job_that_is_none_is_refused(desk):
+    study = make_study(instances=1, member=desk.researcher)
+    for odd in ("", "\0", "x" * 500):
+        answer = desk.post(at(study, "pause"), {"job": odd}, follow=True)
+        assert "This study has no such job" in answer.content.decode()
+
+
+def test_what_it_would_bring_is_not_said_of_a_study_that_was_opened(desk):
+    study = make_open_study(instances=4, member=desk.researcher)
+    score_separability(study=study)
+    html = desk.get(part(study, "draw"), DESIGN).content.decode()
+    assert "its instances stand" in html
+    assert "would bring" not in html

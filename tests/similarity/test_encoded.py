@@ -8,7 +8,7 @@ import pytest
 from gateway.encoders import FakeEncoder, TokenEmbeddings, batches_by_length, word_vector
 from gateway.protocol import GatewayError
 from metrics.similarity import EntityJaccard, SpacyEntities, length_penalty, similarity
-from metrics.similarity.matching import greedy_f1
+from metrics.similarity.matching import _parts, greedy_f1
 from metrics.similarity.words import words_13a
 from tests.similarity.measures import measure, texts
 
@@ -134,3 +134,17 @@ def test_without_its_package_a_similarity_says_what_to_install(monkeypatch, name
         with pytest.raises(GatewayError, match=sentence) as error:
             similarity(name)
     assert error.value.code == "missing_package"
+
+
+def test_groups_are_padded_together_by_both_of_their_sizes(monkeypatch):
+    monkeypatch.setattr("metrics.similarity.matching.DEVICE_CELLS", 40_000)
+    many_short = [tokens([[1, 0]] * 2) for _ in range(20)]
+    few_long = [tokens([[1, 0]] * 20) for _ in range(2)]
+    groups = [many_short, few_long, [], many_short, few_long, few_long]
+    parts = list(_parts(groups))
+    assert sorted(index for part in parts for index in part) == list(range(6))
+    assert len(parts) < len(groups)
+    for part in parts:
+        widest = max(len(groups[index]) for index in part)
+        longest = max(len(each.vectors) for index in part for each in groups[index])
+        assert len(part) == 1 or len(part) * (widest * longest) ** 2 <= 40_000

