@@ -70,6 +70,6 @@ ONE_SUM = (
     " submission there."
 )
 NOTHING_YET = (
-    "In this visit you have completed no HIT yet, so there is nothing to be paid for. If you do not wish to go"
-    " on, just close this page: your place is given to somebody else."
+    "In this visit you have completed no HIT yet, so there is nothing to be paid for. If you do not"
+    " wish to go on, just close this page: your place is given to somebody else."
 )

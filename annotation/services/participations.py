@@ -35,13 +35,7 @@ def give_consent(
     this way into it, takes nobody new in.
     """
     now = now or timezone.now()
-    existing = (
-        Participation.objects.filter(study=study, provider=provider, submission_id=submission_id)
-        .select_related("rater")
-        .first()
-    )
-    if existing is not None and existing.rater.external_id != external_id:
-        raise DomainError("other_person", OTHER_PERSON, status=403)
+    existing = _own(study, provider, submission_id, external_id)
     if recruitment is not None and (existing is None or existing.consented_at is None):
         check_lets_in(recruitment)
     if existing is not None:
@@ -65,6 +59,19 @@ def give_consent(
         },
     )
     return participation
+
+
+def _own(
+    study: Study, provider: str, submission_id: str, external_id: str
+) -> Participation | None:
+    """What this submission made before, if it is this person's."""
+    found = Participation.objects.filter(
+        study=study, provider=provider, submission_id=submission_id
+    )
+    existing = found.select_related("rater").first()
+    if existing is not None and existing.rater.external_id != external_id:
+        raise DomainError("other_person", OTHER_PERSON, status=403)
+    return existing
 
 
 OTHER_PERSON = (

@@ -173,15 +173,11 @@ def sample_size(
     True
     """
     check_resampling(0, confidence_level, None)
-    for name, number in (("units", units), ("ratings", ratings)):
-        check_at_least(number, 1, name=name)
+    check_at_least(units, 1, name="units")
+    check_at_least(ratings, 1, name="ratings")
     check_at_least(units_per_rater, 1, name="units_per_rater")
     check_at_least(most, 2, name="most")
-    if (target_width is None) == (power is None):
-        raise ValueError("Give target_width or power, one of the two.")
-    for name, share in (("target_width", target_width), ("power", power)):
-        if share is not None and not 0 < share < 1:
-            raise ValueError(f"{name} must lie between 0 and 1.")
+    _check_one_target(target_width=target_width, power=power)
     seed = int(rng.integers(2**63))
     tried: dict[int, PlannedStudy] = {}
 
@@ -199,6 +195,15 @@ def sample_size(
     if found is None:
         return SampleSize(None, None, in_order, f"{most} instances are not enough.")
     return SampleSize(found, found * units * ratings, in_order)
+
+
+def _check_one_target(**targets: float | None) -> None:
+    given = {name: share for name, share in targets.items() if share is not None}
+    if len(given) != 1:
+        raise ValueError("Give target_width or power, one of the two.")
+    for name, share in given.items():
+        if not 0 < share < 1:
+            raise ValueError(f"{name} must lie between 0 and 1.")
 
 
 def _smallest(is_enough: Callable[[int], bool], most: int) -> int | None:

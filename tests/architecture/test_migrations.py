@@ -3,8 +3,9 @@ from django.core.management import call_command
 
 
 @pytest.mark.django_db
-def test_no_migration_is_missing():
-    call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+def test_no_migration_is_missing(capsys):
+    call_command("makemigrations", check=True, dry_run=True)
+    assert "No changes detected" in capsys.readouterr().out
 
 
 def test_analyze_and_convert_need_no_database():
