@@ -61,9 +61,7 @@ def give_consent(
     return participation
 
 
-def _own(
-    study: Study, provider: str, submission_id: str, external_id: str
-) -> Participation | None:
+def _own(study: Study, provider: str, submission_id: str, external_id: str) -> Participation | None:
     """What this submission made before, if it is this person's."""
     found = Participation.objects.filter(
         study=study, provider=provider, submission_id=submission_id
