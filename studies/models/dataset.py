@@ -114,6 +114,8 @@ class Generation(models.Model):
     text = models.TextField()
     seed = models.BigIntegerField(null=True, blank=True)
     params = models.JSONField(default=dict, blank=True)
+    # A dummy text was invented to try the platform out; no study that people rate may show it.
+    is_dummy = models.BooleanField(default=False, editable=False)
 
     class Meta:
         ordering = ["instance", "system", "sample_index"]
