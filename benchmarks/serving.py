@@ -1,6 +1,10 @@
-"""Serving HITs under load and faults: `make bench-serving [ONLY=load,bundles,…]`."""
+"""Serving HITs under load and faults: `make bench-serving [ONLY=load,bundles,…]`.
+
+With ``AGAINST=FOLDER`` the row `earlier` compares with another checkout of Tiebreak.
+"""
 
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -9,11 +13,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import bootstrap
 
 from benchmarks.crowd import Habits, Record, crowd
 from benchmarks.harness import Row, publish
 from benchmarks.label_studio import Labeler, label_studio
-from benchmarks.servers import PostgreSQL, Web, gunicorn, postgresql
+from benchmarks.servers import ROOT, PostgreSQL, Web, gunicorn, postgresql
 
 RATINGS = 3
 LEASE_MINUTES = 1 / 3
@@ -23,23 +31,30 @@ NO_MORE_WORK = "no work left for you in this study"
 
 
 @contextmanager
-def serving(database: PostgreSQL, name: str) -> Iterator[tuple[Web, Callable[..., str]]]:
-    """Tiebreak on a database of its own, and a way to run code against that database."""
+def serving(
+    database: PostgreSQL, name: str, *, folder: Path = ROOT
+) -> Iterator[tuple[Web, Callable[..., str]]]:
+    """Tiebreak, from this or another checkout, on a database of its own.
+
+    Yields the server and a way to run that checkout's code against the database.
+    """
     database.run(f"CREATE DATABASE {name}")
     environment = {
         "TIEBREAK_DATABASE_URL": database.url(name),
         "DJANGO_SETTINGS_MODULE": "config.settings",
     }
-    inside = partial(_inside, {**os.environ, **environment})
+    inside = partial(_inside, {**os.environ, **environment}, folder)
     inside("migrate")
-    with gunicorn("config.wsgi", environment, ready="/s/nobody/") as web:
+    with gunicorn("config.wsgi", environment, folder=folder, ready="/s/nobody/") as web:
         yield web, inside
 
 
-def _inside(environment: dict[str, str], verb: str, *arguments: object) -> str:
-    """Run one of the verbs below in a process that has the database."""
+def _inside(environment: dict[str, str], folder: Path, verb: str, *arguments: object) -> str:
+    """Run one of the verbs of `benchmarks.serving_study` in a process that has the database."""
     command = [sys.executable, "-m", "benchmarks.serving_study", verb, *map(str, arguments)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=environment, cwd=folder, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise RuntimeError(done.stderr)
     return done.stdout.strip()
@@ -193,6 +208,39 @@ def peer_row(database: PostgreSQL) -> Row:
     )
 
 
+def earlier_row(database: PostgreSQL) -> Row:
+    """Twenty annotators without pause at this code and at another checkout's, in turn.
+
+    The order of the two changes with each round, because whoever comes second meets a fuller disk.
+    """
+    annotators, rounds, seconds = 20, int(os.environ.get("ROUNDS", "10")), 10.0
+    ratios = []
+    with (
+        serving(database, "present") as present,
+        serving(database, "earlier", folder=Path(os.environ["AGAINST"]).resolve()) as earlier,
+    ):
+        for number in range(rounds):
+            order = (present, earlier) if number % 2 else (earlier, present)
+            saves = {}
+            for web, inside in order:
+                study = inside("make", 1_500, 1, RATINGS, 30)
+                record, _ = crowd(web.port, study, annotators, Habits(), most_seconds=seconds)
+                saves[web.port] = len(record.saves)
+            ratios.append(saves[present[0].port] / saves[earlier[0].port])
+            print(f"round {number + 1}: ratio {ratios[-1]:.3f} {list(saves.values())}", flush=True)
+    interval = bootstrap((np.array(ratios),), np.median, rng=0).confidence_interval
+    print(f"median {statistics.median(ratios):.3f}, 95% {interval.low:.3f} to {interval.high:.3f}")
+    return Row(
+        f"{annotators} annotators without pause, {rounds} rounds of {seconds:.0f} s each",
+        rounds * 2 * seconds,
+        0,
+        "the other checkout's answers in the same time (median of rounds)",
+        statistics.median(ratios),
+        "interval of the ratio not all below 0.95",
+        bool(interval.high >= 0.95),
+    )
+
+
 def _label(web: Web, project: int, tokens: list[str], *, seconds: float) -> Record:
     record, stop = Record(), threading.Event()
     labelers = [Labeler(web.port, project, token, record=record, stop=stop) for token in tokens]
@@ -213,7 +261,7 @@ def claim_row(database: PostgreSQL) -> Row:
         database.run(f"CREATE DATABASE {name}")
         url = {"TIEBREAK_DATABASE_URL": database.url(name)}
         inside = partial(
-            _inside, {**os.environ, **url, "DJANGO_SETTINGS_MODULE": "config.settings"}
+            _inside, {**os.environ, **url, "DJANGO_SETTINGS_MODULE": "config.settings"}, ROOT
         )
         inside("migrate")
         medians.append(float(inside("claims", hits)))
@@ -238,6 +286,8 @@ def main() -> int:
         "bundles": partial(load_row, name="bundles", hits=4_000, units=5),
         "load": partial(load_row, name="load", hits=20_000, units=1),
     }
+    if "AGAINST" in os.environ:
+        work["earlier"] = earlier_row
     only = [name for name in os.environ.get("ONLY", "").split(",") if name] or list(work)
     with postgresql() as database:
         return publish("serving", [work[name](database) for name in only])
