@@ -111,6 +111,10 @@ def _server(label: str, address: str) -> dict[str, Any] | None:
 PRODUCTION = _choice("TIEBREAK_ENV", ("development", "production"), "development") == "production"
 DEBUG = _boolean("TIEBREAK_DEBUG", default=False)
 SECRET_KEY = str(env.str("TIEBREAK_SECRET_KEY", default=DEVELOPMENT_KEY))
+# Former keys: what they signed or encrypted is still read, and nothing new is written with them.
+SECRET_KEY_FALLBACKS = [
+    str(key) for key in env.list("TIEBREAK_SECRET_KEY_FALLBACKS", default=[]) if key
+]
 ALLOWED_HOSTS = [
     str(host) for host in env.list("TIEBREAK_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 ]
@@ -151,13 +155,14 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    # Before the frames, so that their refusals cannot be framed either.
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "annotation.framing.FramingMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
