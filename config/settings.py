@@ -348,10 +348,24 @@ TIEBREAK_SCORES_ELSEWHERE = _boolean("TIEBREAK_SCORES_ELSEWHERE", default=False)
 TIEBREAK_MAX_CELL_CHARACTERS = _integer("TIEBREAK_MAX_CELL_CHARACTERS", 1_000_000, 1_000)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 
+# Every line is cleaned of framed tokens, query strings and the values of rows as it is written.
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
+    "formatters": {
+        "plain": {
+            "()": "config.redaction.RedactingFormatter",
+            "format": "{asctime} {levelname} {name} {message}",
+            "style": "{",
+        }
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": "INFO" if PRODUCTION else "WARNING"},
+    "loggers": {
+        # Django's own handlers would write what they get as it is, by e-mail too.
+        "django": {"handlers": [], "level": "INFO"},
+        "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
+        # One line a request, whose address names a submission.
+        "httpx": {"level": "WARNING"},
+    },
 }
