@@ -23,7 +23,7 @@ Model = TypeVar("Model", bound=models.Model)
 STUDY = (
     *("public_id", "title", "status", "abandoned", "lease_minutes", "repeat_distance"),
     *("hits_per_annotator", "hits_per_day", "most_answers", "most_answers_per_day"),
-    *("leases_per_address", "unconfirmed_leases"),
+    *("annotators_per_address", "unconfirmed_leases"),
 )
 PERSON = (
     *("id", "public_id", "study_id", "rater_id", "status", "order_seed", "simulated", "address"),
@@ -48,8 +48,8 @@ class Person:
 
     `held` is the assignment whose place is still theirs, its lease run out or not; `done` how
     many HITs the rater completed in the study, `met` how many they began. Of annotators whom no
-    platform confirms, `held_here` counts those at the same address who hold a place now, and
-    `held_unconfirmed` all; both are 0 for who had a place before: they take the turn of their last one.
+    platform confirms, `held_unconfirmed` counts those who hold a place now; it is 0 for who had a
+    place before: they take the turn of their last one.
     """
 
     participation: Participation
@@ -58,7 +58,6 @@ class Person:
     lease_until: datetime | None
     check_rate: float
     is_cleared: bool
-    held_here: int
     held_unconfirmed: int
     done: int
     met: int
@@ -68,7 +67,7 @@ class Person:
 
 def lock_person(public_id: str, now: datetime) -> Person:
     """Lock a participation, and read its study and its work in hand along with it."""
-    row = _one(_PERSON + _lock("p"), [now, now, public_id])
+    row = _one(_PERSON + _lock("p"), [now, public_id])
     if row is None:
         raise Participation.DoesNotExist
     person, study, work, rest = _cut(row, PERSON, STUDY, WORK)
@@ -211,13 +210,6 @@ _PERSON = f"""
 SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s.opened_at,
     l.id IS NOT NULL AND l.completed_at IS NULL, l.lease_until,
     coalesce(c.check_rate, 0), p.cleared_at IS NOT NULL,
-    CASE WHEN p.address <> '' AND NOT EXISTS (SELECT 1 FROM annotation_assignment d
-            WHERE d.participation_id = p.id) THEN (SELECT count(*)
-        FROM annotation_participation q
-        JOIN annotation_assignment d ON d.participation_id = q.id AND d.status = 'active'
-        JOIN annotation_place o ON o.assignment_id = d.id
-        WHERE q.study_id = s.public_id AND q.address = p.address AND q.address <> ''
-            AND o.lease_until > %s) ELSE 0 END,
     CASE WHEN p.address <> '' AND NOT EXISTS (SELECT 1 FROM annotation_assignment d
             WHERE d.participation_id = p.id) THEN (SELECT count(*)
         FROM annotation_assignment d

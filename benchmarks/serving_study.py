@@ -64,7 +64,8 @@ def make(hits: int, units: int, ratings: int, lease_minutes: float) -> str:
         ratings_per_hit=ratings,
         comparisons_per_hit=units,
         lease_minutes=lease_minutes,
-        leases_per_address=1_000_000,
+        annotators_per_address=None,
+        entries_per_address_per_hour=None,
         unconfirmed_leases=1_000_000,
     )
     for position, system in enumerate(systems):

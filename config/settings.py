@@ -111,6 +111,10 @@ def _server(label: str, address: str) -> dict[str, Any] | None:
 PRODUCTION = _choice("TIEBREAK_ENV", ("development", "production"), "development") == "production"
 DEBUG = _boolean("TIEBREAK_DEBUG", default=False)
 SECRET_KEY = str(env.str("TIEBREAK_SECRET_KEY", default=DEVELOPMENT_KEY))
+# Former keys: what they signed or encrypted is still read, and nothing new is written with them.
+SECRET_KEY_FALLBACKS = [
+    str(key) for key in env.list("TIEBREAK_SECRET_KEY_FALLBACKS", default=[]) if key
+]
 ALLOWED_HOSTS = [
     str(host) for host in env.list("TIEBREAK_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 ]
@@ -151,13 +155,14 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    # Before the frames, so that their refusals cannot be framed either.
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "annotation.framing.FramingMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
@@ -269,6 +274,8 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
 SECURE_SSL_REDIRECT = PRODUCTION and _boolean("TIEBREAK_SSL_REDIRECT", default=True)
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
 TIEBREAK_BEHIND_PROXY = _boolean("TIEBREAK_BEHIND_PROXY", default=False)
+# How many proxies of our own a request passes: each adds an entry to X-Forwarded-For.
+TIEBREAK_PROXIES = _integer("TIEBREAK_PROXIES", 1, 1)
 if PRODUCTION and TIEBREAK_BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
@@ -341,10 +348,24 @@ TIEBREAK_SCORES_ELSEWHERE = _boolean("TIEBREAK_SCORES_ELSEWHERE", default=False)
 TIEBREAK_MAX_CELL_CHARACTERS = _integer("TIEBREAK_MAX_CELL_CHARACTERS", 1_000_000, 1_000)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 
+# Every line is cleaned of framed tokens, query strings and the values of rows as it is written.
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
+    "formatters": {
+        "plain": {
+            "()": "config.redaction.RedactingFormatter",
+            "format": "{asctime} {levelname} {name} {message}",
+            "style": "{",
+        }
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": "INFO" if PRODUCTION else "WARNING"},
+    "loggers": {
+        # Django's own handlers would write what they get as it is, by e-mail too.
+        "django": {"handlers": [], "level": "INFO"},
+        "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
+        # One line a request, whose address names a submission.
+        "httpx": {"level": "WARNING"},
+    },
 }

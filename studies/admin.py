@@ -175,7 +175,8 @@ class StudyAdmin(_ForResearchers, StudyModelAdmin):
                 "fields": (
                     ("hits_per_annotator", "hits_per_day"),
                     ("most_answers", "most_answers_per_day"),
-                    ("leases_per_address", "unconfirmed_leases"),
+                    ("annotators_per_address", "entries_per_address_per_hour"),
+                    "unconfirmed_leases",
                 ),
                 "classes": ("collapse",),
             },

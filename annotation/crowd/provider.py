@@ -92,7 +92,7 @@ COOKIE = (
 COOKIES = f"{COOKIE} Another keeps the ids of your link for a day."
 KNOWN_AGAIN = "The same id in another study on this server is known to be the same person."
 ADDRESS = (
-    "So that not too many take part from one place at once, a keyed fingerprint of your internet"
+    "So that not too many take part from one place, a keyed fingerprint of your internet"
     " address is kept, and the address itself is not."
 )
 

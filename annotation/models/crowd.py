@@ -1,38 +1,32 @@
 """What is agreed with a platform, what it reported, and what was paid."""
 
-import base64
-import hashlib
-
-from cryptography.fernet import Fernet, InvalidToken
-from django.conf import settings
+from cryptography.fernet import InvalidToken
 from django.db import models
 from django.db.models import Q
 
 from annotation.models.rater import Participation, Recruitment
+from studies.ciphers import cipher
 from studies.errors import DomainError
 from studies.identifiers import new_public_id
+
+PURPOSE = "tiebreak.platform-secrets"
 
 
 def encrypted(text: str) -> str:
     """For secrets of platforms: unreadable to who has the database and not the settings."""
-    return _cipher().encrypt(text.encode()).decode() if text else ""
+    return cipher(PURPOSE).encrypt(text.encode()).decode() if text else ""
 
 
 def decrypted(text: str) -> str:
     if not text:
         return ""
     try:
-        return _cipher().decrypt(text.encode()).decode()
+        return cipher(PURPOSE).decrypt(text.encode()).decode()
     except InvalidToken as error:
         raise DomainError(
             "unreadable_secret",
             "The platform's secret was stored under another secret key. Enter it again.",
         ) from error
-
-
-def _cipher() -> Fernet:
-    digest = hashlib.sha256(b"tiebreak.platform-secrets:" + settings.SECRET_KEY.encode()).digest()
-    return Fernet(base64.urlsafe_b64encode(digest))
 
 
 class Payment(models.Model):

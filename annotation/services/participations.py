@@ -6,6 +6,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Participation, Payment, Rater, Recruitment
+from annotation.services.addresses import check_entry
 from annotation.services.places import CLOSED_DOORS
 from annotation.services.screening import clear_participation
 from annotation.services.ways_in import check_lets_in
@@ -31,8 +32,8 @@ def give_consent(
 
     The same submission again returns the participation it made. One that is not confirmed gets
     no place before its platform says that it is there. ``address`` is a keyed hash that limits
-    how many places are held from one place at once. Raises `DomainError` where the study, or
-    this way into it, takes nobody new in.
+    how many people come and work from one place. Raises `DomainError` where the study, or this
+    way into it, takes nobody new in, or nobody from there.
     """
     now = now or timezone.now()
     existing = _own(study, provider, submission_id, external_id)
@@ -42,6 +43,7 @@ def give_consent(
         return _now_consenting(existing, study, now, is_confirmed=is_confirmed)
     if study.status != Study.Status.OPEN:
         raise DomainError("study_not_open", CLOSED_DOORS[study.status])
+    check_entry(study, address, external_id=external_id, now=now)
     rater, _ = Rater.objects.get_or_create(provider=provider, external_id=external_id)
     participation, _ = Participation.objects.get_or_create(
         study=study,

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from annotation.models import HIT, Assignment, Participation, Place, Rating
 from annotation.selectors import Share, missing_units, unmet_check
+from annotation.services.addresses import TOO_MANY_PEOPLE, has_room
 from annotation.services.tallies import set_flags
 from annotation.statements import (
     FreePlace,
@@ -243,19 +244,18 @@ def _check_budget(study: Study, now: datetime) -> None:
 
 
 def _check_unconfirmed(person: Person) -> None:
-    """Of people whom no platform confirms only so many hold a place at once.
+    """Of people whom no platform confirms only so many work from one address, or at once.
 
-    Counted without a lock: a few who come in the same moment may hold one more each.
+    The latter are counted without a lock: a few who come in the same moment may be more.
     """
-    study = person.study
-    if (
-        person.held_here >= study.leases_per_address
-        or person.held_unconfirmed >= study.unconfirmed_leases
-    ):
+    own, study = person.participation, person.study
+    if not has_room(study, address=own.address, rater_id=own.rater_id):
+        raise NoWorkLeft("too_many_from_address", TOO_MANY_PEOPLE)
+    if person.held_unconfirmed >= study.unconfirmed_leases:
         raise NoWorkLeft(
             "too_many_at_once",
-            "Too many people from where you are work here at this moment, so no work is given"
-            " out now. Please try again in some minutes.",
+            "Too many people work here at this moment, so no work is given out now. Please try"
+            " again in some minutes.",
         )
 
 

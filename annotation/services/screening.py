@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotation.models import HIT, Assignment, Participation, Rating, Screening, Trial
+from annotation.services.addresses import TOO_MANY_PEOPLE, has_room
 from annotation.services.withdrawing import stop_work, withdraw_work
 from annotation.statements import insert
 from studies.errors import DomainError
@@ -107,7 +108,8 @@ def answer_comprehension(
 def begin_stage(*, participation: Participation, now: datetime | None = None) -> Assignment | None:
     """The assignment of the training or test at hand, made when a new try begins.
 
-    None where the last try was judged, failed, and another one has to be asked for.
+    None where the last try was judged, failed, and another one has to be asked for. Raises
+    `DomainError` where as many people as may have worked from this address.
     """
     now = now or timezone.now()
     participation = Participation.objects.select_for_update().get(pk=participation.pk)
@@ -120,6 +122,9 @@ def begin_stage(*, participation: Participation, now: datetime | None = None) ->
         return found
     if participation.trials.filter(stage=step).exists() and not participation.retries:
         return None
+    own = participation
+    if not has_room(own.study, address=own.address, rater_id=own.rater_id):
+        raise DomainError("too_many_from_address", TOO_MANY_PEOPLE)
     return _new_try(participation, step)
 
 

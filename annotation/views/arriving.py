@@ -1,5 +1,6 @@
 """The way in from a platform: its link says who comes, once; then a signed word of ours does."""
 
+from ipaddress import ip_network
 from typing import Any
 
 from django.conf import settings
@@ -19,6 +20,7 @@ from annotation.services.participations import has_agreed
 from annotation.services.recruiting import receive_event
 from annotation.services.ways_in import OPEN_LINK, check_lets_in, has_open_link, recruitment_for
 from annotation.views.doors import SeeOther, annotator_page, forget, participation_in, study_at
+from studies.client_address import client_address
 from studies.errors import DomainError
 from studies.models import Study
 
@@ -117,12 +119,16 @@ def _leads_in(recruitment: Recruitment, arrival: Arrival) -> bool:
 
 
 def address_of(request: HttpRequest) -> str:
-    """A keyed hash of where a request came from: enough to count by, nothing to look up."""
-    address = request.META.get("REMOTE_ADDR", "")
-    if settings.TIEBREAK_BEHIND_PROXY:
-        forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "")
-        address = forwarded.rpartition(",")[2].strip() or address
-    return salted_hmac("annotation.address", address).hexdigest()[:32]
+    """A keyed hash of where a request came from: enough to count by, nothing to look up.
+
+    "" where that is not known, as behind a socket whose proxy is not named in the settings: all
+    would be one. Of IPv6 the network counts, because every household has 2**64 addresses.
+    """
+    address = client_address(request)
+    if not address:
+        return ""
+    place = str(ip_network(f"{address}/64", strict=False)) if ":" in address else address
+    return salted_hmac("annotation.address", place).hexdigest()[:32]
 
 
 def _from_cookie(request: HttpRequest, study_id: str) -> dict[str, Any] | None:

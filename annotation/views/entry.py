@@ -56,7 +56,8 @@ def _decide(
     if form.cleaned_data["version"] != _version_number(study):
         return _welcome(request, study, recruitment, sentence=CHANGED, status=409)
     provider = provider_named(recruitment.provider)
-    is_vouched_for = provider.confirms(recruitment) or arrival.is_confirmed
+    simulated = is_simulated(request, study.pk)
+    is_vouched_for = provider.confirms(recruitment) or arrival.is_confirmed or simulated
     participation = give_consent(
         study=study,
         provider=recruitment.provider,
@@ -66,7 +67,7 @@ def _decide(
         is_confirmed=arrival.is_confirmed or not provider.confirms(recruitment),
         address="" if is_vouched_for else address_of(request),
         way_back=arrival.extra,
-        simulated=is_simulated(request, study.pk),
+        simulated=simulated,
     )
     response = SeeOther(reverse("annotation:rate", args=[study.pk]))
     if not hasattr(request, "arrival"):

@@ -132,11 +132,22 @@ class Study(models.Model):
         blank=True,
         validators=[MinValueValidator(1)],
     )
-    leases_per_address = models.PositiveIntegerField(
-        "places held at once from one address at most",
+    annotators_per_address = models.PositiveIntegerField(
+        "annotators from one internet address at most",
+        null=True,
+        blank=True,
         default=20,
-        validators=[MinValueValidator(1)],
-        help_text="For annotators whose identity no platform confirms.",
+        validators=[MinValueValidator(1), MaxValueValidator(100_000_000)],
+        help_text="Of those whose identity no platform confirms, in the whole study; whoever comes"
+        " back counts once. Empty: no limit, for classrooms.",
+    )
+    entries_per_address_per_hour = models.PositiveIntegerField(
+        "new annotators from one internet address per hour at most",
+        null=True,
+        blank=True,
+        default=20,
+        validators=[MinValueValidator(1), MaxValueValidator(100_000_000)],
+        help_text="Empty: no limit.",
     )
     unconfirmed_leases = models.PositiveIntegerField(
         "places held at once by unconfirmed annotators at most",

@@ -68,7 +68,7 @@ class MTurk(Provider):
     def keeps(self, recruitment: Recruitment) -> Kept:
         ids = (
             "Your worker id, the id of the assignment, and where the platform takes it back."
-            f" {KNOWN_AGAIN} The address of these pages holds the ids, under a signature."
+            f" {KNOWN_AGAIN} The address of these pages holds the ids, encrypted."
         )
         # Without the key nothing is asked there.
         return Kept(f"{ids} {ADDRESS}", in_any_case=SAYS_PLATFORM if recruitment.secret else "")

@@ -1,0 +1,20 @@
+"""gunicorn's logs without framed tokens and query strings; see `gunicorn.conf.py`."""
+
+from typing import Any
+
+from gunicorn.config import Config
+from gunicorn.glogging import Logger
+
+from config.redaction import redact_handlers
+
+
+class RedactingLogger(Logger):  # type: ignore[misc]
+    def setup(self, cfg: Config) -> None:
+        super().setup(cfg)
+        redact_handlers(self.error_log)
+        redact_handlers(self.access_log)
+
+    def atoms(self, *args: Any) -> dict[str, Any]:
+        """The query alone, as %(q)s, has no question mark that it could be known by."""
+        atoms: dict[str, Any] = super().atoms(*args)
+        return atoms | {"q": "…" if atoms.get("q") else ""}

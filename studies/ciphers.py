@@ -1,0 +1,18 @@
+"""Encryption under the server's secret key, with a key of its own for each purpose."""
+
+import base64
+import hashlib
+
+from cryptography.fernet import Fernet, MultiFernet
+from django.conf import settings
+
+
+def cipher(purpose: str) -> MultiFernet:
+    """Encrypts under the present secret key, and still reads what former ones wrote."""
+    secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    return MultiFernet([_fernet(purpose, secret) for secret in secrets])
+
+
+def _fernet(purpose: str, secret: str) -> Fernet:
+    digest = hashlib.sha256(f"{purpose}:{secret}".encode()).digest()
+    return Fernet(base64.urlsafe_b64encode(digest))

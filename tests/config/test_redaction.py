@@ -1,0 +1,150 @@
+"""Logs hold no token of a framed page, no query string, no value of a refused row."""
+
+import io
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from django.db import IntegrityError, transaction
+from django.test import Client
+
+from annotation.models import Rater
+from benchmarks.servers import free_port
+from config.celery import app
+from config.redaction import RedactingFormatter, redact_handlers, redacted
+from tests.shared_data import ROOT
+
+TOKEN = "gAAAAABm-Secret_token=="
+WORKER = "5f00baa4c0ffee"
+LINK = f"/s/abc/via/prolific/?PROLIFIC_PID={WORKER}&SESSION_ID=x"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f'"GET {LINK} HTTP/1.1" 200',
+        f'"GET /s/abc/ HTTP/1.1" 200 5 "https://rate.example.org{LINK}" "Browser"',
+        f"Not Found: /f/{TOKEN}/rate/abc/",
+        f"Not Found: /f/{TOKEN}",
+        f"https://rate.example.org/f/{TOKEN}/rate/abc/?workerId={WORKER}",
+        f"Internal Server Error: /s/abc/?{WORKER}",
+        f"DETAIL:  Key (provider, external_id)=(prolific, {WORKER}) already exists.",
+        f"DETAIL:  Failing row contains (1, {WORKER}, null).",
+    ],
+)
+def test_a_line_loses_what_names_somebody(line):
+    cleaned = redacted(line)
+    assert TOKEN not in cleaned
+    assert WORKER not in cleaned
+    assert cleaned.startswith(line[:9])
+
+
+def test_a_line_that_names_nobody_stays_as_it_is():
+    line = '"GET /rate/abc/ HTTP/1.1" 200 512 "-" "Mozilla/5.0 (X11)" /foo/f.py Why? Because.'
+    assert redacted(line) == line
+
+
+@pytest.fixture
+def written(settings):
+    """What Django writes with the server's own logging settings."""
+    stream = io.StringIO()
+    handlers = [
+        h for h in logging.getLogger().handlers if isinstance(h.formatter, RedactingFormatter)
+    ]
+    assert handlers, "the root logger does not redact"
+    before = [(handler, handler.setStream(stream)) for handler in handlers]
+    yield stream
+    for handler, old in before:
+        handler.setStream(old)
+
+
+@pytest.mark.django_db
+def test_django_logs_neither_the_framed_token_nor_the_query(written):
+    Client().get(f"/f/{TOKEN}/rate/abc/?workerId={WORKER}")
+    Client().get(f"/nowhere/?PROLIFIC_PID={WORKER}")
+    assert "Not Found: /f/…/rate/abc/" in written.getvalue()
+    assert TOKEN not in written.getvalue()
+    assert WORKER not in written.getvalue()
+
+
+@pytest.mark.django_db
+def test_a_traceback_names_no_worker(written):
+    Rater.objects.create(provider="prolific", external_id=WORKER)
+    detail = f"DETAIL:  Key (provider, external_id)=(prolific, {WORKER}) already exists."
+    try:
+        with transaction.atomic():
+            raise IntegrityError(detail)
+    except IntegrityError:
+        logging.getLogger("annotation").exception("a platform was asked")
+    assert "IntegrityError" in written.getvalue()
+    assert WORKER not in written.getvalue()
+
+
+def test_no_handler_of_django_writes_around_the_cleaned_one():
+    assert logging.getLogger("django").handlers == []
+    assert logging.getLogger("django.server").handlers
+    for name in ("", "django.server"):
+        for handler in logging.getLogger(name).handlers:
+            if type(handler) is logging.StreamHandler:
+                assert isinstance(handler.formatter, RedactingFormatter)
+
+
+def test_requests_to_platforms_are_not_logged_line_by_line():
+    assert logging.getLogger("httpx").level == logging.WARNING  # whatever the root logger says
+
+
+def test_a_workers_own_handlers_are_cleaned():
+    logger, stream = logging.Logger("worker"), io.StringIO()
+    app.log._configure_logger(logger, stream, logging.INFO, "%(message)s", colorize=False)
+    from celery.signals import after_setup_logger
+
+    after_setup_logger.send(sender=None, logger=logger)
+    logger.info("asked %s", LINK)
+    assert "asked" in stream.getvalue()
+    assert WORKER not in stream.getvalue()
+    redact_handlers(logger)  # twice is once
+    assert not isinstance(logger.handlers[0].formatter.inner, RedactingFormatter)
+
+
+@pytest.mark.enable_socket
+@pytest.mark.parametrize("program", [[sys.executable, "-m", "gunicorn"], ["gunicorn"]])
+def test_gunicorn_logs_neither_the_framed_token_nor_the_query(tmp_path, program):
+    port, log = free_port(), tmp_path / "log"
+    if program == ["gunicorn"]:
+        program = [str(Path(sys.executable).with_name("gunicorn"))]
+    options = ["--access-logfile", "-", "--log-level", "debug", "--no-control-socket"]
+    combined = '%(h)s "%(r)s" %(U)s %(q)s %(s)s "%(f)s" "%({referer}i)s"'
+    command = [*program, "config.wsgi", "--bind", f"127.0.0.1:{port}", *options]
+    with log.open("w") as file:
+        process = subprocess.Popen(
+            [*command, "--access-logformat", combined],
+            cwd=ROOT,
+            stdout=file,
+            stderr=file,
+            env=os.environ | {"TIEBREAK_VAR_DIR": str(tmp_path)},
+        )
+        try:
+            url = f"http://127.0.0.1:{port}/f/{TOKEN}/?workerId={WORKER}"
+            _answer(url, {"Referer": f"http://127.0.0.1:{port}{LINK}"})
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(timeout=20)
+    said = log.read_text()
+    assert "GET /f/…" in said
+    assert TOKEN not in said
+    assert WORKER not in said
+
+
+def _answer(url: str, headers: dict[str, str]) -> httpx.Response:
+    for _ in range(200):
+        try:
+            return httpx.get(url, headers=headers)
+        except httpx.ConnectError:
+            time.sleep(0.1)
+    raise AssertionError("gunicorn did not come up")
