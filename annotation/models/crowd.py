@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from decimal import Decimal
 
 from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
@@ -11,6 +12,7 @@ from django.db.models import Q
 from annotation.models.rater import Participation, Recruitment
 from studies.errors import DomainError
 from studies.identifiers import new_public_id
+from studies.models.bounds import MAX_REWARD, between
 
 
 def encrypted(text: str) -> str:
@@ -55,7 +57,9 @@ class Payment(models.Model):
         Participation, on_delete=models.PROTECT, related_name="payments"
     )
     kind = models.CharField(max_length=10, choices=Kind.choices)
-    amount = models.DecimalField(max_digits=10, decimal_places=2)
+    amount = models.DecimalField(
+        max_digits=10, decimal_places=2, validators=between(Decimal(0), MAX_REWARD)
+    )
     currency = models.CharField(max_length=3)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ASKED)
     reason = models.TextField(blank=True)
