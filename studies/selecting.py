@@ -17,7 +17,7 @@ from studies.models import (
     Study,
     System,
 )
-from studies.models.bounds import MAX_FLOOR
+from studies.models.selection import FLOOR_TOO_HIGH, MAX_FLOOR
 from studies.scoring import separability_by_instance
 
 Pair = tuple[int, int]
@@ -73,10 +73,7 @@ def drawn(pool: Pool, design: InstanceSelection) -> Selection:
             " Choose δ itself, with a floor.",
         )
     if design.floor > MAX_FLOOR:
-        raise DomainError(
-            "odd_floor",
-            f"Beside a floor above {MAX_FLOOR} no δ counts. Enter less, or draw at random.",
-        )
+        raise DomainError("odd_floor", FLOOR_TOO_HIGH)
     by_logistic = design.weights == InstanceSelection.Weights.LOGISTIC
     weights = (
         logistic_weights(pool.delta)

@@ -18,8 +18,6 @@ MAX_MINUTES_PER_HIT = 10_080
 MAX_VALID_DAYS = 36_500
 MAX_REWARD = Decimal(1_000_000)
 MAX_HOURLY_RATE = Decimal(100_000)
-# Beside a higher floor no δ counts.
-MAX_FLOOR = 100
 # Further away from 0, no similarity's δ is a measurement any more.
 MAX_DELTA = 1e6
 

@@ -1,8 +1,12 @@
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
-from studies.models.bounds import MAX_COUNT, MAX_FLOOR, MAX_SEED, between
+from studies.models.bounds import MAX_COUNT, MAX_SEED, between, validate_finite
 from studies.models.dataset import Instance, System
 from studies.models.study import Study
+
+MAX_FLOOR = 100
+FLOOR_TOO_HIGH = f"Beside a floor above {MAX_FLOOR} no δ counts. Enter less, or draw at random."
 
 
 class InstanceSelection(models.Model):
@@ -32,7 +36,14 @@ class InstanceSelection(models.Model):
         help_text="Drawn uniformly first: what tells how much the selection gained.",
     )
     weights = models.CharField(max_length=8, choices=Weights.choices, default=Weights.LOGISTIC)
-    floor = models.FloatField(default=0.1, validators=between(0.001, MAX_FLOOR))
+    floor = models.FloatField(
+        default=0.1,
+        validators=[
+            validate_finite,
+            MinValueValidator(0.001),
+            MaxValueValidator(MAX_FLOOR, FLOOR_TOO_HIGH),
+        ],
+    )
     seed = models.PositiveIntegerField(default=0, validators=between(0, MAX_SEED))
     drawn_at = models.DateTimeField(null=True)
 
