@@ -212,15 +212,25 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
-# Guessing a password is stopped for a while, for the name at the address it was guessed from.
+# Guessing a password is stopped for a while; see `studies.login_throttle`.
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "django.contrib.auth.backends.ModelBackend",
 ]
-AXES_FAILURE_LIMIT = 8
+AXES_HANDLER = "studies.login_throttle.LoginThrottle"
+AXES_CLIENT_IP_CALLABLE = "studies.login_throttle.login_address"
+AXES_FAILURE_LIMIT = 8  # of one name at one address
+TIEBREAK_LOGIN_FAILURES = 40  # from one address, whatever the names
+TIEBREAK_LOGIN_FAILURES_OF_NAME = 100  # of one name, from addresses it never logged in at
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
+# Who is stopped and goes on trying does not prolong it for the others.
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_COOLOFF_MESSAGE = (
+    "There were too many wrong passwords, so logging in is stopped here for a quarter of an hour."
+    " Please wait and try again, or ask whoever runs this server for a new password."
+)
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 LOGIN_URL = "admin:login"
