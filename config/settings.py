@@ -117,6 +117,9 @@ ALLOWED_HOSTS = [
 CSRF_TRUSTED_ORIGINS = _origins("TIEBREAK_TRUSTED_ORIGINS")
 VAR_DIR = Path(str(env.str("TIEBREAK_VAR_DIR", default=str(BASE_DIR / "var"))))
 
+POSTGRESQL = ("postgres://", "postgresql://", "psql://", "pgsql://")
+BROKERS = ("redis://", "rediss://", "amqp://", "amqps://")
+
 if PRODUCTION:
     if SECRET_KEY == DEVELOPMENT_KEY or len(SECRET_KEY) < 50:
         raise ImproperlyConfigured(
@@ -125,9 +128,25 @@ if PRODUCTION:
         )
     if DEBUG:
         raise ImproperlyConfigured("TIEBREAK_DEBUG must be off in production.")
-    if "TIEBREAK_HOSTS" not in env.ENVIRON or "*" in ALLOWED_HOSTS:
+    if "TIEBREAK_HOSTS" not in env.ENVIRON or not ALLOWED_HOSTS or "*" in ALLOWED_HOSTS:
         raise ImproperlyConfigured(
             "Production needs TIEBREAK_HOSTS, the host names it answers to, without '*'."
+        )
+    if not str(env.str("TIEBREAK_DATABASE_URL", default="")).startswith(POSTGRESQL):
+        raise ImproperlyConfigured(
+            "Production needs TIEBREAK_DATABASE_URL, the address of a PostgreSQL database such as"
+            " postgres://name:password@10.0.0.5:5432/tiebreak; SQLite is for trying it out."
+        )
+    if not str(env.str("TIEBREAK_BROKER_URL", default="")).startswith(BROKERS):
+        raise ImproperlyConfigured(
+            "Production needs TIEBREAK_BROKER_URL, the address of Redis or RabbitMQ such as"
+            " redis://10.0.0.6:6379/0: only such a broker reaches workers on every host and keeps"
+            " what a killed worker had taken."
+        )
+    if _boolean("TIEBREAK_TASKS_EAGER", default=False):
+        raise ImproperlyConfigured(
+            "TIEBREAK_TASKS_EAGER must be off in production: pages would wait for model servers"
+            " and platforms."
         )
 
 INSTALLED_APPS = [
