@@ -8,11 +8,11 @@ from statistics import median
 
 from django.db.models import Count, DecimalField, Max, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce
-from django.utils import timezone
 
 from annotation.crowd import provider_named
 from annotation.models import HIT, Assignment, Participation, Payment, Place, Rating
 from annotation.models.rating import COUNTED
+from studies.clock import database_now
 from studies.errors import DomainError
 from studies.models import Study
 
@@ -90,7 +90,7 @@ class Ledger:
 
 def ledger(study: Study, now: datetime | None = None) -> Ledger:
     """The books of a study as they stand."""
-    now = now or timezone.now()
+    now = now or database_now()
     entries = list(_entries(study))
     open_ones = [entry for entry in entries if entry.participation.settled_at is None]
     is_paying = study.reward is not None

@@ -8,7 +8,6 @@ from datetime import datetime
 from functools import lru_cache
 
 from django.db.models import Count, F, Q
-from django.utils import timezone
 
 from annotation.balancing import spaced
 from annotation.models import (
@@ -23,6 +22,7 @@ from annotation.models import (
 from annotation.models.rating import RatingQuerySet
 from annotation.statements import Person, seats_of_hit
 from metrics.stats.scales import BAD
+from studies.clock import database_now
 from studies.models import Criterion, Study, Unit
 
 
@@ -228,7 +228,7 @@ class Progress:
 
 
 def progress(study: Study, now: datetime | None = None) -> Progress:
-    now = now or timezone.now()
+    now = now or database_now()
     places = study.places.aggregate(
         all=Count("pk"),
         completed=Count("pk", filter=Q(completed_at__isnull=False)),

@@ -8,7 +8,7 @@ columns that serving needs; any other column is fetched when somebody asks for i
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from django.db import connection, models
 
 from annotation.models import HIT, Assignment, HITUnit, Participation, Place, Rater, Rating
 from annotation.models.rating import EXCLUDING_FLAGS
+from studies.clock import database_now, moment_of, moment_sql
 from studies.models import Generation, Instance, Study, Unit
 
 Model = TypeVar("Model", bound=models.Model)
@@ -63,11 +64,17 @@ class Person:
     met: int
     hits: int
     version_id: int | None
+    # When it was locked, by the database's clock: what all hosts agree on.
+    now: datetime
 
 
-def lock_person(public_id: str, now: datetime) -> Person:
-    """Lock a participation, and read its study and its work in hand along with it."""
-    row = _one(_PERSON + _lock("p"), [now, public_id])
+def lock_person(public_id: str, now: datetime | None = None) -> Person:
+    """Lock a participation, and read its study and its work in hand along with it.
+
+    ``now`` stands in for the database's clock.
+    """
+    statement = _PERSON.format(now=_now()) + _lock("p")
+    row = _one(statement, [now, now, public_id])
     if row is None:
         raise Participation.DoesNotExist
     person, study, work, rest = _cut(row, PERSON, STUDY, WORK)
@@ -76,7 +83,10 @@ def lock_person(public_id: str, now: datetime) -> Person:
     held = None
     if work[0] is not None and rest[1]:
         held = _work(work, participation)
-    return Person(participation, participation.study, held, _moment(rest[2]), *rest[3:])
+    *numbers, moment = rest[3:]
+    lease_until, locked_at = moment_of(rest[2]), moment_of(moment)
+    assert locked_at is not None
+    return Person(participation, participation.study, held, lease_until, *numbers, now=locked_at)
 
 
 @dataclass(frozen=True)
@@ -87,7 +97,7 @@ class FreePlace:
     left: int | None
 
 
-def lock_free_place(person: Person, now: datetime, *, wait: bool = False) -> FreePlace | None:
+def lock_free_place(person: Person, *, wait: bool = False) -> FreePlace | None:
     """Lock one free place of a HIT that is new to the rater, of those that are wanted most.
 
     Busy rows are skipped, or with ``wait`` waited for, in one order for all who wait. What was
@@ -98,7 +108,7 @@ def lock_free_place(person: Person, now: datetime, *, wait: bool = False) -> Fre
         order="p.id" if wait else "p.remaining, p.draw", lock=_lock("p", skip=not wait)
     )
     rater = person.participation.rater_id
-    row = _one(statement, [rater, person.study.pk, now, rater, *again])
+    row = _one(statement, [rater, person.study.pk, person.now, rater, *again])
     if row is None:
         return None
     place, (left,) = _cut(row, (*PLACE, *MOMENTS))
@@ -120,14 +130,29 @@ def find_work_of(assignment_id: str, participation_id: str, study_id: str) -> As
     return found
 
 
-def lock_places_of(hit_id: int) -> tuple[list[Place], Study | None]:
+@dataclass(frozen=True)
+class LockedHIT:
+    """All places of a HIT by number, its study as it is now, and the moment of locking.
+
+    The moment is the one that was given, or else the database's. A HIT of training or of a test
+    has no places, and so brings no study along.
+    """
+
+    places: list[Place]
+    study: Study | None
+    now: datetime
+
+
+def lock_places_of(hit_id: int, now: datetime | None = None) -> LockedHIT:
     """Lock all places of a HIT, by number, and read the study's state with them."""
-    rows = _all(_PLACES.format(lock=_lock("p")), [hit_id])
-    places = [_place(_cut(row, (*PLACE, *MOMENTS))[0]) for row in rows]
+    rows = _all(_PLACES.format(now=_now(), lock=_lock("p")), [now, hit_id])
     if not rows:
-        return [], None
-    study, (opened,) = _cut(rows[0][len(PLACE) + len(MOMENTS) :], STUDY)
-    return places, _study(study, opened)
+        return LockedHIT([], None, now or database_now())
+    places = [_place(_cut(row, (*PLACE, *MOMENTS))[0]) for row in rows]
+    study, (opened, moment) = _cut(rows[0][len(PLACE) + len(MOMENTS) :], STUDY)
+    locked_at = moment_of(moment)
+    assert locked_at is not None
+    return LockedHIT(places, _study(study, opened), locked_at)
 
 
 def ratings_of(assignment: Assignment) -> list[Rating]:
@@ -216,7 +241,7 @@ SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s
         JOIN annotation_participation q ON q.id = d.participation_id
         JOIN annotation_place o ON o.assignment_id = d.id
         WHERE d.status = 'active' AND q.study_id = s.public_id AND q.address <> ''
-            AND o.lease_until > %s) ELSE 0 END,
+            AND o.lease_until > {{now}}) ELSE 0 END,
     (SELECT count(*) FROM annotation_assignment d JOIN annotation_hit h ON h.id = d.hit_id
         WHERE d.rater_id = p.rater_id AND h.study_id = s.public_id AND h.kind = 'main'
             AND d.status = 'completed'),
@@ -225,7 +250,8 @@ SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s
     (SELECT coalesce(max(h.number), 0) FROM annotation_hit h
         WHERE h.study_id = s.public_id AND h.kind = 'main'),
     (SELECT v.id FROM studies_studyversion v WHERE v.study_id = s.public_id
-        ORDER BY v.number DESC LIMIT 1)
+        ORDER BY v.number DESC LIMIT 1),
+    {{now}}
 FROM annotation_participation p
 JOIN studies_study s ON s.public_id = p.study_id
 LEFT JOIN annotation_assignment a ON a.participation_id = p.id AND a.status = 'active'
@@ -254,7 +280,7 @@ JOIN annotation_rater r ON r.id = a.rater_id
 WHERE a.public_id = %s AND p.public_id = %s AND p.study_id = %s
 """  # noqa: S608
 _PLACES = f"""
-SELECT {_columns("p", (*PLACE, *MOMENTS))}, {_columns("s", STUDY)}, s.opened_at
+SELECT {_columns("p", (*PLACE, *MOMENTS))}, {_columns("s", STUDY)}, s.opened_at, {{now}}
 FROM annotation_place p JOIN studies_study s ON s.public_id = p.study_id
 WHERE p.hit_id = %s ORDER BY p.number {{lock}}
 """  # noqa: S608
@@ -291,6 +317,11 @@ def _lock(alias: str, *, skip: bool = False) -> str:
     return f"FOR UPDATE OF {alias}" + (" SKIP LOCKED" if skip else "")
 
 
+def _now() -> str:
+    """A parameter that stands in for the database's clock, or the clock where it is null."""
+    return f"coalesce(%s, {moment_sql()})"
+
+
 def _one(statement: str, parameters: Sequence[Any]) -> tuple[Any, ...] | None:
     rows = _all(statement, parameters)
     return rows[0] if rows else None
@@ -323,7 +354,7 @@ def _make(model: type[Model], names: Sequence[str], values: Sequence[Any]) -> Mo
 
 
 def _study(values: Sequence[Any], opened_at: Any) -> Study:
-    return _make(Study, (*STUDY, "opened_at"), (*values, _moment(opened_at)))
+    return _make(Study, (*STUDY, "opened_at"), (*values, moment_of(opened_at)))
 
 
 def _work(values: Sequence[Any], participation: Participation) -> Assignment:
@@ -335,12 +366,5 @@ def _work(values: Sequence[Any], participation: Participation) -> Assignment:
 
 def _place(values: Sequence[Any]) -> Place:
     *plain, lease_until, completed_at = values
-    moments = (_moment(lease_until), _moment(completed_at))
+    moments = (moment_of(lease_until), moment_of(completed_at))
     return _make(Place, (*PLACE, *MOMENTS), (*plain, *moments))
-
-
-def _moment(value: Any) -> datetime | None:
-    """SQLite gives moments as text in UTC."""
-    if isinstance(value, str):
-        return datetime.fromisoformat(value).replace(tzinfo=UTC)
-    return value if value is None else datetime.fromtimestamp(value.timestamp(), UTC)

@@ -121,6 +121,9 @@ ALLOWED_HOSTS = [
 CSRF_TRUSTED_ORIGINS = _origins("TIEBREAK_TRUSTED_ORIGINS")
 VAR_DIR = Path(str(env.str("TIEBREAK_VAR_DIR", default=str(BASE_DIR / "var"))))
 
+POSTGRESQL = ("postgres://", "postgresql://", "psql://", "pgsql://")
+BROKERS = ("redis://", "rediss://", "amqp://", "amqps://")
+
 if PRODUCTION:
     if SECRET_KEY == DEVELOPMENT_KEY or len(SECRET_KEY) < 50:
         raise ImproperlyConfigured(
@@ -129,9 +132,25 @@ if PRODUCTION:
         )
     if DEBUG:
         raise ImproperlyConfigured("TIEBREAK_DEBUG must be off in production.")
-    if "TIEBREAK_HOSTS" not in env.ENVIRON or "*" in ALLOWED_HOSTS:
+    if "TIEBREAK_HOSTS" not in env.ENVIRON or not ALLOWED_HOSTS or "*" in ALLOWED_HOSTS:
         raise ImproperlyConfigured(
             "Production needs TIEBREAK_HOSTS, the host names it answers to, without '*'."
+        )
+    if not str(env.str("TIEBREAK_DATABASE_URL", default="")).startswith(POSTGRESQL):
+        raise ImproperlyConfigured(
+            "Production needs TIEBREAK_DATABASE_URL, the address of a PostgreSQL database such as"
+            " postgres://name:password@10.0.0.5:5432/tiebreak; SQLite is for trying it out."
+        )
+    if not str(env.str("TIEBREAK_BROKER_URL", default="")).startswith(BROKERS):
+        raise ImproperlyConfigured(
+            "Production needs TIEBREAK_BROKER_URL, the address of Redis or RabbitMQ such as"
+            " redis://10.0.0.6:6379/0: only such a broker reaches workers on every host and keeps"
+            " what a killed worker had taken."
+        )
+    if _boolean("TIEBREAK_TASKS_EAGER", default=False):
+        raise ImproperlyConfigured(
+            "TIEBREAK_TASKS_EAGER must be off in production: pages would wait for model servers"
+            " and platforms."
         )
 
 INSTALLED_APPS = [
@@ -217,15 +236,25 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
-# Guessing a password is stopped for a while, for the name at the address it was guessed from.
+# Guessing a password is stopped for a while; see `studies.login_throttle`.
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "django.contrib.auth.backends.ModelBackend",
 ]
-AXES_FAILURE_LIMIT = 8
+AXES_HANDLER = "studies.login_throttle.LoginThrottle"
+AXES_CLIENT_IP_CALLABLE = "studies.login_throttle.login_address"
+AXES_FAILURE_LIMIT = 8  # of one name at one address
+TIEBREAK_LOGIN_FAILURES = 40  # from one address, whatever the names
+TIEBREAK_LOGIN_FAILURES_OF_NAME = 100  # of one name, from addresses it never logged in at
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
+# Who is stopped and goes on trying does not prolong it for the others.
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_COOLOFF_MESSAGE = (
+    "There were too many wrong passwords, so logging in is stopped here for a quarter of an hour."
+    " Please wait and try again, or ask whoever runs this server for a new password."
+)
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 LOGIN_URL = "admin:login"

@@ -4,7 +4,6 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Count, Max, Q, Sum
-from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from annotation.models import Rating
@@ -12,6 +11,7 @@ from annotation.models.rating import EXCLUDING_FLAGS
 from metrics.models import ReportSnapshot
 from metrics.report import build_report
 from metrics.selectors import source_of
+from studies.clock import database_now
 from studies.errors import DomainError
 from studies.models import Study
 
@@ -36,7 +36,7 @@ def refresh_report(*, study: Study) -> ReportSnapshot:
     report = build_report(source.table, scales=source.scales, source=source.about)
     snapshot, _ = ReportSnapshot.objects.update_or_create(
         study=study,
-        defaults={"watermark": state, "report": report, "made_at": timezone.now()},
+        defaults={"watermark": state, "report": report, "made_at": database_now()},
     )
     return snapshot
 
@@ -49,7 +49,7 @@ def ensure_fresh(*, study: Study, now: datetime | None = None) -> ReportSnapshot
     """
     from metrics.tasks import refresh_report_task  # noqa: PLC0415  tasks call this module
 
-    now = now or timezone.now()
+    now = now or database_now()
     state = watermark(study)
     snapshot, _ = ReportSnapshot.objects.get_or_create(study=study)
     if snapshot.watermark == state and snapshot.report is not None:

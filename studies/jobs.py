@@ -10,10 +10,10 @@ from threading import Event, Thread
 from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
 from django.db.models import F, Q, QuerySet
-from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from gateway import GatewayError
+from studies.clock import database_now
 from studies.errors import DomainError
 from studies.identifiers import new_public_id
 from studies.models import Dataset, Job, Study
@@ -65,7 +65,14 @@ def start_job(
     if study.dataset is None:
         raise DomainError("no_dataset", "The study has no dataset. Choose one first.")
     with transaction.atomic():
-        job = Job(study=study, dataset=study.dataset, kind=kind, options=options, created_by=by)
+        job = Job(
+            study=study,
+            dataset=study.dataset,
+            kind=kind,
+            options=options,
+            created_by=by,
+            created_at=database_now(),
+        )
         _check_is_only_one(job)
         job.save()
     send(job)
@@ -96,7 +103,7 @@ def send(job: Job) -> None:
 
     queue = str(job.options.get("queue") or QUEUES[Job.Kind(job.kind)])
     own = Job.objects.filter(pk=job.pk)
-    own.update(sent_at=timezone.now())
+    own.update(sent_at=database_now())
     try:
         run_job_task.apply_async(args=[job.pk], queue=queue)
     except OperationalError as error:
@@ -135,11 +142,11 @@ def stop_job(*, job: Job) -> None:
         problem="Stopped by a researcher.",
         claim="",
         lease_until=None,
-        finished_at=timezone.now(),
+        finished_at=database_now(),
     )
 
 
-def run_job(*, job_id: int, now: Callable[[], datetime] = timezone.now) -> bool:
+def run_job(*, job_id: int, now: Callable[[], datetime] = database_now) -> bool:
     """Work on a job until it is done, paused, taken over or stuck. Returns whether it was free.
 
     A compare-and-set claims it: of two workers that got the same message, one goes away.
@@ -232,7 +239,7 @@ def _finish(own: Jobs, last: Progress, now: datetime) -> None:
 
 def take_up_abandoned_jobs(now: datetime | None = None) -> int:
     """Queue again what nobody works on: its worker died, or the broker lost the message."""
-    now = now or timezone.now()
+    now = now or database_now()
     unsent = Q(sent_at=None, created_at__lte=now - LEASE)
     silent = Q(status=Job.Status.RUNNING, lease_until__lte=now)
     silent &= Q(sent_at=None) | Q(sent_at__lte=now - LEASE)
@@ -252,7 +259,7 @@ class Pace:
 
 
 def pace_of(job: Job, now: datetime | None = None) -> Pace:
-    now = now or timezone.now()
+    now = now or database_now()
     if job.started_at is None or job.status != Job.Status.RUNNING:
         return Pace(None, None)
     made, seconds = job.done - job.done_before, (now - job.started_at).total_seconds()

@@ -17,6 +17,7 @@ from studies.models import (
     Study,
     System,
 )
+from studies.models.selection import FLOOR_TOO_HIGH, MAX_FLOOR
 from studies.scoring import separability_by_instance
 
 Pair = tuple[int, int]
@@ -58,9 +59,6 @@ def pools(study: Study) -> dict[Pair, Pool]:
     }
 
 
-MOST_FLOOR = 100
-
-
 def _pair_names(study: Study) -> dict[Pair, tuple[str, str]]:
     return {(a.pk, b.pk): (a.name, b.name) for a, b in study.system_pairs()}
 
@@ -74,11 +72,8 @@ def drawn(pool: Pool, design: InstanceSelection) -> Selection:
             "All instances are equally separable, so there is no scale for logistic weights."
             " Choose δ itself, with a floor.",
         )
-    if design.floor > MOST_FLOOR:
-        raise DomainError(
-            "odd_floor",
-            f"Beside a floor above {MOST_FLOOR} no δ counts. Enter less, or draw at random.",
-        )
+    if design.floor > MAX_FLOOR:
+        raise DomainError("odd_floor", FLOOR_TOO_HIGH)
     by_logistic = design.weights == InstanceSelection.Weights.LOGISTIC
     weights = (
         logistic_weights(pool.delta)

@@ -1,5 +1,7 @@
 """What is agreed with a platform, what it reported, and what was paid."""
 
+from decimal import Decimal
+
 from cryptography.fernet import InvalidToken
 from django.db import models
 from django.db.models import Q
@@ -8,6 +10,7 @@ from annotation.models.rater import Participation, Recruitment
 from studies.ciphers import cipher
 from studies.errors import DomainError
 from studies.identifiers import new_public_id
+from studies.models.bounds import MAX_REWARD, between
 
 PURPOSE = "tiebreak.platform-secrets"
 
@@ -49,7 +52,9 @@ class Payment(models.Model):
         Participation, on_delete=models.PROTECT, related_name="payments"
     )
     kind = models.CharField(max_length=10, choices=Kind.choices)
-    amount = models.DecimalField(max_digits=10, decimal_places=2)
+    amount = models.DecimalField(
+        max_digits=10, decimal_places=2, validators=between(Decimal(0), MAX_REWARD)
+    )
     currency = models.CharField(max_length=3)
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ASKED)
     reason = models.TextField(blank=True)

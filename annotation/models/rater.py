@@ -1,9 +1,12 @@
+from decimal import Decimal
+
 from django.db import models
 from django.db.models import Q
 
 from annotation.models.hit import HIT
 from studies.identifiers import new_public_id, new_seed
 from studies.models import Study, StudyVersion, Unit
+from studies.models.bounds import MAX_REWARD, between
 
 
 class Rater(models.Model):
@@ -105,7 +108,9 @@ class Participation(models.Model):
     # What the platform needs to hear from the browser in the end, as it said on arrival.
     way_back = models.JSONField(default=dict)
     # What somebody who left early was told they are owed, whatever becomes of them or the study.
-    owed = models.DecimalField(max_digits=10, decimal_places=2, null=True)
+    owed = models.DecimalField(
+        max_digits=10, decimal_places=2, null=True, validators=between(Decimal(0), MAX_REWARD)
+    )
     # A researcher looked at what does not add up, and let it be.
     settled_at = models.DateTimeField(null=True)
     # The platform's own words on it, and when they were true.

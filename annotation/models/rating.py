@@ -7,6 +7,7 @@ from django.db.models import Q
 from annotation.models.hit import HITUnit, Place
 from annotation.models.rater import Assignment, Rater
 from studies.models import Criterion, StudyVersion, Unit
+from studies.models.bounds import MAX_COUNT, between
 
 EXCLUDING_FLAGS = ("surplus", "superseded", "partial", "late", "excluded")
 COUNTED = Q(**dict.fromkeys(EXCLUDING_FLAGS, False))
@@ -38,7 +39,7 @@ class Rating(models.Model):
     rater = models.ForeignKey(Rater, on_delete=models.PROTECT, related_name="ratings")
     unit = models.ForeignKey(Unit, on_delete=models.PROTECT, related_name="ratings")
     criterion = models.ForeignKey(Criterion, on_delete=models.PROTECT, related_name="ratings")
-    repeat = models.PositiveSmallIntegerField(default=0)
+    repeat = models.PositiveSmallIntegerField(default=0, validators=between(0, 100))
     place = models.ForeignKey(Place, null=True, on_delete=models.PROTECT, related_name="ratings")
     study_version = models.ForeignKey(
         StudyVersion, null=True, on_delete=models.PROTECT, related_name="+"
@@ -47,8 +48,8 @@ class Rating(models.Model):
     raw = models.TextField(blank=True)
     side_a = models.CharField(max_length=10, blank=True)
     layout = models.CharField(max_length=20, blank=True)
-    position = models.PositiveIntegerField(null=True)
-    duration_ms = models.PositiveIntegerField(null=True)
+    position = models.PositiveIntegerField(null=True, validators=between(0, MAX_COUNT))
+    duration_ms = models.PositiveIntegerField(null=True, validators=between(0, 2**31 - 1))
     client_key = models.CharField(max_length=64)
     created_at = models.DateTimeField()
     supersedes = models.OneToOneField(

@@ -1,11 +1,11 @@
 """Who may work, and what watches over it: comprehension, training, qualification, checks."""
 
 from django.core.exceptions import ValidationError
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from annotation.models.rater import Participation, Rater
 from studies.models import Study
+from studies.models.bounds import MAX_POSITION, MAX_VALID_DAYS, between
 
 
 class Screening(models.Model):
@@ -23,18 +23,22 @@ class Screening(models.Model):
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="screening")
     comprehension_tries = models.PositiveSmallIntegerField(
         default=2,
-        validators=[MinValueValidator(2)],
+        validators=between(2, 100),
         help_text="Crowd platforms ask for two at least.",
     )
     training_units = models.PositiveSmallIntegerField(
-        default=0, help_text="Practised with the right answer shown after each."
+        default=0,
+        validators=between(0, 1000),
+        help_text="Practised with the right answer shown after each.",
     )
-    qualification_units = models.PositiveSmallIntegerField("units of the test", default=0)
+    qualification_units = models.PositiveSmallIntegerField(
+        "units of the test", default=0, validators=between(0, 1000)
+    )
     pass_mark = models.PositiveSmallIntegerField(
-        "right answers needed", default=9, validators=[MinValueValidator(1)]
+        "right answers needed", default=9, validators=between(1, 1000)
     )
     qualification_tries = models.PositiveSmallIntegerField(
-        "tries", default=1, validators=[MinValueValidator(1)]
+        "tries", default=1, validators=between(1, 100)
     )
     shows_answers = models.BooleanField(
         "show what was right after the test",
@@ -42,7 +46,11 @@ class Screening(models.Model):
         help_text="With tries left, later tries draw other units as long as there are any.",
     )
     valid_days = models.PositiveIntegerField(
-        "a passed test is valid for days", null=True, blank=True, help_text="Empty: for ever."
+        "a passed test is valid for days",
+        null=True,
+        blank=True,
+        validators=between(1, MAX_VALID_DAYS),
+        help_text="Empty: for ever.",
     )
     accepts_from = models.ForeignKey(
         Study,
@@ -55,13 +63,13 @@ class Screening(models.Model):
     check_rate = models.FloatField(
         "share of HITs that carry a check",
         default=0,
-        validators=[MinValueValidator(0), MaxValueValidator(1)],
+        validators=between(0, 1),
         help_text="A unit with a known answer, silently mixed in; nobody meets one twice.",
     )
     checks_failed = models.PositiveSmallIntegerField(
         "act after so many failed checks",
         default=2,
-        validators=[MinValueValidator(1)],
+        validators=between(1, 1000),
         help_text="Crowd platforms allow a rejection for one under five minutes, else for two.",
     )
     check_action = models.CharField(
@@ -80,11 +88,11 @@ class ComprehensionQuestion(models.Model):
     """Asked about the guidelines before anything else, with choices to tick."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="comprehension")
-    position = models.PositiveSmallIntegerField(default=0)
+    position = models.PositiveSmallIntegerField(default=0, validators=between(0, MAX_POSITION))
     text = models.CharField(max_length=500)
     choices = models.TextField(help_text="One a line.")
     answer = models.PositiveSmallIntegerField(
-        "right choice", default=1, validators=[MinValueValidator(1)], help_text="1 is the first."
+        "right choice", default=1, validators=between(1, 1000), help_text="1 is the first."
     )
     explanation = models.TextField(blank=True, help_text="Shown when the answer was wrong.")
 

@@ -6,7 +6,6 @@ from datetime import timedelta
 from decimal import Decimal
 
 from django.db.models import Q
-from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from annotation.ledger import ledger
@@ -14,6 +13,7 @@ from annotation.models import Participation, Payment, Recruitment
 from annotation.services.paying import approve, ask_to_return, pay, reject
 from annotation.services.recruiting import listen, publish, steer, sync_recruitment
 from annotation.services.withdrawing import OUT
+from studies.clock import database_now
 from studies.errors import DomainError
 from studies.identifiers import new_public_id
 
@@ -32,7 +32,7 @@ def ask_for(*, recruitment: Recruitment, verb: str, **arguments: str) -> None:
 
     if verb not in VERBS:
         raise DomainError("no_such_verb", f"A platform is never asked to {verb!r}.", status=404)
-    key, now = new_public_id(), timezone.now()
+    key, now = new_public_id(), database_now()
     free = Q(pending="") | Q(pending_at__lt=now - PATIENCE)
     own = Recruitment.objects.filter(free, pk=recruitment.pk)
     if not own.update(pending=verb, pending_key=key, pending_at=now, problem=""):

@@ -3,13 +3,13 @@
 from datetime import datetime
 
 from django.db import transaction
-from django.utils import timezone
 
 from annotation.models import Participation, Payment, Rater, Recruitment
 from annotation.services.addresses import check_entry
 from annotation.services.places import CLOSED_DOORS
 from annotation.services.screening import clear_participation
 from annotation.services.ways_in import check_lets_in
+from studies.clock import database_now
 from studies.errors import DomainError
 from studies.models import Study
 
@@ -35,7 +35,7 @@ def give_consent(
     how many people come and work from one place. Raises `DomainError` where the study, or this
     way into it, takes nobody new in, or nobody from there.
     """
-    now = now or timezone.now()
+    now = now or database_now()
     existing = _own(study, provider, submission_id, external_id)
     if recruitment is not None and (existing is None or existing.consented_at is None):
         check_lets_in(recruitment)
@@ -122,7 +122,7 @@ def meet(
 
 def mark_guidelines_read(*, participation: Participation, now: datetime | None = None) -> None:
     """Note the first time the guidelines were read, so that they are shown once and then linked."""
-    now = now or timezone.now()
+    now = now or database_now()
     unread = Participation.objects.filter(pk=participation.pk, guidelines_read_at__isnull=True)
     unread.update(guidelines_read_at=now)
     participation.refresh_from_db(fields=["guidelines_read_at", "cleared_at"])
@@ -132,7 +132,7 @@ def mark_guidelines_read(*, participation: Participation, now: datetime | None =
 def finish_participation(*, participation: Participation, now: datetime | None = None) -> None:
     """The annotator is done: their completion code may be shown from now on."""
     active = Participation.objects.filter(pk=participation.pk, status=Participation.Status.ACTIVE)
-    active.update(status=Participation.Status.FINISHED, finished_at=now or timezone.now())
+    active.update(status=Participation.Status.FINISHED, finished_at=now or database_now())
 
 
 def is_paid(participation: Participation) -> bool:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from annotation.models import HIT, Assignment, Participation, Place, Rating
 from annotation.selectors import Share, missing_units, unmet_check
@@ -54,13 +53,13 @@ def find_work(*, participation: Participation, now: datetime | None = None) -> W
     """The annotator's live assignment, or a new one on the free place that is wanted most.
 
     Before: consent was given and every stage passed. After: one active assignment of this participation holds a place
-    whose lease runs from now; whoever let the place lapse keeps their answers, flagged.
+    whose lease runs from now, by the database's clock unless ``now`` is given; whoever let the
+    place lapse keeps their answers, flagged.
     The participation needs no more than its public id. Raises `NoWorkLeft`,
     `NotCleared`, or `DomainError` where the study takes nobody in.
     Locks: participation, a place or all of a HIT by number, HIT, assignment, tallies; every
     service keeps this order.
     """
-    now = now or timezone.now()
     try:
         return _find_work(participation, now, wait=False)
     except (_NoneAtHand, IntegrityError):
@@ -74,19 +73,19 @@ class _NoneAtHand(Exception):
 
 
 @transaction.atomic
-def _find_work(participation: Participation, now: datetime, *, wait: bool) -> Work:
+def _find_work(participation: Participation, now: datetime | None, *, wait: bool) -> Work:
     person = lock_person(participation.public_id, now)
     study = person.study
     _check_may_work(person)
     share = Share(person.done, min(study.hits_per_annotator or person.hits, person.hits))
     if person.held is not None and study.status != Study.Status.CLOSED:
-        _extend(person, person.held, now)
+        _extend(person, person.held)
         return Work(person.held, is_new=False, share=share)
     if study.status != Study.Status.OPEN:
         raise DomainError("study_not_open", CLOSED_DOORS[study.status])
-    _check_limits(person, now)
+    _check_limits(person)
     # Busy rows are skipped first, so that nobody queues behind another.
-    free = lock_free_place(person, now, wait=wait)
+    free = lock_free_place(person, wait=wait)
     if free is None and not wait:
         raise _NoneAtHand
     if free is None:
@@ -94,7 +93,7 @@ def _find_work(participation: Participation, now: datetime, *, wait: bool) -> Wo
             "no_work_left",
             "There is no work left for you in this study: every place is taken or done. Thank you.",
         )
-    assignment = _assign(free, person, now)
+    assignment = _assign(free, person)
     is_new = free.left is None
     return Work(assignment, is_new=is_new, share=share, has_left=person.met > person.done)
 
@@ -102,33 +101,43 @@ def _find_work(participation: Participation, now: datetime, *, wait: bool) -> Wo
 @transaction.atomic
 def has_work(participation: Participation, now: datetime | None = None) -> bool:
     """Whether a place is held, or free for them at once; none is taken."""
-    now = now or timezone.now()
     person = lock_person(participation.public_id, now)
     if person.held is not None:
         return True
     try:
-        _check_limits(person, now)
+        _check_limits(person)
     except NoWorkLeft:
         return False
-    return lock_free_place(person, now, wait=False) is not None
+    return lock_free_place(person, wait=False) is not None
 
 
-def lock_places(*, assignment: Assignment, now: datetime) -> tuple[Place | None, list[Place]]:
-    """Lock the HIT's places; return the one the assignment holds, or else the free ones.
+@dataclass(frozen=True)
+class LockedPlaces:
+    """Of a HIT's locked places the one that an assignment holds, or else the free ones."""
+
+    held: Place | None
+    free: list[Place]
+    now: datetime
+
+
+def lock_places(*, assignment: Assignment, now: datetime | None = None) -> LockedPlaces:
+    """Lock the HIT's places; ``now`` stands in for the database's clock, which decides.
 
     Free ones of the same parity come first, so that sides stay balanced. All are locked, by
     number: that makes one writer at a time on the answers and tallies of a HIT, and a row that
     is locked and then found to be another's would stay locked anyway. The assignment's study is
     read anew with them.
     """
-    places, study = lock_places_of(assignment.hit_id)
-    if study is not None:
-        assignment.hit.study = study
-    held = next((place for place in places if place.assignment_id == assignment.pk), None)
+    locked = lock_places_of(assignment.hit_id, now)
+    if locked.study is not None:
+        assignment.hit.study = locked.study
+    own = (place for place in locked.places if place.assignment_id == assignment.pk)
+    held = next(own, None)
     if held is not None:
-        return held, []
-    free = [place for place in places if place.is_free(now)]
-    return None, sorted(free, key=lambda place: place.parity != assignment.parity)
+        return LockedPlaces(held, [], locked.now)
+    free = [place for place in locked.places if place.is_free(locked.now)]
+    free.sort(key=lambda place: place.parity != assignment.parity)
+    return LockedPlaces(None, free, locked.now)
 
 
 def hand_over(*, place: Place, assignment: Assignment) -> None:
@@ -199,29 +208,29 @@ def _check_may_work(person: Person) -> None:
         raise NotCleared("not_cleared", "A step is missing before the first HIT: please take it.")
 
 
-def _check_limits(person: Person, now: datetime) -> None:
+def _check_limits(person: Person) -> None:
     study = person.study
     if study.hits_per_annotator is not None and person.done >= study.hits_per_annotator:
         raise NoWorkLeft(
             "limit_reached", "You have done all the work that one person may do here. Thank you."
         )
-    if study.hits_per_day is not None and _done_today(person, now) >= study.hits_per_day:
+    if study.hits_per_day is not None and _done_today(person) >= study.hits_per_day:
         raise NoWorkLeft(
             "daily_limit",
             "You have done all the work that one person may do here in a day. Thank you; from"
             " midnight (UTC) on there may be more.",
         )
     if study.most_answers is not None or study.most_answers_per_day is not None:
-        _check_budget(study, now)
+        _check_budget(study, person.now)
     if person.participation.address:
         _check_unconfirmed(person)
 
 
-def _done_today(person: Person, now: datetime) -> int:
+def _done_today(person: Person) -> int:
     own = Assignment.objects.filter(
         rater=person.participation.rater_id, hit__study=person.study, hit__kind=HIT.Kind.MAIN
     )
-    return own.filter(completed_at__gte=_midnight(now)).count()
+    return own.filter(completed_at__gte=_midnight(person.now)).count()
 
 
 def _check_budget(study: Study, now: datetime) -> None:
@@ -263,16 +272,16 @@ def _midnight(now: datetime) -> datetime:
     return now.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def _extend(person: Person, held: Assignment, now: datetime) -> None:
+def _extend(person: Person, held: Assignment) -> None:
     """Write the lease again when a tenth of it is gone: a page view need not cost a write."""
-    end = lease_end(person.study, now)
-    late = end - (end - now) / 10
+    end = lease_end(person.study, person.now)
+    late = end - (end - person.now) / 10
     if person.lease_until is None or person.lease_until < late:
         own = Place.objects.filter(assignment=held, completed_at__isnull=True)
         own.update(lease_until=end)
 
 
-def _assign(free: FreePlace, person: Person, now: datetime) -> Assignment:
+def _assign(free: FreePlace, person: Person) -> Assignment:
     """The rater's one assignment on this HIT: new, or the one they once left, reopened."""
     place = free.place
     assignment = _new(place, person) if free.left is None else _reopened(free.left, place, person)
@@ -280,7 +289,7 @@ def _assign(free: FreePlace, person: Person, now: datetime) -> Assignment:
         place.assignment = assignment
     else:
         hand_over(place=place, assignment=assignment)
-    place.lease_until = lease_end(person.study, now)
+    place.lease_until = lease_end(person.study, person.now)
     hold_place(place)
     return assignment
 

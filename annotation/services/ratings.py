@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from annotation.models import Assignment, HITUnit, Participation, Place, Rating
 from annotation.selectors import is_a_first, worksheet
@@ -68,12 +68,11 @@ def submit_ratings(
     places, which is what everything that touches the answers of a HIT waits for. An answer to a
     check is judged when it is kept.
     """
-    now = now or timezone.now()
-    written = _submit(assignment, seat, answers, now)
+    desk = _submit(assignment, seat, answers, now)
     # After that transaction: who is excluded loses places, and those are locked in another order.
     if seat.unit_id == assignment.check_unit_id and assignment.participation is not None:
-        act_on_checks(participation=assignment.participation, now=now)
-    return written
+        act_on_checks(participation=assignment.participation, now=desk.now)
+    return desk.written
 
 
 @transaction.atomic
@@ -81,26 +80,29 @@ def _submit(
     assignment: Assignment,
     seat: HITUnit,
     answers: Mapping[Criterion, Answer],
-    now: datetime,
-) -> list[Rating]:
+    now: datetime | None,
+) -> "_Desk":
     desk = _Desk(assignment, now)
     is_done = False
     for criterion, answer in answers.items():
         is_done |= desk.keep(seat, criterion, answer)
     if desk.held is not None and desk.held.completed_at is None and not is_done:
-        extend_lease(place=desk.held, study=desk.study, now=now)
-    return desk.written
+        extend_lease(place=desk.held, study=desk.study, now=desk.now)
+    return desk
 
 
 class _Desk:
     """One assignment's answers while its HIT's places are locked."""
 
-    def __init__(self, assignment: Assignment, now: datetime) -> None:
-        self.assignment, self.now = assignment, now
+    def __init__(self, assignment: Assignment, now: datetime | None) -> None:
+        self.assignment = assignment
         self.is_test = bool(assignment.stage)
         if self.is_test:
-            Assignment.objects.select_for_update().get(pk=assignment.pk)
-        self.held, self.free = lock_places(assignment=assignment, now=now)
+            own = Assignment.objects.select_for_update().filter(pk=assignment.pk)
+            locked_at: datetime = own.annotate(locked_at=Now()).get().locked_at
+            now = now or locked_at
+        locked = lock_places(assignment=assignment, now=now)
+        self.held, self.free, self.now = locked.held, locked.free, locked.now
         self.written = ratings_of(assignment)
         self.study = assignment.hit.study
         self.by_units = self.study.abandoned == Study.Abandoned.UNITS

@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 from django.db.models import Q
-from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from annotation.crowd import PlatformReport, Standing, provider_named
@@ -15,6 +14,7 @@ from annotation.services.participations import meet
 from annotation.services.paying import note_reward
 from annotation.services.screening import clear_participation
 from annotation.services.withdrawing import reinstate_work, withdraw_work
+from studies.clock import database_now
 from studies.errors import DomainError
 
 # How often a platform is asked about one person who waits at the door.
@@ -34,7 +34,7 @@ def ask_platform(*, participation: Participation, now: datetime | None = None) -
     """Have a worker ask whether somebody who waits is there; once in a while for each."""
     from annotation.tasks import confirm_participation_task  # noqa: PLC0415  tasks call this
 
-    now = now or timezone.now()
+    now = now or database_now()
     due = Q(asked_platform_at__isnull=True) | Q(asked_platform_at__lte=now - ASK_AGAIN)
     waiting = Participation.objects.filter(due, pk=participation.pk, confirmed_at__isnull=True)
     if waiting.update(asked_platform_at=now):
@@ -47,7 +47,7 @@ def ask_platform(*, participation: Participation, now: datetime | None = None) -
 
 def confirm_participation(*, participation: Participation, now: datetime | None = None) -> bool:
     """Ask the platform whether a submission is active, and let it on if so. Slow: for tasks."""
-    now = now or timezone.now()
+    now = now or database_now()
     recruitment = participation.recruitment
     if participation.confirmed_at is not None or recruitment is None:
         return True
@@ -69,7 +69,7 @@ def sync_recruitment(*, recruitment: Recruitment, now: datetime | None = None) -
 
     What a platform can't tell now stays as it was, and the recruitment says why.
     """
-    now = now or timezone.now()
+    now = now or database_now()
     try:
         reports = list(provider_named(recruitment.provider).reports(recruitment))
     except DomainError as error:
@@ -128,7 +128,7 @@ def receive_event(
     """
     from annotation.tasks import sync_submission_task  # noqa: PLC0415  tasks call this
 
-    now = now or timezone.now()
+    now = now or database_now()
     provider = provider_named(recruitment.provider)
     event, submission = provider.submission_in_event(recruitment, headers, body, now)
     try:
@@ -145,7 +145,7 @@ def sync_submission(
     *, recruitment: Recruitment, submission_id: str, now: datetime | None = None
 ) -> bool:
     """The same as `sync_recruitment` for one submission."""
-    now = now or timezone.now()
+    now = now or database_now()
     report = provider_named(recruitment.provider).report_on(recruitment, submission_id)
     return report is not None and _apply(recruitment, report, now)
 

@@ -8,12 +8,12 @@ from enum import StrEnum
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from annotation.models import HIT, Assignment, Participation, Rating, Screening, Trial
 from annotation.services.addresses import TOO_MANY_PEOPLE, has_room
 from annotation.services.withdrawing import stop_work, withdraw_work
 from annotation.statements import insert
+from studies.clock import database_now
 from studies.errors import DomainError
 from studies.models import Study
 
@@ -31,7 +31,7 @@ class Step(StrEnum):
 
 def next_step(participation: Participation, now: datetime | None = None) -> Step:
     """The first step that was not taken. Reads only."""
-    now = now or timezone.now()
+    now = now or database_now()
     if participation.confirmed_at is None:
         return Step.CONFIRMATION
     if participation.guidelines_read_at is None:
@@ -74,7 +74,7 @@ def is_qualified(participation: Participation, screening: Screening, now: dateti
 
 def clear_participation(*, participation: Participation, now: datetime | None = None) -> Step:
     """Let a participation take places once every step was taken. Returns the next step."""
-    now = now or timezone.now()
+    now = now or database_now()
     step = next_step(participation, now)
     if step == Step.NONE and participation.cleared_at is None:
         participation.cleared_at = now
@@ -91,7 +91,7 @@ def answer_comprehension(
     ``answers`` maps a question's id to the number of the choice, from 1. Raises `DomainError`
     if one is missing or no try is left.
     """
-    now = now or timezone.now()
+    now = now or database_now()
     participation = Participation.objects.select_for_update().get(pk=participation.pk)
     questions = list(participation.study.comprehension.all())
     if any(question.pk not in answers for question in questions):
@@ -111,7 +111,7 @@ def begin_stage(*, participation: Participation, now: datetime | None = None) ->
     None where the last try was judged, failed, and another one has to be asked for. Raises
     `DomainError` where as many people as may have worked from this address.
     """
-    now = now or timezone.now()
+    now = now or database_now()
     participation = Participation.objects.select_for_update().get(pk=participation.pk)
     step = next_step(participation, now)
     if step not in STAGES or participation.status != Participation.Status.ACTIVE:
@@ -235,7 +235,7 @@ def check_records(study_id: str, *, rater: int | None = None) -> dict[int, Check
 
 def act_on_checks(*, participation: Participation, now: datetime | None = None) -> None:
     """What the study wants done with who failed too many checks. The same again does no more."""
-    now = now or timezone.now()
+    now = now or database_now()
     screening = screening_of(participation.study)
     if screening is None or screening.check_action == Screening.CheckAction.RECORD:
         return

@@ -4,7 +4,6 @@ from datetime import datetime
 
 from django.db import transaction
 from django.db.models import F
-from django.utils import timezone
 
 from annotation.models import HIT, Assignment, Participation, Place, Rating
 from annotation.selectors import worksheet
@@ -17,6 +16,7 @@ from annotation.services.places import (
 )
 from annotation.services.tallies import set_flags
 from annotation.statements import complete_place
+from studies.clock import database_now
 from studies.models import Study
 
 # A participation in one of these states fills no place.
@@ -36,7 +36,7 @@ def withdraw_work(*, participation: Participation, status: str, now: datetime | 
     many assignments it took out; the same again changes nothing. Who is excluded stays excluded,
     whatever a platform says of them later.
     """
-    now = now or timezone.now()
+    now = now or database_now()
     participation = _locked(participation)
     before = participation.status
     if before == Participation.Status.EXCLUDED:
@@ -50,7 +50,7 @@ def withdraw_work(*, participation: Participation, status: str, now: datetime | 
     counted = main.exclude(status=Assignment.Status.WITHDRAWN)
     assignments = list(counted.select_related("hit__study").order_by("hit"))
     for assignment in assignments:
-        held, _ = lock_places(assignment=assignment, now=now)
+        held = lock_places(assignment=assignment, now=now).held
         for place in _filled_by(assignment, held):
             _release(place)
         own = Rating.objects.filter(assignment=assignment)
@@ -66,7 +66,7 @@ def stop_work(*, participation: Participation, status: str, now: datetime | None
 
     False where it had ended already; then nothing changes.
     """
-    now = now or timezone.now()
+    now = now or database_now()
     participation = _locked(participation)
     if participation.status != Participation.Status.ACTIVE:
         return False
@@ -91,7 +91,7 @@ def _filled_by(assignment: Assignment, held: Place | None) -> list[Place]:
 
 def _leave(assignment: Assignment, now: datetime) -> None:
     """Free the place of a HIT that is not complete; its answers stay as a fragment."""
-    held, _ = lock_places(assignment=assignment, now=now)
+    held = lock_places(assignment=assignment, now=now).held
     if held is not None:
         _release(held)
         if assignment.hit.study.abandoned == Study.Abandoned.WHOLE_HIT:
@@ -106,7 +106,7 @@ def reinstate_work(*, participation: Participation, now: datetime | None = None)
 
     What finds no place any more is surplus. Returns how many assignments came back.
     """
-    now = now or timezone.now()
+    now = now or database_now()
     participation = _locked(participation)
     reason = participation.status
     if reason not in OUT:
@@ -119,7 +119,7 @@ def reinstate_work(*, participation: Participation, now: datetime | None = None)
     out = participation.assignments.filter(status=Assignment.Status.WITHDRAWN)
     assignments = list(out.select_related("hit__study").order_by("hit"))
     for assignment in assignments:
-        _, free = lock_places(assignment=assignment, now=now)
+        free = lock_places(assignment=assignment, now=now).free
         own = Rating.objects.filter(assignment=assignment, excluded_reason=reason)
         set_flags(ratings=own, excluded=False, excluded_reason="")
         if assignment.hit.study.abandoned == Study.Abandoned.UNITS:

@@ -1,3 +1,5 @@
+import math
+from collections.abc import Callable
 from textwrap import shorten
 
 from django.conf import settings
@@ -5,14 +7,53 @@ from django.core.exceptions import ValidationError
 from django.db import models
 
 from studies.identifiers import new_public_id
+from studies.models.bounds import MAX_BIG_SEED, MAX_POSITION, MIN_BIG_SEED, between
 
-DECODING = {"temperature", "top_p", "max_tokens", "stop"}
+MAX_TEMPERATURE, MAX_TOKENS, MAX_STOPS, MAX_STOP_LENGTH = 2, 1_000_000, 16, 200
+
+
+def _is_number(value: object) -> bool:
+    is_plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_plain and math.isfinite(value)  # type: ignore[arg-type]
+
+
+def _is_temperature(value: object) -> bool:
+    return _is_number(value) and 0 <= value <= MAX_TEMPERATURE  # type: ignore[operator]
+
+
+def _is_share(value: object) -> bool:
+    return _is_number(value) and 0 < value <= 1  # type: ignore[operator]
+
+
+def _is_length(value: object) -> bool:
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return is_whole and 1 <= value <= MAX_TOKENS  # type: ignore[operator]
+
+
+def _is_list_of_stops(value: object) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) <= MAX_STOPS
+        and all(isinstance(each, str) and 0 < len(each) <= MAX_STOP_LENGTH for each in value)
+    )
+
+
+# What each setting may be, and how that is said.
+DECODING: dict[str, tuple[Callable[[object], bool], str]] = {
+    "temperature": (_is_temperature, f"a number from 0 to {MAX_TEMPERATURE}"),
+    "top_p": (_is_share, "a number above 0 and up to 1"),
+    "max_tokens": (_is_length, f"a whole number from 1 to {MAX_TOKENS:,}"),
+    "stop": (_is_list_of_stops, f"a list of at most {MAX_STOPS} texts, none of them empty"),
+}
 
 
 def validate_decoding(value: object) -> None:
-    if not isinstance(value, dict) or set(value) - DECODING:
+    if not isinstance(value, dict) or value.keys() - DECODING.keys():
         allowed = ", ".join(sorted(DECODING))
         raise ValidationError(f"Decoding is an object with no other settings than {allowed}.")
+    odd = [name for name, given in value.items() if not DECODING[name][0](given)]
+    if odd:
+        raise ValidationError([f"{name} must be {DECODING[name][1]}." for name in odd])
 
 
 class Dataset(models.Model):
@@ -110,9 +151,11 @@ class Generation(models.Model):
 
     instance = models.ForeignKey(Instance, on_delete=models.CASCADE, related_name="generations")
     system = models.ForeignKey(System, on_delete=models.CASCADE, related_name="generations")
-    sample_index = models.PositiveSmallIntegerField()
+    sample_index = models.PositiveSmallIntegerField(validators=between(0, MAX_POSITION))
     text = models.TextField()
-    seed = models.BigIntegerField(null=True, blank=True)
+    seed = models.BigIntegerField(
+        null=True, blank=True, validators=between(MIN_BIG_SEED, MAX_BIG_SEED)
+    )
     params = models.JSONField(default=dict, blank=True)
     # A dummy text was invented to try the platform out; no study that people rate may show it.
     is_dummy = models.BooleanField(default=False, editable=False)

@@ -1,6 +1,7 @@
 from django.conf import settings
 from django.core.validators import MinValueValidator
 from django.db import models
+from django.utils import timezone
 
 from studies.identifiers import new_public_id
 from studies.models.dataset import Dataset
@@ -45,7 +46,7 @@ class Job(models.Model):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(default=timezone.now)
     # When its message last went to the queue.
     sent_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(null=True)

@@ -1,8 +1,12 @@
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
+from studies.models.bounds import MAX_COUNT, MAX_SEED, between, validate_finite
 from studies.models.dataset import Instance, System
 from studies.models.study import Study
+
+MAX_FLOOR = 100
+FLOOR_TOO_HIGH = f"Beside a floor above {MAX_FLOOR} no δ counts. Enter less, or draw at random."
 
 
 class InstanceSelection(models.Model):
@@ -24,16 +28,23 @@ class InstanceSelection(models.Model):
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="selection")
     design = models.CharField(max_length=12, choices=Design.choices, default=Design.PROPORTIONAL)
     instances = models.PositiveIntegerField(
-        "instances per pair of systems", validators=[MinValueValidator(1)]
+        "instances per pair of systems", validators=between(1, MAX_COUNT)
     )
     control_share = models.FloatField(
         default=0.2,
-        validators=[MinValueValidator(0), MaxValueValidator(1)],
+        validators=between(0, 1),
         help_text="Drawn uniformly first: what tells how much the selection gained.",
     )
     weights = models.CharField(max_length=8, choices=Weights.choices, default=Weights.LOGISTIC)
-    floor = models.FloatField(default=0.1, validators=[MinValueValidator(0.001)])
-    seed = models.PositiveIntegerField(default=0)
+    floor = models.FloatField(
+        default=0.1,
+        validators=[
+            validate_finite,
+            MinValueValidator(0.001),
+            MaxValueValidator(MAX_FLOOR, FLOOR_TOO_HIGH),
+        ],
+    )
+    seed = models.PositiveIntegerField(default=0, validators=between(0, MAX_SEED))
     drawn_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
@@ -48,9 +59,9 @@ class SelectedInstance(models.Model):
     system_a = models.ForeignKey(System, on_delete=models.CASCADE, related_name="+")
     system_b = models.ForeignKey(System, on_delete=models.CASCADE, related_name="+")
     phase = models.CharField(max_length=10)
-    inclusion_probability = models.FloatField()
+    inclusion_probability = models.FloatField(validators=between(0, 1))
     # Of the design phase, given the control sample; null in the control sample itself.
-    conditional_inclusion_probability = models.FloatField(null=True)
+    conditional_inclusion_probability = models.FloatField(null=True, validators=between(0, 1))
 
     class Meta:
         constraints = [

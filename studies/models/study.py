@@ -5,11 +5,19 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from metrics.stats.scales import Scale
 from studies.identifiers import new_public_id, new_seed
+from studies.models.bounds import (
+    MAX_COUNT,
+    MAX_HOURLY_RATE,
+    MAX_LEASE_MINUTES,
+    MAX_MINUTES_PER_HIT,
+    MAX_POSITION,
+    MAX_REWARD,
+    between,
+)
 from studies.models.dataset import Dataset, System
 
 if TYPE_CHECKING:
@@ -73,13 +81,13 @@ class Study(models.Model):
     ratings_per_hit = models.PositiveSmallIntegerField(
         "ratings per HIT (R)",
         default=3,
-        validators=[MinValueValidator(1), MaxValueValidator(1000)],
+        validators=between(1, 1000),
         help_text="How many annotators complete each HIT. May grow later, never shrink.",
     )
     comparisons_per_hit = models.PositiveSmallIntegerField(
         "comparisons per HIT (N)",
         default=5,
-        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        validators=between(1, 100),
         help_text="How many comparisons an annotator rates in a row.",
     )
     bundling = models.CharField(
@@ -93,14 +101,14 @@ class Study(models.Model):
     repeats_per_hit = models.PositiveSmallIntegerField(
         "repeats per HIT",
         default=0,
-        validators=[MaxValueValidator(100)],
+        validators=between(0, 100),
         help_text="Units shown a second time with the sides swapped, to measure whether annotators"
         " agree with themselves. They enter no other statistic.",
     )
     repeat_distance = models.PositiveSmallIntegerField(
         "a repeat comes at least so many units later",
         default=3,
-        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        validators=between(1, 100),
     )
     abandoned = models.CharField(
         "abandoned work", max_length=10, choices=Abandoned.choices, default=Abandoned.WHOLE_HIT
@@ -109,35 +117,35 @@ class Study(models.Model):
         "HITs per annotator at most",
         null=True,
         blank=True,
-        validators=[MinValueValidator(1)],
+        validators=between(1, MAX_COUNT),
         help_text="Empty: as many as there are.",
     )
     hits_per_day = models.PositiveIntegerField(
         "HITs per annotator and day at most",
         null=True,
         blank=True,
-        validators=[MinValueValidator(1)],
+        validators=between(1, MAX_COUNT),
         help_text="Days are counted in UTC.",
     )
     most_answers = models.PositiveIntegerField(
         "complete HIT answers at most, in all",
         null=True,
         blank=True,
-        validators=[MinValueValidator(1)],
+        validators=between(1, MAX_COUNT),
         help_text="The study's budget. Empty: R for every HIT.",
     )
     most_answers_per_day = models.PositiveIntegerField(
         "complete HIT answers at most per day",
         null=True,
         blank=True,
-        validators=[MinValueValidator(1)],
+        validators=between(1, MAX_COUNT),
     )
     annotators_per_address = models.PositiveIntegerField(
         "annotators from one internet address at most",
         null=True,
         blank=True,
         default=20,
-        validators=[MinValueValidator(1), MaxValueValidator(100_000_000)],
+        validators=between(1, MAX_COUNT),
         help_text="Of those whose identity no platform confirms, in the whole study; whoever comes"
         " back counts once. Empty: no limit, for classrooms.",
     )
@@ -146,18 +154,18 @@ class Study(models.Model):
         null=True,
         blank=True,
         default=20,
-        validators=[MinValueValidator(1), MaxValueValidator(100_000_000)],
+        validators=between(1, MAX_COUNT),
         help_text="Empty: no limit.",
     )
     unconfirmed_leases = models.PositiveIntegerField(
         "places held at once by unconfirmed annotators at most",
         default=1000,
-        validators=[MinValueValidator(1)],
+        validators=between(1, MAX_COUNT),
     )
     lease_minutes = models.FloatField(
         "minutes a place is held",
         default=30,
-        validators=[MinValueValidator(0.1)],
+        validators=between(0.1, MAX_LEASE_MINUTES),
         help_text="Counted from an annotator's last answer; then the place is offered again.",
     )
     similarity = models.CharField(max_length=200, default="rouge1")
@@ -165,7 +173,7 @@ class Study(models.Model):
         "minutes a HIT takes",
         null=True,
         blank=True,
-        validators=[MinValueValidator(0.1)],
+        validators=between(0.1, MAX_MINUTES_PER_HIT),
         help_text="As promised to annotators; platforms ask for it.",
     )
     reward = models.DecimalField(
@@ -174,7 +182,7 @@ class Study(models.Model):
         decimal_places=2,
         null=True,
         blank=True,
-        validators=[MinValueValidator(Decimal(0))],
+        validators=between(Decimal(0), MAX_REWARD),
     )
     currency = models.CharField(max_length=3, default="GBP", validators=[validate_currency])
     promised_hourly_rate = models.DecimalField(
@@ -182,6 +190,7 @@ class Study(models.Model):
         decimal_places=2,
         null=True,
         blank=True,
+        validators=between(Decimal(0), MAX_HOURLY_RATE),
         help_text="The ledger warns when the median that is really paid falls under it.",
     )
     # Secret: decides sides and order; whoever knows it knows which system stands where.
@@ -211,7 +220,7 @@ class StudySystem(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="study_systems")
     system = models.ForeignKey(System, on_delete=models.PROTECT)
-    position = models.PositiveSmallIntegerField()
+    position = models.PositiveSmallIntegerField(validators=between(0, MAX_POSITION))
 
     class Meta:
         ordering = ["position"]
@@ -260,7 +269,7 @@ class Criterion(models.Model):
         validators=[validate_scale],
         help_text="preference · preference:tie · preference:5 · ordinal:1..5 · nominal:a,b · …",
     )
-    position = models.PositiveSmallIntegerField(default=0)
+    position = models.PositiveSmallIntegerField(default=0, validators=between(0, MAX_POSITION))
 
     class Meta:
         verbose_name_plural = "criteria"

@@ -1,5 +1,6 @@
 from django.db import models
 
+from studies.models.bounds import MAX_DELTA, MAX_POSITION, between
 from studies.models.dataset import Generation, Instance, System
 from studies.models.study import Study
 
@@ -31,18 +32,18 @@ class Unit(models.Model):
     generation_b = models.ForeignKey(
         Generation, null=True, on_delete=models.PROTECT, related_name="+"
     )
-    sample_a = models.PositiveSmallIntegerField(null=True)
-    sample_b = models.PositiveSmallIntegerField(null=True)
+    sample_a = models.PositiveSmallIntegerField(null=True, validators=between(0, MAX_POSITION))
+    sample_b = models.PositiveSmallIntegerField(null=True, validators=between(0, MAX_POSITION))
     # The right label of each criterion by name, of units that test or train annotators.
     known_labels = models.JSONField(default=dict, blank=True)
     explanation = models.TextField(blank=True)
 
     # How the instance was drawn, and how separable it was, as frozen at planning.
     phase = models.CharField(max_length=30, blank=True)
-    inclusion_probability = models.FloatField(null=True)
-    conditional_inclusion_probability = models.FloatField(null=True)
-    separability_raw = models.FloatField(null=True)
-    separability = models.FloatField(null=True)
+    inclusion_probability = models.FloatField(null=True, validators=between(0, 1))
+    conditional_inclusion_probability = models.FloatField(null=True, validators=between(0, 1))
+    separability_raw = models.FloatField(null=True, validators=between(-MAX_DELTA, MAX_DELTA))
+    separability = models.FloatField(null=True, validators=between(-MAX_DELTA, MAX_DELTA))
     similarity = models.CharField(max_length=200, blank=True)
 
     class Meta:

@@ -88,7 +88,7 @@ def test_a_share_is_rounded_up_and_the_books_take_no_more_queries(django_assert_
         ann.choose()
         ann.client.post(ann.at("stop"))
     assert ann.participation.owed == Decimal("0.01")
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         assert len(ledger(study).data_without_payment) == 3
 
 

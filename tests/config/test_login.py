@@ -1,33 +1,117 @@
 """The only door for researchers, and how it stands against guessing."""
 
+from datetime import timedelta
+
 import pytest
+from axes.models import AccessAttempt, AccessLog
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 pytestmark = pytest.mark.django_db
 
 DOOR = "/admin/login/"
+RIGHT, WRONG = "a long passphrase", "guess"
+PROXY = "10.0.0.1"
+HOME, AWAY = "198.51.100.7", "203.0.113.9"
 
 
-def try_password(client: Client, password: str, address: str = "192.0.2.1"):
-    answer = {"username": "rea", "password": password}
-    return client.post(DOOR, answer, REMOTE_ADDR=address)
+@pytest.fixture(autouse=True)
+def rea() -> User:
+    return User.objects.create_superuser("rea", password=RIGHT)
 
 
-def test_18_guessing_a_password_is_stopped_for_a_while(client):
-    User.objects.create_superuser("rea", password="a long passphrase")
+@pytest.fixture
+def behind_proxy(settings) -> None:
+    settings.TIEBREAK_BEHIND_PROXY, settings.TIEBREAK_PROXIES = True, 1
+
+
+def status(password: str, address: str = AWAY, *, name: str = "rea", **headers: str) -> int:
+    """What one attempt in a fresh browser is answered: 302 is in, 200 wrong, 429 stopped."""
+    answer = {"username": name, "password": password}
+    return Client().post(DOOR, answer, REMOTE_ADDR=address, **headers).status_code
+
+
+def by_proxy(password: str, forwarded: str, *, name: str = "rea") -> int:
+    return status(password, PROXY, name=name, HTTP_X_FORWARDED_FOR=forwarded)
+
+
+def test_guessing_a_password_is_stopped_for_a_while():
     for _ in range(8):
-        assert try_password(client, "guess").status_code in {200, 429}
-    stopped = try_password(client, "a long passphrase")
-    assert stopped.status_code == 429
-    assert "_auth_user_id" not in client.session
-    elsewhere = Client()
-    assert try_password(elsewhere, "a long passphrase", "192.0.2.2").status_code == 302
+        assert status(WRONG) in {200, 429}
+    assert status(RIGHT) == 429
+    assert status(RIGHT, HOME) == 302
 
 
-def test_18_no_account_is_there_to_begin_with_and_nobody_signs_up():
-    assert not User.objects.exists()
+def test_no_account_is_there_to_begin_with_and_nobody_signs_up():
+    User.objects.all().delete()
     for path in ("/accounts/signup/", "/signup/", "/register/", "/admin/signup/"):
         assert Client().get(path).status_code in {302, 404}
     assert Client().get(reverse("admin:index")).status_code == 302
+
+
+def test_wrong_passwords_from_elsewhere_lock_nobody_out_behind_a_proxy(behind_proxy):
+    for _ in range(9):
+        by_proxy(WRONG, AWAY)
+    assert by_proxy(RIGHT, AWAY) == 429
+    assert by_proxy(RIGHT, HOME) == 302
+
+
+def test_a_forged_header_is_no_new_address(behind_proxy):
+    answers = [by_proxy(WRONG, f"192.0.2.{i}, {AWAY}") for i in range(9)]
+    assert answers[-1] == 429
+    assert by_proxy(RIGHT, f"{HOME}, {AWAY}") == 429
+    assert by_proxy(RIGHT, f"{AWAY}, {HOME}") == 302
+
+
+def test_without_a_proxy_the_header_says_nothing():
+    answers = [status(WRONG, HTTP_X_FORWARDED_FOR=f"192.0.2.{i}") for i in range(9)]
+    assert answers[-1] == 429
+
+
+def test_one_password_tried_on_many_names_is_stopped():
+    answers = [status(WRONG, name=f"person-{i}") for i in range(40)]
+    assert set(answers[:39]) == {200}
+    assert status(RIGHT) == 429
+    assert status(RIGHT, HOME) == 302
+
+
+def test_a_name_guessed_at_from_many_addresses_is_stopped_but_its_owner_is_not(settings):
+    settings.TIEBREAK_LOGIN_FAILURES_OF_NAME = 10
+    assert status(RIGHT, HOME) == 302
+    for i in range(10):
+        status(WRONG, f"192.0.2.{i}")
+    assert status(RIGHT, AWAY) == 429
+    assert status(RIGHT, HOME) == 302
+    assert status(WRONG, AWAY, name="another") == 200
+
+
+def test_an_address_is_forgotten_in_time(settings):
+    settings.TIEBREAK_LOGIN_FAILURES_OF_NAME = 10
+    status(RIGHT, HOME)
+    AccessLog.objects.update(attempt_time=timezone.now() - timedelta(days=91))
+    for i in range(10):
+        status(WRONG, f"192.0.2.{i}")
+    assert status(RIGHT, HOME) == 429
+    settings.TIEBREAK_LOGIN_FAILURES_OF_NAME = 100
+    status(RIGHT, HOME)
+    assert AccessLog.objects.count() == 1
+
+
+def test_the_addresses_of_one_ipv6_network_are_one():
+    for i in range(1, 10):
+        status(WRONG, f"2001:db8:1:2::{i:x}")
+    assert status(RIGHT, "2001:db8:1:2:abcd::1") == 429
+    assert status(RIGHT, "2001:db8:1:3::1") == 302
+
+
+def test_a_name_that_nobody_has_is_answered_as_one_that_somebody_has():
+    answers = [[status(WRONG, name=name) for _ in range(9)] for name in ("rea", "nobody")]
+    assert answers[0] == answers[1]
+
+
+def test_whoever_is_stopped_does_not_prolong_it():
+    for _ in range(30):
+        status(WRONG)
+    assert AccessAttempt.objects.get().failures_since_start == 8

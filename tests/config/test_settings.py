@@ -14,6 +14,8 @@ GOOD = {
     "TIEBREAK_ENV": "production",
     "TIEBREAK_SECRET_KEY": "k" * 60,
     "TIEBREAK_HOSTS": "rate.example.org",
+    "TIEBREAK_DATABASE_URL": "postgres://tiebreak@db.example.org/tiebreak",
+    "TIEBREAK_BROKER_URL": "redis://queue.example.org:6379/0",
 }
 
 
@@ -52,6 +54,36 @@ def test_02_production_refuses_what_only_development_may_have(change, sentence):
     result = start(**(GOOD | change))
     assert result.returncode != 0
     assert sentence in result.stderr
+
+
+@pytest.mark.parametrize("name", sorted(GOOD.keys() - {"TIEBREAK_ENV"}))
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_production_refuses_to_start_where_something_was_forgotten(name, is_empty):
+    left = {key: value for key, value in GOOD.items() if key != name}
+    result = start(**left, **({name: ""} if is_empty else {}))
+    assert result.returncode != 0
+    assert f"Production needs {'a ' if 'KEY' in name else ''}{name}" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TIEBREAK_DATABASE_URL", "sqlite:////srv/tiebreak.sqlite3"),
+        ("TIEBREAK_DATABASE_URL", "sqlite://:memory:"),
+        ("TIEBREAK_BROKER_URL", "filesystem://"),
+        ("TIEBREAK_BROKER_URL", "memory://"),
+        ("TIEBREAK_TASKS_EAGER", "1"),
+    ],
+)
+def test_production_refuses_what_only_one_process_shares(name, value):
+    result = start(**(GOOD | {name: value}))
+    assert result.returncode != 0
+    assert name in result.stderr
+
+
+@pytest.mark.parametrize("url", ["rediss://q.example.org/0", "amqp://q.example.org//"])
+def test_production_takes_any_broker_that_reaches_every_host(url):
+    assert start(**(GOOD | {"TIEBREAK_BROKER_URL": url})).returncode == 0
 
 
 def test_02_production_refuses_the_development_key():

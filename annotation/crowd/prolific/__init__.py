@@ -42,6 +42,7 @@ from annotation.crowd.provider import (
 from annotation.models import Participation, Payment, PlatformEvent, Recruitment
 from annotation.models.crowd import decrypted
 from studies.errors import DomainError
+from studies.models.bounds import MAX_REWARD
 
 COMPLETE = "https://app.prolific.com/submissions/complete?cc="
 PARAMETERS = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
@@ -94,6 +95,9 @@ class ProlificSettings(forms.Form):
         label="Screen-out reward",
         required=False,
         min_value=0,
+        max_value=MAX_REWARD,
+        max_digits=10,
+        decimal_places=2,
         help_text="Paid to who does not pass the test.",
     )
 

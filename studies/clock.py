@@ -1,0 +1,38 @@
+"""The one clock of an installation: its database's.
+
+Several web and worker processes on several hosts share leases, and their own clocks differ. What
+is over, and until when something is held, is decided by the clock that all of them see.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import connection
+
+# When the statement began: PostgreSQL's now() is when the transaction did, before it had to wait.
+_MOMENT = {
+    "postgresql": "statement_timestamp()",
+    # As Django stores moments on SQLite, so that the two compare as text.
+    "sqlite": "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')",
+}
+
+
+def moment_sql() -> str:
+    """The expression for the present moment, for statements that are executed with parameters."""
+    return _MOMENT[connection.vendor]
+
+
+def database_now() -> datetime:
+    """The present moment by the database's clock. Costs a statement."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {moment_sql()}", [])
+        found = moment_of(cursor.fetchone()[0])
+    assert found is not None
+    return found
+
+
+def moment_of(value: Any) -> datetime | None:
+    """A moment as a raw statement returns it; SQLite gives text in UTC."""
+    if isinstance(value, str):
+        return datetime.fromisoformat(value).replace(tzinfo=UTC)
+    return value if value is None else datetime.fromtimestamp(value.timestamp(), UTC)
