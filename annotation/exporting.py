@@ -11,9 +11,9 @@ from annotation.codebook import codebook
 from annotation.models import Rating
 from metrics.stats.scales import Scale
 from studies.errors import DomainError
-from studies.formats import GenerationRow, InstanceRow, StudySpec, write_bundle, write_rows
+from studies.formats import GenerationRow, StudySpec, write_bundle, write_rows
 from studies.formats.bundle import CriterionSpec
-from studies.importing import DESIGN_FIELDS
+from studies.importing import DESIGN_FIELDS, generation_rows, instance_rows
 from studies.models import Generation, Instance, Study, System, Unit
 
 # Row column → path from the rating, in the order of the format's table.
@@ -119,7 +119,7 @@ def export_study(*, study: Study, out: Path, formats: Sequence[str] = ("jsonl",)
     write_bundle(
         out,
         study_spec(study),
-        _instances(study),
+        instance_rows(Instance.objects.filter(dataset=study.dataset_id)),
         _generations(study),
         extra=ratings_and_codebook,
     )
@@ -142,19 +142,6 @@ def _controls(study: Study) -> QuerySet[System]:
     return System.objects.filter(is_control=True, pk__in=used)
 
 
-def _instances(study: Study) -> Iterator[InstanceRow]:
-    rows = Instance.objects.filter(dataset=study.dataset_id).order_by("pk")
-    for row in rows.iterator(chunk_size=2000):
-        yield InstanceRow(
-            row.key, row.source, row.messages, row.category, row.reference, row.metadata
-        )
-
-
 def _generations(study: Study) -> Iterator[GenerationRow]:
     systems = Q(system__studies=study) | Q(system__in=_controls(study))
-    rows = Generation.objects.filter(systems, instance__dataset=study.dataset_id)
-    in_order = rows.order_by("instance", "system", "sample_index")
-    for row in in_order.select_related("instance", "system").iterator(chunk_size=2000):
-        yield GenerationRow(
-            row.instance.key, row.system.name, row.sample_index, row.text, row.seed, row.params
-        )
+    return generation_rows(Generation.objects.filter(systems, instance__dataset=study.dataset_id))

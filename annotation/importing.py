@@ -2,19 +2,25 @@
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
+from annotation.import_checks import columns_not_stored, rating_problems
 from annotation.models import HIT, Assignment, HITUnit, Place, Rater, Rating, Tally
 from annotation.services.tallies import TallyKey, tally_key
-from studies.formats import Bundle, RatingTable, read_bundle
-from studies.importing import import_design
+from studies.formats import Bundle, FormatError, Problem, RatingTable, read_bundle
+from studies.formats.errors import Problems
+from studies.formats.limits import LIMITS, Limits
+from studies.formats.rating_cells import FLAGS, moment_of
+from studies.formats.ratings import is_known
+from studies.importing import KnownDataset, Stored, design_problems, import_design, store
 from studies.models import Criterion, Generation, Instance, Study, System, Unit
 from studies.services import record_version
 
@@ -23,34 +29,84 @@ BATCH = 1000
 
 @dataclass(frozen=True)
 class Imported:
-    """What a bundle became."""
+    """What a bundle became. `not_stored` names, by file, the columns that were left out."""
 
     study: Study
     instances: int
     generations: int
     ratings: int
+    dataset_was_known: bool
+    not_stored: dict[str, tuple[str, ...]]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What somebody who imports should know besides the counts, in sentences."""
+        remarks = []
+        dataset = self.study.dataset
+        if self.dataset_was_known and dataset is not None:
+            remarks.append(
+                f"This dataset was here already: the study uses “{dataset.name}”, imported on"
+                f" {dataset.created_at:%Y-%m-%d at %H:%M} UTC."
+            )
+        for name, columns in self.not_stored.items():
+            remarks.append(f"Columns of {name} that are not stored: {', '.join(columns)}.")
+        return remarks
 
 
-@transaction.atomic
-def import_study(*, path: Path, owner: User | None = None) -> Imported:
+def import_study(
+    *,
+    path: Path,
+    owner: User | None = None,
+    limits: Limits = LIMITS,
+    known_dataset: KnownDataset = "use",
+) -> Imported:
     """Read a bundle and store it: all of it, or nothing.
 
     Without ratings the study is a draft, to be planned. With ratings it is closed: they were
-    collected elsewhere. Raises `FormatError` with every bad row before anything is written.
+    collected elsewhere. Raises `FormatError` with every bad row before anything is written, and
+    `DomainError` where the owner has this dataset already and `known_dataset` is "refuse".
     """
-    bundle = read_bundle(path)
-    study = import_design(bundle=bundle, owner=owner)
+    bundle = read_bundle(path, limits=limits, check=_check)
+    try:
+        return _store(bundle, owner, known_dataset)
+    except (DataError, IntegrityError) as error:
+        # The checks above name lines; whatever they overlook must not be half stored.
+        reason = f"the database refuses it: {str(error).splitlines()[0]}"
+        raise FormatError([Problem(path.name, None, reason)]) from error
+
+
+def _check(bundle: Bundle, problems: Problems) -> None:
+    design_problems(bundle, problems)
+    if bundle.ratings is not None:
+        rating_problems(bundle.ratings, problems)
+
+
+@transaction.atomic
+def _store(bundle: Bundle, owner: User | None, known_dataset: KnownDataset) -> Imported:
+    made = import_design(bundle=bundle, owner=owner, known_dataset=known_dataset)
+    study = made.study
     if bundle.ratings is not None:
         _RatingsImport(study, bundle.ratings).run()
         study.status = Study.Status.CLOSED
         study.opened_at = study.closed_at = timezone.now()
         study.save(update_fields=["status", "opened_at", "closed_at"])
-    return _imported(study, bundle)
+    return Imported(
+        study,
+        len(bundle.instances),
+        len(bundle.generations),
+        0 if bundle.ratings is None else len(bundle.ratings),
+        made.dataset_was_known,
+        _not_stored(bundle),
+    )
 
 
-def _imported(study: Study, bundle: Bundle) -> Imported:
-    ratings = 0 if bundle.ratings is None else len(bundle.ratings)
-    return Imported(study, len(bundle.instances), len(bundle.generations), ratings)
+def _not_stored(bundle: Bundle) -> dict[str, tuple[str, ...]]:
+    left_out = dict(bundle.unread)
+    if bundle.ratings is not None:
+        columns = columns_not_stored(bundle.ratings) + bundle.ratings.unread
+        if columns:
+            left_out[bundle.ratings.name] = columns
+    return left_out
 
 
 class _RatingsImport:
@@ -67,6 +123,7 @@ class _RatingsImport:
         self.instances = {i.key: i for i in Instance.objects.filter(dataset=study.dataset)}
         self.systems = {s.name: s for s in System.objects.filter(dataset=study.dataset)}
         self.criteria: dict[str, Criterion] = {c.name: c for c in study.criteria.all()}
+        self.scales = {name: criterion.parsed_scale for name, criterion in self.criteria.items()}
         generations = Generation.objects.filter(instance__dataset=study.dataset)
         self.generations = {
             (instance, system, sample): pk
@@ -82,28 +139,37 @@ class _RatingsImport:
         raters = self._raters()
         assignments = self._assignments(hits, raters)
         ratings = self._ratings(units, hits, raters, assignments)
-        self._places(hits, assignments, ratings)
-        self._tallies(ratings)
+        given, tallies = self._count(store(Rating, ratings))
+        self._places(hits, assignments, given)
+        self._tallies(tallies)
 
     def _units(self) -> dict[str, Unit]:
-        """One unit per id, described by its first row."""
+        """One unit per id, described by the first row that says each of its facts."""
         rows: dict[str, int] = {}
         for i, key in enumerate(self.table["unit"]):
             rows.setdefault(key, i)
-        units = [self._unit(key, i) for key, i in rows.items()]
-        Unit.objects.bulk_create(units, batch_size=BATCH)
-        return {unit.key: unit for unit in units}
+        facts = {name: self._first_known(name) for name in _UNIT_FACTS}
+        made = (
+            self._unit(key, self.table["role"][i], {n: facts[n].get(key) for n in facts})
+            for key, i in rows.items()
+        )
+        return {unit.key: unit for unit in store(Unit, made)}
 
-    def _unit(self, key: str, i: int) -> Unit:
-        row = self._row(i)
-        a, b = self.systems.get(row["system_a"]), self.systems.get(row["system_b"])
-        instance = self.instances.get(row["instance"])
-        sample_a, sample_b = _whole(row["sample_a"]), _whole(row["sample_b"])
-        role = row["role"] if row["role"] != "repeat" else Unit.Role.MAIN
+    def _first_known(self, name: str) -> dict[str, Any]:
+        column, units = self.table[name], self.table["unit"]
+        known: dict[str, Any] = {}
+        for i in np.flatnonzero(is_known(column)):
+            known.setdefault(units[i], column[i])
+        return known
+
+    def _unit(self, key: str, role: str, facts: dict[str, Any]) -> Unit:
+        a, b = self.systems.get(facts["system_a"]), self.systems.get(facts["system_b"])
+        instance = self.instances.get(facts["instance"])
+        sample_a, sample_b = _whole(facts["sample_a"]), _whole(facts["sample_b"])
         return Unit(
             study=self.study,
             key=key,
-            role=role,
+            role=role if role != "repeat" else Unit.Role.MAIN,
             instance=instance,
             system_a=a,
             system_b=b,
@@ -111,11 +177,11 @@ class _RatingsImport:
             generation_b_id=self._generation(instance, b, sample_b),
             sample_a=sample_a,
             sample_b=sample_b,
-            phase=row["phase"],
-            inclusion_probability=_known(row["inclusion_probability"]),
-            separability=_known(row["separability"]),
-            separability_raw=_known(row["separability_raw"]),
-            similarity=row["similarity"],
+            phase=facts["phase"] or "",
+            inclusion_probability=facts["inclusion_probability"],
+            separability=facts["separability"],
+            separability_raw=facts["separability_raw"],
+            similarity=facts["similarity"] or "",
         )
 
     def _generation(
@@ -145,12 +211,10 @@ class _RatingsImport:
             (key, int(repeat))
             for key, repeat in zip(self.table["unit"], self.table["repeat"], strict=True)
         }
-        HITUnit.objects.bulk_create(
-            (
-                HITUnit(hit=of_unit[key], unit=units[key], repeat=repeat)
-                for key, repeat in sorted(seats, key=lambda seat: (units[seat[0]].pk, seat[1]))
-            ),
-            batch_size=BATCH,
+        in_order = sorted(seats, key=lambda seat: (units[seat[0]].pk, seat[1]))
+        _store_all(
+            HITUnit,
+            (HITUnit(hit=of_unit[key], unit=units[key], repeat=repeat) for key, repeat in in_order),
         )
         return of_unit
 
@@ -168,14 +232,16 @@ class _RatingsImport:
         Rater.objects.bulk_create(raters, batch_size=BATCH)
         return {rater.pseudonym: rater for rater in raters}
 
-    def _assignment_key(self, i: int, hits: dict[str, HIT]) -> tuple[int, str, str, str]:
-        row = self._row(i)
-        return hits[row["unit"]].pk, row["rater"], row["run"], row["order"]
+    def _assignment_keys(self, hits: dict[str, HIT]) -> Iterator[tuple[int, str, str, str]]:
+        names = ("unit", "rater", "run", "order")
+        columns = (self.table[name] for name in names)
+        for unit, rater, run, order in zip(*columns, strict=True):
+            yield hits[unit].pk, rater, run, order
 
     def _assignments(
         self, hits: dict[str, HIT], raters: dict[str, Rater]
     ) -> dict[tuple[int, str, str, str], Assignment]:
-        keys = dict.fromkeys(self._assignment_key(i, hits) for i in range(len(self.table)))
+        keys = dict.fromkeys(self._assignment_keys(hits))
         position: Counter[str] = Counter()
         assignments = []
         for hit, rater, run, order in keys:
@@ -200,49 +266,51 @@ class _RatingsImport:
         hits: dict[str, HIT],
         raters: dict[str, Rater],
         assignments: dict[tuple[int, str, str, str], Assignment],
-    ) -> list[Rating]:
-        ratings = []
-        for i in range(len(self.table)):
+    ) -> Iterator[Rating]:
+        for i, key in enumerate(self._assignment_keys(hits)):
             row = self._row(i)
-            ratings.append(
-                Rating(
-                    assignment=assignments[self._assignment_key(i, hits)],
-                    rater=raters[row["rater"]],
-                    unit=units[row["unit"]],
-                    criterion=self.criteria[row["criterion"]],
-                    repeat=int(row["repeat"]),
-                    study_version=self.version,
-                    label=self._label(row),
-                    raw=row["raw"],
-                    side_a=row["side_a"],
-                    layout=row["layout"],
-                    position=_whole(row["position"]),
-                    duration_ms=_whole(row["duration_ms"]),
-                    client_key=f"import-{i}",
-                    created_at=_moment(row["created_at"]) or self.now,
-                    excluded_reason=row["excluded_reason"],
-                    **{flag: bool(row[flag]) for flag in _FLAGS},
-                )
+            yield Rating(
+                assignment=assignments[key],
+                rater=raters[row["rater"]],
+                unit=units[row["unit"]],
+                criterion=self.criteria[row["criterion"]],
+                repeat=int(row["repeat"]),
+                study_version=self.version,
+                label=self._label(row),
+                raw=row["raw"],
+                side_a=row["side_a"],
+                layout=row["layout"],
+                position=_whole(row["position"]),
+                duration_ms=_whole(row["duration_ms"]),
+                client_key=f"import-{i}",
+                created_at=moment_of(row["created_at"]) or self.now,
+                excluded_reason=row["excluded_reason"],
+                **{flag: bool(row[flag]) for flag in FLAGS},
             )
-        Rating.objects.bulk_create(ratings, batch_size=BATCH)
-        return ratings
 
     def _label(self, row: dict[str, Any]) -> str | None:
         if row["label"] is None:
             return None
-        return str(self.criteria[row["criterion"]].parsed_scale.parse_label(row["label"]))
+        return str(self.scales[row["criterion"]].parse_label(row["label"]))
+
+    def _count(self, ratings: Iterable[Rating]) -> tuple[Counter[int], Counter[TallyKey]]:
+        """How many count of each assignment, and of each label."""
+        given: Counter[int] = Counter()
+        tallies: Counter[TallyKey] = Counter()
+        for rating in ratings:
+            if rating.is_counted and rating.repeat == 0:
+                given[rating.assignment_id] += 1
+                tallies[tally_key(rating)] += 1
+        return given, tallies
 
     def _places(
         self,
         hits: dict[str, HIT],
         assignments: dict[tuple[int, str, str, str], Assignment],
-        ratings: list[Rating],
+        given: Counter[int],
     ) -> None:
         """Whoever counts on every unit and criterion of a HIT fills a place of it."""
         wanted = Counter(hit.pk for hit in hits.values())
-        given: Counter[int] = Counter(
-            r.assignment_id for r in ratings if r.is_counted and r.repeat == 0
-        )
         complete = [
             a
             for a in assignments.values()
@@ -268,36 +336,52 @@ class _RatingsImport:
         Assignment.objects.bulk_update(complete, ["status", "completed_at", "parity"], BATCH)
         Place.objects.bulk_create(places, batch_size=BATCH)
 
-    def _tallies(self, ratings: list[Rating]) -> None:
-        counts: Counter[TallyKey] = Counter(
-            tally_key(rating) for rating in ratings if rating.is_counted and rating.repeat == 0
-        )
-        Tally.objects.bulk_create(
+    def _tallies(self, counts: Counter[TallyKey]) -> None:
+        _store_all(
+            Tally,
             (
                 Tally(unit_id=unit, criterion_id=criterion, rater_id=rater, label=label, n=n)
                 for (unit, criterion, rater, label), n in counts.items()
             ),
-            batch_size=BATCH,
         )
 
     def _row(self, i: int) -> dict[str, Any]:
-        return {name: column[i] for name, column in self.table.columns.items()}
+        return {name: self.table[name][i] for name in _RATING_COLUMNS}
 
 
-_FLAGS = ("surplus", "superseded", "partial", "late", "excluded", "simulated")
+_UNIT_FACTS = (
+    "instance",
+    "system_a",
+    "system_b",
+    "sample_a",
+    "sample_b",
+    "phase",
+    "inclusion_probability",
+    "separability",
+    "separability_raw",
+    "similarity",
+)
+_RATING_COLUMNS = (
+    "unit",
+    "rater",
+    "criterion",
+    "repeat",
+    "label",
+    "raw",
+    "side_a",
+    "layout",
+    "position",
+    "duration_ms",
+    "created_at",
+    "excluded_reason",
+    *FLAGS,
+)
 
 
-def _whole(number: float) -> int | None:
-    return None if math.isnan(number) else int(number)
+def _store_all(model: type[Stored], rows: Iterable[Stored]) -> None:
+    for _ in store(model, rows):
+        pass
 
 
-def _known(number: float) -> float | None:
-    return None if math.isnan(number) else float(number)
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+def _whole(number: float | None) -> int | None:
+    return None if number is None or math.isnan(number) else int(number)

@@ -2,12 +2,20 @@
 
 import hashlib
 import json
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from itertools import islice
+from typing import Literal, TypeVar
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import models, transaction
 
-from studies.formats import Bundle, InstanceRow
+from studies.errors import DomainError
+from studies.field_checks import check_column, check_fields, complaint
+from studies.formats import Bundle, GenerationRow, InstanceRow
+from studies.formats.bundle import GENERATIONS, INSTANCES
+from studies.formats.errors import Problems
+from studies.formats.spec import STUDY_FILE
 from studies.models import Criterion, Dataset, Generation, Instance, Membership, Study, System
 from studies.models.study import StudySystem
 
@@ -33,13 +41,90 @@ DESIGN_FIELDS = (
 )
 
 
+KnownDataset = Literal["use", "refuse"]
+
+
+@dataclass(frozen=True)
+class ImportedDesign:
+    """A draft study; `dataset_was_known` where it uses one that its owner imported before."""
+
+    study: Study
+    dataset_was_known: bool
+
+
+def design_problems(bundle: Bundle, problems: Problems) -> None:
+    """Add what the models' validators say of a bundle's study, instances and generations."""
+    spec, lines = bundle.spec, bundle.lines
+    # A title that is missing was named already.
+    given = [name for name in DESIGN_FIELDS if name != "title" or spec.title]
+    settings = {name: getattr(spec, name) for name in given}
+    where = lines.spec.settings.get
+    check_fields(Study, settings, file=STUDY_FILE, lines=lines.spec.settings, problems=problems)
+    for name, systems in (("systems", spec.systems), ("controls", spec.controls)):
+        for system in systems:
+            values = {"name": system}
+            lines_of = dict.fromkeys(values, where(name))
+            check_fields(System, values, file=STUDY_FILE, lines=lines_of, problems=problems)
+    for position, criterion in enumerate(spec.criteria):
+        values = asdict(criterion)
+        lines_of = dict.fromkeys(values, lines.spec.of_criterion(position))
+        check_fields(Criterion, values, file=STUDY_FILE, lines=lines_of, problems=problems)
+    _check_rows(Instance, bundle.instances, lines.instances, INSTANCES, problems)
+    _check_rows(Generation, bundle.generations, lines.generations, GENERATIONS, problems)
+
+
+# What a row's fields are called by its model; the others by the same name.
+_FIELDS = {"id": "key"}
+_RELATIONS = {"instance", "system"}
+
+
+def _check_rows(
+    model: type[models.Model],
+    rows: Sequence[InstanceRow] | Sequence[GenerationRow],
+    lines: Sequence[int],
+    file: str,
+    problems: Problems,
+) -> None:
+    for name in _names(rows[0]) - _RELATIONS if rows else ():
+        check_column(
+            complaint(model, _FIELDS.get(name, name)),
+            (getattr(row, name) for row in rows),
+            lines,
+            file=file,
+            column=name,
+            problems=problems,
+        )
+
+
+def _names(row: InstanceRow | GenerationRow) -> set[str]:
+    return {each.name for each in fields(row)}
+
+
 @transaction.atomic
-def import_design(*, bundle: Bundle, owner: User | None) -> Study:
+def import_design(
+    *, bundle: Bundle, owner: User | None, known_dataset: KnownDataset = "use"
+) -> ImportedDesign:
     """A draft study and its dataset, from a bundle that was read and found whole.
 
-    A dataset with the same content is not stored twice: the study uses the one that is there.
+    A dataset of the same content that this owner imported before, and that is still as it was,
+    is not stored twice: the study uses it, or `known_dataset` refuses with a `DomainError`.
     """
-    dataset = _dataset(bundle, owner)
+    digest = content_digest(
+        bundle.spec.systems, bundle.spec.controls, bundle.instances, bundle.generations
+    )
+    known = _known_dataset(digest, owner)
+    if known is not None and known_dataset == "refuse":
+        raise DomainError(
+            "known_dataset",
+            f"This dataset is here already: you imported it as “{known.name}” on"
+            f" {known.created_at:%Y-%m-%d at %H:%M} UTC. Use it for a new study, or leave it at"
+            " the study that there is.",
+        )
+    dataset = known or _store_dataset(bundle, digest, owner)
+    return ImportedDesign(_store_study(bundle, dataset, owner), known is not None)
+
+
+def _store_study(bundle: Bundle, dataset: Dataset, owner: User | None) -> Study:
     study = Study.objects.create(
         dataset=dataset, **{name: getattr(bundle.spec, name) for name in DESIGN_FIELDS}
     )
@@ -57,50 +142,100 @@ def import_design(*, bundle: Bundle, owner: User | None) -> Study:
     return study
 
 
-def content_digest(bundle: Bundle) -> str:
+def content_digest(
+    systems: Iterable[str],
+    controls: Iterable[str],
+    instances: Iterable[InstanceRow],
+    generations: Iterable[GenerationRow],
+) -> str:
     """The same for the same instances, systems and generations, in whatever order."""
-    rows = [json.dumps(asdict(row), sort_keys=True) for row in bundle.instances]
-    rows += [json.dumps(asdict(row), sort_keys=True) for row in bundle.generations]
-    rows += sorted([*bundle.spec.systems, *bundle.spec.controls])
-    return hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()
+    rows = [_digest(row) for row in instances]
+    rows += [_digest(row) for row in generations]
+    about = json.dumps([sorted(systems), sorted(controls)])
+    whole = hashlib.sha256(about.encode())
+    for row in sorted(rows):
+        whole.update(row)
+    return whole.hexdigest()
 
 
-def _dataset(bundle: Bundle, owner: User | None) -> Dataset:
-    digest = content_digest(bundle)
-    known = Dataset.objects.filter(sha256=digest, created_by=owner).first()
-    if known is not None:
-        return known
+def _digest(row: InstanceRow | GenerationRow) -> bytes:
+    return hashlib.sha256(json.dumps(vars(row), sort_keys=True).encode()).digest()
+
+
+def _known_dataset(digest: str, owner: User | None) -> Dataset | None:
+    """The owner's own dataset of this content. What is another's is neither shown nor shared."""
+    for dataset in Dataset.objects.filter(sha256=digest, created_by=owner):
+        if _content_digest_now(dataset) == digest:
+            return dataset
+    return None
+
+
+def _content_digest_now(dataset: Dataset) -> str:
+    """What the dataset holds by now: texts may have been added, and systems renamed."""
+    systems = list(dataset.systems.values_list("name", "is_control"))
+    return content_digest(
+        [name for name, is_control in systems if not is_control],
+        [name for name, is_control in systems if is_control],
+        instance_rows(Instance.objects.filter(dataset=dataset)),
+        generation_rows(Generation.objects.filter(instance__dataset=dataset)),
+    )
+
+
+def instance_rows(instances: "models.QuerySet[Instance]") -> Iterator[InstanceRow]:
+    """Stored instances as a bundle has them."""
+    for row in instances.order_by("pk").iterator(chunk_size=2 * BATCH):
+        yield InstanceRow(
+            row.key, row.source, row.messages, row.category, row.reference, row.metadata
+        )
+
+
+def generation_rows(generations: "models.QuerySet[Generation]") -> Iterator[GenerationRow]:
+    """Stored generations as a bundle has them."""
+    in_order = generations.order_by("instance", "system", "sample_index")
+    for row in in_order.select_related("instance", "system").iterator(chunk_size=2 * BATCH):
+        yield GenerationRow(
+            row.instance.key, row.system.name, row.sample_index, row.text, row.seed, row.params
+        )
+
+
+def _store_dataset(bundle: Bundle, digest: str, owner: User | None) -> Dataset:
     dataset = Dataset.objects.create(name=bundle.spec.title, sha256=digest, created_by=owner)
     systems = System.objects.bulk_create(
         System(dataset=dataset, name=name, is_control=name in bundle.spec.controls)
         for name in (*bundle.spec.systems, *bundle.spec.controls)
     )
-    instances = Instance.objects.bulk_create(
-        (_instance(dataset, row) for row in bundle.instances), batch_size=BATCH
-    )
-    _store_generations(bundle, systems, instances)
+    by_name = {system.name: system for system in systems}
+    stored = store(Instance, (_instance(dataset, row) for row in bundle.instances))
+    by_key = {instance.key: instance.pk for instance in stored}
+    rows = (_generation(row, by_name, by_key) for row in bundle.generations)
+    for _ in store(Generation, rows):
+        pass
     return dataset
 
 
+Stored = TypeVar("Stored", bound=models.Model)
+
+
+def store(model: type[Stored], rows: Iterable[Stored]) -> Iterator[Stored]:
+    """Write rows as they come and hand each on with its key: few are in memory at a time."""
+    waiting = iter(rows)
+    while batch := list(islice(waiting, BATCH)):
+        yield from model._default_manager.bulk_create(batch)
+
+
 def _instance(dataset: Dataset, row: InstanceRow) -> Instance:
-    values = asdict(row)
-    return Instance(dataset=dataset, key=values.pop("id"), **values)
+    values = {_FIELDS.get(name, name): getattr(row, name) for name in _names(row)}
+    return Instance(dataset=dataset, **values)
 
 
-def _store_generations(bundle: Bundle, systems: list[System], instances: list[Instance]) -> None:
-    by_name = {system.name: system for system in systems}
-    by_key = {instance.key: instance for instance in instances}
-    Generation.objects.bulk_create(
-        (
-            Generation(
-                instance=by_key[row.instance],
-                system=by_name[row.system],
-                sample_index=row.sample_index,
-                text=row.text,
-                seed=row.seed,
-                params=row.params,
-            )
-            for row in bundle.generations
-        ),
-        batch_size=BATCH,
+def _generation(
+    row: GenerationRow, systems: Mapping[str, System], instances: Mapping[str, int]
+) -> Generation:
+    return Generation(
+        instance_id=instances[row.instance],
+        system=systems[row.system],
+        sample_index=row.sample_index,
+        text=row.text,
+        seed=row.seed,
+        params=row.params,
     )

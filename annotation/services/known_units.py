@@ -13,7 +13,7 @@ from annotation.balancing import balanced_bits
 from annotation.models import HIT, HITUnit
 from studies.errors import DomainError
 from studies.formats.errors import Problems
-from studies.formats.rows import MAX_CELL, read_jsonl
+from studies.formats.rows import read_jsonl
 from studies.models import Generation, Study, System, Unit
 from studies.perturbing import heavily_perturbed, is_spoilable
 
@@ -88,7 +88,7 @@ def import_known_units(*, study: Study, role: Unit.Role, path: Path) -> int:
     """
     problems = Problems()
     pairs = []
-    for line, row in read_jsonl(path, problems, MAX_CELL):
+    for line, row in read_jsonl(path, problems):
         with problems.at(path.name, line):
             pairs.append(_known_pair(study, row))
     problems.check()

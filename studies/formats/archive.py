@@ -1,46 +1,75 @@
 """Unpacking what a stranger sent: bounded, flat, nothing outside its folder."""
 
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 from studies.formats.errors import FormatError, Problem
+from studies.formats.limits import LIMITS, Limits
 
 MAX_FILES = 200
-MAX_BYTES = 2 * 1024**3
 MAX_RATIO = 200
+# What reading a damaged, encrypted or oddly packed archive raises.
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
 
 
-def extract(archive: Path, folder: Path) -> Path:
+def extract(archive: Path, folder: Path, limits: Limits = LIMITS) -> Path:
     """Unpack a .zip into a folder and return where its study.toml lies."""
     try:
         with zipfile.ZipFile(archive) as file:
             members = [each for each in file.infolist() if not each.is_dir()]
-            _check(archive.name, members)
+            _check(archive.name, members, limits)
             for member in members:
                 target = folder / PurePosixPath(member.filename)
                 target.parent.mkdir(parents=True, exist_ok=True)
-                with file.open(member) as source, target.open("wb") as out:
+                with file.open(member) as source, target.open("xb") as out:
                     _copy(archive.name, member, source, out)
-    except (zipfile.BadZipFile, OSError) as error:
-        raise FormatError([Problem(archive.name, None, f"is not a .zip: {error}")]) from error
+    except FormatError:
+        raise
+    except _UNREADABLE as error:
+        reason = f"is not a .zip that can be read: {error}"
+        raise FormatError([Problem(archive.name, None, reason)]) from error
     tops = sorted(path.parent for path in folder.rglob("study.toml"))
+    if len(tops) > 1:
+        raise FormatError([Problem(archive.name, None, "holds more than one study.toml")])
     return tops[0] if tops else folder
 
 
-def _check(name: str, members: list[zipfile.ZipInfo]) -> None:
+def _check(name: str, members: list[zipfile.ZipInfo], limits: Limits) -> None:
     size = sum(member.file_size for member in members)
     packed = sum(member.compress_size for member in members)
-    if len(members) > MAX_FILES or size > MAX_BYTES or size > MAX_RATIO * max(packed, 1024):
-        raise FormatError([Problem(name, None, "unpacks to too much: too many files or bytes")])
+    if len(members) > MAX_FILES:
+        raise _refused(name, f"holds {len(members)} files; at most {MAX_FILES} are read")
+    if size > limits.unpacked:
+        reason = f"unpacks to too much: {size:,} bytes, and the limit is {limits.unpacked:,}"
+        raise _refused(name, limits.refusal(reason))
+    if size > MAX_RATIO * max(packed, 1024):
+        raise _refused(name, f"unpacks to too much: more than {MAX_RATIO} times its size")
+    if len({member.filename for member in members}) < len(members):
+        raise _refused(name, "holds two files of one name")
     for member in members:
-        path = PurePosixPath(member.filename)
-        is_link = (member.external_attr >> 16) & 0o170000 == 0o120000
-        odd = "\\" in member.filename or "\x00" in member.filename or ":" in member.filename
-        if path.is_absolute() or ".." in path.parts or is_link or odd:
-            raise FormatError(
-                [Problem(name, None, f"has an entry {member.filename!r} that points elsewhere")]
-            )
+        _check_name(name, member)
+
+
+def _check_name(name: str, member: zipfile.ZipInfo) -> None:
+    path = PurePosixPath(member.filename)
+    is_link = (member.external_attr >> 16) & 0o170000 == 0o120000
+    odd = "\\" in member.filename or "\x00" in member.filename or ":" in member.filename
+    if path.is_absolute() or ".." in path.parts or is_link or odd:
+        raise _refused(name, f"has an entry {member.filename!r} that points elsewhere")
+
+
+def _refused(name: str, reason: str) -> FormatError:
+    return FormatError([Problem(name, None, reason)])
 
 
 def _copy(name: str, member: zipfile.ZipInfo, source: IO[bytes], out: IO[bytes]) -> None:

@@ -4,7 +4,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from studies.errors import DomainError
+
 SHOWN = 50
+LONGEST_REASON = 500
+
+
+def shorten(reason: str) -> str:
+    """A reason that can be shown: what a file holds is quoted in it."""
+    shown = reason.encode(errors="backslashreplace").decode()
+    return shown if len(shown) <= LONGEST_REASON else shown[:LONGEST_REASON] + "…"
 
 
 @dataclass(frozen=True)
@@ -18,7 +27,7 @@ class Problem:
         return f"{where}: {self.reason}"
 
 
-class FormatError(ValueError):
+class FormatError(DomainError, ValueError):
     """A file that was refused, with its problems; the first `SHOWN` are in the message."""
 
     def __init__(self, problems: list[Problem], total: int | None = None) -> None:
@@ -27,7 +36,7 @@ class FormatError(ValueError):
         lines = [str(problem) for problem in problems[:SHOWN]]
         if self.total > len(lines):
             lines.append(f"… and {self.total - len(lines)} more problems.")
-        super().__init__("\n".join(lines))
+        super().__init__("bad_file", "\n".join(lines), status=400)
 
 
 @dataclass
@@ -40,15 +49,20 @@ class Problems:
     def add(self, file: str, line: int | None, reason: str) -> None:
         self.total += 1
         if len(self.found) < SHOWN:
-            self.found.append(Problem(file, line, reason))
+            self.found.append(Problem(file, line, shorten(reason)))
 
     @contextmanager
-    def at(self, file: str, line: int) -> Iterator[None]:
+    def at(self, file: str, line: int | None) -> Iterator[None]:
         """Turn a row's `ValueError` into a problem of its line."""
         try:
             yield
         except ValueError as error:
             self.add(file, line, str(error))
+
+    def extend(self, error: "FormatError") -> None:
+        """Take over what another reader refused."""
+        self.total += error.total
+        self.found += error.problems[: max(0, SHOWN - len(self.found))]
 
     def check(self) -> None:
         if self.found:

@@ -2,65 +2,49 @@
 
 import hashlib
 import json
-import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from studies.formats.errors import FormatError, Problem, Problems
-from studies.formats.rows import MAX_CELL, Row, read_rows
+from studies.formats.errors import Problems
+from studies.formats.limits import LIMITS, Limits
+from studies.formats.rating_cells import (
+    COLUMNS,
+    EXCLUDING_FLAGS,
+    FLAGS,
+    INTEGERS,
+    NUMBERS,
+    parse_rating,
+)
+from studies.formats.rows import Row, read_rows
 
 SUFFIXES = (".jsonl", ".csv", ".parquet")
-KINDS = ("human", "machine")
-ROLES = ("main", "repeat", "gold", "training", "qualification")
-EXCLUDING_FLAGS = ("surplus", "superseded", "partial", "late", "excluded")
-FLAGS = (*EXCLUDING_FLAGS, "simulated")
-INTEGERS = (
-    "repeat",
-    "sample_a",
-    "sample_b",
-    "position",
-    "hit_position",
-    "duration_ms",
-    "study_version",
-)
-NUMBERS = (
-    "separability",
-    "separability_raw",
-    "inclusion_probability",
-    "chars_a",
-    "chars_b",
-)
-TEXTS = (
-    "criterion",
-    "run",
-    "order",
-    "instance",
-    "system_a",
-    "system_b",
-    "category",
-    "similarity",
-    "phase",
-    "side_a",
-    "layout",
-    "created_at",
-    "participation",
-    "excluded_reason",
-    "raw",
-    "text_a",
-    "text_b",
-)
-COLUMNS = ("unit", "rater", "label", "kind", "role", *TEXTS, *INTEGERS, *NUMBERS, *FLAGS)
-ARROW_TYPES = (
-    dict.fromkeys(INTEGERS, "int64")
-    | dict.fromkeys(NUMBERS, "float64")
-    | dict.fromkeys(FLAGS, "bool_")
-)
-_TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
+# The phase of a unit where every instance was taken.
+ALL_PHASES = "all"
+# Texts up to here are kept in memory once, however many rows say them.
+LONGEST_SHARED = 200
+# What a unit is, and a rater: the same in every row that says it.
+_FACTS = {
+    "unit": (
+        "instance",
+        "system_a",
+        "system_b",
+        "sample_a",
+        "sample_b",
+        "phase",
+        "inclusion_probability",
+        "separability",
+        "separability_raw",
+        "similarity",
+        "category",
+    ),
+    "rater": ("kind",),
+}
 
 
 @dataclass(frozen=True)
@@ -74,6 +58,8 @@ class RatingTable:
     columns: dict[str, NDArray[Any]]
     lines: NDArray[np.int64]
     name: str
+    # Columns of the file that nothing here reads.
+    unread: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -84,7 +70,7 @@ class RatingTable:
     def select(self, mask: NDArray[Any]) -> "RatingTable":
         """The rows of a mask or an index."""
         columns = {name: column[mask] for name, column in self.columns.items()}
-        return RatingTable(columns, self.lines[mask], self.name)
+        return RatingTable(columns, self.lines[mask], self.name, self.unread)
 
     @property
     def is_counted(self) -> NDArray[np.bool_]:
@@ -100,19 +86,32 @@ class RatingTable:
         cls, rows: Iterable[Row], *, name: str = "ratings", problems: Problems | None = None
     ) -> "RatingTable":
         """A table of rows that are plain dicts, numbered from 1. Raises `FormatError`."""
-        return _build(enumerate(rows, start=1), name, problems or Problems())
+        gathered = problems or Problems()
+        table = _build(enumerate(rows, start=1), name, gathered)
+        gathered.check()
+        return table
 
 
 def is_ratings_file(path: Path) -> bool:
     return path.suffix in SUFFIXES
 
 
-def read_ratings(path: Path, *, max_cell: int = MAX_CELL) -> RatingTable:
-    """Read a ratings file. Every bad row is named with its line and reason in one `FormatError`."""
-    if not path.is_file():
-        raise FormatError([Problem(path.name, None, "there is no such file")])
-    problems = Problems()
-    return _build(read_rows(path, problems, max_cell), path.name, problems)
+def read_ratings(
+    path: Path, *, limits: Limits = LIMITS, problems: Problems | None = None
+) -> RatingTable:
+    """Read a ratings file. Every bad row is named with its line and reason in one `FormatError`.
+
+    Where `problems` are given they are added to and not raised, and the good rows are returned.
+    """
+    gathered = Problems() if problems is None else problems
+    if path.is_file():
+        table = _build(read_rows(path, gathered, limits), path.name, gathered)
+    else:
+        gathered.add(path.name, None, "there is no such file")
+        table = _build(iter(()), path.name, gathered)
+    if problems is None:
+        gathered.check()
+    return table
 
 
 def canonical_digest(table: RatingTable) -> str:
@@ -131,21 +130,52 @@ def _plain(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _build(rows: Iterator[tuple[int, Row]] | Any, name: str, problems: Problems) -> RatingTable:
-    parsed, lines = [], []
+@dataclass
+class _Columns:
+    """The table while it grows: numbers packed, and equal texts one text in memory."""
+
+    values: dict[str, Any] = field(default_factory=lambda: {name: _store(name) for name in COLUMNS})
+    lines: "array[int]" = field(default_factory=lambda: array("q"))
+    texts: dict[str, str] = field(default_factory=dict)
+    others: set[str] = field(default_factory=set)
+
+    def add(self, line: int, row: Row) -> None:
+        parsed = parse_rating(row)
+        self.lines.append(line)
+        self.others.update(row.keys() - _READ)
+        for name, column in self.values.items():
+            value = parsed[name]
+            column.append(self._shared(value) if type(value) is str else value)
+
+    def _shared(self, text: str) -> str:
+        return self.texts.setdefault(text, text) if len(text) <= LONGEST_SHARED else text
+
+    def table(self, name: str) -> RatingTable:
+        columns = {
+            column: np.array(values, dtype=_dtype(column)) for column, values in self.values.items()
+        }
+        lines = np.array(self.lines, dtype=np.int64)
+        return RatingTable(columns, lines, name, tuple(sorted(self.others)))
+
+
+_READ = {*COLUMNS, "sample_index"}
+
+
+def _store(column: str) -> Any:
+    if column in FLAGS:
+        return bytearray()
+    return array("d") if column in INTEGERS or column in NUMBERS else []
+
+
+def _build(rows: Iterable[tuple[int, Row]], name: str, problems: Problems) -> RatingTable:
+    columns = _Columns()
     for line, row in rows:
         with problems.at(name, line):
-            parsed.append(_parse(row))
-            lines.append(line)
-    problems.check()
-    columns = {
-        column: np.array([row[column] for row in parsed], dtype=_dtype(column))
-        for column in COLUMNS
-    }
-    table = RatingTable(columns, np.array(lines, dtype=np.int64), name)
+            columns.add(line, row)
+    table = columns.table(name)
     _refuse_duplicates(table, problems)
     _refuse_contradictions(table, problems)
-    problems.check()
+    _refuse_unweighted(table, problems)
     return table
 
 
@@ -155,126 +185,39 @@ def _dtype(column: str) -> Any:
     return float if column in INTEGERS or column in NUMBERS else object
 
 
-def _parse(row: Row) -> Row:
-    """One row with every column present and typed, or `ValueError`."""
-    if "sample_index" in row:
-        row = {"sample_a": row["sample_index"], "sample_b": row["sample_index"]} | row
-    parsed: Row = {"unit": _required(row, "unit"), "rater": _required(row, "rater")}
-    parsed["kind"] = _one_of("kind", row.get("kind"), KINDS)
-    parsed["role"] = _one_of("role", row.get("role"), ROLES)
-    for column, parse in _PARSERS.items():
-        parsed[column] = parse(column, row.get(column))
-    parsed["criterion"] = parsed["criterion"] or "preference"
-    parsed["repeat"] = 0.0 if math.isnan(parsed["repeat"]) else parsed["repeat"]
-    parsed["label"] = _label(row, parsed)
-    return parsed
-
-
-def _label(row: Row, parsed: Row) -> Any:
-    if "label" not in row:
-        raise ValueError("the column label is missing")
-    label = row["label"]
-    if label is None and parsed["kind"] == "human":
-        raise ValueError("a human's label may not be empty")
-    if label is None and not parsed["raw"]:
-        raise ValueError("a machine's empty label needs its answer in the column raw")
-    if isinstance(label, float) and not math.isfinite(label):
-        raise ValueError(f"label {label} is not a finite number")
-    if isinstance(label, (dict, list, bool)):
-        raise ValueError(f"label must be a number or a text, not {label!r}"[:200])
-    return label
-
-
-def _required(row: Row, column: str) -> str:
-    value = row.get(column)
-    if column not in row:
-        raise ValueError(f"the column {column} is missing")
-    return check_id(column, value)
-
-
-def check_id(column: str, value: Any) -> str:
-    """An id as text: not empty, at most 200 characters, none of them a control character."""
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise ValueError(f"{column} must be a text, not {value!r}"[:200])
-    text = str(value).strip()
-    if not text:
-        raise ValueError(f"{column} is empty")
-    if len(text) > 200:
-        raise ValueError(f"{column} has {len(text)} characters; at most 200 are allowed")
-    if not text.isprintable():
-        raise ValueError(f"{column} contains a control character")
-    return text
-
-
-def _one_of(column: str, value: Any, allowed: tuple[str, ...]) -> str:
-    if value in (None, ""):
-        return allowed[0]
-    if value not in allowed:
-        raise ValueError(f"{column} must be one of {', '.join(allowed)}, not {value!r}"[:200])
-    return str(value)
-
-
-def _text(column: str, value: Any) -> str:
-    if isinstance(value, (dict, list)):
-        raise ValueError(f"{column} must be a text")
-    return "" if value is None else str(value)
-
-
-def _number(column: str, value: Any) -> float:
-    if value is None or value == "":
-        return math.nan
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{column} must be a number, not {value!r}"[:200]) from None
-    if not math.isfinite(number):
-        raise ValueError(f"{column} must be finite, not {value!r}")
-    return number
-
-
-def _integer(column: str, value: Any) -> float:
-    number = _number(column, value)
-    if not math.isnan(number) and (number != int(number) or number < 0):
-        raise ValueError(f"{column} must be a whole number from 0, not {value!r}")
-    return number
-
-
-def _flag(column: str, value: Any) -> bool:
-    word = "" if value is None else str(value).strip().lower()
-    if word not in _TRUE + _FALSE:
-        raise ValueError(f"{column} must be true or false, not {value!r}"[:200])
-    return word in _TRUE
-
-
-def _probability(column: str, value: Any) -> float:
-    number = _number(column, value)
-    if not math.isnan(number) and not 0 < number <= 1:
-        raise ValueError(f"{column} must lie above 0 and up to 1, not {value!r}")
-    return number
-
-
-_PARSERS: dict[str, Callable[[str, Any], Any]] = (
-    dict.fromkeys(TEXTS, _text)
-    | dict.fromkeys(INTEGERS, _integer)
-    | dict.fromkeys(NUMBERS, _number)
-    | dict.fromkeys(FLAGS, _flag)
-    | {"inclusion_probability": _probability}
-)
-
-
 def _refuse_contradictions(table: RatingTable, problems: Problems) -> None:
     """A unit is of one instance and pair, and a rater of one kind, wherever rows say so."""
-    for owner, fact in (
-        ("unit", "instance"),
-        ("unit", "system_a"),
-        ("unit", "system_b"),
-        ("rater", "kind"),
-    ):
-        seen: dict[str, str] = {}
-        for key, value, line in zip(table[owner], table[fact], table.lines, strict=True):
-            if value and seen.setdefault(key, value) != value:
-                reason = f"{owner} {key} has {fact} {value}, and {seen[key]} in an earlier line"
-                problems.add(table.name, int(line), reason)
+    for owner, facts in _FACTS.items():
+        for fact in facts:
+            column = table[fact]
+            known = np.flatnonzero(is_known(column))
+            seen: dict[str, Any] = {}
+            for i in known:
+                key, value = table[owner][i], column[i]
+                if seen.setdefault(key, value) != value:
+                    reason = f"{owner} {key} has {fact} {value}, and {seen[key]} in an earlier line"
+                    problems.add(table.name, int(table.lines[i]), reason)
+
+
+def is_known(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which cells say anything."""
+    known = ~np.isnan(column) if column.dtype.kind == "f" else column != ""
+    return np.asarray(known, dtype=bool)
+
+
+def _refuse_unweighted(table: RatingTable, problems: Problems) -> None:
+    """A unit whose instance was drawn is weighed by the probability that it was."""
+    weighed = set(table["unit"][is_known(table["inclusion_probability"])])
+    phase = table["phase"]
+    for i in np.flatnonzero((phase != "") & (phase != ALL_PHASES)):
+        unit = table["unit"][i]
+        if unit not in weighed:
+            weighed.add(unit)
+            reason = (
+                f"unit {unit} was drawn (phase {phase[i]}), so its inclusion_probability is"
+                " needed; leave phase empty if instances were not drawn"
+            )
+            problems.add(table.name, int(table.lines[i]), reason)
 
 
 def _refuse_duplicates(table: RatingTable, problems: Problems) -> None:

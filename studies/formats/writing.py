@@ -89,7 +89,7 @@ def _write_parquet(path: Path, rows: Iterator[Row], columns: Sequence[str]) -> i
     import pyarrow as pa  # noqa: PLC0415  a heavy import that only this format needs
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    from studies.formats.ratings import ARROW_TYPES  # noqa: PLC0415
+    from studies.formats.rating_cells import ARROW_TYPES  # noqa: PLC0415
 
     schema = pa.schema([(name, getattr(pa, ARROW_TYPES.get(name, "string"))()) for name in columns])
     count = 0

@@ -15,7 +15,7 @@ from studies.formats import (
     write_bundle,
     write_rows,
 )
-from studies.formats.ratings import COLUMNS
+from studies.formats.rating_cells import COLUMNS
 from studies.formats.rows import Row
 
 

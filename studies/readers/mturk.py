@@ -13,7 +13,7 @@ from pathlib import Path
 from studies.formats import FormatError, GenerationRow, InstanceRow, Problem, StudySpec
 from studies.formats.bundle import CriterionSpec
 from studies.formats.errors import Problems
-from studies.formats.rows import MAX_CELL, Row, read_rows
+from studies.formats.rows import Row, read_rows
 from studies.readers.converted import Converted, cell, files_of
 
 PREFERENCE = CriterionSpec("preference", "preference:tie", "Which text do you prefer?")
@@ -111,7 +111,7 @@ def _rows(path: Path) -> list[tuple[int, Row]]:
     if not path.is_file():
         raise FormatError([Problem(path.name, None, "there is no such file")])
     problems = Problems()
-    rows = list(read_rows(path, problems, MAX_CELL))
+    rows = list(read_rows(path, problems))
     problems.check()
     return rows
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from studies.formats import FormatError, InstanceRow, Problem, StudySpec
 from studies.formats.bundle import CriterionSpec
 from studies.formats.errors import Problems
-from studies.formats.rows import MAX_CELL, Row, read_rows
+from studies.formats.rows import Row, read_rows
 from studies.readers.converted import Converted, cell, files_of
 
 CRITERIA = ("coherence", "consistency", "fluency", "relevance")
@@ -22,7 +22,7 @@ def read_summeval(paths: Sequence[Path], systems: tuple[str, str] | None = None)
         if not path.is_file():
             raise FormatError([Problem(path.name, None, "there is no such file")])
         problems = Problems()
-        rows += [(path, line, row) for line, row in read_rows(path, problems, MAX_CELL)]
+        rows += [(path, line, row) for line, row in read_rows(path, problems)]
         problems.check()
     ratings = [rating for path, line, row in rows for rating in _ratings(row, path, line)]
     names = [name for name in CRITERIA if any(name in row for _, _, row in rows)]

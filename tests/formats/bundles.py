@@ -147,10 +147,6 @@ FLAWS = {
         lambda b: (b / "study.toml").write_text(STUDY.replace("preference:tie", "stars")),
         r"'stars' is not known",
     ),
-    "R of zero": (
-        lambda b: (b / "study.toml").write_text(STUDY.replace("per_hit = 2", "per_hit = 0", 1)),
-        r"ratings_per_hit must be a whole number from 1",
-    ),
     "guidelines elsewhere": (
         lambda b: (b / "study.toml").write_text(STUDY.replace("guidelines.md", "../secret.md")),
         r"must name a file of the bundle itself",

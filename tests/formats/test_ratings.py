@@ -4,7 +4,8 @@ import json
 import pytest
 
 from studies.formats import FormatError, RatingTable, read_ratings, write_rows
-from studies.formats.ratings import COLUMNS, canonical_digest
+from studies.formats.rating_cells import COLUMNS
+from studies.formats.ratings import canonical_digest
 
 ROWS = [
     {"unit": "u1", "rater": "r1", "label": -1, "instance": "i1", "separability": 0.25},

@@ -1,0 +1,118 @@
+"""What the models say of a table of ratings, before any of it is stored."""
+
+from typing import Any
+
+import numpy as np
+from django.db import models
+
+from annotation.models import Assignment, Place, Rater, Rating
+from studies.field_checks import check_column, complaint
+from studies.formats import RatingTable
+from studies.formats.errors import Problems
+from studies.formats.ratings import is_known
+from studies.models import Unit
+
+# Column of a ratings file → the field that stores it, where it is a column's own.
+_FIELDS: dict[str, tuple[type[models.Model], str]] = {
+    "unit": (Unit, "key"),
+    "sample_a": (Unit, "sample_a"),
+    "sample_b": (Unit, "sample_b"),
+    "phase": (Unit, "phase"),
+    "similarity": (Unit, "similarity"),
+    "separability": (Unit, "separability"),
+    "separability_raw": (Unit, "separability_raw"),
+    "inclusion_probability": (Unit, "inclusion_probability"),
+    "rater": (Rater, "external_id"),
+    "run": (Assignment, "run"),
+    "order": (Assignment, "order"),
+    "repeat": (Rating, "repeat"),
+    "label": (Rating, "label"),
+    "raw": (Rating, "raw"),
+    "side_a": (Rating, "side_a"),
+    "layout": (Rating, "layout"),
+    "position": (Rating, "position"),
+    "duration_ms": (Rating, "duration_ms"),
+    "excluded_reason": (Rating, "excluded_reason"),
+}
+# Read by analyses of the file itself; a study has its own of these, or none.
+_NOT_STORED = ("hit_position", "study_version", "participation")
+_OF_TEXTS = ("chars_a", "chars_b", "text_a", "text_b")
+
+
+def rating_problems(table: RatingTable, problems: Problems) -> None:
+    """Add what the models' validators and constraints say of each row."""
+    for column, (model, name) in _FIELDS.items():
+        values = (_plain(value) for value in table[column])
+        check_column(
+            complaint(model, name),
+            values,
+            table.lines,
+            file=table.name,
+            column=column,
+            problems=problems,
+        )
+    _check_roles(table, problems)
+    _check_categories(table, problems)
+    _check_current(table, problems)
+    _check_raters(table, problems)
+
+
+def columns_not_stored(table: RatingTable) -> tuple[str, ...]:
+    """The columns with anything in them that an import leaves out."""
+    return tuple(name for name in (*_NOT_STORED, *_OF_TEXTS) if is_known(table[name]).any())
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return None if np.isnan(value) else int(value) if value.is_integer() else float(value)
+    return value
+
+
+def _check_roles(table: RatingTable, problems: Problems) -> None:
+    """A unit has one role, and a repeat is one that repeats."""
+    seen: dict[str, str] = {}
+    rows = zip(table["unit"], table["role"], table["repeat"], table.lines, strict=True)
+    for unit, role, repeat, line in rows:
+        if role == "repeat" and not repeat:
+            problems.add(table.name, int(line), "role is repeat, so repeat cannot be 0")
+        own = "main" if role == "repeat" else role
+        if seen.setdefault(unit, own) != own:
+            reason = f"unit {unit} has role {own}, and {seen[unit]} in an earlier line"
+            problems.add(table.name, int(line), reason)
+
+
+def _check_categories(table: RatingTable, problems: Problems) -> None:
+    """A category is stored with its instance."""
+    for i in np.flatnonzero((table["category"] != "") & (table["instance"] == "")):
+        reason = "category belongs to an instance, and this row names none"
+        problems.add(table.name, int(table.lines[i]), reason)
+
+
+def _check_current(table: RatingTable, problems: Problems) -> None:
+    """One answer stands for each rater, unit, criterion, pass and repeat, counted or not."""
+    seen: dict[tuple[Any, ...], int] = {}
+    names = ("unit", "rater", "criterion", "run", "order", "repeat")
+    columns = [table[name] for name in names]
+    counted = table.is_counted
+    for i in np.flatnonzero(~table["superseded"]):
+        first = seen.setdefault(tuple(column[i] for column in columns), int(i))
+        # Where both count, the reader has named the second already.
+        if first != i and not (counted[first] and counted[i]):
+            reason = (
+                f"rater {columns[1][i]} rates unit {columns[0][i]} on {columns[2][i]} again; line"
+                f" {table.lines[first]} does already. Flag one of them superseded."
+            )
+            problems.add(table.name, int(table.lines[i]), reason)
+
+
+def _check_raters(table: RatingTable, problems: Problems) -> None:
+    """A HIT has no more places than can be numbered."""
+    complain = complaint(Place, "number")
+    raters: dict[str, set[str]] = {}
+    for unit, rater, line in zip(table["unit"], table["rater"], table.lines, strict=True):
+        known = raters.setdefault(unit, set())
+        if rater not in known:
+            known.add(rater)
+            if complain(len(known)) is not None:
+                problems.add(table.name, int(line), f"unit {unit} has more raters than are read")
+                return
