@@ -60,6 +60,10 @@ def numbered_seats(assignment: Assignment) -> dict[int, HITUnit]:
     """
     seats = list(seats_of_hit(assignment.hit))
     if assignment.stage:
+        usable = {
+            unit.pk for unit in reference_units(assignment.hit.study, Unit.Role(assignment.stage))
+        }
+        seats = [seat for seat in seats if seat.unit_id in usable]
         return dict(enumerate(_drawn_for_try(seats, assignment), start=1))
     seats = _drawn_order(seats, assignment, _own_random(assignment, "order"))
     filled = _filled_by_others(assignment)
@@ -118,8 +122,11 @@ def reference_units(study: Study, role: Unit.Role) -> list[Unit]:
     scale: criteria of a draft can be renamed after the units were made.
     """
     scales = {criterion.name: criterion.parsed_scale for criterion in criteria_of(study)}
-    units = study.units.filter(role=role).only("study", "instance", "known_labels").order_by("pk")
-    return [unit for unit in units if _can_be_judged(unit, scales)]
+    units = study.units.filter(role=role)
+    if role != Unit.Role.GOLD:
+        units = units.filter(hit_units__hit__kind=role.value)
+    known = units.only("study", "instance", "known_labels").order_by("pk")
+    return [unit for unit in known if _can_be_judged(unit, scales)]
 
 
 def _can_be_judged(unit: Unit, scales: Mapping[str, Scale]) -> bool:

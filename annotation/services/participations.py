@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotation.models import Participation, Payment, Rater, Recruitment
 from annotation.services.places import CLOSED_DOORS
-from annotation.services.screening import clear_participation
+from annotation.services.screening import check_screening_can_be_passed, clear_participation
 from annotation.services.ways_in import check_lets_in
 from studies.errors import DomainError
 from studies.models import Study
@@ -42,6 +42,7 @@ def give_consent(
         return _now_consenting(existing, study, now, is_confirmed=is_confirmed)
     if study.status != Study.Status.OPEN:
         raise DomainError("study_not_open", CLOSED_DOORS[study.status])
+    check_screening_can_be_passed(study)
     rater, _ = Rater.objects.get_or_create(provider=provider, external_id=external_id)
     participation, _ = Participation.objects.get_or_create(
         study=study,

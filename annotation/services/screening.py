@@ -1,7 +1,7 @@
 """The steps before the first HIT, and the checks mixed in with it."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -16,7 +16,7 @@ from annotation.selectors import reference_units
 from annotation.services.withdrawing import stop_work, withdraw_work
 from annotation.statements import insert
 from studies.errors import DomainError
-from studies.models import Study, Unit
+from studies.models import Criterion, Study, Unit
 
 
 class Step(StrEnum):
@@ -95,6 +95,20 @@ def is_pass_mark_reachable(study: Study) -> bool:
     if screening is None or not screening.qualification_units:
         return True
     return screening.pass_mark <= screening.qualification_units
+
+
+def check_screening_can_be_passed(study: Study) -> None:
+    """Raise `DomainError` where nobody could pass: then nobody is asked for their consent."""
+    stages = {Unit.Role.TRAINING, Unit.Role.QUALIFICATION}
+    is_short = any(shortfall.role in stages for shortfall in reference_unit_shortfalls(study))
+    if is_short or not is_pass_mark_reachable(study):
+        raise DomainError("screening_incomplete", INCOMPLETE)
+
+
+INCOMPLETE = (
+    "The researchers still have to complete the first part of this study. Please come back later"
+    " by the same link."
+)
 
 
 def gold_checks_expected(study: Study) -> int:
@@ -207,15 +221,23 @@ def tries_left(participation: Participation, stage: Trial.Stage) -> int | None:
 
 
 def grade_stage(*, assignment: Assignment, now: datetime) -> Trial:
-    """Judge a finished training or test by its current answers. In the answer's transaction."""
+    """Judge a finished training or test, unit by unit. In the answer's transaction."""
     participation = assignment.participation
     assert participation is not None
-    verdicts = [verdict for _, verdict in judged(assignment)]
+    verdicts = by_unit(judged(assignment)).values()
     screening = screening_of(assignment.hit.study) or Screening()
     stage = Trial.Stage(assignment.stage)
     needed = screening.pass_mark if stage == Trial.Stage.QUALIFICATION else 0
     score = Score(sum(verdicts), of=len(verdicts), needed=needed)
     return _judge(participation, stage, score, now, {})
+
+
+def by_unit(answers: Iterable[tuple[Rating, bool]]) -> dict[int, bool]:
+    """Whether a unit is right: all answers on its known criteria have to be."""
+    verdicts: dict[int, bool] = {}
+    for row, right in answers:
+        verdicts[row.unit_id] = verdicts.get(row.unit_id, True) and right
+    return verdicts
 
 
 def judged(assignment: Assignment) -> list[tuple[Rating, bool]]:
@@ -243,7 +265,7 @@ def _side(label: str) -> str | int:
 
 @dataclass(frozen=True)
 class Score:
-    """Right answers, of how many, and how many are needed to pass."""
+    """Units or questions answered right, of how many, and how many are needed to pass."""
 
     right: int
     of: int
@@ -263,7 +285,10 @@ class CheckRecord:
 
 
 def check_record(participation: Participation) -> CheckRecord:
-    """By unit: a check is passed when every known criterion of it was answered right."""
+    """By unit: a check is passed when every known criterion of it was answered right.
+
+    It enters the record once all of them were answered.
+    """
     own = check_records(participation.study_id, rater=participation.rater_id)
     return own.get(participation.rater_id, CheckRecord(0, 0))
 
@@ -273,15 +298,25 @@ def check_records(study_id: str, *, rater: int | None = None) -> dict[int, Check
     rows = Rating.objects.filter(
         assignment__hit__study=study_id, unit__role="gold", superseded=False
     ).select_related("unit", "criterion")
-    verdicts: dict[int, dict[int, bool]] = defaultdict(dict)
+    names = {criterion.name for criterion in Criterion.objects.filter(study=study_id)}
+    answers: dict[int, list[Rating]] = defaultdict(list)
     for row in rows if rater is None else rows.filter(rater=rater):
         if row.criterion.name in row.unit.known_labels:
-            own = verdicts[row.rater_id]
-            own[row.unit_id] = own.get(row.unit_id, True) and is_right(row)
-    return {
-        person: CheckRecord(right=sum(own.values()), failed=len(own) - sum(own.values()))
-        for person, own in verdicts.items()
-    }
+            answers[row.rater_id].append(row)
+    return {person: _record(own, names) for person, own in answers.items()}
+
+
+def _record(answers: list[Rating], criteria: set[str]) -> CheckRecord:
+    given: dict[int, set[str]] = defaultdict(set)
+    for row in answers:
+        given[row.unit_id].add(row.criterion.name)
+    whole = [
+        (row, is_right(row))
+        for row in answers
+        if given[row.unit_id] >= criteria & row.unit.known_labels.keys()
+    ]
+    verdicts = by_unit(whole).values()
+    return CheckRecord(right=sum(verdicts), failed=len(verdicts) - sum(verdicts))
 
 
 def act_on_checks(*, participation: Participation, now: datetime | None = None) -> None:
@@ -303,11 +338,8 @@ def act_on_checks(*, participation: Participation, now: datetime | None = None) 
 
 
 def _new_try(participation: Participation, step: Step) -> Assignment:
-    hit = HIT.objects.filter(study=participation.study_id, kind=step.value).first()
-    if hit is None:
-        raise DomainError(
-            "no_units", "This study's test is not ready yet. Please tell the researchers."
-        )
+    check_screening_can_be_passed(participation.study)
+    hit = HIT.objects.get(study=participation.study_id, kind=step.value, number=1)
     before = Assignment.objects.filter(
         hit=hit, rater=participation.rater_id, participation__isnull=False
     ).count()
