@@ -26,7 +26,7 @@ from annotation.services.places import NotCleared, NoWorkLeft, find_work
 from annotation.services.ratings import submit_ratings
 from annotation.services.screening import judged, screening_of
 from annotation.statements import find_work_of, unit_with_texts
-from annotation.views.desk import UnitPage, field_of, labels_as_shown, unit_page
+from annotation.views.desk import UnitPage, announcement, field_of, labels_as_shown, unit_page
 from annotation.views.doors import (
     SeeOther,
     annotator_page,
@@ -303,7 +303,7 @@ def _steps(study_id: str, sheet: Worksheet, number: int) -> dict[str, Any]:
     return {
         "study_id": study_id,
         "index": index + 1,
-        "of": len(numbers),
+        **announcement(*sheet.announced),
         "answered": sheet.answered,
         "is_answered": sheet.is_answered(number),
         "is_hit_done": sheet.first_open is None,

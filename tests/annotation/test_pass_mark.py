@@ -189,15 +189,13 @@ def test_who_agreed_before_is_told_to_come_back_and_keeps_their_part():
 
 
 def test_a_test_draws_no_unit_whose_answer_is_not_known():
-    study = study_of_two_criteria(test=3, pass_mark=2)
-    unknown = Unit.objects.filter(role="qualification").first()
-    Unit.objects.filter(pk=unknown.pk).update(known_labels={})
-    Screening.objects.update(qualification_units=2)
+    study = study_of_two_criteria(test=10, pass_mark=1)
+    known = Unit.objects.filter(role="qualification").first()
+    Unit.objects.exclude(pk=known.pk).update(known_labels={})
+    Screening.objects.update(qualification_units=1)
     test = begin_stage(participation=fresh(make_participation(study)))
-    shown = {seat.unit_id for seat in worksheet(test).seats.values()}
-    assert len(shown) == 2
-    assert unknown.pk not in shown
-    assert HIT.objects.get(kind="qualification").units.count() == 3
+    assert [seat.unit_id for seat in worksheet(test).seats.values()] == [known.pk]
+    assert HIT.objects.get(kind="qualification").units.count() == 10
 
 
 def test_the_stages_are_named_on_their_pages():
