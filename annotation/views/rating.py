@@ -305,6 +305,8 @@ def _steps(study_id: str, sheet: Worksheet, number: int) -> dict[str, Any]:
         "index": index + 1,
         **announcement(*sheet.announced),
         "answered": sheet.answered,
+        "stored": len(sheet.labels_of(number)),
+        "asked": len(sheet.criteria),
         "is_answered": sheet.is_answered(number),
         "is_hit_done": sheet.first_open is None,
         "previous_url": f"{here}{earlier}/" if earlier else "",
