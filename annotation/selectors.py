@@ -2,7 +2,7 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -10,6 +10,7 @@ from functools import lru_cache
 from django.db.models import Count, F, Q
 
 from annotation.balancing import spaced
+from annotation.gold_checks import check_seat, drawn_check, with_check
 from annotation.models import (
     HIT,
     Assignment,
@@ -21,7 +22,7 @@ from annotation.models import (
 )
 from annotation.models.rating import RatingQuerySet
 from annotation.statements import Person, seats_of_hit
-from metrics.stats.scales import BAD
+from metrics.stats.scales import BAD, Scale
 from studies.clock import database_now
 from studies.models import Criterion, Study, Unit
 
@@ -60,6 +61,10 @@ def numbered_seats(assignment: Assignment) -> dict[int, HITUnit]:
     """
     seats = list(seats_of_hit(assignment.hit))
     if assignment.stage:
+        usable = {
+            unit.pk for unit in reference_units(assignment.hit.study, Unit.Role(assignment.stage))
+        }
+        seats = [seat for seat in seats if seat.unit_id in usable]
         return dict(enumerate(_drawn_for_try(seats, assignment), start=1))
     seats = _drawn_order(seats, assignment, _own_random(assignment, "order"))
     filled = _filled_by_others(assignment)
@@ -77,20 +82,16 @@ def _drawn_for_try(seats: list[HITUnit], assignment: Assignment) -> list[HITUnit
 
 def _drawn_order(seats: list[HITUnit], assignment: Assignment, rng: random.Random) -> list[HITUnit]:
     originals = [seat for seat in seats if not seat.repeat]
-    if assignment.check_unit_id is not None:
-        originals.append(_check_seat(assignment))
+    check = check_seat(assignment, _own_random(assignment, "check-side"))
+    if check is not None and not check.is_at_edge:
+        originals.append(check.seat)
     of_unit = {seat.unit_id: seat for seat in originals}
     repeats = [(of_unit[seat.unit_id], seat) for seat in seats if seat.repeat]
     distance = assignment.hit.study.repeat_distance
-    return spaced(originals, repeats, distance=distance, rng=rng)
-
-
-def _check_seat(assignment: Assignment) -> HITUnit:
-    """A seat for this annotator alone, of a unit whose answer is known."""
-    rng = _own_random(assignment, "check-side")
-    bit = bool(rng.getrandbits(1))
-    assert assignment.check_unit_id is not None
-    return HITUnit(hit=assignment.hit, unit_id=assignment.check_unit_id, side_bit=bit)
+    order = spaced(originals, repeats, distance=distance, rng=rng)
+    if check is None:
+        return order
+    return with_check(order, check, _own_random(assignment, "check-edge"))
 
 
 def _own_random(assignment: Assignment, purpose: str) -> random.Random:
@@ -99,16 +100,48 @@ def _own_random(assignment: Assignment, purpose: str) -> random.Random:
 
 
 def unmet_check(person: Person, hit_id: int) -> int | None:
-    """A unit with a known answer for this HIT, by the rate's draw; nobody meets one twice."""
-    own = person.participation
-    rng = random.Random(f"{own.order_seed}:{hit_id}:check")
-    if rng.random() >= person.check_rate:
-        return None
-    met = Assignment.objects.filter(rater=own.rater_id, check_unit__isnull=False)
-    gold = Unit.objects.filter(study=own.study_id, role=Unit.Role.GOLD)
-    unmet = gold.exclude(pk__in=met.values("check_unit")).order_by("pk")
-    found = list(unmet.values_list("pk", flat=True))
-    return rng.choice(found) if found else None
+    """A gold check for this HIT and annotator, where the draw says that it carries one."""
+    return drawn_check(person, hit_id, reference_units(person.study, Unit.Role.GOLD))
+
+
+def mixes_in_checks(study: Study) -> bool:
+    """Whether some HITs of the study carry a check. Once it was opened that stands."""
+    if study.opened_at is None:
+        return _has_checks(study.pk)
+    return _standing_checks(study.pk, study.opened_at)
+
+
+def _has_checks(study_id: str) -> bool:
+    return Screening.objects.filter(study=study_id, check_rate__gt=0).exists()
+
+
+@lru_cache(maxsize=256)
+def _standing_checks(study_id: str, _opened_at: datetime) -> bool:
+    return _has_checks(study_id)
+
+
+def reference_units(study: Study, role: Unit.Role) -> list[Unit]:
+    """The units of this role that an answer can be judged on, in the order they were made.
+
+    One has a known label for at least one of the study's criteria, each of its criterion's
+    scale: criteria of a draft can be renamed after the units were made.
+    """
+    scales = {criterion.name: criterion.parsed_scale for criterion in criteria_of(study)}
+    units = study.units.filter(role=role)
+    if role != Unit.Role.GOLD:
+        units = units.filter(hit_units__hit__kind=role.value)
+    known = units.only("study", "instance", "known_labels").order_by("pk")
+    return [unit for unit in known if _can_be_judged(unit, scales)]
+
+
+def _can_be_judged(unit: Unit, scales: Mapping[str, Scale]) -> bool:
+    known = {name: label for name, label in unit.known_labels.items() if name in scales}
+    try:
+        for name, label in known.items():
+            scales[name].parse_label(label)
+    except ValueError:
+        return False
+    return bool(known)
 
 
 def missing_units(place: Place) -> set[int]:
@@ -153,6 +186,16 @@ class Worksheet:
 
     def is_answered(self, number: int) -> bool:
         return self.labels_of(number).keys() >= {criterion.pk for criterion in self.criteria}
+
+    @property
+    def announced(self) -> tuple[int, int]:
+        """The fewest and the most units that a HIT like this one has: the same with a check or
+        without, so that the number tells nobody which it is."""
+        assignment, n = self.assignment, len(self.seats)
+        if assignment.stage or not mixes_in_checks(assignment.hit.study):
+            return n, n
+        checks = {seat.unit_id for seat in self.seats.values()} & {assignment.check_unit_id}
+        return n - len(checks), n - len(checks) + 1
 
     @property
     def answered(self) -> int:

@@ -35,7 +35,10 @@ class Screening(models.Model):
         "units of the test", default=0, validators=between(0, 1000)
     )
     pass_mark = models.PositiveSmallIntegerField(
-        "right answers needed", default=9, validators=between(1, 1000)
+        "pass mark, in units",
+        default=9,
+        validators=between(1, 1000),
+        help_text="A unit is right when the answers to all its known criteria are.",
     )
     qualification_tries = models.PositiveSmallIntegerField(
         "tries", default=1, validators=between(1, 100)
@@ -81,7 +84,9 @@ class Screening(models.Model):
 
     def clean(self) -> None:
         if self.qualification_units and self.pass_mark > self.qualification_units:
-            raise ValidationError({"pass_mark": "More right answers than the test has units."})
+            raise ValidationError(
+                {"pass_mark": "The pass mark is more than the units of the test."}
+            )
 
 
 class ComprehensionQuestion(models.Model):
@@ -129,6 +134,7 @@ class Trial(models.Model):
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="+")
     stage = models.CharField(max_length=15, choices=Stage.choices)
     number = models.PositiveSmallIntegerField()
+    # Units, or questions about the guidelines.
     correct = models.PositiveSmallIntegerField()
     of = models.PositiveSmallIntegerField()
     is_passed = models.BooleanField()

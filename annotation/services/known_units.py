@@ -46,7 +46,7 @@ def spoil_copies(*, study: Study, role: Unit.Role, n: int, seed: int = 0) -> int
     """
     labels = _original_wins(study)
     rng = random.Random(f"{study.seed}:{role}:{seed}")
-    originals = _originals(study, n, rng)
+    originals = _originals(study, role, n, rng)
     control, _ = System.objects.get_or_create(
         dataset=study.dataset, name=CONTROL, defaults={"is_control": True}
     )
@@ -187,8 +187,12 @@ def _original_wins(study: Study) -> dict[str, str]:
     return labels
 
 
-def _originals(study: Study, n: int, rng: random.Random) -> list[Generation]:
-    """One text each of different instances that no such unit uses yet."""
+def _originals(study: Study, role: Unit.Role, n: int, rng: random.Random) -> list[Generation]:
+    """One text each of different instances that no such unit uses yet.
+
+    Checks are made of the instances that the plan asks about, as long as there are any: so their
+    source is one that annotators read anyway.
+    """
     used = study.units.exclude(role=Unit.Role.MAIN).values("instance")
     rows = Generation.objects.filter(
         instance__dataset=study.dataset_id, system__in=study.systems.all()
@@ -203,7 +207,10 @@ def _originals(study: Study, n: int, rng: random.Random) -> list[Generation]:
             f"Only {len(by_instance)} more instances have a text that is long enough to be"
             f" spoilt; {n} were asked for.",
         )
-    drawn = rng.sample(sorted(by_instance), n)
+    planned = set(study.units.filter(role=Unit.Role.MAIN).values_list("instance", flat=True))
+    wanted = planned if role == Unit.Role.GOLD else set()
+    drawn = sorted(rng.sample(sorted(by_instance), len(by_instance)), key=lambda i: i not in wanted)
+    drawn = drawn[:n]
     return [rng.choice(by_instance[instance]) for instance in drawn]
 
 

@@ -7,7 +7,7 @@ from django.db import transaction
 from annotation.models import Participation, Payment, Rater, Recruitment
 from annotation.services.addresses import check_entry
 from annotation.services.places import CLOSED_DOORS
-from annotation.services.screening import clear_participation
+from annotation.services.screening import check_screening_can_be_passed, clear_participation
 from annotation.services.ways_in import check_lets_in
 from studies.clock import database_now
 from studies.errors import DomainError
@@ -43,6 +43,7 @@ def give_consent(
         return _now_consenting(existing, study, now, is_confirmed=is_confirmed)
     if study.status != Study.Status.OPEN:
         raise DomainError("study_not_open", CLOSED_DOORS[study.status])
+    check_screening_can_be_passed(study)
     check_entry(study, address, external_id=external_id, now=now)
     rater, _ = Rater.objects.get_or_create(provider=provider, external_id=external_id)
     participation, _ = Participation.objects.get_or_create(

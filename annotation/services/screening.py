@@ -1,21 +1,23 @@
 """The steps before the first HIT, and the checks mixed in with it."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from math import ceil
 
 from django.db import transaction
 from django.db.models import Q
 
 from annotation.models import HIT, Assignment, Participation, Rating, Screening, Trial
+from annotation.selectors import reference_units
 from annotation.services.addresses import TOO_MANY_PEOPLE, has_room
 from annotation.services.withdrawing import stop_work, withdraw_work
 from annotation.statements import insert
 from studies.clock import database_now
 from studies.errors import DomainError
-from studies.models import Study
+from studies.models import Criterion, Study, Unit
 
 
 class Step(StrEnum):
@@ -51,6 +53,74 @@ def _open_stages(participation: Participation, now: datetime) -> Iterator[Step]:
         yield Step.TRAINING
     if screening.qualification_units and not is_qualified(participation, screening, now):
         yield Step.QUALIFICATION
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """Reference units of one role: how many the screening needs, and how many can be used."""
+
+    role: Unit.Role
+    needed: int
+    present: int
+
+
+def reference_unit_shortfalls(study: Study) -> list[Shortfall]:
+    """The roles with fewer reference units than the screening asks for; none: all is there.
+
+    A test or a training needs as many units as one try shows. Tries may share units: later ones
+    show others as far as there are any. Gold checks need one unit, or as many as have to be
+    failed before something follows, because nobody meets a check twice.
+    """
+    screening = screening_of(study)
+    if screening is None:
+        return []
+    needed = {
+        Unit.Role.TRAINING: screening.training_units,
+        Unit.Role.QUALIFICATION: screening.qualification_units,
+        Unit.Role.GOLD: _gold_checks_needed(screening),
+    }
+    present = {role: len(reference_units(study, role)) for role, n in needed.items() if n}
+    return [Shortfall(role, needed[role], n) for role, n in present.items() if n < needed[role]]
+
+
+def _gold_checks_needed(screening: Screening) -> int:
+    if not screening.check_rate:
+        return 0
+    has_action = screening.check_action != Screening.CheckAction.RECORD
+    return screening.checks_failed if has_action else 1
+
+
+def is_pass_mark_reachable(study: Study) -> bool:
+    """Whether one try at the test shows as many units as have to be right."""
+    screening = screening_of(study)
+    if screening is None or not screening.qualification_units:
+        return True
+    return screening.pass_mark <= screening.qualification_units
+
+
+def check_screening_can_be_passed(study: Study) -> None:
+    """Raise `DomainError` where nobody could pass: then nobody is asked for their consent."""
+    stages = {Unit.Role.TRAINING, Unit.Role.QUALIFICATION}
+    is_short = any(shortfall.role in stages for shortfall in reference_unit_shortfalls(study))
+    if is_short or not is_pass_mark_reachable(study):
+        raise DomainError("screening_incomplete", INCOMPLETE)
+
+
+INCOMPLETE = (
+    "The researchers still have to complete the first part of this study. Please come back later"
+    " by the same link."
+)
+
+
+def gold_checks_expected(study: Study) -> int:
+    """How many gold checks an annotator meets who does all HITs they may, on average.
+
+    With fewer units than that, whoever works long meets no more checks towards the end.
+    """
+    screening = screening_of(study)
+    hits = study.hits.main().count()
+    most = min(study.hits_per_annotator or hits, hits)
+    return ceil(screening.check_rate * most) if screening else 0
 
 
 def screening_of(study: Study) -> Screening | None:
@@ -156,15 +226,23 @@ def tries_left(participation: Participation, stage: Trial.Stage) -> int | None:
 
 
 def grade_stage(*, assignment: Assignment, now: datetime) -> Trial:
-    """Judge a finished training or test by its current answers. In the answer's transaction."""
+    """Judge a finished training or test, unit by unit. In the answer's transaction."""
     participation = assignment.participation
     assert participation is not None
-    verdicts = [verdict for _, verdict in judged(assignment)]
+    verdicts = by_unit(judged(assignment)).values()
     screening = screening_of(assignment.hit.study) or Screening()
     stage = Trial.Stage(assignment.stage)
     needed = screening.pass_mark if stage == Trial.Stage.QUALIFICATION else 0
     score = Score(sum(verdicts), of=len(verdicts), needed=needed)
     return _judge(participation, stage, score, now, {})
+
+
+def by_unit(answers: Iterable[tuple[Rating, bool]]) -> dict[int, bool]:
+    """Whether a unit is right: all answers on its known criteria have to be."""
+    verdicts: dict[int, bool] = {}
+    for row, right in answers:
+        verdicts[row.unit_id] = verdicts.get(row.unit_id, True) and right
+    return verdicts
 
 
 def judged(assignment: Assignment) -> list[tuple[Rating, bool]]:
@@ -192,7 +270,7 @@ def _side(label: str) -> str | int:
 
 @dataclass(frozen=True)
 class Score:
-    """Right answers, of how many, and how many are needed to pass."""
+    """Units or questions answered right, of how many, and how many are needed to pass."""
 
     right: int
     of: int
@@ -212,7 +290,10 @@ class CheckRecord:
 
 
 def check_record(participation: Participation) -> CheckRecord:
-    """By unit: a check is passed when every known criterion of it was answered right."""
+    """By unit: a check is passed when every known criterion of it was answered right.
+
+    It enters the record once all of them were answered.
+    """
     own = check_records(participation.study_id, rater=participation.rater_id)
     return own.get(participation.rater_id, CheckRecord(0, 0))
 
@@ -222,15 +303,25 @@ def check_records(study_id: str, *, rater: int | None = None) -> dict[int, Check
     rows = Rating.objects.filter(
         assignment__hit__study=study_id, unit__role="gold", superseded=False
     ).select_related("unit", "criterion")
-    verdicts: dict[int, dict[int, bool]] = defaultdict(dict)
+    names = {criterion.name for criterion in Criterion.objects.filter(study=study_id)}
+    answers: dict[int, list[Rating]] = defaultdict(list)
     for row in rows if rater is None else rows.filter(rater=rater):
         if row.criterion.name in row.unit.known_labels:
-            own = verdicts[row.rater_id]
-            own[row.unit_id] = own.get(row.unit_id, True) and is_right(row)
-    return {
-        person: CheckRecord(right=sum(own.values()), failed=len(own) - sum(own.values()))
-        for person, own in verdicts.items()
-    }
+            answers[row.rater_id].append(row)
+    return {person: _record(own, names) for person, own in answers.items()}
+
+
+def _record(answers: list[Rating], criteria: set[str]) -> CheckRecord:
+    given: dict[int, set[str]] = defaultdict(set)
+    for row in answers:
+        given[row.unit_id].add(row.criterion.name)
+    whole = [
+        (row, is_right(row))
+        for row in answers
+        if given[row.unit_id] >= criteria & row.unit.known_labels.keys()
+    ]
+    verdicts = by_unit(whole).values()
+    return CheckRecord(right=sum(verdicts), failed=len(verdicts) - sum(verdicts))
 
 
 def act_on_checks(*, participation: Participation, now: datetime | None = None) -> None:
@@ -252,11 +343,8 @@ def act_on_checks(*, participation: Participation, now: datetime | None = None) 
 
 
 def _new_try(participation: Participation, step: Step) -> Assignment:
-    hit = HIT.objects.filter(study=participation.study_id, kind=step.value).first()
-    if hit is None:
-        raise DomainError(
-            "no_units", "This study's test is not ready yet. Please tell the researchers."
-        )
+    check_screening_can_be_passed(participation.study)
+    hit = HIT.objects.get(study=participation.study_id, kind=step.value, number=1)
     before = Assignment.objects.filter(
         hit=hit, rater=participation.rater_id, participation__isnull=False
     ).count()

@@ -93,6 +93,11 @@ def unit_page(
     )
 
 
+def announcement(fewest: int, most: int) -> dict[str, Any]:
+    """How many units a task has: one number, or two where checks are mixed in."""
+    return {"of": str(most) if fewest == most else f"{fewest} or {most}", "most": most}
+
+
 def labels_as_shown(
     labels: Mapping[int, str], criteria: Iterable[Criterion], *, a_first: bool
 ) -> dict[int, str]:

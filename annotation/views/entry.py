@@ -11,6 +11,7 @@ from annotation.forms import ConsentForm
 from annotation.models import Recruitment
 from annotation.services.participations import give_consent, has_agreed
 from annotation.services.places import CLOSED_DOORS
+from annotation.services.screening import check_screening_can_be_passed
 from annotation.services.ways_in import check_lets_in
 from annotation.simulation import is_simulated
 from annotation.views.arriving import address_of, newcomer
@@ -40,6 +41,7 @@ def welcome(request: HttpRequest, study_id: str) -> HttpResponse:
         raise DomainError("study_not_open", CLOSED_DOORS[study.status])
     if not has_agreed(recruitment=way, submission_id=arrival.submission_id):
         check_lets_in(way)
+        check_screening_can_be_passed(study)
     if request.method == "POST":
         return _decide(request, study, way, arrival)
     return _welcome(request, study, way)

@@ -9,8 +9,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotation.models import HIT, HITUnit, Recruitment
+from annotation.selectors import mixes_in_checks
 from annotation.services.ways_in import ways_in
-from annotation.views.desk import unit_page
+from annotation.views.desk import announcement, unit_page
 from studies.access import study_for
 from studies.markdown import render_markdown
 from studies.models import Generation, Study, System, Unit
@@ -59,10 +60,11 @@ def _sample(study: Study) -> dict[str, Any]:
     ).first()
     unit = seat.unit if seat else unplanned_unit(study)
     a_first = seat is None or not seat.side_bit
+    n = seat.hit.hit_units.count() if seat else study.comparisons_per_hit
     return {
         "page": unit and unit_page(unit, study.criteria.all(), a_first=a_first, shown_labels={}),
         "index": 1,
-        "of": seat.hit.hit_units.count() if seat else study.comparisons_per_hit,
+        **announcement(n, n + mixes_in_checks(study)),
         "answered": 0,
         "hit": 1,
         "hits": study.hits.main().count() or 1,

@@ -24,9 +24,9 @@ from annotation.selectors import (
 from annotation.services.leaving import may_leave_early
 from annotation.services.places import NotCleared, NoWorkLeft, find_work
 from annotation.services.ratings import submit_ratings
-from annotation.services.screening import judged
+from annotation.services.screening import judged, screening_of
 from annotation.statements import find_work_of, unit_with_texts
-from annotation.views.desk import UnitPage, field_of, labels_as_shown, unit_page
+from annotation.views.desk import UnitPage, announcement, field_of, labels_as_shown, unit_page
 from annotation.views.doors import (
     SeeOther,
     annotator_page,
@@ -227,6 +227,7 @@ def _page(
         "hit": share.done if is_done else share.done + 1,
         "hits": share.of,
         "stage": sheet.assignment.stage,
+        "needed": _needed(sheet.assignment),
         "lessons": _lessons(sheet, number),
         "may_stop": _may_stop(sheet, share.done),
         "notice": WARNING if _is_warned(sheet.assignment) else notice,
@@ -267,6 +268,14 @@ def _fate(ratings: list[Rating], participation: Participation | None) -> str:
     return FATES["left" if has_left else "surplus"]
 
 
+def _needed(assignment: Assignment) -> int | None:
+    """How many units of a test have to be right; None elsewhere."""
+    if assignment.stage != Trial.Stage.QUALIFICATION:
+        return None
+    screening = screening_of(assignment.hit.study)
+    return screening.pass_mark if screening else None
+
+
 def _is_warned(assignment: Assignment) -> bool:
     participation = assignment.participation
     return participation is not None and participation.warned_at is not None
@@ -294,8 +303,10 @@ def _steps(study_id: str, sheet: Worksheet, number: int) -> dict[str, Any]:
     return {
         "study_id": study_id,
         "index": index + 1,
-        "of": len(numbers),
+        **announcement(*sheet.announced),
         "answered": sheet.answered,
+        "stored": len(sheet.labels_of(number)),
+        "asked": len(sheet.criteria),
         "is_answered": sheet.is_answered(number),
         "is_hit_done": sheet.first_open is None,
         "previous_url": f"{here}{earlier}/" if earlier else "",

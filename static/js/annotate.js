@@ -59,14 +59,25 @@
     status.replaceChildren(line);
   }
 
+  const progress = () => document.getElementById("progress");
   const send = (question) => window.htmx.trigger(question, "resend");
+
+  // An answer may have arrived though its confirmation did not: until then nobody knows.
+  const OFFLINE = "No connection. Your answer waits in this browser and is not saved yet.";
+  const UNKNOWN = "It is not known yet whether your answer is saved. Trying again…";
+  function sayWhatWaits() {
+    const n = unsent().length;
+    if (n) progress().dataset.waiting = n;
+    if (n && timer === null && navigator.onLine) say("Saving…");
+    else if (n) say(navigator.onLine ? UNKNOWN : OFFLINE, true);
+  }
 
   function retrySoon() {
     const wait = Math.min(30, 2 ** attempts);
     attempts += 1;
-    say("Not saved. Trying again…", true);
     clearTimeout(timer);
     timer = setTimeout(retryNow, wait * 1000);
+    sayWhatWaits();
   }
 
   // Only where a retry was waiting: what is on its way already needs no second copy.
@@ -107,8 +118,10 @@
     attempts = 0;
     const kept = unsentIn(question);
     if (kept && kept.key === question.dataset.sending) sessionStorage.removeItem(slot(question));
-    if (code < 400) leaveIfSaved();
-    else if (code !== 400 && code !== 409) say("Not saved: this page is out of date. Please reload it.", true);
+    if (code < 400) {
+      sayWhatWaits();
+      leaveIfSaved();
+    } else if (code !== 400 && code !== 409) say("Not saved: this page is out of date. Please reload it.", true);
   });
 
   // In training, what is held right appears below the choices: it must not stay unseen.
@@ -117,7 +130,17 @@
     if (lessons && lessons.children.length) lessons.scrollIntoView({ block: "nearest" });
   });
 
-  window.addEventListener("online", retryNow);
+  // What a page says that comes back from the browser's own store may be of long ago.
+  window.addEventListener("pageshow", (event) => {
+    if (!event.persisted || isPreview) return;
+    if (navigator.onLine) location.reload();
+    else say("No connection. It is not known yet what is saved.", true);
+  });
+  window.addEventListener("offline", () => isPreview || sayWhatWaits());
+  window.addEventListener("online", () => {
+    retryNow();
+    leaveIfSaved();
+  });
   window.addEventListener("beforeunload", (event) => {
     if (!isPreview && unsent().length) event.preventDefault();
   });
@@ -126,7 +149,7 @@
   const nextLink = () => document.querySelector("#next a");
 
   function leaveIfSaved() {
-    if (isLeaving && !unsent().length && nextLink()) nextLink().click();
+    if (isLeaving && navigator.onLine && !unsent().length) nextLink()?.click();
   }
 
   function goOn() {
@@ -141,7 +164,19 @@
     event.preventDefault();
     goOn();
   });
-  form.addEventListener("change", () => (isLeaving = false));
+  // A choice that waits for its turn is kept as well: until it is sent, it is not saved.
+  form.addEventListener("change", (event) => {
+    isLeaving = false;
+    const chosen = event.target;
+    if (!isPreview && chosen.type === "radio") keep(chosen.closest("fieldset"), chosen.value);
+  });
+  // Without a connection the next page would be the browser's own, with nothing on it.
+  document.addEventListener("click", (event) => {
+    if (navigator.onLine || isPreview || !event.target.closest("#next a, #previous")) return;
+    event.preventDefault();
+    isLeaving = event.target.closest("#next a") !== null;
+    say("No connection. Please wait here: the next page comes when it is back.", true);
+  });
   // What is typed is kept at once, and sent when the field is left or the page comes back.
   form.addEventListener("input", (event) => {
     const typed = event.target;

@@ -34,7 +34,7 @@ def test_it_works(desk: Client, researcher: User):
     assert b"I agree" in desk.get(at(study)).content
     assert b"Be <em>fair</em>." in desk.get(at(study, "guidelines")).content
     page = desk.get(at(study, "unit"))
-    assert b"HIT 1 of 2" in page.content
+    assert b"Task 1 of 2" in page.content
     assert b"Comparison 1 of 5" in page.content
     assert len(texts_of(page)) == 2
 

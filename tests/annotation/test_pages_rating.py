@@ -27,7 +27,7 @@ def test_it_works():
     assert page.status_code == 200
     assert b"Source text 0." in page.content
     assert b"Comparison 1 of 5" in page.content
-    assert b"HIT 1 of 1" in page.content
+    assert b"Task 1 of 1" in page.content
     assert form_of(page).choices == {QUESTION: ["-1", "0", "1"]}
     ann.choose()
     assert Rating.objects.get().position == 1
@@ -276,7 +276,7 @@ def test_several_criteria_stand_on_one_page_and_complete_the_unit_together():
     assert form.choices == {QUESTION: ["-1", "0", "1"], "criterion-fluency": ["-1", "1"]}
     only_one = {**form.hidden, QUESTION: "0"}
     response = ann.send(only_one, hx_request="true")
-    assert b"more to answer" in response.content
+    assert b"1 of 2 answers saved" in response.content
     assert b"0 of 5" in response.content
     page = ann.here()
     assert b"Comparison 1 of 5" in page.content
@@ -300,7 +300,7 @@ def test_who_finds_nothing_gets_no_code_and_may_come_back():
 
 def test_the_limit_per_annotator_ends_with_thanks():
     ann = annotator(make_open_study(instances=3, hits_per_annotator=1))
-    assert b"HIT 1 of 1" in ann.here().content
+    assert b"Task 1 of 1" in ann.here().content
     for _ in range(5):
         ann.choose()
     page = ann.here()

@@ -135,10 +135,7 @@ def test_a_passed_test_stays_valid_for_its_days_and_where_it_is_accepted():
     first = study_with(test=3, pass_mark=3, valid_days=30)
     ann = make_participation(first)
     answer_all(begin_stage(participation=fresh(ann)))
-    second = make_study(instances=4, comparisons_per_hit=1)
-    plan_hits(study=second)
-    Screening.objects.create(study=second, qualification_units=3, accepts_from=first)
-    second = open_study(study=second)
+    second = study_with(test=3, pass_mark=3, accepts_from=first)
     again = make_participation(second)
     assert next_step(fresh(again)) == Step.NONE
     later = timezone.now() + timedelta(days=31)
@@ -156,7 +153,7 @@ def test_training_says_what_is_right_and_lets_everybody_on():
     assert "spoilt on purpose" in said
     form = form_of(page.here())
     page.send(form.filled(0))
-    assert "HIT 1 of" in page.here().content.decode()
+    assert "Task 1 of" in page.here().content.decode()
 
 
 def test_comprehension_gives_two_tries_and_then_no_work():
@@ -184,7 +181,7 @@ def test_comprehension_answered_right_leads_to_the_first_hit():
     )
     page = annotator(study)
     page.client.post(page.at("questions"), {f"question-{question.pk}": "2"})
-    assert "HIT 1 of" in page.here().content.decode()
+    assert "Task 1 of" in page.here().content.decode()
 
 
 def work(ann: Participation, hits: int, *, right: bool) -> list[Assignment]:
@@ -292,7 +289,7 @@ def test_only_comparisons_have_a_spoilt_copy_with_a_known_answer():
 
 
 def test_a_stage_that_somebody_began_stands():
-    study = study_with(test=3)
+    study = study_with(test=3, pass_mark=3)
     begin_stage(participation=fresh(make_participation(study)))
     with pytest.raises(DomainError, match="Clone the study"):
         spoil_copies(study=study, role=Unit.Role.QUALIFICATION, n=1)

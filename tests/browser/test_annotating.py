@@ -1,6 +1,7 @@
 """The annotator's page in a real browser: keys, saving, a line that breaks, and its looks."""
 
 from collections.abc import Callable
+from time import sleep
 from typing import Any
 
 import pytest
@@ -130,9 +131,9 @@ def test_a_choice_made_without_a_line_is_kept_and_sent_when_it_is_back(
     enter(page, live_server, study)
     context.set_offline(True)
     page.keyboard.press("1")
-    expect(status(page)).to_have_text("Not saved. Trying again…")
+    expect(status(page)).to_contain_text("is not saved yet")
     page.keyboard.press("3")
-    expect(status(page)).to_have_text("Not saved. Trying again…")
+    expect(status(page)).to_contain_text("is not saved yet")
     expect(page.get_by_role("radio", name="Right is better")).to_be_checked()
     assert not Rating.objects.exists()
     context.set_offline(False)
@@ -149,7 +150,7 @@ def test_a_choice_that_was_not_saved_survives_a_reload(
     enter(page, live_server, study)
     page.on("dialog", lambda dialog: dialog.accept())
     page.keyboard.press("3")
-    expect(status(page)).to_have_text("Not saved. Trying again…")
+    expect(status(page)).to_contain_text("not known yet whether")
     page.unroute_all()
     page.reload()
     expect(page.get_by_role("radio", name="Right is better")).to_be_checked()
@@ -181,6 +182,85 @@ def test_an_answer_whose_confirmation_was_lost_is_one_rating(chromium_page: Page
     assert Rating.objects.count() == 1
 
 
+def with_two_questions(study: Study) -> Study:
+    study.criteria.create(name="fluency", question="How fluent?", scale="ordinal:1..3", position=1)
+    return study
+
+
+def test_after_a_broken_line_the_page_says_what_the_server_holds(
+    chromium_page: Page, context: BrowserContext, live_server
+):
+    page, study = chromium_page, with_two_questions(make_open_study(instances=1))
+
+    def hold_the_first_question(route: Route) -> None:
+        response = route.fetch()
+        if "preference" in (route.request.post_data or ""):
+            sleep(0.7)  # its confirmation would come after the other's
+        route.fulfill(response=response)
+
+    enter(page, live_server, study)
+    context.set_offline(True)
+    page.keyboard.press("1")
+    page.keyboard.press("2")
+    expect(status(page)).to_contain_text("is not saved yet")
+    expect(page.locator("#progress")).to_have_attribute("data-waiting", "2")
+    assert not Rating.objects.exists()
+    route_answers(page, study, hold_the_first_question)
+    context.set_offline(False)
+    expect(page.get_by_role("link", name="Next")).to_be_visible()
+    page.wait_for_timeout(1000)
+    expect(status(page)).to_have_text("Saved")
+    expect(page.locator("#progress")).to_have_text("1 of 5 saved")
+    assert Rating.objects.filter(superseded=False).count() == 2
+
+
+def test_saved_is_not_said_while_another_answer_is_on_its_way(
+    chromium_page: Page, context: BrowserContext, live_server
+):
+    page, study = chromium_page, with_two_questions(make_open_study(instances=1))
+
+    def lose_the_second_question(route: Route) -> None:
+        if "fluency" in (route.request.post_data or ""):
+            route.abort("internetdisconnected")
+        else:
+            route.continue_()
+
+    route_answers(page, study, lose_the_second_question)
+    enter(page, live_server, study)
+    page.keyboard.press("1")
+    page.keyboard.press("2")
+    expect(status(page)).to_contain_text("not known yet whether")
+    page.keyboard.press("Shift+Tab")
+    page.get_by_role("radio", name="Right is better").check()
+    page.wait_for_timeout(500)
+    expect(page.locator("#status .saved")).to_have_count(0)
+    expect(page.locator("#progress")).to_contain_text("0 of 5")
+
+
+def test_a_reload_says_how_many_of_a_units_answers_are_stored(chromium_page: Page, live_server):
+    page, study = chromium_page, with_two_questions(make_open_study(instances=1))
+    enter(page, live_server, study)
+    page.keyboard.press("1")
+    expect(status(page)).to_have_text("1 of 2 answers saved")
+    page.reload()
+    expect(status(page)).to_have_text("1 of 2 answers saved")
+
+
+def test_without_a_line_nobody_is_led_off_the_page(
+    chromium_page: Page, context: BrowserContext, live_server
+):
+    page, study = chromium_page, make_open_study(instances=1)
+    enter(page, live_server, study)
+    page.keyboard.press("1")
+    expect(status(page)).to_have_text("Saved")
+    context.set_offline(True)
+    page.get_by_role("link", name="Next").click()
+    expect(status(page)).to_contain_text("Please wait here")
+    at_unit(page, 1)
+    context.set_offline(False)
+    at_unit(page, 2)
+
+
 def test_a_session_that_ended_is_said_and_not_retried(
     chromium_page: Page, context: BrowserContext, live_server
 ):
@@ -203,7 +283,7 @@ def test_each_question_is_saved_by_itself_and_keys_move_to_the_next(
     sent: list[str] = []
     page.on("request", lambda r: sent.append(r.post_data or "") if r.method == "POST" else None)
     page.keyboard.press("1")
-    expect(status(page)).to_contain_text("more to answer")
+    expect(status(page)).to_have_text("1 of 2 answers saved")
     page.keyboard.press("3")
     expect(page.get_by_role("radio", name="good")).to_be_checked()
     expect(page.get_by_role("radio", name="Left is better")).to_be_checked()
