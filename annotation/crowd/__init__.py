@@ -17,6 +17,7 @@ from annotation.crowd.provider import (
     Kept,
     PlatformReport,
     Provider,
+    Reentry,
     Standing,
 )
 from studies.errors import DomainError
@@ -28,6 +29,7 @@ __all__ = [
     "Kept",
     "PlatformReport",
     "Provider",
+    "Reentry",
     "Standing",
     "provider_named",
     "providers",

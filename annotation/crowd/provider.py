@@ -38,6 +38,16 @@ class Standing(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Reentry(StrEnum):
+    """What becomes of an id that comes again in another browser than the one that agreed."""
+
+    # Nobody can guess the platform's ids, or they are signed for one person.
+    FREE = "free"
+    REFUSE = "refuse"
+    ASK = "ask"
+    FLAG = "flag"
+
+
 @dataclass(frozen=True)
 class Arrival:
     """Who is at the door, by the platform's ids; confirmed where a signature proves it."""
@@ -134,6 +144,22 @@ class Provider:
     def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival | None:
         """Who follows the entry link; None for a look before deciding, which writes nothing."""
         raise NotImplementedError
+
+    def reentry(self, recruitment: Recruitment) -> Reentry:
+        """What an id is worth in a second browser."""
+        return Reentry.FREE
+
+    def panel_page(self, recruitment: Recruitment, external_id: str) -> str:
+        """Where `Reentry.ASK` sends somebody to ask; "" where no page was named."""
+        return ""
+
+    def own_secret(self, recruitment: Recruitment) -> str:
+        """A new secret of our making that this way needs; "" where it needs none."""
+        return ""
+
+    def shown_secret(self, recruitment: Recruitment) -> str:
+        """The secret that the researcher hands on; "" where it is only ever written."""
+        return ""
 
     def frame_ancestors(self, recruitment: Recruitment) -> Sequence[str]:
         """Origins that may show the annotators' pages in a frame."""

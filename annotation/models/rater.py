@@ -100,6 +100,10 @@ class Participation(models.Model):
     # They failed a test and asked for the next try.
     retries = models.BooleanField(default=False)
     warned_at = models.DateTimeField(null=True)
+    # A hash of the word in the cookie of the browser that agreed, where an id is bound to it; and
+    # when another browser came with the same id, which the researcher allows.
+    browser = models.CharField(max_length=32, blank=True)
+    reentered_at = models.DateTimeField(null=True)
     # A keyed hash of where somebody came from whom no platform confirms; "" of all others.
     address = models.CharField(max_length=32, blank=True)
     recruitment = models.ForeignKey(

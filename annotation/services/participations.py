@@ -7,8 +7,8 @@ from django.db import transaction
 from annotation.models import Participation, Payment, Rater, Recruitment
 from annotation.services.addresses import check_entry
 from annotation.services.places import CLOSED_DOORS
+from annotation.services.reentry import Browser, check_at_door
 from annotation.services.screening import check_screening_can_be_passed, clear_participation
-from annotation.services.ways_in import check_lets_in
 from studies.clock import database_now
 from studies.errors import DomainError
 from studies.models import Study
@@ -26,6 +26,7 @@ def give_consent(
     address: str = "",
     way_back: dict[str, str] | None = None,
     simulated: bool = False,
+    browser: Browser | None = None,
     now: datetime | None = None,
 ) -> Participation:
     """Enter a study. Nothing about the person is kept before this.
@@ -36,16 +37,20 @@ def give_consent(
     way into it, takes nobody new in, or nobody from there.
     """
     now = now or database_now()
+    browser = browser or Browser()
+    is_reentry = _check_at_door(recruitment, external_id, submission_id, browser)
     existing = _own(study, provider, submission_id, external_id)
-    if recruitment is not None and (existing is None or existing.consented_at is None):
-        check_lets_in(recruitment)
     if existing is not None:
-        return _now_consenting(existing, study, now, is_confirmed=is_confirmed)
+        if is_reentry:
+            _flag_reentry(existing, now)
+        return _now_consenting(existing, study, now, is_confirmed=is_confirmed, browser=browser)
     if study.status != Study.Status.OPEN:
         raise DomainError("study_not_open", CLOSED_DOORS[study.status])
     check_screening_can_be_passed(study)
     check_entry(study, address, external_id=external_id, now=now)
-    rater, _ = Rater.objects.get_or_create(provider=provider, external_id=external_id)
+    rater = _locked_rater(provider, external_id)
+    # Of two browsers that agree at once, the second finds the first one's part only now.
+    is_reentry = _check_at_door(recruitment, external_id, submission_id, browser)
     participation, _ = Participation.objects.get_or_create(
         study=study,
         provider=provider,
@@ -57,11 +62,35 @@ def give_consent(
             "confirmed_at": now if is_confirmed else None,
             "recruitment": recruitment,
             "address": address,
+            "browser": browser.digest,
+            "reentered_at": now if is_reentry else None,
             "way_back": way_back or {},
             "simulated": simulated,
         },
     )
     return participation
+
+
+def _check_at_door(
+    recruitment: Recruitment | None, external_id: str, submission_id: str, browser: Browser
+) -> bool:
+    return recruitment is not None and check_at_door(
+        recruitment=recruitment,
+        external_id=external_id,
+        submission_id=submission_id,
+        browser=browser,
+    )
+
+
+def _locked_rater(provider: str, external_id: str) -> Rater:
+    rater, _ = Rater.objects.get_or_create(provider=provider, external_id=external_id)
+    return Rater.objects.select_for_update(no_key=True).get(pk=rater.pk)
+
+
+def _flag_reentry(participation: Participation, now: datetime) -> None:
+    """Whose answers come from here on is not certain: the ledger says so."""
+    participation.reentered_at = participation.reentered_at or now
+    participation.save(update_fields=["reentered_at"])
 
 
 def _own(study: Study, provider: str, submission_id: str, external_id: str) -> Participation | None:
@@ -82,24 +111,23 @@ OTHER_PERSON = (
 
 
 def _now_consenting(
-    participation: Participation, study: Study, now: datetime, *, is_confirmed: bool
+    participation: Participation,
+    study: Study,
+    now: datetime,
+    *,
+    is_confirmed: bool,
+    browser: Browser,
 ) -> Participation:
-    """Of somebody known by the platform's word alone, their own comes now."""
+    """Of somebody known by the platform's word alone, their own comes now; or its word of them."""
+    if is_confirmed:
+        participation.confirmed_at = participation.confirmed_at or now
     if participation.consented_at is None:
         participation.consented_at = now
         participation.consented_version = study.versions.order_by("-number").first()
-        if is_confirmed:
-            participation.confirmed_at = participation.confirmed_at or now
-        participation.save(update_fields=["consented_at", "consented_version", "confirmed_at"])
+        participation.browser = browser.digest
+    names = ["consented_at", "consented_version", "confirmed_at", "browser"]
+    participation.save(update_fields=names)
     return participation
-
-
-def has_agreed(*, recruitment: Recruitment, submission_id: str) -> bool:
-    """Whether this submission has its participation, by the person's own word."""
-    own = Participation.objects.filter(
-        study=recruitment.study_id, provider=recruitment.provider, submission_id=submission_id
-    )
-    return own.filter(consented_at__isnull=False).exists()
 
 
 def meet(

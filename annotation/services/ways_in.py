@@ -108,6 +108,19 @@ def save_recruitment(*, recruitment: Recruitment, token: str = "") -> Recruitmen
     return recruitment
 
 
+def renew_signing_key(*, recruitment: Recruitment) -> None:
+    """Make another key: what was signed with the former is worth nothing from now on."""
+    key = provider_named(recruitment.provider).own_secret(recruitment)
+    if not key:
+        raise DomainError("no_signed_links", NO_SIGNED_LINKS, status=400)
+    save_recruitment(recruitment=recruitment, token=key)
+
+
+NO_SIGNED_LINKS = (
+    "This way in has no signed links of its own, so it needs no key: choose signed links first."
+)
+
+
 def close_way_in(*, recruitment: Recruitment, now: datetime | None = None) -> None:
     """Let nobody new in. Who agreed before goes on, is compared with the platform and paid."""
     own: dict[str, Any] = {"study": recruitment.study, "provider": recruitment.provider}

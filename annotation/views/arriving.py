@@ -1,5 +1,6 @@
 """The way in from a platform: its link says who comes, once; then a signed word of ours does."""
 
+import secrets
 from ipaddress import ip_network
 from typing import Any
 
@@ -16,9 +17,9 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.crowd import Arrival, provider_named
 from annotation.framing import allow_frames, framed_address
 from annotation.models import Recruitment
-from annotation.services.participations import has_agreed
 from annotation.services.recruiting import receive_event
-from annotation.services.ways_in import OPEN_LINK, check_lets_in, has_open_link, recruitment_for
+from annotation.services.reentry import Browser, check_at_door
+from annotation.services.ways_in import OPEN_LINK, has_open_link, recruitment_for
 from annotation.views.doors import SeeOther, annotator_page, forget, participation_in, study_at
 from studies.client_address import client_address
 from studies.errors import DomainError
@@ -45,13 +46,41 @@ def arrive(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
     if arrival is None:
         response = render(request, "annotation/platform_preview.html", {"study": study})
         return allow_frames(response, source.frame_ancestors(recruitment))
-    if not has_agreed(recruitment=recruitment, submission_id=arrival.submission_id):
-        check_lets_in(recruitment)
-    return _welcomed(request, study, provider, arrival, is_framed=source.is_framed)
+    browser = _browser(request, recruitment, arrival)
+    check_at_door(
+        recruitment=recruitment,
+        external_id=arrival.external_id,
+        submission_id=arrival.submission_id,
+        browser=browser,
+    )
+    return _welcomed(request, study, provider, arrival, browser, is_framed=source.is_framed)
+
+
+def _browser(request: HttpRequest, recruitment: Recruitment, arrival: Arrival) -> Browser:
+    """What the cookies prove of this browser's part, if it is by this very id; else a new word."""
+    known = browser_of(request, recruitment.study_id)
+    present = participation_in(request, recruitment.study_id)
+    is_theirs = present is not None and (
+        (present.provider, present.rater.external_id) == (recruitment.provider, arrival.external_id)
+    )
+    own = present.public_id if present is not None and is_theirs else known.participation
+    return Browser(known.word or secrets.token_urlsafe(16), own)
+
+
+def browser_of(request: HttpRequest, study_id: str) -> Browser:
+    """As the cookie of the last arrival in this study has it."""
+    word = _from_cookie(request, study_id) or {}
+    return Browser(word.get("browser", ""), word.get("participation", ""))
 
 
 def _welcomed(
-    request: HttpRequest, study: Study, provider: str, arrival: Arrival, *, is_framed: bool
+    request: HttpRequest,
+    study: Study,
+    provider: str,
+    arrival: Arrival,
+    browser: Browser,
+    *,
+    is_framed: bool,
 ) -> HttpResponse:
     word = {
         "study": study.pk,
@@ -65,9 +94,10 @@ def _welcomed(
     if is_framed:
         return SeeOther(framed_address(word, welcome))
     response = SeeOther(welcome)
+    bound = {"browser": browser.word, "participation": browser.participation}
     response.set_cookie(
         _cookie(study.pk),
-        signing.dumps(word, salt=SALT, compress=True),
+        signing.dumps(word | bound, salt=SALT, compress=True),
         max_age=MOST_AGE,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
@@ -100,19 +130,24 @@ def newcomer(request: HttpRequest, study: Study) -> tuple[Recruitment, Arrival]:
     Who followed a link that leads in no more, and has the open one now, comes by that.
     """
     known = arrival_at(request, study)
-    if known is not None and (_leads_in(*known) or not has_open_link(study)):
-        return known
+    if known is not None:
+        browser = browser_of(request, study.pk)
+        if _leads_in(*known, browser) or not has_open_link(study):
+            return known
     recruitment = recruitment_for(study, OPEN_LINK)
     arrival = provider_named(OPEN_LINK).arrive(request, recruitment)
     assert arrival is not None
     return recruitment, arrival
 
 
-def _leads_in(recruitment: Recruitment, arrival: Arrival) -> bool:
-    if has_agreed(recruitment=recruitment, submission_id=arrival.submission_id):
-        return True
+def _leads_in(recruitment: Recruitment, arrival: Arrival, browser: Browser) -> bool:
     try:
-        check_lets_in(recruitment)
+        check_at_door(
+            recruitment=recruitment,
+            external_id=arrival.external_id,
+            submission_id=arrival.submission_id,
+            browser=browser,
+        )
     except DomainError:
         return False
     return True

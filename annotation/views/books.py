@@ -9,8 +9,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from annotation.crowd import provider_named
 from annotation.ledger import Entry, ledger, owed, platform_title
-from annotation.models import Participation, Payment
+from annotation.models import Participation, Payment, Recruitment
 from annotation.services.asking import ask_for
 from annotation.services.paying import note_payment, settle, settle_payment
 from annotation.services.screening import check_records
@@ -101,12 +102,17 @@ LISTS = (
 def _way_out(entry: Entry, verb: str, label: str, study: Study) -> dict[str, Any]:
     """The one action of a row. Who submitted there and did nothing here is asked to return it."""
     way = entry.participation.recruitment
-    if verb == "release" and not entry.hits and way is not None and way.secret:
+    if verb == "release" and not entry.hits and _can_be_asked(way):
         return {"verb": "ask-to-return", "label": "Ask to return it"}
     if verb == "approve" and entry.participation.owed is not None:
         # It may be less than the others get: whoever pays has to know how much.
         return {"verb": verb, "label": f"{label} {entry.participation.owed} {study.currency}"}
     return {"verb": verb, "label": label}
+
+
+def _can_be_asked(way: Recruitment | None) -> bool:
+    """Whether there is a platform with a token; a panel's secret is the key of its links."""
+    return way is not None and bool(way.secret) and provider_named(way.provider).has_token
 
 
 def _row(entry: Entry) -> dict[str, Any]:
@@ -174,7 +180,7 @@ def _pay(participation: Participation, request: HttpRequest) -> str:
     amount = owed(participation) if (stated := _amount(request)) is None else stated
     if amount is None:
         raise DomainError("no_reward", "Say in the study what annotators are paid.")
-    if way is None or not way.secret:
+    if way is None or not _can_be_asked(way):
         note_payment(participation=participation, amount=amount)
         return "Noted as paid."
     person = participation.public_id

@@ -44,7 +44,12 @@ def annotator_page(view: View) -> View:
 def notice(request: HttpRequest, refusal: DomainError) -> HttpResponse:
     """A refusal as a page of its own, or as one line for a page that is already there."""
     template = "annotation/refused.html" if is_htmx(request) else "annotation/notice.html"
-    return render(request, template, {"sentence": refusal.message}, status=refusal.status)
+    return render(
+        request,
+        template,
+        {"sentence": refusal.message, "url": getattr(refusal, "url", "")},
+        status=refusal.status,
+    )
 
 
 def is_htmx(request: HttpRequest) -> bool:

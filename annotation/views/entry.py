@@ -5,16 +5,16 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from annotation.crowd import Arrival, Ending, provider_named
+from annotation.crowd import Arrival, Ending, Reentry, provider_named
 from annotation.crowd.open_link import entry_word
 from annotation.forms import ConsentForm
 from annotation.models import Recruitment
-from annotation.services.participations import give_consent, has_agreed
+from annotation.services.participations import give_consent
 from annotation.services.places import CLOSED_DOORS
+from annotation.services.reentry import check_at_door
 from annotation.services.screening import check_screening_can_be_passed
-from annotation.services.ways_in import check_lets_in
 from annotation.simulation import is_simulated
-from annotation.views.arriving import address_of, newcomer
+from annotation.views.arriving import address_of, browser_of, newcomer
 from annotation.views.doors import (
     SeeOther,
     annotator_page,
@@ -39,9 +39,13 @@ def welcome(request: HttpRequest, study_id: str) -> HttpResponse:
     way, arrival = newcomer(request, study)  # or there is no way in by this link
     if study.status != Study.Status.OPEN:
         raise DomainError("study_not_open", CLOSED_DOORS[study.status])
-    if not has_agreed(recruitment=way, submission_id=arrival.submission_id):
-        check_lets_in(way)
-        check_screening_can_be_passed(study)
+    check_at_door(
+        recruitment=way,
+        external_id=arrival.external_id,
+        submission_id=arrival.submission_id,
+        browser=browser_of(request, study_id),
+    )
+    check_screening_can_be_passed(study)
     if request.method == "POST":
         return _decide(request, study, way, arrival)
     return _welcome(request, study, way)
@@ -70,6 +74,9 @@ def _decide(
         address="" if is_vouched_for else address_of(request),
         way_back=arrival.extra,
         simulated=simulated,
+        browser=browser_of(request, study.pk)
+        if provider.reentry(recruitment) != Reentry.FREE
+        else None,
     )
     response = SeeOther(reverse("annotation:rate", args=[study.pk]))
     if not hasattr(request, "arrival"):

@@ -22,6 +22,7 @@ from annotation.services.ways_in import (
     is_open_to_all,
     recruitment_for,
     remove_way_in,
+    renew_signing_key,
     reopen_way_in,
     save_recruitment,
     ways_in,
@@ -52,6 +53,8 @@ def save(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
     stated = {name: _plain(value) for name, value in form.cleaned_data.items()}
     way.settings = {**way.settings, **stated}
     token = request.POST.get("token", "").strip() if source.has_token else ""
+    if not way.secret and not token:
+        token = source.own_secret(way)
     was_open_to_all = is_open_to_all(study)
     save_recruitment(recruitment=way, token=token)
     messages.success(request, f"{source.title}: saved.")
@@ -68,7 +71,7 @@ OPEN_LINK_CLOSED = (
 @require_POST
 @researchers_only
 def turn(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpResponse:
-    """Close a way in, open it again, or remove it."""
+    """Close a way in, open it again, remove it, or give it another signing key."""
     study = study_for(request.user, study_id)
     if verb not in TURNS:
         raise Http404("No such thing can be done to a way in.")
@@ -99,10 +102,16 @@ def _remove(way: Recruitment) -> str:
     return "removed, with its settings."
 
 
+def _renew_key(way: Recruitment) -> str:
+    renew_signing_key(recruitment=way)
+    return "a new signing key was made. Links that were signed with the former lead in no more."
+
+
 TURNS: dict[str, Callable[[Recruitment], str]] = {
     "close": _close,
     "reopen": _reopen,
     "remove": _remove,
+    "new-key": _renew_key,
 }
 
 
@@ -161,6 +170,7 @@ def _shown(request: HttpRequest, study: Study, found: WayIn, refused: Any) -> di
         "form": refused or source.settings_form(auto_id=f"{source.name}_%s", initial=initial),
         "link": link if source.has_one_link else "",
         "has_token": bool(way.secret),
+        "signing_key": source.shown_secret(way),
         "can_publish": type(source).publish is not Provider.publish,
         "can_listen": type(source).listen is not Provider.listen,
         "invitations": [] if source.has_one_link or not link else _invitations(way, link),

@@ -92,14 +92,19 @@ def test_it_works(desk):
     assert Participation.objects.count() == 2
 
 
-def test_closed_to_newcomers_is_open_to_who_comes_back_in_another_browser():
+def test_closed_to_newcomers_is_open_to_who_comes_back_by_a_link_of_their_own():
     study = make_open_study(instances=1)
-    way = panel(study)
-    follow(study, "panel", "pid=ann").enter()
+    way = Recruitment.objects.create(
+        study=study, provider="invitation", settings={"people": "Ann\nBob"}
+    )
+    links = {name: f"invitation={token}" for name, token in invitations(way)}
+    follow(study, "invitation", links["Ann"]).enter()
     close_way_in(recruitment=way)
-    again = follow(study, "panel", "pid=ann")
+    again = follow(study, "invitation", links["Ann"])
     assert again.client.get(f"/s/{study.pk}/").status_code == 200
     assert again.enter().here().status_code == 200
+    late = follow(study, "invitation", links["Bob"])
+    assert late.client.get(f"/s/{study.pk}/").status_code == 404
     assert Participation.objects.count() == 1
 
 
