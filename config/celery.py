@@ -2,12 +2,15 @@
 
 import os
 from pathlib import Path
+from threading import Event
 
 from celery import Celery
+from celery.signals import worker_ready, worker_shutting_down
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("tiebreak")
+_is_over = Event()
 
 
 @app.on_after_configure.connect  # type: ignore[untyped-decorator]
@@ -17,6 +20,18 @@ def _make_broker_folder(sender: Celery, **_: object) -> None:
         Path(sender.conf.broker_transport_options["data_folder_in"]).mkdir(
             parents=True, exist_ok=True
         )
+
+
+@worker_ready.connect  # type: ignore[untyped-decorator]
+def _propose_rounds(**_: object) -> None:
+    from studies.rounds import propose_rounds  # noqa: PLC0415  needs the apps to be loaded
+
+    propose_rounds(app, _is_over)
+
+
+@worker_shutting_down.connect  # type: ignore[untyped-decorator]
+def _stop_proposing(**_: object) -> None:
+    _is_over.set()
 
 
 app.config_from_object("django.conf:settings", namespace="CELERY")
