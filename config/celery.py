@@ -3,15 +3,22 @@
 import logging
 import os
 from pathlib import Path
+from threading import Event
 
 from celery import Celery
-from celery.signals import after_setup_logger, after_setup_task_logger
+from celery.signals import (
+    after_setup_logger,
+    after_setup_task_logger,
+    worker_ready,
+    worker_shutting_down,
+)
 
 from config.redaction import redact_handlers
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("tiebreak")
+_is_over = Event()
 
 
 @app.on_after_configure.connect  # type: ignore[untyped-decorator]
@@ -28,6 +35,18 @@ def _make_broker_folder(sender: Celery, **_: object) -> None:
 def _redact(logger: logging.Logger, **_: object) -> None:
     """A worker sets up handlers of its own, which know nothing of the settings."""
     redact_handlers(logger)
+
+
+@worker_ready.connect  # type: ignore[untyped-decorator]
+def _propose_rounds(**_: object) -> None:
+    from studies.rounds import propose_rounds  # noqa: PLC0415  needs the apps to be loaded
+
+    propose_rounds(app, _is_over)
+
+
+@worker_shutting_down.connect  # type: ignore[untyped-decorator]
+def _stop_proposing(**_: object) -> None:
+    _is_over.set()
 
 
 app.config_from_object("django.conf:settings", namespace="CELERY")

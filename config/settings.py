@@ -301,6 +301,8 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
 SECURE_SSL_REDIRECT = PRODUCTION and _boolean("TIEBREAK_SSL_REDIRECT", default=True)
+# A monitor on the same host asks without TLS.
+SECURE_REDIRECT_EXEMPT = [r"^health/$"]
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
 TIEBREAK_BEHIND_PROXY = _boolean("TIEBREAK_BEHIND_PROXY", default=False)
 # How many proxies of our own a request passes: each adds an entry to X-Forwarded-For.
@@ -333,12 +335,11 @@ CELERY_TASK_ROUTES = {"metrics.tasks.*": {"queue": "analytics"}}
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# What no webhook brought is found by asking.
-CELERY_BEAT_SCHEDULE = {
-    "jobs": {"task": "studies.tasks.take_up_abandoned_jobs_task", "schedule": 60.0},
-    "platforms": {"task": "annotation.tasks.sync_recruitments_task", "schedule": 120.0},
+# What is due every so many seconds; see `studies.rounds`. What no webhook brought is found so.
+TIEBREAK_ROUNDS = {
+    "jobs": ("studies.tasks.take_up_abandoned_jobs_task", 60),
+    "platforms": ("annotation.tasks.sync_recruitments_task", 120),
 }
-CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat")
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 2, "interval_start": 0.1, "interval_max": 0.5}
 
 # Where platforms answer. Only the server's owner says so: no page can send it elsewhere.

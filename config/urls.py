@@ -1,11 +1,24 @@
 """Every address of Tiebreak."""
 
 from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.templatetags.static import static
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from studies.health import health
+
+
+def favicon(_: HttpRequest) -> HttpResponse:
+    """For browsers that ask without having read a page's own word on it."""
+    return redirect(static("images/favicon.svg"))
+
+
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index"), name="home"),
+    path("favicon.ico", favicon, name="favicon"),
+    path("health/", health, name="health"),
     path("admin/", admin.site.urls),
     path("", include("annotation.urls")),
     path("", include("metrics.urls")),

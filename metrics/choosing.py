@@ -36,6 +36,7 @@ from studies.selecting import (
     prospects,
     take_all_instances,
 )
+from studies.stuck_jobs import stuck_jobs
 
 Json = dict[str, Any]
 MOST_JOBS = 6
@@ -132,12 +133,17 @@ class JobRow:
     job: Job
     about: str
     pace: Pace
+    stuck: str
 
 
 def _jobs(study: Study) -> Json:
     unfinished = list(study.jobs.filter(finished_at=None))
     ended = study.jobs.exclude(finished_at=None)[: max(0, MOST_JOBS - len(unfinished))]
-    rows = [JobRow(job, _about(job), pace_of(job)) for job in [*unfinished, *ended]]
+    stuck = {each.job.pk: each.reason for each in stuck_jobs(unfinished)}
+    rows = [
+        JobRow(job, _about(job), pace_of(job), stuck.get(job.pk, ""))
+        for job in [*unfinished, *ended]
+    ]
     is_moving = any(row.job.status in {"queued", "running"} for row in rows)
     return {"study": study, "jobs": rows, "is_moving": is_moving}
 

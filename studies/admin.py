@@ -8,10 +8,13 @@ from django.contrib import admin
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import Count, QuerySet
+from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest, HttpResponse
 
 from metrics.similarity import SIMILARITIES
 from studies.access import datasets_of, studies_of
+from studies.admin_lookups import DeclaredLookups
+from studies.members import MembershipForm
 from studies.models import Criterion, Dataset, Membership, Study, StudySystem, System
 from studies.services import FROZEN_FIELDS, is_frozen, save_design, use_dataset_systems
 
@@ -23,13 +26,13 @@ if TYPE_CHECKING:
     CriterionTabular = admin.TabularInline[Criterion, Study]
     MemberTabular = admin.TabularInline[Membership, Study]
     StudyForm = forms.ModelForm[Study]
-    SystemChoiceField = forms.ModelChoiceField[System]
+    SystemFormSet = BaseInlineFormSet[StudySystem, Study, forms.ModelForm[StudySystem]]
 else:
     StudyModelAdmin = DatasetModelAdmin = admin.ModelAdmin
     SystemTabular = CriterionTabular = MemberTabular = admin.TabularInline
     DatasetSystemTabular = admin.StackedInline
     StudyForm = forms.ModelForm
-    SystemChoiceField = forms.ModelChoiceField
+    SystemFormSet = BaseInlineFormSet
 
 admin.site.site_header = "Tiebreak"
 admin.site.site_title = "Tiebreak"
@@ -76,15 +79,25 @@ class CriterionInline(FrozenInline, CriterionTabular):
     fields = ("name", "question", "scale", "position")
 
 
-class SystemChoice(SystemChoiceField):
-    """Systems of several datasets may share a name, so each says where it is from."""
+class SystemsOfDataset(SystemFormSet):
+    """A study compares systems of its own dataset, as the same request leaves it."""
 
-    def label_from_instance(self, obj: System) -> str:
-        return f"{obj.name} ({obj.dataset.name})"
+    def clean(self) -> None:
+        super().clean()
+        kept = [form for form in self.forms if form not in self.deleted_forms]
+        chosen = [form.cleaned_data.get("system") for form in kept if form.is_valid()]
+        foreign = [s.name for s in chosen if s and s.dataset_id != self.instance.dataset_id]
+        if foreign:
+            raise forms.ValidationError(
+                f"{', '.join(foreign)}: not of the study's dataset. Remove these systems; with none"
+                " left, the study takes all of its dataset.",
+                code="system_of_another_dataset",
+            )
 
 
 class SystemInline(FrozenInline, SystemTabular):
     model = StudySystem
+    formset = SystemsOfDataset
     extra = 0
     fields = ("position", "system")
     verbose_name = "system"
@@ -93,15 +106,19 @@ class SystemInline(FrozenInline, SystemTabular):
     def get_queryset(self, request: HttpRequest) -> QuerySet[StudySystem]:
         return super().get_queryset(request).select_related("system")
 
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name == "system":
-            visible = System.objects.competing().filter(dataset__in=datasets_of(request.user))
-            return SystemChoice(queryset=visible.select_related("dataset"))
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+    def get_formset(self, request: HttpRequest, obj: Study | None = None, **kwargs: Any) -> Any:
+        """Offers the systems of the dataset that is stored, none before there is one."""
+        formset = super().get_formset(request, obj, **kwargs)
+        offered = System.objects.competing().filter(dataset__in=datasets_of(request.user))
+        field = formset.form.base_fields.get("system")
+        if field is not None:  # not where the design stands
+            field.queryset = offered.filter(dataset=obj.dataset_id if obj else None)
+        return formset
 
 
 class MembershipInline(_ForResearchers, MemberTabular):
     model = Membership
+    form = MembershipForm
     extra = 0
     verbose_name = "member"
     verbose_name_plural = "researchers who may see and change this study"
@@ -143,7 +160,7 @@ class StudyDesignForm(StudyForm):
         return wanted
 
 
-class StudyAdmin(_ForResearchers, StudyModelAdmin):
+class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
     form = StudyDesignForm
     inlines: ClassVar[tuple[Any, ...]] = (CriterionInline, SystemInline, MembershipInline)
     list_display: tuple[str, ...] = (
@@ -249,7 +266,7 @@ class DatasetSystemInline(_ForResearchers, DatasetSystemTabular):
         return False
 
 
-class DatasetAdmin(_ForResearchers, DatasetModelAdmin):
+class DatasetAdmin(_ForResearchers, DeclaredLookups, DatasetModelAdmin):
     inlines = (DatasetSystemInline,)
     list_display = ("name", "instance_count", "system_count", "created_at")
     search_fields = ("name",)

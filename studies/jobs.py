@@ -71,7 +71,8 @@ def start_job(
             kind=kind,
             options=options,
             created_by=by,
-            created_at=database_now(),
+            created_at=(now := database_now()),
+            queued_at=now,
         )
         _check_is_only_one(job)
         job.save()
@@ -101,16 +102,20 @@ def send(job: Job) -> None:
     """Hand a job to the queue of its kind, once what is known of it is committed."""
     from studies.tasks import run_job_task  # noqa: PLC0415  tasks call this module
 
-    queue = str(job.options.get("queue") or QUEUES[Job.Kind(job.kind)])
     own = Job.objects.filter(pk=job.pk)
     own.update(sent_at=database_now())
     try:
-        run_job_task.apply_async(args=[job.pk], queue=queue)
+        run_job_task.apply_async(args=[job.pk], queue=queue_of(job))
     except OperationalError as error:
         own.update(sent_at=None)
         raise DomainError(
             "no_broker", "No job queue answers: start the worker and its broker.", status=503
         ) from error
+
+
+def queue_of(job: Job) -> str:
+    """The queue that its workers listen to."""
+    return str(job.options.get("queue") or QUEUES[Job.Kind(job.kind)])
 
 
 def pause_job(*, job: Job) -> None:
@@ -125,7 +130,9 @@ def resume_job(*, job: Job) -> None:
     with transaction.atomic():
         _check_is_only_one(job)
         halted = Job.objects.filter(pk=job.pk, status__in=["paused", "failed"])
-        if not halted.update(status=Job.Status.QUEUED, problem="", finished_at=None):
+        if not halted.update(
+            status=Job.Status.QUEUED, queued_at=database_now(), problem="", finished_at=None
+        ):
             raise DomainError(
                 "not_stopped",
                 "Only a job that is paused or failed can go on. Start a new one instead: what this"

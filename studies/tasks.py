@@ -5,11 +5,17 @@ from celery import shared_task
 import studies.sampling
 import studies.scoring  # noqa: F401  both register what a job of their kind does
 from studies.jobs import run_job, take_up_abandoned_jobs
+from studies.rounds import make_due_rounds
 
 
 @shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
 def run_job_task(job_id: int) -> None:
     run_job(job_id=job_id)
+
+
+@shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
+def make_due_rounds_task() -> None:
+    make_due_rounds()
 
 
 @shared_task(ignore_result=True)  # type: ignore[untyped-decorator]

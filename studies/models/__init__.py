@@ -2,6 +2,7 @@
 
 from studies.models.dataset import Dataset, Generation, Instance, System
 from studies.models.job import Job
+from studies.models.round import Round
 from studies.models.selection import InstanceSelection, SelectedInstance
 from studies.models.separability import SeparabilityScore
 from studies.models.study import Criterion, Membership, Study, StudySystem, StudyVersion
@@ -15,6 +16,7 @@ __all__ = [
     "InstanceSelection",
     "Job",
     "Membership",
+    "Round",
     "SelectedInstance",
     "SeparabilityScore",
     "Study",

@@ -47,6 +47,8 @@ class Job(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
     created_at = models.DateTimeField(default=timezone.now)
+    # Since when it waits, however often its message was sent.
+    queued_at = models.DateTimeField(null=True)
     # When its message last went to the queue.
     sent_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(null=True)

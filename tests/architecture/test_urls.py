@@ -12,6 +12,8 @@ pytestmark = pytest.mark.django_db
 
 ANONYMOUS = {
     "home",
+    "favicon",
+    "health",
     "admin:login",
     "admin:logout",
     "admin:jsi18n",

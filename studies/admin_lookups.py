@@ -1,0 +1,54 @@
+"""What an admin's list may be filtered by: what its page offers, and nothing else.
+
+Django lets anybody who sees a list filter it by any field of the model, shown or not. So
+`?seed__startswith=a` tells a secret letter by letter, by the number of rows that are left.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.filters import SimpleListFilter
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
+from django.http import HttpRequest
+
+PLAIN = ("", "__exact", "__isnull", "__id__exact")
+DATES = ("__gte", "__lt")
+HIERARCHY = ("__year", "__month", "__day", "__gte", "__lt")
+
+
+class DeclaredLookups:
+    """For every model admin that is registered, Django's own included; a test goes through them."""
+
+    def lookup_allowed(
+        self,
+        lookup: str,
+        value: Any,  # noqa: ARG002  Django passes it
+        request: HttpRequest | None = None,
+    ) -> bool:
+        return lookup in set(self._declared(request))
+
+    def _declared(self: Any, request: HttpRequest | None) -> Iterator[str]:
+        for entry in self.list_filter if request is None else self.get_list_filter(request):
+            is_own = isinstance(entry, type) and issubclass(entry, SimpleListFilter)
+            if is_own:
+                yield str(entry.parameter_name)
+                continue
+            name = entry[0] if isinstance(entry, list | tuple) else entry
+            yield from (f"{name}{suffix}" for suffix in (*PLAIN, *DATES))
+        if self.date_hierarchy:
+            yield from (f"{self.date_hierarchy}{suffix}" for suffix in HIERARCHY)
+
+
+class PeopleAdmin(DeclaredLookups, UserAdmin):
+    """Users, for superusers."""
+
+
+class TeamAdmin(DeclaredLookups, GroupAdmin):
+    """Groups, for superusers."""
+
+
+for model, own in ((User, PeopleAdmin), (Group, TeamAdmin)):
+    admin.site.unregister(model)
+    admin.site.register(model, own)

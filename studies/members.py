@@ -1,0 +1,58 @@
+"""Adding somebody to a study by the name or address that one knows them by.
+
+Nobody is offered a list: who shares no study with a researcher is not named to them. An entry is
+looked up exactly, and everything that finds nobody is answered in one sentence, whether the name
+is unknown, blocked, not a researcher's, or an e-mail address of two people. That a right entry is
+accepted does tell that it is somebody's; hiding that too would leave a typing error unnoticed, and
+a study open to the wrong person.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib.auth.models import User
+
+from studies.models import Membership
+
+MembershipModelForm = forms.ModelForm[Membership] if TYPE_CHECKING else forms.ModelForm
+
+
+class PersonField(forms.CharField):
+    """A researcher by their exact user name or e-mail address; shown as the user name."""
+
+    default_error_messages = {
+        "nobody": "Nobody who may log in here has this user name or e-mail address. Check how it"
+        " is spelt, or ask whoever runs this server to make an account."
+    }
+
+    def prepare_value(self, value: Any) -> Any:
+        if not isinstance(value, int):
+            return value
+        return User.objects.values_list("username", flat=True).filter(pk=value).first()
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return super().has_changed(self.prepare_value(initial), data)
+
+    def clean(self, value: Any) -> Any:
+        entered = super().clean(value)
+        person = _person(entered) if entered else None
+        if entered and person is None:
+            raise forms.ValidationError(self.error_messages["nobody"], code="nobody")
+        return person
+
+
+def _person(entered: str) -> User | None:
+    researchers = User.objects.filter(is_active=True, is_staff=True)
+    by_name = researchers.filter(username=entered).first()
+    if by_name is not None:
+        return by_name
+    by_address = list(researchers.filter(email__iexact=entered)[:2])
+    return by_address[0] if len(by_address) == 1 else None
+
+
+class MembershipForm(MembershipModelForm):
+    user = PersonField(label="user name or e-mail address", max_length=254)
+
+    class Meta:
+        model = Membership
+        fields = ("user",)

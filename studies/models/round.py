@@ -1,0 +1,11 @@
+from django.db import models
+
+
+class Round(models.Model):
+    """When something that is due every so often was last begun, by whichever worker."""
+
+    name = models.CharField(max_length=50, primary_key=True)
+    begun_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,66 @@
+"""What is due every so often, without a scheduler that could die.
+
+Every worker proposes a round twice a minute, and the database decides whether one is due and who
+makes it. So rounds are made as long as any worker lives, and once however many there are.
+"""
+
+import logging
+from datetime import datetime, timedelta
+from threading import Event, Thread
+
+from celery import Celery, current_app
+from django.conf import settings
+from kombu.exceptions import OperationalError
+
+from studies.clock import database_now
+from studies.models import Round
+
+log = logging.getLogger(__name__)
+
+PROPOSE_EVERY = timedelta(seconds=30)
+# Without a round for so long, no worker lives or none has a free hand.
+LATE = timedelta(minutes=5)
+
+
+def make_due_rounds(now: datetime | None = None) -> list[str]:
+    """Queue the task of each round that is due; returns the names of those this call began."""
+    now = now or database_now()
+    begun = [name for name, one in settings.TIEBREAK_ROUNDS.items() if _begin(name, one[1], now)]
+    for name in begun:
+        current_app.tasks[settings.TIEBREAK_ROUNDS[name][0]].delay()
+    return begun
+
+
+def _begin(name: str, seconds: int, now: datetime) -> bool:
+    """Of all who propose a round at once, one gets it."""
+    _, is_first = Round.objects.get_or_create(name=name, defaults={"begun_at": now})
+    due = Round.objects.filter(name=name, begun_at__lte=now - timedelta(seconds=seconds))
+    return is_first or bool(due.update(begun_at=now))
+
+
+def last_round() -> datetime | None:
+    """When a worker last began a round, whichever."""
+    newest = Round.objects.order_by("-begun_at").values_list("begun_at", flat=True)
+    return newest.first()
+
+
+def is_late(begun_at: datetime | None, now: datetime) -> bool:
+    return begun_at is None or begun_at < now - LATE
+
+
+def propose_rounds(app: Celery, is_over: Event) -> Thread:
+    """Send the proposals of one worker. In a thread: its processes may be busy for hours."""
+
+    def propose() -> None:
+        while not is_over.is_set():
+            try:
+                app.send_task(
+                    "studies.tasks.make_due_rounds_task", expires=PROPOSE_EVERY.total_seconds()
+                )
+            except OperationalError:
+                log.warning("no broker takes the proposal of a round")
+            is_over.wait(PROPOSE_EVERY.total_seconds())
+
+    thread = Thread(target=propose, daemon=True, name="rounds")
+    thread.start()
+    return thread

@@ -1,0 +1,67 @@
+"""Jobs that should move and do not, and what to do about each."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q
+
+from studies.clock import database_now
+from studies.jobs import LEASE, LOST, queue_of
+from studies.models import Job
+from studies.rounds import is_late, last_round
+
+
+@dataclass(frozen=True)
+class StuckJob:
+    """A job, since when nothing moves, and a sentence for who waits for it."""
+
+    job: Job
+    since: datetime
+    reason: str
+
+
+def stuck_jobs(jobs: Iterable[Job] | None = None, now: datetime | None = None) -> list[StuckJob]:
+    """Those of ``jobs``, or of all that are unfinished, in which nothing moves."""
+    now = now or database_now()
+    if jobs is None:
+        jobs = Job.objects.filter(status__in=[Job.Status.QUEUED, Job.Status.RUNNING])
+    since = {job: moment for job in jobs if (moment := _silent_since(job, now)) is not None}
+    if not since:
+        return []
+    busy = _busy_queues(now)
+    waiting = [job for job in since if job.status == Job.Status.QUEUED and queue_of(job) in busy]
+    no_worker = is_late(last_round(), now)
+    return [
+        StuckJob(job, moment, _reason(job, moment, no_worker=no_worker))
+        for job, moment in since.items()
+        if job not in waiting
+    ]
+
+
+def _silent_since(job: Job, now: datetime) -> datetime | None:
+    """Of a job whose worker is gone, when its lease ran out; of one in a queue, when it came."""
+    if job.status == Job.Status.RUNNING:
+        is_over = job.lease_until is not None and job.lease_until <= now - LEASE
+        return job.lease_until if is_over else None
+    waits_since = job.queued_at or job.created_at
+    is_long = job.status == Job.Status.QUEUED and waits_since <= now - LOST
+    return waits_since if is_long else None
+
+
+def _busy_queues(now: datetime) -> set[str]:
+    """Where a job waits for another to end, which is as it should be."""
+    live = Job.objects.filter(Q(lease_until__gt=now), status=Job.Status.RUNNING)
+    return {queue_of(job) for job in live}
+
+
+def _reason(job: Job, since: datetime, *, no_worker: bool) -> str:
+    at, queue = since.strftime("%H:%M"), queue_of(job)
+    what = "its worker fell silent" if job.status == Job.Status.RUNNING else "it waits for a worker"
+    start = f"celery -A config worker -Q {queue}"
+    if no_worker:
+        return f"Stuck since {at} UTC: {what}, and no worker is running. Start one: {start}"
+    return (
+        f"Stuck since {at} UTC: {what}, and none takes up jobs of the queue “{queue}”."
+        f" Start one that does: {start}"
+    )

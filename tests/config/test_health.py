@@ -1,0 +1,117 @@
+"""The address that a monitor asks."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.db import DatabaseError
+from django.test import Client
+
+from studies.clock import database_now
+from studies.jobs import LEASE
+from studies.models import Job, Round
+from studies.rounds import LATE
+from tests.studies.factories import make_study
+
+pytestmark = pytest.mark.django_db
+WORDS = {"status", "database", "broker", "scheduler", "jobs"}
+
+
+@pytest.fixture(autouse=True)
+def _unseen(monkeypatch) -> None:
+    cache.clear()
+    monkeypatch.setattr("studies.health.LOOK_EVERY_SECONDS", 0)
+
+
+@pytest.fixture
+def running() -> None:
+    Round.objects.create(name="jobs", begun_at=database_now())
+
+
+def ask(client: Client) -> tuple[int, dict[str, object]]:
+    answer = client.get("/health/")
+    assert answer.headers["Content-Type"] == "application/json"
+    assert "no-store" in answer.headers["Cache-Control"]
+    return answer.status_code, json.loads(answer.content)
+
+
+@pytest.mark.usefixtures("running")
+def test_it_works(client):
+    assert ask(client) == (200, dict.fromkeys(WORDS, "ok"))
+
+
+def test_without_a_round_for_long_the_scheduler_is_late(client):
+    status, said = ask(client)
+    assert (status, said["scheduler"], said["status"]) == (503, "late", "failing")
+    Round.objects.create(name="jobs", begun_at=database_now() - LATE - timedelta(minutes=1))
+    assert ask(client)[1]["scheduler"] == "late"
+
+
+@pytest.mark.usefixtures("running")
+def test_a_stuck_job_shows(client):
+    study = make_study()
+    Job.objects.create(
+        study=study,
+        dataset=study.dataset,
+        kind="scoring",
+        status="running",
+        lease_until=database_now() - LEASE,
+    )
+    status, said = ask(client)
+    assert (status, said["jobs"], said["database"]) == (503, "stuck", "ok")
+    assert set(said) == WORDS
+
+
+@pytest.mark.usefixtures("running")
+def test_a_broker_that_is_away_shows(client, monkeypatch):
+    def away(**_: object) -> None:
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr("studies.health.current_app.connection_for_write", away)
+    status, said = ask(client)
+    assert (status, said["broker"], said["scheduler"]) == (503, "unreachable", "ok")
+
+
+def test_a_database_that_is_away_shows_and_is_no_error_page(client, monkeypatch):
+    def away() -> None:
+        raise DatabaseError
+
+    client.force_login(User.objects.create_superuser("root"))
+    monkeypatch.setattr("studies.health.database_now", away)
+    status, said = ask(client)
+    assert (status, said["database"], said["jobs"]) == (503, "unreachable", "unknown")
+    assert set(said) == WORDS
+
+
+@pytest.mark.usefixtures("running")
+def test_numbers_are_for_researchers_alone(client):
+    assert set(ask(client)[1]) == WORDS
+    client.force_login(User.objects.create_user("annotator"))
+    assert set(ask(client)[1]) == WORDS
+    client.force_login(User.objects.create_user("ruth", is_staff=True))
+    said = ask(client)[1]
+    assert said["stuck_jobs"] == 0
+    assert 0 <= said["scheduler_age_seconds"] < 60
+
+
+def test_asking_often_does_not_look_often(client, monkeypatch):
+    looks = []
+    monkeypatch.setattr("studies.health.LOOK_EVERY_SECONDS", 60)
+    monkeypatch.setattr("studies.health._broker_answers", lambda: not looks.append(1))
+    for _ in range(5):
+        ask(client)
+    assert len(looks) == 1
+
+
+def test_only_reading_is_answered(client):
+    assert client.post("/health/").status_code == 405
+
+
+def test_a_browsers_own_question_for_an_icon_is_answered(client):
+    answer = client.get("/favicon.ico")
+    assert answer.status_code == 302
+    assert answer["Location"].endswith("favicon.svg")
+    for page in ("/admin/login/", "/s/nothing/"):
+        assert "images/favicon.svg" in client.get(page).content.decode()

@@ -1,0 +1,139 @@
+"""Who may see a study is entered by name, and nobody is offered a list of people."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from studies.models import Dataset, Study
+from tests.studies.factories import make_dataset, make_study
+from tests.studies.test_admin import change, form_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def ruth(client: Client) -> User:
+    user = User.objects.create_user("ruth", password="p", is_staff=True)
+    client.force_login(user)
+    return user
+
+
+@pytest.fixture
+def study(ruth: User) -> Study:
+    return make_study(instances=1, member=ruth)
+
+
+def save(client: Client, study: Study, entered: str, **more: object):
+    own = study.memberships.get(user__username="ruth")
+    rows = {
+        "memberships-TOTAL_FORMS": 2,
+        "memberships-INITIAL_FORMS": 1,
+        "memberships-0-id": own.pk,
+        "memberships-0-study": study.pk,
+        "memberships-0-user": "ruth",
+        "memberships-1-id": "",
+        "memberships-1-study": study.pk,
+        "memberships-1-user": entered,
+    }
+    return client.post(change(study), form_of(study, **(rows | more)))
+
+
+def members(study: Study) -> set[str]:
+    return set(study.memberships.values_list("user__username", flat=True))
+
+
+def test_a_member_is_added_by_their_exact_name_or_address(client, study):
+    for name in ("bea", "cy"):
+        User.objects.create_user(name, email=f"{name}@example.org", is_staff=True)
+    assert save(client, study, "bea").status_code == 302
+    assert members(study) == {"ruth", "bea"}
+    study.memberships.filter(user__username="bea").delete()
+    assert save(client, study, "CY@example.org").status_code == 302
+    assert members(study) == {"ruth", "cy"}
+
+
+def test_nobodys_name_is_on_the_page_but_the_members(client, study):
+    User.objects.create_user("secretive", email="s@example.org", is_staff=True)
+    html = client.get(change(study)).content.decode()
+    assert "secretive" not in html
+    assert 'value="ruth"' in html
+
+
+def test_what_finds_nobody_is_answered_alike(client, study):
+    User.objects.create_user("left", is_staff=True, is_active=False)
+    User.objects.create_user("annotator")
+    for name in ("twin-1", "twin-2"):
+        User.objects.create_user(name, email="twins@example.org", is_staff=True)
+    entries = ("nobody", "bea%", "left", "annotator", "twins@example.org", "RUTH ")
+    said = {}
+    for entered in entries:
+        page = save(client, study, entered)
+        assert page.status_code == 200
+        formset = page.context["inline_admin_formsets"]
+        errors = [f.errors.as_data() for each in formset for f in each.formset.forms if f.errors]
+        said[entered] = [(name, error.code) for e in errors for name in e for error in e[name]]
+    assert set(map(str, said.values())) == {"[('user', 'nobody')]"}
+    assert members(study) == {"ruth"}
+
+
+def test_a_study_offers_the_systems_of_its_own_dataset_alone(client, ruth, study):
+    other = make_dataset(instances=1)
+    other.created_by = ruth
+    other.save()
+    html = client.get(change(study)).content.decode()
+    offered = set(
+        html.split('name="study_systems-__prefix__-system"')[1].split("</select>")[0].split('"')
+    )
+    assert {str(pk) for pk in study.dataset.systems.values_list("pk", flat=True)} <= offered
+    assert not {str(pk) for pk in other.systems.values_list("pk", flat=True)} & offered
+
+
+def test_a_study_without_a_dataset_offers_no_system(client, ruth):
+    study = make_study(instances=1, member=ruth)
+    Dataset.objects.update(created_by=ruth)
+    study.study_systems.all().delete()
+    Study.objects.update(dataset=None)
+    html = client.get(change(study)).content.decode()
+    select = html.split('name="study_systems-__prefix__-system"')[1].split("</select>")[0]
+    assert select.count("<option") == 1
+
+
+def system_rows(study: Study, *systems: int) -> dict[str, object]:
+    rows = {"study_systems-TOTAL_FORMS": len(systems), "study_systems-INITIAL_FORMS": 0}
+    for i, pk in enumerate(systems):
+        rows[f"study_systems-{i}-system"] = pk
+        rows[f"study_systems-{i}-position"] = i
+        rows[f"study_systems-{i}-study"] = study.pk
+    return rows
+
+
+def test_a_system_of_another_dataset_is_refused_when_it_is_sent_anyway(client, ruth, study):
+    other = make_dataset(instances=1)
+    other.created_by = ruth
+    other.save()
+    study.study_systems.all().delete()
+    sent = form_of(study, **system_rows(study, other.systems.first().pk))
+    assert client.post(change(study), sent).status_code == 200
+    assert not study.study_systems.exists()
+    assert (
+        client.post(
+            change(study), form_of(study, **system_rows(study, study.dataset.systems.first().pk))
+        ).status_code
+        == 302
+    )
+    assert study.study_systems.count() == 1
+
+
+def test_with_another_dataset_the_old_ones_systems_are_refused(client, ruth, study):
+    other = make_dataset(instances=1)
+    other.created_by = ruth
+    other.save()
+    study.study_systems.all().delete()
+    rows = system_rows(study, study.dataset.systems.first().pk)
+    page = client.post(change(study), form_of(study, dataset=other.pk, **rows))
+    assert page.status_code == 200
+    study.refresh_from_db()
+    assert study.dataset != other
+    assert client.post(change(study), form_of(study, dataset=other.pk)).status_code == 302
+    study.refresh_from_db()
+    assert {each.dataset for each in study.ordered_systems()} == {other}

@@ -1,0 +1,130 @@
+"""What is due every so often happens as long as any worker lives, and once each time."""
+
+from datetime import timedelta
+from threading import Event
+
+import pytest
+from celery import current_app
+from django.conf import settings
+from kombu.exceptions import OperationalError
+
+from config.celery import app
+from studies.clock import database_now
+from studies.jobs import LEASE, LOST, pause_job, resume_job, start_job, take_up_abandoned_jobs
+from studies.models import Job, Round, Study
+from studies.rounds import LATE, is_late, last_round, make_due_rounds, propose_rounds
+from studies.stuck_jobs import stuck_jobs
+from studies.tasks import make_due_rounds_task
+from tests.studies.factories import make_study
+
+pytestmark = pytest.mark.django_db
+app.loader.import_default_modules()  # as a worker does when it starts
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def begun(monkeypatch) -> list[str]:
+    """The tasks that rounds queue, by name."""
+    names: list[str] = []
+    for task, _ in settings.TIEBREAK_ROUNDS.values():
+        monkeypatch.setattr(current_app.tasks[task], "delay", lambda n=task: names.append(n))
+    return names
+
+
+def make_job(study: Study, **values) -> Job:
+    made = {"kind": "scoring", "status": "queued", "queued_at": database_now()} | values
+    return Job.objects.create(study=study, dataset=study.dataset, **made)
+
+
+def test_every_worker_proposes_and_one_makes_the_round(begun):
+    now = database_now()
+    names = [make_due_rounds(now) for _ in range(5)]
+    assert names == [["jobs", "platforms"], [], [], [], []]
+    assert len(begun) == 2
+    assert make_due_rounds(now + MINUTE) == ["jobs"]
+    assert make_due_rounds(now + 2 * MINUTE) == ["jobs", "platforms"]
+    assert last_round() == now + 2 * MINUTE
+
+
+def test_every_round_names_a_task_that_workers_know():
+    for task, seconds in settings.TIEBREAK_ROUNDS.values():
+        assert task in current_app.tasks
+        assert seconds <= LATE.total_seconds() / 2
+
+
+def test_no_schedule_hangs_on_one_process():
+    assert not app.conf.beat_schedule
+
+
+def test_a_workers_proposals_outlive_a_broker_that_is_away(monkeypatch):
+    sent, is_over = [], Event()
+
+    class Broker:
+        def send_task(self, name: str, expires: float) -> None:
+            sent.append((name, expires))
+            if len(sent) == 3:
+                is_over.set()
+            raise OperationalError
+
+    monkeypatch.setattr("studies.rounds.PROPOSE_EVERY", timedelta(milliseconds=5))
+    propose_rounds(Broker(), is_over).join(timeout=10)
+    assert len(sent) == 3
+    # Or proposals would pile up behind a long job.
+    assert sent[0] == (make_due_rounds_task.name, 0.005)
+
+
+def test_a_job_whose_worker_died_goes_on_without_any_scheduler(monkeypatch):
+    """What the round's task does; nothing but a living worker has to propose it."""
+    taken_up = []
+    monkeypatch.setattr("studies.jobs.send", taken_up.append)
+    silent = database_now() - 2 * LEASE
+    job = make_job(make_study(), status="running", lease_until=silent, sent_at=silent)
+    make_due_rounds_task.delay()
+    assert taken_up == [job]
+
+
+def test_a_job_in_which_nothing_moves_is_stuck_and_says_what_to_do():
+    study, now = make_study(), database_now()
+    Round.objects.create(name="jobs", begun_at=now)
+    dead = make_job(study, status="running", kind="sampling", lease_until=now - LEASE)
+    assert [each.job for each in stuck_jobs(now=now)] == [dead]
+    (stuck,) = stuck_jobs(now=now)
+    assert stuck.since == dead.lease_until
+    assert "-Q gpu" in stuck.reason
+    assert "no worker is running" not in stuck.reason
+    Round.objects.update(begun_at=now - LATE - MINUTE)
+    assert "no worker is running" in stuck_jobs(now=now)[0].reason
+
+
+def test_a_job_that_nobody_takes_from_the_queue_is_stuck_however_often_it_was_sent():
+    now = database_now()
+    job = make_job(make_study(), queued_at=now - LOST, sent_at=now)
+    assert [each.job for each in stuck_jobs(now=now)] == [job]
+
+
+def test_a_job_that_works_waits_its_turn_or_was_paused_is_not_stuck():
+    study, now = make_study(), database_now()
+    make_job(study, status="running", lease_until=now + LEASE)
+    make_job(study, queued_at=now - 10 * LOST)  # behind the one above
+    make_job(study, kind="sampling", queued_at=now - LOST / 2)
+    make_job(study, kind="sampling", status="running", lease_until=now - LEASE / 2)
+    for status in ("paused", "done", "failed", "stopped"):
+        make_job(study, status=status, queued_at=now - 10 * LOST, lease_until=None)
+    assert stuck_jobs(now=now) == []
+
+
+def test_a_job_that_goes_on_waits_anew(monkeypatch):
+    monkeypatch.setattr("studies.jobs.send", lambda job: None)
+    job = start_job(study=make_study(), kind=Job.Kind.SCORING, options={})
+    assert job.queued_at == job.created_at
+    Job.objects.update(queued_at=database_now() - 10 * LOST)
+    pause_job(job=job)
+    resume_job(job=job)
+    assert stuck_jobs() == []
+
+
+def test_what_was_never_begun_is_late():
+    now = database_now()
+    assert is_late(None, now)
+    assert not is_late(now - LATE / 2, now)
+    assert take_up_abandoned_jobs(now) == 0
