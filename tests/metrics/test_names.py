@@ -137,7 +137,9 @@ def addresses(study: Study, criteria: list[str]) -> list[str]:
     parts = ("choosing-jobs", "choosing-results")
     pages = [reverse(f"metrics:{name}", args=[study.pk]) for name in (*own, *parts)]
     pages += [reverse(f"annotation:{name}", args=[study.pk]) for name in ("recruitment", "ledger")]
-    pages += [reverse("annotation:preview", args=[study.pk]) + f"?page={p}" for p in ("welcome", "unit")]
+    pages += [
+        reverse("annotation:preview", args=[study.pk]) + f"?page={p}" for p in ("welcome", "unit")
+    ]
     pages += [reverse("metrics:figure", args=[study.pk, c, "perception"]) for c in criteria]
     pages += [
         reverse("metrics:figure", args=[study.pk, criteria[0], "separability"]),
