@@ -1,16 +1,12 @@
 """Adds to the study's page what belongs to collecting: planning, opening, progress, preview."""
 
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path as FilePath
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.models import User
-from django.core.files.uploadedfile import UploadedFile
 from django.core.validators import FileExtensionValidator
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -25,10 +21,11 @@ from annotation.services.known_units import ROLES, import_known_units, spoil_cop
 from annotation.services.lifecycle import close_study, open_study, pause_study
 from annotation.services.planning import grow_ratings_per_hit, plan_hits
 from annotation.services.ways_in import has_open_link
+from annotation.uploads import stored_upload, upload_limits
 from studies.access import studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
 from studies.errors import DomainError
-from studies.formats import FormatError
+from studies.importing import KnownDataset
 from studies.models import Study, Unit
 from studies.services import clone_study, is_frozen
 
@@ -74,22 +71,26 @@ class BundleForm(forms.Form):
         help_text="study.toml, instances.jsonl, generations.jsonl, and ratings where there are any",
         validators=[FileExtensionValidator(["zip"])],
     )
+    # Asked for only where the dataset turns out to be here already.
+    use_known = forms.BooleanField(
+        required=False,
+        widget=forms.HiddenInput,
+        label="Make a new study on the dataset that is here",
+    )
+
+    def ask_for_known(self) -> None:
+        self.fields["use_known"].widget = forms.CheckboxInput()
 
 
-@contextmanager
-def _stored(upload: "UploadedFile[Any]", name: str) -> Iterator[FilePath]:
-    """An upload as a file, under a name of ours."""
-    with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
-        path = FilePath(folder) / name
-        with path.open("wb") as file:
-            for chunk in upload.chunks():
-                file.write(chunk)
-        yield path
-
-
-def _import_upload(upload: "UploadedFile[Any]", request: HttpRequest) -> Imported:
-    with _stored(upload, "bundle.zip") as path:
-        return import_study(path=path, owner=cast(User, request.user))
+def _import_upload(form: BundleForm, request: HttpRequest) -> Imported:
+    known: KnownDataset = "use" if form.cleaned_data["use_known"] else "refuse"
+    with stored_upload(form.cleaned_data["bundle"], "bundle.zip") as path:
+        return import_study(
+            path=path,
+            owner=cast(User, request.user),
+            limits=upload_limits(),
+            known_dataset=known,
+        )
 
 
 class ScreeningInline(FrozenInline, ScreeningTabular):
@@ -221,12 +222,16 @@ class CollectingStudyAdmin(StudyAdmin):
         form = BundleForm(request.POST or None, request.FILES or None)
         if request.method == "POST" and form.is_valid():
             try:
-                imported = _import_upload(form.cleaned_data["bundle"], request)
-            except FormatError as error:
-                form.add_error("bundle", ["Nothing was imported.", *str(error).splitlines()])
+                imported = _import_upload(form, request)
+            except DomainError as error:
+                form.add_error("bundle", ["Nothing was imported.", *error.message.splitlines()])
+                if error.code == "known_dataset":
+                    form.ask_for_known()
             else:
                 sentence = f"Imported {imported.instances} instances, {imported.ratings} ratings."
                 self.message_user(request, sentence, messages.SUCCESS)
+                for remark in imported.remarks:
+                    self.message_user(request, remark, messages.WARNING)
                 return self._back(imported.study)
         context = {
             **self.admin_site.each_context(request),
@@ -248,7 +253,7 @@ class CollectingStudyAdmin(StudyAdmin):
             return self._back(study)
         try:
             n = _make_known_units(study, form)
-        except (DomainError, FormatError) as error:
+        except DomainError as error:
             self.message_user(request, str(error), messages.ERROR)
         else:
             name = ROLES[Unit.Role(form.cleaned_data["role"])]
@@ -296,8 +301,8 @@ def _make_known_units(study: Study, form: KnownUnitsForm) -> int:
     if upload is None:
         n, seed = form.cleaned_data["n"], study.units.count()
         return spoil_copies(study=study, role=role, n=n, seed=seed)
-    with _stored(upload, "known.jsonl") as path:
-        return import_known_units(study=study, role=role, path=path)
+    with stored_upload(upload, "known.jsonl") as path:
+        return import_known_units(study=study, role=role, path=path, limits=upload_limits())
 
 
 def _known_units(study: Study) -> list[tuple[str, int]]:

@@ -1,5 +1,7 @@
 """What the columns of an exported study mean, in words, with the study's own numbers."""
 
+import re
+
 from django.db.models import Count
 
 from annotation.models import Rating
@@ -52,7 +54,7 @@ def codebook(study: Study) -> str:
     """The export's codebook.md."""
     ratings = Rating.objects.filter(unit__study=study)
     lines = [
-        f"# {study.title}",
+        f"# {_plain(study.title)}",
         "",
         f"{ratings.count()} ratings, {ratings.counted().count()} of them in the statistics"
         f" (role main, repeat 0, none of the flags {', '.join(EXCLUDING_FLAGS)}).",
@@ -60,10 +62,13 @@ def codebook(study: Study) -> str:
     if ratings.filter(simulated=True).exists():
         lines.append("\n**Some ratings are simulated: they were given by programs.**")
     lines += ["", "## Criteria", "", "| criterion | scale | question |", "| --- | --- | --- |"]
-    lines += [f"| {c.name} | {c.scale} | {_cell(c.question)} |" for c in study.criteria.all()]
+    lines += [
+        f"| {_cell(c.name)} | {_cell(c.scale)} | {_cell(c.question)} |"
+        for c in study.criteria.all()
+    ]
     lines += ["", "## Systems, in canonical order", ""]
     systems = study.study_systems.select_related("system")
-    lines += [f"{row.position + 1}. {_cell(row.system.name)}" for row in systems]
+    lines += [f"{row.position + 1}. {_plain(row.system.name)}" for row in systems]
     lines += ["", "## Versions", "", "| version | since | ratings |", "| --- | --- | --- |"]
     lines += _versions(study)
     lines += ["", "## Columns of the ratings", "", "| column | meaning |", "| --- | --- |"]
@@ -85,4 +90,9 @@ def _versions(study: Study) -> list[str]:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return _plain(text).replace("|", "\\|")
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown shows as it is: a name is neither a link nor an image nor HTML."""
+    return re.sub(r"([\\`*_\[\]<>#!&~])", r"\\\1", " ".join(text.split()))

@@ -374,8 +374,12 @@ TIEBREAK_ENCODER_DTYPE = _choice(
 # Whether the workers that score have packages which the web process may lack.
 TIEBREAK_SCORES_ELSEWHERE = _boolean("TIEBREAK_SCORES_ELSEWHERE", default=False)
 
-# What a bundle or a ratings file may be at most.
+# What a bundle or a file of rows may be at most where it comes in through the web; the commands
+# take what their options say.
 TIEBREAK_MAX_CELL_CHARACTERS = _integer("TIEBREAK_MAX_CELL_CHARACTERS", 1_000_000, 1_000)
+TIEBREAK_MAX_UPLOAD_BYTES = _integer("TIEBREAK_MAX_UPLOAD_BYTES", 100_000_000, 1_000)
+TIEBREAK_MAX_UNPACKED_BYTES = _integer("TIEBREAK_MAX_UNPACKED_BYTES", 500_000_000, 1_000)
+TIEBREAK_MAX_UPLOAD_ROWS = _integer("TIEBREAK_MAX_UPLOAD_ROWS", 100_000, 1)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 
 # Every line is cleaned of framed tokens, query strings and the values of rows as it is written.

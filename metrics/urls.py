@@ -1,6 +1,6 @@
 from django.urls import path
 
-import studies.converters  # noqa: F401  registers public_id
+import studies.converters  # noqa: F401  registers public_id and name
 from metrics import choosing, views
 
 app_name = "metrics"
@@ -23,7 +23,7 @@ urlpatterns = [
     path("studies/<public_id:public_id>/numbers/", views.numbers, name="numbers"),
     path("studies/<public_id:public_id>/report.json", views.report, name="report"),
     path(
-        "studies/<public_id:public_id>/figures/<slug:criterion>/<slug:name>.svg",
+        "studies/<public_id:public_id>/figures/<name:criterion>/<slug:name>.svg",
         views.figure,
         name="figure",
     ),

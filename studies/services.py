@@ -15,6 +15,7 @@ VERSIONED_FIELDS = (
     "most_answers_per_day",
     "lease_minutes",
 )
+COPY = " (copy)"
 # Decide what a rating means: they stand from the first plan of an opened study on.
 FROZEN_FIELDS = (
     "dataset",
@@ -85,7 +86,8 @@ def clone_study(*, study: Study) -> Study:
         for field in Study._meta.concrete_fields
         if field.editable and field.name != "title"
     }
-    clone = Study.objects.create(title=f"{study.title} (copy)", **kept)
+    longest = Study._meta.get_field("title").max_length - len(COPY)
+    clone = Study.objects.create(title=study.title[:longest].rstrip() + COPY, **kept)
     StudySystem.objects.bulk_create(
         StudySystem(study=clone, system_id=row.system_id, position=row.position)
         for row in study.study_systems.all()

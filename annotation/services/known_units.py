@@ -13,11 +13,14 @@ from annotation.balancing import balanced_bits
 from annotation.models import HIT, HITUnit
 from studies.errors import DomainError
 from studies.formats.errors import Problems
+from studies.formats.limits import LIMITS, Limits
 from studies.formats.rows import read_jsonl
 from studies.models import Generation, Study, System, Unit
 from studies.perturbing import heavily_perturbed, is_spoilable
 
 CONTROL = "perturbed copy"
+# What the database compares with: a larger number names no sample.
+LARGEST_SAMPLE = 2**15
 ROLES = {
     Unit.Role.GOLD: "checks",
     Unit.Role.TRAINING: "training",
@@ -79,7 +82,9 @@ def add_known_units(*, study: Study, role: Unit.Role, pairs: Iterable[KnownPair]
     return len(units)
 
 
-def import_known_units(*, study: Study, role: Unit.Role, path: Path) -> int:
+def import_known_units(
+    *, study: Study, role: Unit.Role, path: Path, limits: Limits = LIMITS
+) -> int:
     """Add units from a JSONL file of generations that are there, with the labels held right.
 
     A row names `instance`, `system_a` and `sample_a`, for a comparison `system_b` and `sample_b`,
@@ -88,7 +93,7 @@ def import_known_units(*, study: Study, role: Unit.Role, path: Path) -> int:
     """
     problems = Problems()
     pairs = []
-    for line, row in read_jsonl(path, problems):
+    for line, row in read_jsonl(path, problems, limits):
         with problems.at(path.name, line):
             pairs.append(_known_pair(study, row))
     problems.check()
@@ -107,8 +112,14 @@ def _known_pair(study: Study, row: dict[str, Any]) -> KnownPair:
         found[0],
         found[1] if is_comparison else None,
         _known_labels(study, row.get("labels")),
-        str(row.get("explanation") or ""),
+        _explanation(row.get("explanation")),
     )
+
+
+def _explanation(text: object) -> str:
+    if not isinstance(text, str | None):
+        raise ValueError(f"explanation must be a text, not {text!r}"[:200])
+    return text or ""
 
 
 def _generation(study: Study, row: dict[str, Any], side: str) -> Generation:
@@ -122,7 +133,7 @@ def _generation(study: Study, row: dict[str, Any], side: str) -> Generation:
         instance__key=str(instance),
         system__in=study.systems.all(),
         system__name=str(system),
-        sample_index=sample if isinstance(sample, int) and not isinstance(sample, bool) else -1,
+        sample_index=sample if type(sample) is int and 0 <= sample < LARGEST_SAMPLE else -1,
     ).first()
     if found is None:
         raise ValueError(

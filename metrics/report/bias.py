@@ -7,6 +7,10 @@ from numpy.typing import NDArray
 
 from metrics.report.criterion import Criterion
 from metrics.stats.bias import length_bias, position_bias
+from studies.formats import RatingTable
+
+# The presentation orders of a machine's pass: system A's text first, or system B's.
+A_FIRST, B_FIRST = "ab", "ba"
 
 
 def bias_section(criterion: Criterion) -> dict[str, Any]:
@@ -24,16 +28,26 @@ def bias_section(criterion: Criterion) -> dict[str, Any]:
 def _of_ratings(criterion: Criterion, mask: NDArray[np.bool_]) -> dict[str, Any]:
     known = mask & (criterion.label >= 0)
     rows, signs = criterion.rows.select(known), np.nan_to_num(np.sign(criterion.strength[known]))
-    side = rows["side_a"].astype(str)
-    a_first = np.where(np.isin(side, ["left", "first"]), -1, 0) + np.isin(side, ["right", "second"])
+    first = _first_shown(rows)
     longer = np.sign(
         _characters(rows["chars_b"], rows["text_b"]) - _characters(rows["chars_a"], rows["text_a"])
     )
     longer = np.nan_to_num(longer)
     return {
-        "position": position_bias(*_for_and_against(signs * a_first)).as_json(),
+        "position": position_bias(*_for_and_against(signs * first)).as_json(),
         "length": length_bias(*_for_and_against(signs * longer)).as_json(),
     }
+
+
+def _first_shown(rows: RatingTable) -> NDArray[np.int64]:
+    """Per row −1 where system A was shown first, 1 where B was, 0 where nobody says.
+
+    A side that is given counts; a machine's pass may say it by its presentation order.
+    """
+    side, order = rows["side_a"].astype(str), np.char.lower(rows["order"].astype(str))
+    said = np.where(np.isin(side, ["left", "first"]), -1, np.isin(side, ["right", "second"]) * 1)
+    by_order = np.where(order == A_FIRST, -1, (order == B_FIRST) * 1)
+    return np.asarray(np.where(side != "", said, by_order), dtype=np.int64)
 
 
 def _for_and_against(products: NDArray[np.float64]) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
 
+from studies.formats.cells import check_name
 from studies.identifiers import new_public_id
 from studies.models.bounds import MAX_BIG_SEED, MAX_POSITION, MIN_BIG_SEED, between
 
@@ -47,6 +48,14 @@ DECODING: dict[str, tuple[Callable[[object], bool], str]] = {
 }
 
 
+def validate_name(name: str) -> None:
+    """The rule that files are read by: what comes in here can be exported and imported again."""
+    try:
+        check_name("The name", name)
+    except ValueError as error:
+        raise ValidationError(f"{error}.") from error
+
+
 def validate_decoding(value: object) -> None:
     if not isinstance(value, dict) or value.keys() - DECODING.keys():
         allowed = ", ".join(sorted(DECODING))
@@ -62,7 +71,7 @@ class Dataset(models.Model):
     public_id = models.CharField(
         primary_key=True, max_length=22, default=new_public_id, editable=False
     )
-    name = models.CharField(max_length=200)
+    name = models.CharField(max_length=200, validators=[validate_name])
     notes = models.TextField(blank=True)
     sha256 = models.CharField(max_length=64, blank=True, editable=False)
     created_by = models.ForeignKey(
@@ -87,7 +96,7 @@ class System(models.Model):
     """A language model with its prompt and decoding settings."""
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="systems")
-    name = models.CharField(max_length=200)
+    name = models.CharField(max_length=200, validators=[validate_name])
     language_model = models.CharField(
         max_length=200, blank=True, help_text="The name the model server knows it by."
     )
@@ -129,7 +138,7 @@ class Instance(models.Model):
     """One input on which systems are compared. Its source text is optional."""
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="instances")
-    key = models.CharField(max_length=200)
+    key = models.CharField(max_length=200, validators=[validate_name])
     source = models.TextField(blank=True)
     messages = models.JSONField(default=list, blank=True)
     category = models.CharField(max_length=200, blank=True)

@@ -18,7 +18,7 @@ from studies.models.bounds import (
     MAX_REWARD,
     between,
 )
-from studies.models.dataset import Dataset, System
+from studies.models.dataset import Dataset, System, validate_name
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -60,7 +60,7 @@ class Study(models.Model):
     public_id = models.CharField(
         primary_key=True, max_length=22, default=new_public_id, editable=False
     )
-    title = models.CharField(max_length=200)
+    title = models.CharField(max_length=200, validators=[validate_name])
     status = models.CharField(
         max_length=10, choices=Status.choices, default=Status.DRAFT, editable=False
     )
@@ -261,7 +261,7 @@ class Criterion(models.Model):
     """What is asked of a unit, with the scale that names its level of measurement."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="criteria")
-    name = models.SlugField(max_length=100)
+    name = models.CharField(max_length=200, validators=[validate_name])
     question = models.CharField(max_length=500)
     scale = models.CharField(
         max_length=500,

@@ -323,7 +323,9 @@ def _file(rng: random.Random, files: Files) -> None:
     if kind == 0:
         del files[name]
     elif kind == 1:
-        files[name] = rng.choice([b"", b"\xff\xfe\x00", b"[]", b"{}\n", b"\x00" * 10, b"\xef\xbb\xbf"])
+        files[name] = rng.choice(
+            [b"", b"\xff\xfe\x00", b"[]", b"{}\n", b"\x00" * 10, b"\xef\xbb\xbf"]
+        )
     elif kind == 2:
         files["ratings.parquet"] = rng.choice([b"", b"PAR1", files[name]])
         files.pop("ratings.jsonl", None)

@@ -15,13 +15,13 @@ from django.db import transaction
 from annotation.exporting import rating_rows
 from annotation.importing import import_study
 from studies.formats import FormatError
+from studies.formats.rating_cells import COLUMNS
 from studies.formats.rows import defused
 from studies.models import Generation, Instance, Study
 from tests.annotation.import_mutations import spoilt_archive, spoilt_files, written
 
 pytestmark = pytest.mark.django_db
 
-NOT_STORED = {"odd", "participation", "sample_index", "study_version", "hit_position"}
 NUMBERS = {"repeat", "sample_a", "sample_b", "position", "duration_ms", "separability"} | {
     "separability_raw",
     "inclusion_probability",
@@ -33,9 +33,9 @@ def outcome(path, files) -> str:
     """Import and compare, then forget it again. What is refused names files and reasons."""
     with transaction.atomic():
         try:
-            study = import_study(path=path).study
+            imported = import_study(path=path)
         except FormatError as error:
-            assert error.problems
+            assert error.problems  # noqa: PT017  most bundles are refused, and some are not
             for problem in error.problems:
                 assert problem.file
                 assert problem.reason
@@ -44,13 +44,15 @@ def outcome(path, files) -> str:
                 str(problem).encode()
             result = "refused"
         else:
-            assert_exact(study, files)
+            assert_exact(imported.study, files, imported.not_stored)
             result = "imported"
         transaction.set_rollback(True)
     return result
 
 
-def assert_exact(study: Study, files: dict[str, bytes]) -> None:
+def assert_exact(
+    study: Study, files: dict[str, bytes], not_stored: dict[str, tuple[str, ...]]
+) -> None:
     study = Study.objects.get(pk=study.pk)
     design = tomllib.loads(files["study.toml"].decode("utf-8-sig"))
     assert_design(study, design, files)
@@ -70,7 +72,7 @@ def assert_exact(study: Study, files: dict[str, bytes]) -> None:
         found = texts[str(row["instance"]), str(row["system"]), row.get("sample_index") or 0]
         assert (found.text, found.seed) == (row["text"], row.get("seed"))
         assert found.params == (row.get("params") or {})
-    assert_ratings(study, files)
+    assert_ratings(study, files, {name for names in not_stored.values() for name in names})
 
 
 def assert_design(study: Study, design: dict[str, Any], files: dict[str, bytes]) -> None:
@@ -110,22 +112,22 @@ def same(mine: Any, theirs: Any) -> bool:
     return type(mine) is type(theirs) and mine == theirs
 
 
-def assert_ratings(study: Study, files: dict[str, bytes]) -> None:
+def assert_ratings(study: Study, files: dict[str, bytes], left_out: set[str]) -> None:
     rows = None
     if "ratings.jsonl" in files:
         rows = lines_of(files["ratings.jsonl"])
     elif "ratings.csv" in files:
         text = files["ratings.csv"].decode("utf-8-sig").splitlines(keepends=True)
-        rows = [
-            {name: defused(cell) for name, cell in row.items()} for row in csv.DictReader(text)
-        ]
+        rows = [{name: defused(cell) for name, cell in row.items()} for row in csv.DictReader(text)]
     stored = list(rating_rows(study))
     assert len(stored) == len(rows or [])
     for mine, row in zip(stored, rows or [], strict=True):
         if row.get("sample_index") not in (None, ""):
             row |= {"sample_a": row["sample_index"], "sample_b": row["sample_index"]}
         for name, value in row.items():
-            if value not in (None, "") and name not in NOT_STORED:
+            if name not in COLUMNS and name != "sample_index":
+                assert name in left_out
+            elif value not in (None, "") and name not in left_out | {"sample_index"}:
                 assert_cell(mine, name, value)
 
 
@@ -154,6 +156,7 @@ def lines_of(raw: bytes) -> list[dict[str, Any]]:
 
 def run(seeds: range, tmp_path) -> dict[str, int]:
     counts = {"imported": 0, "refused": 0}
+    failures = []
     for seed in seeds:
         rng = random.Random(seed)
         files = spoilt_files(rng)
@@ -165,14 +168,15 @@ def run(seeds: range, tmp_path) -> dict[str, int]:
             path = written(files, tmp_path / str(seed))
         try:
             counts[outcome(path, files)] += 1
-        except Exception as error:
-            raise AssertionError(f"seed {seed}: {type(error).__name__}: {error}") from error
+        except Exception as error:  # every seed is told, not the first alone
+            failures.append(f"seed {seed}: {type(error).__name__}: {error}"[:500])
+    assert not failures, "\n".join(failures)
     return counts
 
 
 def test_a_spoilt_bundle_is_imported_exactly_or_refused_by_name(tmp_path):
-    counts = run(range(400), tmp_path)
-    assert min(counts.values()) > 20
+    counts = run(range(200), tmp_path)
+    assert min(counts.values()) > 10
 
 
 @pytest.mark.slow

@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.importing import import_study
-from studies.formats import FormatError
+from studies.errors import DomainError
+from studies.formats.limits import LIMITS, Limits
 
 
 class Command(BaseCommand):
@@ -17,6 +19,27 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("path", type=Path)
         parser.add_argument("--owner", metavar="USERNAME", help="the researcher it belongs to")
+        parser.add_argument(
+            "--known-dataset",
+            choices=["use", "refuse"],
+            default="use",
+            help="what becomes of a dataset that this owner imported before: the study uses it"
+            " (and the command says so), or the import is refused",
+        )
+        parser.add_argument(
+            "--max-rows",
+            type=int,
+            default=LIMITS.rows,
+            metavar="N",
+            help="rows of one file at most (default: %(default)s)",
+        )
+        parser.add_argument(
+            "--max-bytes",
+            type=int,
+            default=LIMITS.unpacked,
+            metavar="N",
+            help="bytes that a .zip unpacks to at most (default: %(default)s)",
+        )
         parser.add_argument("--json", action="store_true", help="say what was done as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -25,9 +48,16 @@ class Command(BaseCommand):
             raise CommandError(f"{path} does not exist. Name a bundle's folder or its .zip.")
         owner = _owner(options["owner"])
         try:
-            imported = import_study(path=path, owner=owner)
-        except FormatError as error:
-            raise CommandError(f"Nothing was imported.\n{error}") from error
+            imported = import_study(
+                path=path,
+                owner=owner,
+                limits=_limits(options),
+                known_dataset=options["known_dataset"],
+            )
+        except DomainError as error:
+            raise CommandError(f"Nothing was imported.\n{error.message}") from error
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
         counts = {
             "study": imported.study.pk,
             "title": imported.study.title,
@@ -35,8 +65,25 @@ class Command(BaseCommand):
             "instances": imported.instances,
             "generations": imported.generations,
             "ratings": imported.ratings,
+            "dataset": imported.study.dataset_id,
+            "dataset_was_known": imported.dataset_was_known,
+            "not_stored": imported.not_stored,
         }
-        self.stdout.write(json.dumps(counts) if options["json"] else _sentence(counts))
+        if options["json"]:
+            self.stdout.write(json.dumps(counts))
+        else:
+            self.stdout.write("\n".join([_sentence(counts), *imported.remarks]))
+
+
+def _limits(options: dict[str, Any]) -> Limits:
+    if options["max_rows"] < 1 or options["max_bytes"] < 1:
+        raise CommandError("--max-rows and --max-bytes must be 1 or more.")
+    return Limits(
+        cell=settings.TIEBREAK_MAX_CELL_CHARACTERS,
+        rows=options["max_rows"],
+        unpacked=options["max_bytes"],
+        advice="Allow more with --max-rows and --max-bytes.",
+    )
 
 
 def _owner(username: str | None) -> User | None:

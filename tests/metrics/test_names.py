@@ -1,0 +1,213 @@
+"""Whatever name an import takes works on every page, in every file and in every address."""
+
+import json
+from functools import partial
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.urls import reverse
+
+from annotation.exporting import export_study
+from annotation.importing import import_study
+from annotation.services.lifecycle import open_study
+from annotation.services.planning import plan_hits
+from annotation.simulation import Bot, simulate_raters
+from metrics.models import ReportSnapshot
+from metrics.report import build_report, read_source
+from studies.formats import FormatError
+from studies.models import Criterion, Dataset, Study, System
+from studies.scoring import score_separability
+from tests.formats.bundles import write_lines
+from tests.studies.factories import make_study
+
+pytestmark = pytest.mark.django_db
+
+NAMES = [
+    "overall quality",
+    "a/b\\c",
+    "\"quoted\" & 'more'",
+    "<script>alert(1)</script>",
+    "🙂 👩\u200d🔬",
+    "é" * 200,
+    "جودة النص",
+    "12345",
+    "0",
+    "..",
+    ".hidden",
+    "%2F%00%",
+    "?a=b#c&d;e",
+    "a:b|c,d`e`",
+    "{{7*7}} {% load x %}",
+    "=1+1",
+    "-",
+    "~20",
+    "__init__",
+    "index.html",
+    "null",
+    "constructor",
+]
+REFUSED = [
+    "a\nb",
+    "a\r",
+    "\u2028",
+    "a\u2029b",
+    "\u202eevil",
+    "a\x00",
+    "a\x7f",
+    " a",
+    "a ",
+    "",
+    "é" * 201,
+]
+
+
+@pytest.fixture
+def owner(client, monkeypatch) -> User:
+    quick = partial(build_report, replicates=10)
+    monkeypatch.setattr("metrics.services.build_report", quick)
+    user = User.objects.create_user("ada", password="x", is_staff=True)
+    client.force_login(user)
+    return user
+
+
+def bundle(folder, name: str, *, with_ratings: bool = True):
+    """A study in which everything that has a name has this one."""
+    folder.mkdir(parents=True)
+    criteria = "".join(
+        f"[[criteria]]\nname = {json.dumps(each)}\nscale = {json.dumps(scale)}\nquestion = 'Which?'\n"
+        for each, scale in ((name, "preference:5"), (f"{name[:190]} too", "ordinal:1..5"))
+    )
+    design = f"title = {json.dumps(name)}\nratings_per_hit = 2\ncomparisons_per_hit = 2\n"
+    design += f"systems = {json.dumps([name, 'other'])}\n{criteria}"
+    (folder / "study.toml").write_text(design, encoding="utf-8")
+    ids = [name, *(f"{name[:190]} {i}" for i in range(5))]
+    write_lines(folder / "instances.jsonl", [{"id": i, "category": name} for i in ids])
+    texts = [
+        {"instance": i, "system": system, "sample_index": k, "text": f"{system} says {k}, {i}"}
+        for i in ids
+        for system in (name, "other")
+        for k in range(2)
+    ]
+    write_lines(folder / "generations.jsonl", texts)
+    if with_ratings:
+        write_lines(folder / "ratings.jsonl", list(rating_lines(name, ids)))
+    return folder
+
+
+def rating_lines(name: str, ids: list[str]):
+    raters = [(name, "human"), ("second", "human"), (f"{name[:190]} judge", "machine")]
+    for n, instance in enumerate(ids):
+        for k in range(2):
+            for r, (rater, kind) in enumerate(raters):
+                for criterion in (name, f"{name[:190]} too"):
+                    points = (n + k + r) % 5
+                    yield {
+                        "unit": f"{instance[:190]}/{k}",
+                        "rater": rater,
+                        "kind": kind,
+                        "order": "ab" if kind == "machine" else None,
+                        "criterion": criterion,
+                        "label": points - 2 if criterion == name else points + 1,
+                        "instance": instance,
+                        "category": name,
+                        "system_a": name,
+                        "system_b": "other",
+                        "sample_index": k,
+                        "side_a": "left" if kind == "human" else None,
+                        "phase": "control" if n % 2 else "design",
+                        "inclusion_probability": 0.5,
+                    }
+
+
+def assert_every_page_answers(client, study: Study) -> None:
+    client.get(reverse("metrics:dashboard", args=[study.pk]))
+    snapshot = ReportSnapshot.objects.get(study=study)
+    criteria = list(snapshot.report["criteria"])
+    for address in addresses(study, criteria):
+        answer = client.get(address)
+        assert answer.status_code == 200, address
+        assert "\n" not in answer.get("Content-Disposition", "")
+        assert b"<script>alert" not in answer.content
+        assert b" 49 " not in answer.content
+
+
+def addresses(study: Study, criteria: list[str]) -> list[str]:
+    own = ("dashboard", "numbers", "report", "report-api", "choosing")
+    parts = ("choosing-jobs", "choosing-results")
+    pages = [reverse(f"metrics:{name}", args=[study.pk]) for name in (*own, *parts)]
+    pages += [reverse(f"annotation:{name}", args=[study.pk]) for name in ("recruitment", "ledger")]
+    pages += [
+        reverse("annotation:preview", args=[study.pk]) + f"?page={p}" for p in ("welcome", "unit")
+    ]
+    pages += [reverse("metrics:figure", args=[study.pk, c, "perception"]) for c in criteria]
+    pages += [
+        reverse("metrics:figure", args=[study.pk, criteria[0], "separability"]),
+        reverse("admin:studies_study_changelist"),
+        reverse("admin:studies_study_changelist") + "?q=a",
+        reverse("admin:studies_study_change", args=[study.pk]),
+        reverse("admin:studies_study_history", args=[study.pk]),
+        reverse("admin:studies_dataset_changelist"),
+        reverse("admin:studies_dataset_change", args=[study.dataset_id]),
+    ]
+    return pages
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_page_and_file_has_room_for_any_name(name, client, owner, tmp_path):
+    study = import_study(path=bundle(tmp_path / "b", name), owner=owner).study
+    assert study.title == name
+    score_separability(study=study)
+    assert_every_page_answers(client, study)
+    for each in ("jsonl", "csv", "parquet"):
+        out = tmp_path / each
+        export_study(study=study, out=out, formats=[each])
+        table = read_source(out).table
+        assert {name, "second"} < set(table["rater"])
+        assert set(table["criterion"]) == {name, f"{name[:190]} too"}
+    report = tmp_path / "report.json"
+    call_command("analyze", str(tmp_path / "csv"), "--out", str(report), "--replicates", "10")
+    assert list(json.loads(report.read_text())["criteria"])
+    assert import_study(path=tmp_path / "jsonl", owner=owner).dataset_was_known
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_annotators_rate_criteria_of_any_name(name, client, owner, tmp_path):
+    study = import_study(path=bundle(tmp_path / "b", name, with_ratings=False), owner=owner).study
+    plan_hits(study=study)
+    study = open_study(study=study)
+    simulate_raters(study=study, bots=[Bot("one", hits=1)], seed=0)
+    assert study.units.filter(ratings__criterion__name=name).exists()
+    assert_every_page_answers(client, study)
+    client.post(reverse("admin:studies_study_clone", args=[study.pk]))
+    assert Study.objects.filter(title__endswith=" (copy)").exists()
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_name_that_cannot_be_shown_is_refused_where_it_enters(name, tmp_path):
+    with pytest.raises(FormatError) as refusal:
+        import_study(path=bundle(tmp_path / "b", name))
+    files = {problem.file for problem in refusal.value.problems}
+    assert {"study.toml", "instances.jsonl"} <= files
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_forms_take_the_names_that_files_may_have(name):
+    dataset = Dataset(name=name)
+    study = make_study(instances=1)
+    for each in (
+        Criterion(study=study, name=name, question="Which?"),
+        System(dataset=study.dataset, name=name),
+        Study(title=name),
+        dataset,
+    ):
+        each.full_clean()
+
+
+def test_a_figures_address_names_no_other(client, owner, tmp_path):
+    study = import_study(path=bundle(tmp_path / "b", "a/b"), owner=owner).study
+    client.get(reverse("metrics:dashboard", args=[study.pk]))
+    assert reverse("metrics:figure", args=[study.pk, "a/b", "x"]).endswith("/figures/a~2Fb/x.svg")
+    for odd in ("~FF", "~", "a~2", "none"):
+        address = f"/studies/{study.pk}/figures/{odd}/perception.svg"
+        assert client.get(address).status_code == 404
