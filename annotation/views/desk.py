@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from annotation.models import Rating
 from annotation.selectors import as_shown
 from metrics.stats.scales import BAD, Label, Scale
 from studies.models import Criterion, Instance, Unit
@@ -144,20 +143,11 @@ def _words(scale: Scale, label: Label) -> tuple[Literal["", "first", "second"], 
     return "first" if size < 0 else "second", STRENGTHS[strongest][abs(size) - 1]
 
 
-def known_in_words(rating: Rating, *, a_first: bool) -> tuple[str, str]:
-    """An answer and the right one, as the annotator saw their choices."""
-    known = str(rating.unit.known_labels[rating.criterion.name])
-    said = rating.label or ""
-    return tuple(
-        _in_words(as_shown(label, criterion=rating.criterion, a_first=a_first), rating.criterion)
-        for label in (said, known)
-    )  # type: ignore[return-value]
-
-
-def _in_words(shown_label: str, criterion: Criterion) -> str:
+def choice_as_shown(label: str, criterion: Criterion, *, a_first: bool) -> Choice:
+    """The choice that a stored label was on its annotator's screen, in the same words."""
     scale = criterion.parsed_scale
-    side, words = _words(scale, scale.parse_label(shown_label))
-    return {"first": "The first text ", "second": "The second text "}.get(side, "") + words
+    shown = scale.parse_label(as_shown(label, criterion=criterion, a_first=a_first))
+    return _choice(scale, shown, key="", chosen="")
 
 
 def turns_of(instance: Instance | None) -> tuple[Turn, ...]:

@@ -226,7 +226,6 @@ def _page(
         "client_key": uuid4(),
         "hit": share.done if is_done else share.done + 1,
         "hits": share.of,
-        "stage": sheet.assignment.stage,
         "needed": _needed(sheet.assignment),
         "lessons": _lessons(sheet, number),
         "may_stop": _may_stop(sheet, share.done),
@@ -308,6 +307,7 @@ def _steps(study_id: str, sheet: Worksheet, number: int) -> dict[str, Any]:
         "stored": len(sheet.labels_of(number)),
         "asked": len(sheet.criteria),
         "is_answered": sheet.is_answered(number),
+        "stage": sheet.assignment.stage,
         "is_hit_done": sheet.first_open is None,
         "previous_url": f"{here}{earlier}/" if earlier else "",
         # Without a number: the page where the annotator should be.

@@ -21,8 +21,7 @@ from annotation.services.screening import (
     screening_of,
     tries_left,
 )
-from annotation.statements import unit_with_texts
-from annotation.views.desk import known_in_words
+from annotation.views.desk import choice_as_shown
 from annotation.views.doors import SeeOther, annotator_page, participation_in
 from annotation.views.ending import end_page
 from annotation.views.reading import guidelines_page
@@ -122,13 +121,12 @@ def lessons(participation: Participation, step: Step) -> list[dict[str, Any]]:
 def lesson(rating: Rating, is_right: bool) -> dict[str, Any]:
     assignment = rating.assignment
     seat = assignment.hit.hit_units.get(unit=rating.unit_id)
-    unit = unit_with_texts(rating.unit_id)
-    said, known = known_in_words(rating, a_first=is_a_first(assignment, seat))
+    a_first = is_a_first(assignment, seat)
+    known = str(rating.unit.known_labels[rating.criterion.name])
     return {
-        "source": unit.instance.source if unit.instance else "",
         "question": rating.criterion.question,
-        "said": said,
-        "known": known,
+        "said": choice_as_shown(rating.label or "", rating.criterion, a_first=a_first),
+        "known": choice_as_shown(known, rating.criterion, a_first=a_first),
         "is_right": is_right,
         "explanation": rating.unit.explanation,
     }

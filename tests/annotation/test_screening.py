@@ -149,7 +149,7 @@ def test_training_says_what_is_right_and_lets_everybody_on():
     page = annotator(study)
     form = form_of(page.here())
     said = page.send(form.filled(0), hx_request="true").content.decode()
-    assert "Right." in said or "Not what we hold right." in said
+    assert "Right." in said or "Not quite." in said
     assert "spoilt on purpose" in said
     form = form_of(page.here())
     page.send(form.filled(0))
@@ -167,7 +167,7 @@ def test_comprehension_gives_two_tries_and_then_no_work():
     unanswered = page.client.post(page.at("questions"), {})
     assert unanswered.status_code == 400
     wrong = page.client.post(page.at("questions"), {field: "1"}).content.decode()
-    assert "Not all of that was right" in wrong
+    assert "Not all answers were right" in wrong
     assert "1 try" in wrong
     over = page.client.post(page.at("questions"), {field: "1"}).content.decode()
     assert "no work for you" in over

@@ -1,0 +1,206 @@
+"""Texts as their authors meant them: indentation, direction, and words longer than a screen."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from annotation.models import ComprehensionQuestion, HITUnit, Screening
+from annotation.services.known_units import spoil_copies
+from annotation.services.lifecycle import open_study
+from annotation.services.planning import plan_hits
+from studies.models import Generation, Instance, Study, Unit
+from tests.browser.accessibility import check_accessible, check_fits
+from tests.studies.factories import make_open_study, make_study
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+
+PROSE = "The committee met on Tuesday to discuss the budget. It agreed to spend more on roads."
+CODE = "def area(side):\n    return side * side\n\n\n    # indented"
+ARABIC = "قال المدير: «انتهى العمل»."
+HEBREW = "האם התרגום נאמן למקור?"
+WORD = "Donaudampfschifffahrtsgesellschaft" * 12
+
+
+def enter(page: Page, live_server: Any, study: Study) -> None:
+    page.goto(f"{live_server.url}/s/{study.pk}/")
+    page.get_by_role("button", name="I agree").click()
+    page.get_by_role("button", name="Start").click()
+
+
+def is_right_aligned(block: Locator) -> bool:
+    """Whether the first line of its text ends at the right edge and not at the left."""
+    return block.evaluate(
+        """(element) => {
+            const range = document.createRange();
+            range.selectNodeContents(element);
+            const all = [...range.getClientRects()], box = element.getBoundingClientRect();
+            const line = all.filter((each) => each.top === all[0].top);
+            const right = box.right - Math.max(...line.map((each) => each.right));
+            return right < Math.min(...line.map((each) => each.left)) - box.left;
+        }"""
+    )
+
+
+def test_indentation_and_blank_lines_are_kept(chromium_page: Page, live_server):
+    page, study = chromium_page, make_open_study(instances=1)
+    Generation.objects.update(text=CODE)
+    enter(page, live_server, study)
+    text = page.locator(".compared").first
+    expect(text).to_be_visible()
+    # What a selection of it would be copied as is what it looks like.
+    assert text.evaluate("(element) => element.innerText") == CODE
+
+
+def test_right_to_left_texts_start_at_the_right_in_every_block(chromium_page: Page, live_server):
+    study = make_study(instances=1, guidelines=ARABIC, consent=HEBREW)
+    Instance.objects.update(
+        source=ARABIC, messages=[{"role": "user", "content": f"{HEBREW}\nsecond line"}]
+    )
+    Generation.objects.update(text=f"{ARABIC}\n\nAn English paragraph.")
+    study.criteria.update(question=HEBREW, scale="nominal:جيد,سيئ")
+    plan_hits(study=study)
+    ComprehensionQuestion.objects.create(
+        study=study, text=HEBREW, choices=f"{ARABIC}\nno", answer=1
+    )
+    open_study(study=study)
+    page = chromium_page
+    page.goto(f"{live_server.url}/s/{study.pk}/")
+    assert is_right_aligned(page.locator(".prose p").first)
+    page.get_by_role("button", name="I agree").click()
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    assert is_right_aligned(page.locator(".prose p").first)
+    assert is_right_aligned(page.locator("li").first)
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("heading", name="Quick check")).to_be_visible()
+    assert is_right_aligned(page.locator("legend"))
+    page.get_by_role("radio").first.check()
+    page.get_by_role("button", name="Answer").click()
+    for block in (".source > .text", ".turn .text", ".compared", "legend"):
+        assert is_right_aligned(page.locator(block).first), block
+    assert (
+        page.locator(".choices [dir=auto]").first.evaluate("(e) => getComputedStyle(e).direction")
+        == "rtl"
+    )
+    check_accessible(page)
+
+
+def test_an_english_paragraph_in_an_arabic_text_starts_at_the_left(
+    chromium_page: Page, live_server
+):
+    page, study = chromium_page, make_open_study(instances=1)
+    Generation.objects.update(text=f"{ARABIC}\nAn English line.")
+    enter(page, live_server, study)
+    text = page.locator(".compared").first
+    edges = text.evaluate(
+        """(element) => {
+            const range = document.createRange();
+            range.selectNodeContents(element);
+            const box = element.getBoundingClientRect();
+            const all = [...range.getClientRects()];
+            const first = all.filter((each) => each.top === all[0].top);
+            return [box.right - Math.max(...first.map((each) => each.right)), all.at(-1).left - box.left];
+        }"""
+    )
+    assert max(edges) < 2
+
+
+def test_study_text_is_not_said_to_be_english(chromium_page: Page, live_server):
+    page, study = chromium_page, make_open_study(instances=1)
+    enter(page, live_server, study)
+    for block in (".source > .text", ".compared", "legend", "h1"):
+        assert page.locator(block).first.evaluate("(e) => e.closest('[lang]').lang") == "", block
+
+
+def screened_study() -> Study:
+    """Every page an annotator meets, each with a word that is longer than the screen."""
+    study = make_study(
+        instances=8, comparisons_per_hit=1, ratings_per_hit=1, guidelines=WORD, consent=WORD
+    )
+    Generation.objects.update(text=f"{WORD} {PROSE}")
+    Instance.objects.update(source=WORD, messages=[{"role": WORD, "content": WORD}])
+    study.criteria.update(question=WORD)
+    Study.objects.update(title=WORD[:200])
+    study.criteria.create(
+        name="fluency", question="Fluent?", scale=f"nominal:{WORD[:150]},no", position=1
+    )
+    plan_hits(study=study)
+    for role in (Unit.Role.TRAINING, Unit.Role.QUALIFICATION):
+        spoil_copies(study=study, role=role, n=1)
+    Unit.objects.exclude(role="main").update(explanation=WORD)
+    Screening.objects.create(
+        study=study,
+        training_units=1,
+        qualification_units=1,
+        pass_mark=1,
+        qualification_tries=2,
+        shows_answers=True,
+    )
+    ComprehensionQuestion.objects.create(
+        study=study, text=WORD, choices=f"{WORD}\nno", answer=2, explanation=WORD
+    )
+    return open_study(study=Study.objects.get())
+
+
+@pytest.mark.parametrize("width", [360, 1440])
+def test_no_page_is_wider_than_the_screen(chromium_page: Page, live_server, width):
+    page, study = chromium_page, screened_study()
+    page.set_viewport_size({"width": width, "height": 740})
+    page.goto(f"{live_server.url}/s/{study.pk}/")
+    check_fits(page)
+    page.get_by_role("button", name="I agree").click()
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    check_fits(page)
+    page.get_by_role("button", name="Start").click()
+    for choice in (0, 1):  # wrong, and with the explanation right
+        expect(page.get_by_role("button", name="Answer")).to_be_visible()
+        check_fits(page)
+        page.get_by_role("radio").nth(choice).check()
+        page.get_by_role("button", name="Answer").click()
+    expect(page.get_by_text("not counted")).to_be_visible()
+    answer_wrong(page, "training")
+    expect(page.locator("#lessons")).to_contain_text("Not quite.")
+    check_fits(page)
+    page.get_by_role("link", name="Go on").click()
+    expect(page.get_by_text("1 needed")).to_be_visible()
+    answer_wrong(page, "qualification")
+    page.get_by_role("link", name="Go on").click()
+    expect(page.get_by_role("heading", name="Not passed yet")).to_be_visible()
+    expect(page.locator(".lessons")).to_contain_text("Not quite.")
+    check_fits(page)
+    check_accessible(page)
+
+
+def answer_wrong(page: Page, stage: str) -> None:
+    """Say that the spoilt copy is better."""
+    first_is_right = not HITUnit.objects.get(hit__kind=stage).side_bit
+    page.locator("fieldset").nth(0).get_by_role("radio").nth(2 if first_is_right else 0).check()
+    page.locator("fieldset").nth(1).get_by_role("radio").nth(1).check()
+    expect(page.locator("#status")).to_contain_text("Saved")
+
+
+@pytest.mark.parametrize(
+    ("width", "words"), [(1440, ("Left", "Right")), (360, ("First", "Second"))]
+)
+def test_training_says_what_was_expected_in_the_words_of_the_choices(
+    chromium_page: Page, live_server, width, words
+):
+    page, study = chromium_page, make_study(instances=4, comparisons_per_hit=1)
+    Generation.objects.update(text=PROSE)
+    plan_hits(study=study)
+    spoil_copies(study=study, role=Unit.Role.TRAINING, n=1)
+    Screening.objects.create(study=study, training_units=1)
+    open_study(study=study)
+    page.set_viewport_size({"width": width, "height": 800})
+    enter(page, live_server, study)
+    first_is_right = not HITUnit.objects.get(hit__kind="training").side_bit
+    page.get_by_role("radio").nth(2 if first_is_right else 0).check()
+    expected = words[0] if first_is_right else words[1]
+    expect(page.get_by_text("Expected:")).to_be_visible()
+    said = page.get_by_text("Expected:").evaluate("(element) => element.innerText")
+    assert said == f"Expected: {expected} is better"
+    assert page.get_by_role("radio", name=f"{expected} is better").count() == 1
