@@ -93,16 +93,18 @@ class Section:
     ranking: Ranking | None
     selection: list[tuple[str, str]]
     bias_rows: list[Row]
+    problems: list[tuple[str, str]]
 
 
 def sections(report: Json) -> list[Section]:
-    return [_section(name, each) for name, each in sorted(report["criteria"].items())]
+    """In the study's order: a database need not keep the order of an object's keys."""
+    return [_section(name, report["criteria"][name]) for name in report["criteria_order"]]
 
 
 def _section(name: str, section: Json) -> Section:
     columns = [name for name in NAMES if name in section["strata"][0]["human_human"]]
     sets = section.get("rating_sets")
-    systems = section.get("systems")
+    systems, selection = section.get("systems"), section.get("selection", {})
     return Section(
         name=name,
         about=section,
@@ -116,10 +118,11 @@ def _section(name: str, section: Json) -> Section:
         separability=separability_finding(sets) if sets else None,
         separability_picture=separability_chart(sets) if sets else None,
         set_rows=_rows(sets, _SET_NAMES, low=-1) if sets and sets["n"] else [],
-        wins=win_rate_finding(systems["win_rate"]) if systems is not None else None,
-        ranking=_ranking(systems) if systems is not None else None,
-        selection=[selection_finding(*each) for each in section.get("selection", {}).items()],
+        wins=win_rate_finding(systems["win_rate"], selection) if systems is not None else None,
+        ranking=_ranking(systems, is_drawn=bool(selection)) if systems is not None else None,
+        selection=[selection_finding(*each) for each in selection.items()],
         bias_rows=_bias_rows(section.get("bias", {})),
+        problems=[(PARTS.get(part, part), why) for part, why in section["problems"].items()],
     )
 
 
@@ -144,7 +147,22 @@ _RANKINGS = {
 }
 
 
-def _ranking(systems: Json) -> Ranking | None:
+PARTS = {
+    "strata": "Agreement",
+    "raters": "What each rater did",
+    "perception": "Perception",
+    "rating_sets": "Rating sets",
+    "systems": "Win rates and rankings",
+    "selection": "Selection",
+    "bias": "What is preferred besides the text",
+}
+OF_SELECTED = (
+    "All numbers of this table are of the selected instances, unweighted: they say nothing of"
+    " the rest of the dataset."
+)
+
+
+def _ranking(systems: Json, *, is_drawn: bool) -> Ranking | None:
     """The best system first. A way to rank that nothing is known from is a note, not a column."""
     rates, powered = systems["win_rate"], systems.get("prediction_powered", {})
     if not rates:
@@ -157,6 +175,8 @@ def _ranking(systems: Json) -> Ranking | None:
         for title, each in scores.items()
         if title not in known
     ]
+    if is_drawn:
+        notes.insert(0, OF_SELECTED)
     best_first = sorted(rates, key=lambda name: (-(rates[name]["value"] or 0), name))
     rows = [
         Row(

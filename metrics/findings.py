@@ -44,6 +44,30 @@ def _range_name(name: str) -> str:
     return f"separability {low:.{decimals}f} to {high:.{decimals}f}"
 
 
+INSTANCES = {
+    "new": "instances like these",
+    "dataset": "the whole dataset",
+    "selected": "the selected instances only",
+    "these": "these instances only",
+}
+RATERS = {"new": "raters like these", "these": "these raters"}
+
+
+def speaks_of(estimate: Json) -> str:
+    """Whom a figure speaks of, as a sentence."""
+    scope = estimate["scope"]
+    return f"It speaks of {INSTANCES[scope['instances']]} and of {RATERS[scope['raters']]}."
+
+
+def _where(estimate: Json) -> str:
+    """What a heading adds where it is not about instances in general."""
+    return ", on the selected instances" if _is_of_selected(estimate) else ""
+
+
+def _is_of_selected(estimate: Json) -> bool:
+    return bool(estimate["scope"]["instances"] == "selected")
+
+
 def agreement_finding(section: Json) -> tuple[str, str]:
     """A heading and what follows from it, for the stratified table."""
     everything = section["strata"][0]["human_human"]
@@ -52,15 +76,22 @@ def agreement_finding(section: Json) -> tuple[str, str]:
         return "How far annotators agree", f"Krippendorff's α is undefined. {alpha['reason']}"
     agreed = _stratum(section, "agreement", "PA=1")
     share = f"They are of one mind on {agreed['share']:.0%} of the units."
+    where, speaks = _where(alpha), speaks_of(alpha)
     if alpha["low"] is None:
-        return "How far annotators agree", f"{share} {alpha['reason']}"
+        return "How far annotators agree", f"{share} {alpha['reason'] or ''} {speaks}"
     if alpha["low"] > 0:
-        return "Annotators agree beyond chance", f"{share} Judge machine raters there first."
+        return (
+            f"Annotators agree beyond chance{where}",
+            f"{share} Judge machine raters there first. {speaks}",
+        )
     if alpha["high"] < 0:
-        return "Annotators disagree more than chance would", f"{share} Read the guidelines again."
+        return (
+            f"Annotators disagree more than chance would{where}",
+            f"{share} Read the guidelines again. {speaks}",
+        )
     return (
-        "No agreement beyond chance is shown",
-        f"{share} The interval of α includes 0: the texts may be hard to tell apart.",
+        f"No agreement beyond chance is shown{where}",
+        f"{share} The interval of α includes 0: the texts may be hard to tell apart. {speaks}",
     )
 
 
@@ -72,16 +103,17 @@ def separability_finding(sets: Json) -> tuple[str, str]:
     if trend["low"] is None:
         return (
             "Consistency by separability",
-            f"{rho} over {trend['n']} instances. {trend['reason']}",
+            f"{rho} over {trend['n']} instances. {trend['reason'] or ''} {speaks_of(trend)}",
         )
     numbers = f"{rho} ({trend['low']:.4f} to {trend['high']:.4f}) over {trend['n']} instances."
+    where, speaks = _where(trend), speaks_of(trend)
     if trend["low"] <= 0 <= trend["high"]:
         return (
-            "No trend of consistency with separability is shown",
-            f"{numbers} Its interval includes 0.",
+            f"No trend of consistency with separability is shown{where}",
+            f"{numbers} Its interval includes 0. {speaks}",
         )
     direction = "rises" if trend["low"] > 0 else "falls"
-    return f"Consistency {direction} with separability", numbers
+    return f"Consistency {direction} with separability{where}", f"{numbers} {speaks}"
 
 
 def sets_finding(sets: Json) -> tuple[str, str]:
@@ -91,46 +123,120 @@ def sets_finding(sets: Json) -> tuple[str, str]:
         f" {sets['n_incomplete']} incomplete sets are left out." if sets["n_incomplete"] else ""
     )
     return (
-        f"{sets['zero']['value']:.0%} of the rating sets point nowhere",
+        f"{sets['zero']['value']:.0%} of the rating sets point nowhere{_where(sets['zero'])}",
         f"Contradictory {sets['contradictory']['value']:.0%}, all ties"
         f" {sets['all_ties']['value']:.0%}; perfectly consistent {sets['perfect']['value']:.0%},"
         f" of {sets['n']} complete sets.{incomplete}",
     )
 
 
-def win_rate_finding(rates: Json) -> tuple[str, str]:
-    ahead = [
-        name
-        for name, rate in sorted(rates.items())
-        if rate["low"] is not None and rate["low"] > 0.5
-    ]
-    explanation = "Expected win rate: P(win) + ½ P(tie) over all its comparisons."
+def win_rate_finding(rates: Json, selection: Json | None = None) -> tuple[str, str]:
+    """Who wins more often than not: where instances were drawn, by the weighted rates alone."""
     if not rates:
         return "Win rates", "The ratings name no systems."
+    if selection:
+        return _weighted_finding(selection)
+    ahead = [name for name, rate in sorted(rates.items()) if _is_above_half(rate)]
+    first = next(iter(rates.values()))
+    explanation = (
+        f"Expected win rate: P(win) + ½ P(tie) over all its comparisons. {speaks_of(first)}"
+    )
     if len(ahead) == 1:
         return f"{ahead[0]} wins more often than not", explanation
     if ahead:
         return f"{', '.join(ahead)} win more often than not", explanation
-    return "No system is shown to win more often than not", explanation
+    return NO_WINNER, f"{explanation}{_why_no_interval(rates)}"
+
+
+NO_WINNER = "No system is shown to win more often than not"
+
+
+def _is_above_half(rate: Json) -> bool:
+    return rate["low"] is not None and rate["low"] > 0.5
+
+
+def _why_no_interval(rates: Json) -> str:
+    """Each reason once, where no rate has an interval."""
+    if any(rate["low"] is not None for rate in rates.values()):
+        return ""
+    reasons = dict.fromkeys(rate["reason"] for rate in rates.values() if rate["reason"])
+    return "".join(f" {reason}" for reason in reasons)
+
+
+def _weighted_finding(selection: Json) -> tuple[str, str]:
+    """Of drawn instances: the pairs whose weighted rate says which system is ahead."""
+    ahead = [said for found in selection.values() if (said := _pair_ahead(found))]
+    speaks = " ".join(
+        f"{pair}: {speaks_of(found['win_rate'])}" for pair, found in selection.items()
+    )
+    explanation = (
+        "Instances were drawn, so the heading looks only at rates in which each instance is"
+        f" weighted by 1 / its chance of having been drawn. {speaks} The table shows the selected"
+        " instances, unweighted."
+    )
+    return ("; ".join(ahead) if ahead else NO_WINNER), explanation
+
+
+def _pair_ahead(found: Json) -> str:
+    """Which of two systems wins more often than not, and where; nothing where it is not shown."""
+    rate, (first, second) = found["win_rate"], found["systems"]
+    if rate["low"] is None or rate["low"] <= 0.5 <= rate["high"]:
+        return ""
+    winner, loser = (first, second) if rate["low"] > 0.5 else (second, first)
+    where = _where(rate) or ", over the dataset"
+    return f"{winner} wins more often than not against {loser}{where}"
 
 
 def selection_finding(pair: str, found: Json) -> tuple[str, str]:
     """What choosing instances brought against a uniform draw; a loss is said as one."""
     saved, whole = found["ratings_saved"], found["win_rate"]
     drawn = f"{found['instances']} instances rated, {found['control']} of them as a control."
+    if found["without_preference"]:
+        drawn += (
+            f" {found['without_preference']} more have no rating that says which system is better."
+        )
     if whole["value"] is None:
         return f"Selection, {pair}", f"{drawn} {whole['reason']}"
-    rate = f"Weighed back to the dataset, the first wins {whole['value']:.0%}"
-    if whole["low"] is not None:
-        rate += f" ({whole['low']:.0%} to {whole['high']:.0%})"
+    rate = f"{_weighted_rate(whole)} {drawn}"
     if saved["value"] is None:
-        return f"Selection, {pair}", f"{rate}. {drawn} {saved['reason']}"
-    verb = "saved" if saved["value"] >= 0 else "cost"
+        return f"Selection, {pair}", f"{rate} {saved['reason']}"
+    if saved["low"] is None or saved["low"] <= 0 <= saved["high"]:
+        return f"Selection, {pair}", f"{rate} {_saving_not_told(saved)}"
+    verb = "saved" if saved["value"] > 0 else "cost"
     return (
         f"Choosing instances {verb} about {abs(saved['value']):.0f} ratings, {pair}",
-        f"{rate}. {drawn} A uniform draw with that interval's width would have needed"
-        f" {found['instances'] + found['instances_saved']['value']:.0f} instances.",
+        f"{rate} Ratings saved: {_count_interval(saved)}. A uniform draw with that interval's width"
+        f" would have needed {found['instances'] + found['instances_saved']['value']:.0f}"
+        " instances.",
     )
+
+
+def _weighted_rate(whole: Json) -> str:
+    """What the weighted rate is, and of which instances."""
+    wins = f"the first wins {whole['value']:.0%}"
+    if whole["low"] is not None:
+        wins += f" ({whole['low']:.0%} to {whole['high']:.0%})"
+    if _is_of_selected(whole):
+        said = (
+            f"Among the selected instances, each weighted by 1 / its chance of having been drawn,"
+            f" {wins}; of the others in the dataset this says nothing."
+        )
+    else:
+        said = f"Weighed back to the dataset, {wins}."
+    return said if whole["low"] is not None else f"{said} {whole['reason']}"
+
+
+def _saving_not_told(saved: Json) -> str:
+    if saved["low"] is None:
+        return f"Whether choosing instances saved ratings cannot be told. {saved['reason']}"
+    return (
+        "Whether choosing instances saved or cost ratings cannot be told: ratings saved"
+        f" {_count_interval(saved)}, which includes 0."
+    )
+
+
+def _count_interval(saved: Json) -> str:
+    return f"{saved['value']:.0f} ({saved['low']:.0f} to {saved['high']:.0f})".replace("-", "−")
 
 
 def perception_finding(section: Json) -> tuple[str, str]:

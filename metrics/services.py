@@ -33,7 +33,9 @@ def refresh_report(*, study: Study) -> ReportSnapshot:
     """Make the report now and keep it. The same ratings give the same digits."""
     state = watermark(study)
     source = source_of(study)
-    report = build_report(source.table, scales=source.scales, source=source.about)
+    report = build_report(
+        source.table, scales=source.scales, source=source.about, order=source.order
+    )
     snapshot, _ = ReportSnapshot.objects.update_or_create(
         study=study,
         defaults={"watermark": state, "report": report, "made_at": database_now()},

@@ -83,7 +83,11 @@ def _report(study: Study) -> dict[str, Any]:
     snapshot = ReportSnapshot.objects.filter(study=study, report__isnull=False).first()
     if snapshot is None or snapshot.report is None:
         raise Http404("There is no report yet: open the dashboard, and it is made.")
-    return dict(snapshot.report)
+    # A database need not keep the order of an object's keys.
+    criteria = {
+        name: snapshot.report["criteria"][name] for name in snapshot.report["criteria_order"]
+    }
+    return {**snapshot.report, "criteria": criteria}
 
 
 def _context(study: Study) -> dict[str, Any]:

@@ -1,12 +1,15 @@
 """Position and length bias, of the human raters together and of each machine."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metrics.report.criterion import Criterion
+from metrics.stats import Estimate
 from metrics.stats.bias import length_bias, position_bias
+from metrics.stats.independence import with_enough
 from studies.formats import RatingTable
 
 # The presentation orders of a machine's pass: system A's text first, or system B's.
@@ -33,9 +36,10 @@ def _of_ratings(criterion: Criterion, mask: NDArray[np.bool_]) -> dict[str, Any]
         _characters(rows["chars_b"], rows["text_b"]) - _characters(rows["chars_a"], rows["text_a"])
     )
     longer = np.nan_to_num(longer)
+    instances = criterion.clusters[criterion.unit[known]]
     return {
-        "position": position_bias(*_for_and_against(signs * first)).as_json(),
-        "length": length_bias(*_for_and_against(signs * longer)).as_json(),
+        "position": _bias(position_bias, signs * first, instances).as_json(),
+        "length": _bias(length_bias, signs * longer, instances).as_json(),
     }
 
 
@@ -48,6 +52,15 @@ def _first_shown(rows: RatingTable) -> NDArray[np.int64]:
     said = np.where(np.isin(side, ["left", "first"]), -1, np.isin(side, ["right", "second"]) * 1)
     by_order = np.where(order == A_FIRST, -1, (order == B_FIRST) * 1)
     return np.asarray(np.where(side != "", said, by_order), dtype=np.int64)
+
+
+def _bias(
+    of: Callable[[int, int], Estimate],
+    products: NDArray[np.float64],
+    instances: NDArray[np.int64],
+) -> Estimate:
+    clusters = len(np.unique(instances[products != 0]))
+    return with_enough(of(*_for_and_against(products)), clusters)
 
 
 def _for_and_against(products: NDArray[np.float64]) -> tuple[int, int]:

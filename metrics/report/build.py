@@ -1,6 +1,7 @@
 """A report from a table of ratings."""
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,20 @@ from metrics.report.criterion import Criterion, criteria_of
 from metrics.report.generators import Seeds
 from metrics.report.perception import perception_section
 from metrics.report.raters import raters_section
-from metrics.report.selection import selection_section
+from metrics.report.scopes import of_selected
+from metrics.report.selection import drawn_units, selection_section
 from metrics.report.sets import sets_section
-from metrics.report.strata import strata_section
+from metrics.report.strata import no_strata, strata_section
 from metrics.report.systems import systems_section
 from studies.formats import RatingTable
 from studies.formats.ratings import canonical_digest
 
 REPORT_VERSION = 1
 REPLICATES = 10_000
+NO_LABEL = "No label of this criterion could be read."
+UNFORESEEN = "An unforeseen error ({error}), which the log describes."
+
+logger = logging.getLogger(__name__)
 
 
 def build_report(
@@ -29,6 +35,7 @@ def build_report(
     scales: Mapping[str, str] | None = None,
     unparsed: str | None = None,
     source: Mapping[str, Any] | None = None,
+    order: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Every statistic of the ratings, ready for JSON: NaN is null, with a reason.
 
@@ -41,6 +48,12 @@ def build_report(
     unparsed : label
         The label that machine answers which could not be read stand for, as some published
         tables have it; otherwise they are disagreements where that makes sense, and missing.
+    order : criteria in the order in which they are shown
+        Others follow as they first appear in the table. ``criteria_order`` of the report has it,
+        as a database need not keep the order of an object's keys.
+
+    A section that cannot be computed is left empty, and ``problems`` of its criterion says why;
+    a criterion of which nothing is known is in ``problems`` of the report.
 
     Raises
     ------
@@ -48,7 +61,7 @@ def build_report(
     """
     used = table.select(table.is_counted)
     digest = canonical_digest(table)
-    found = criteria_of(table, scales or {}, unparsed)
+    found, unknown = criteria_of(table, scales or {}, unparsed, order)
     about = {"kind": "file", "sha256": digest, **(source or {})}
     return {
         "report_version": REPORT_VERSION,
@@ -56,13 +69,16 @@ def build_report(
         "replicates": replicates,
         "source": {**about, "rows_sha256": digest, "n_rows": len(table), "n_used": len(used)},
         "simulated": bool(np.any(used["simulated"])),
+        "criteria_order": [each.name for each in found],
         "criteria": {each.name: _section(each, seed, replicates) for each in found},
+        "problems": unknown,
     }
 
 
 def _section(criterion: Criterion, seed: int, replicates: int) -> dict[str, Any]:
     scale, seeds = criterion.scale, Seeds(seed, (criterion.name,))
-    section: dict[str, Any] = {
+    parts, problems = _parts(criterion, seeds, replicates)
+    return {
         "scale": scale.spec,
         "scale_inferred": criterion.scale_inferred,
         "level": scale.level,
@@ -72,14 +88,51 @@ def _section(criterion: Criterion, seed: int, replicates: int) -> dict[str, Any]
         "n_machine_ratings": int((~criterion.is_human & ~criterion.is_unparsed).sum()),
         "n_unparsed": int(criterion.is_unparsed.sum()),
         "resampling": criterion.resampling,
-        "strata": strata_section(criterion, seeds, replicates),
         "votes": criterion.votes,
-        "perception": perception_section(criterion),
-        "raters": raters_section(criterion),
+        **parts,
+        "problems": problems,
     }
-    if scale.kind == "preference":
-        section["rating_sets"] = sets_section(criterion, seeds.below("rating_sets"), replicates)
-        section["systems"] = systems_section(criterion, seeds.below("win_rate"), replicates)
-        section["selection"] = selection_section(criterion)
-        section["bias"] = bias_section(criterion)
-    return section
+
+
+def _parts(
+    criterion: Criterion, seeds: Seeds, replicates: int
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Every section that could be computed, and why the others could not.
+
+    No section takes the others away with it. The three that every criterion has are there all the
+    same, with nothing known.
+    """
+    parts: dict[str, Any] = {}
+    problems: dict[str, str] = {}
+    for name, make in _makers(criterion, seeds, replicates).items():
+        try:
+            parts[name] = make()
+        except ValueError as refusal:  # how statistics refuse what they cannot be computed from
+            logger.warning("%s of %s: %s", name, criterion.name, refusal, exc_info=True)
+            problems[name] = str(refusal)
+        except Exception as error:  # a defect: it is logged, and named on the page
+            logger.exception("%s of %s failed", name, criterion.name)
+            problems[name] = UNFORESEEN.format(error=type(error).__name__)
+    if drawn_units(criterion).any():
+        parts = {
+            name: each if name == "selection" else of_selected(each) for name, each in parts.items()
+        }
+    nothing = no_strata(criterion, problems.get("strata", NO_LABEL))
+    return {"strata": nothing, "perception": [], "raters": {}} | parts, problems
+
+
+def _makers(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Callable[[], Any]]:
+    """What computes each section of the report's criterion, by the section's name."""
+    makers: dict[str, Callable[[], Any]] = {"raters": lambda: raters_section(criterion)}
+    if criterion.labels:
+        makers["strata"] = lambda: strata_section(criterion, seeds, replicates)
+        makers["perception"] = lambda: perception_section(criterion)
+    if criterion.scale.kind == "preference":
+        below = seeds.below
+        makers |= {
+            "rating_sets": lambda: sets_section(criterion, below("rating_sets"), replicates),
+            "systems": lambda: systems_section(criterion, below("win_rate"), replicates),
+            "selection": lambda: selection_section(criterion),
+            "bias": lambda: bias_section(criterion),
+        }
+    return makers

@@ -1,6 +1,6 @@
 """One criterion's ratings as arrays: units in canonical order, counts per kind of rater."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,24 +88,41 @@ class Criterion:
 
 
 def criteria_of(
-    table: RatingTable, scales: Mapping[str, str], unparsed: str | None
-) -> list[Criterion]:
-    """The criteria of the counted rows, by name. Raises `FormatError` for labels off the scale.
+    table: RatingTable,
+    scales: Mapping[str, str],
+    unparsed: str | None,
+    order: Sequence[str] = (),
+) -> tuple[list[Criterion], dict[str, str]]:
+    """The criteria of the counted rows, and by name why a scale could not be inferred.
 
-    A scale that was not declared is inferred from all rows, those out of the statistics too.
+    In the given order, then as the table first names them. A scale that was not declared is
+    inferred from all rows, those out of the statistics too. Raises `FormatError` for labels off
+    the scale.
     """
     problems = Problems()
-    found = []
+    found, unknown = [], {}
     counted = table.select(table.is_counted)
-    for name in sorted(set(counted["criterion"])):
+    for name in _in_order(counted["criterion"], order):
         rows = counted.select(counted["criterion"] == name)
         declared = scales.get(name)
         everything = table["label"][table["criterion"] == name]
-        scale = Scale.parse(declared) if declared else infer_scale(everything.tolist(), name)
+        try:
+            scale = Scale.parse(declared) if declared else infer_scale(everything.tolist(), name)
+        except ValueError as error:
+            if declared:
+                raise
+            unknown[name] = str(error)
+            continue
         labels = _labels(rows, scale, unparsed, problems)
         problems.check()
         found.append(_criterion(name, scale, declared is None, rows, labels))
-    return found
+    return found, unknown
+
+
+def _in_order(names: NDArray[Any], order: Sequence[str]) -> list[str]:
+    """Each name once: those of ``order`` first, the others as they first appear."""
+    there = dict.fromkeys(names.tolist())
+    return [*(name for name in order if name in there), *(n for n in there if n not in order)]
 
 
 def _labels(

@@ -24,6 +24,11 @@ class Source:
     scales: dict[str, str] = field(default_factory=dict)
     about: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The criteria in the order of the study or bundle that declares them."""
+        return tuple(self.scales)
+
 
 def read_source(path: Path) -> Source:
     """Read a ratings file, a bundle folder or a bundle's .zip. Raises `FormatError`."""

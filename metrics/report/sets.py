@@ -154,7 +154,8 @@ def _trend(
         return Estimate(value, n=n, reason=reason)
     drawn = rng.integers(0, n, size=(min(replicates, max(200, MOST_ELEMENTS // n)), n))
     values = _rank_correlation(x[drawn], y[drawn])
-    return interval(value, values, n=n, method=f"bootstrap over instances, {len(drawn)} replicates")
+    method = f"bootstrap over instances, {len(drawn)} replicates"
+    return interval(value, values, n=n, clusters=n, method=method)
 
 
 def _rank_correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

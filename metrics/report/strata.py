@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from functools import partial
 from typing import Any, Unpack
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from metrics.report.criterion import Criterion
 from metrics.report.generators import Seeds
 from metrics.stats import (
+    Agreement,
     Comparison,
     Estimate,
     Patterns,
@@ -20,6 +22,7 @@ from metrics.stats import (
     all_units,
     key_strata,
     separability_strata,
+    undefined,
     unique_label_strata,
 )
 from metrics.stats.agreement import agreement_statistics
@@ -60,6 +63,21 @@ def strata_section(criterion: Criterion, seeds: Seeds, replicates: int) -> list[
         for place, stratum in enumerate(strata)
     ]
     return sorted(entries, key=lambda each: STRATIFIERS.index(each["stratifier"]))
+
+
+def no_strata(criterion: Criterion, reason: str) -> list[dict[str, Any]]:
+    """All units as the only stratum, with nothing known of it, and why."""
+    among = {each.name: undefined(reason) for each in fields(Agreement)}
+    return [
+        {
+            "stratifier": "all",
+            "stratum": "all",
+            "n_units": criterion.n_units,
+            "share": 1.0,
+            "human_human": as_json(among),
+            "machines": {},
+        }
+    ]
 
 
 def _entry(

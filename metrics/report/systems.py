@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from metrics.report.criterion import Criterion
 from metrics.report.generators import Seeds
+from metrics.report.selection import drawn_units
 from metrics.report.strata import as_json
 from metrics.stats import (
     Estimate,
@@ -21,11 +22,16 @@ from metrics.stats import (
     win_rates,
 )
 from metrics.stats.games import DisconnectedError, Games
+from metrics.stats.independence import with_enough
 from metrics.stats.rankings import NO_RATING
 
 RANKING_REPLICATES = 1_000
 MOST_GAMES = 20_000_000  # played in one request for an Elo rating, over all its orders
 FEWEST_ORDERS = 100
+DRAWN = (
+    "A prediction-powered rate takes the rated instances for a random sample of all, and these were"
+    " drawn with unequal chances."
+)
 NO_SEPARABILITY = "No separability was scored: plan the HITs from scored instances."
 TOO_MANY = (
     "Elo is not computed here for more than {most:,} compared units: its random orders would take "
@@ -48,6 +54,7 @@ class _Comparisons:
     machines: dict[str, NDArray[np.int64]]
     clusters: NDArray[np.int64]
     separability: NDArray[np.float64]
+    is_drawn: bool
 
     @classmethod
     def of(cls, criterion: Criterion) -> Self:
@@ -64,6 +71,7 @@ class _Comparisons:
             machines,
             criterion.clusters[named],
             criterion.of_units("separability").astype(float)[named],
+            bool(drawn_units(criterion)[named].any()),
         )
 
     @property
@@ -161,22 +169,30 @@ def _elo(
 def _prediction_powered(compared: _Comparisons) -> dict[str, Any]:
     """Machine → system → its win rate as humans would give it over all units."""
     by_human = compared.outcomes.any(axis=1)
-    return {
-        name: {system: _powered(compared, machine, system) for system in compared.systems}
+    powering = {
+        name: machine
         for name, machine in compared.machines.items()
         if np.any(machine.any(axis=1) & ~by_human)
+    }
+    if compared.is_drawn:
+        return {name: _nowhere(DRAWN, compared) for name in powering}
+    return {
+        name: {system: _powered(compared, machine, system) for system in compared.systems}
+        for name, machine in powering.items()
     }
 
 
 def _powered(compared: _Comparisons, machine: NDArray[np.int64], system: str) -> dict[str, Any]:
     pairs = zip(compared.system_a, compared.system_b, strict=True)
     own = np.array([system in pair for pair in pairs])
+    humans, clusters = compared.seen_by(system, compared.outcomes)[own], compared.clusters[own]
     found = prediction_powered_win_rate(
-        compared.seen_by(system, compared.outcomes)[own],
-        compared.seen_by(system, machine)[own],
-        clusters=compared.clusters[own],
+        humans, compared.seen_by(system, machine)[own], clusters=clusters
     )
-    return found.estimate.as_json()
+    by_human, by_machine = humans.any(axis=1), machine[own].any(axis=1)
+    sides = (by_human & by_machine, ~by_human & by_machine)
+    fewest = min(len(np.unique(clusters[side])) for side in sides)
+    return with_enough(found.estimate, fewest).as_json()
 
 
 def _why_apart(compared: _Comparisons, outcomes: NDArray[np.int64]) -> str | None:

@@ -25,6 +25,7 @@ from metrics.stats.discernment import (
     summarise_discernment,
 )
 from metrics.stats.elo import Elo, elo, separability_step
+from metrics.stats.hajek import hajek_estimate, instances_saved, ratings_saved
 from metrics.stats.human_machine import (
     Comparison,
     HumanMachine,
@@ -73,14 +74,7 @@ from metrics.stats.sample_size import (
 )
 from metrics.stats.scales import Scale, infer_scale
 from metrics.stats.schedules import schedule, win_loss_ratio
-from metrics.stats.selection import (
-    Selection,
-    floored_weights,
-    hajek_estimate,
-    logistic_weights,
-    ratings_saved,
-    select,
-)
+from metrics.stats.selection import Selection, floored_weights, logistic_weights, select
 from metrics.stats.separability import (
     NormalisedSeparability,
     Separability,
@@ -156,6 +150,7 @@ __all__ = [
     "harmonic_mean_p",
     "human_machine",
     "infer_scale",
+    "instances_saved",
     "jensen_shannon",
     "key_strata",
     "krippendorff_alpha",

@@ -4,9 +4,10 @@ from math import sqrt
 from statistics import NormalDist
 
 from metrics.stats.bootstrap import CONFIDENCE_LEVEL
-from metrics.stats.results import Estimate, undefined
+from metrics.stats.results import THESE, Estimate, undefined
 from metrics.stats.validation import check_at_least, check_resampling
 
+# Ratings are taken as independent: of other instances and other raters it says nothing.
 WILSON = "Wilson score interval"
 
 
@@ -24,7 +25,9 @@ def position_bias(
     low, high = wilson_interval(first, n, confidence_level=confidence_level)
     share = first / n
     error = sqrt(share * (1 - share) / n)
-    return Estimate((first - second) / (2 * n), low - 0.5, high - 0.5, error, n, WILSON)
+    return Estimate(
+        (first - second) / (2 * n), low - 0.5, high - 0.5, error, n, WILSON, stated_scope=THESE
+    )
 
 
 def length_bias(
@@ -41,7 +44,9 @@ def length_bias(
     low, high = wilson_interval(longer, n, confidence_level=confidence_level)
     share = longer / n
     error = 2 * sqrt(share * (1 - share) / n)
-    return Estimate((longer - shorter) / n, 2 * low - 1, 2 * high - 1, error, n, WILSON)
+    return Estimate(
+        (longer - shorter) / n, 2 * low - 1, 2 * high - 1, error, n, WILSON, stated_scope=THESE
+    )
 
 
 def wilson_interval(

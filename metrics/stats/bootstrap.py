@@ -15,7 +15,8 @@ from typing import Generic, Literal, TypedDict, TypeVar, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from metrics.stats.counts import Patterns
+from metrics.stats.counts import Patterns, Resampled
+from metrics.stats.independence import FEWEST_CLUSTERS, with_enough
 from metrics.stats.resampling import replicate_counts
 from metrics.stats.results import NAN, Estimate, undefined
 from metrics.stats.validation import FloatArray, IntArray, check_resampling
@@ -23,6 +24,11 @@ from metrics.stats.validation import FloatArray, IntArray, check_resampling
 REPLICATES = 10_000
 CONFIDENCE_LEVEL = 0.95
 MOST_UNDEFINED = 0.05
+NO_WIDTH = (
+    "No interval: nearly all resampled studies gave this very value, and an interval without width"
+    " would claim too much of instances that nobody rated."
+)
+_ROUNDING = 1e-9
 
 Interval = Literal["percentile", "bias-corrected"]
 Mask = npt.NDArray[np.bool_]
@@ -195,17 +201,21 @@ class _Table(Generic[Name]):
         self._statistics, self._patterns = statistics, patterns
         # A slice is a view where a mask would copy every block of replicates.
         self._rows = slice(None) if mask.all() else mask
-        self._clusters = patterns.clusters_with(mask)
+        self._mask = mask
         rows, counts = patterns.rows[self._rows], patterns.unit_counts[self._rows]
         self._read: dict[Name, _Reader] = {}
+        self._clusters: dict[Name, int] = {}
+        self._counted: dict[bytes, int] = {}
         self.points: dict[Name, Estimate] = {}
         wide, width = [np.zeros((0, len(rows)))], 0
         for name, statistic in statistics.items():
             # From units and not from clusters: the value is the same whatever is resampled.
             if isinstance(statistic, RowStatistic):
+                self._clusters[name] = self._clusters_with(statistic.count(rows))
                 self.points[name], self._read[name] = _bound(statistic, rows, counts)
                 continue
             features = statistic.features(rows)
+            self._clusters[name] = self._clusters_with(statistic.n(features))
             self.points[name] = _point(statistic, counts.astype(np.float64) @ features)
             if self._is_drawn(name):
                 columns = slice(width, width := width + statistic.width)
@@ -215,9 +225,18 @@ class _Table(Generic[Name]):
         self._features = np.concatenate(wide)
         self._drawn: list[list[FloatArray]] = [[] for _ in self.live]
 
+    def _clusters_with(self, entering: FloatArray) -> int:
+        """How many clusters have a unit that enters; ``entering`` is of this stratum's rows."""
+        inside = self._mask.copy()
+        inside[self._rows] = entering > 0
+        key = inside.tobytes()  # most statistics of a table count the same rows
+        if key not in self._counted:
+            self._counted[key] = self._patterns.clusters_with(inside)
+        return self._counted[key]
+
     def _is_drawn(self, name: Name) -> bool:
-        point = self.points[name]
-        return self._clusters > 1 and point.is_defined and point.reason is None
+        point, enough = self.points[name], self._clusters[name] >= FEWEST_CLUSTERS
+        return enough and point.is_defined and point.reason is None
 
     def draw(self, counts: FloatArray) -> None:
         """Read every statistic off some replicates' row counts (P, replicates)."""
@@ -235,14 +254,15 @@ class _Table(Generic[Name]):
                 point.value,
                 np.concatenate(drawn),
                 n=point.n,
+                clusters=self._clusters[name],
                 method=method,
                 kind=kind,
                 confidence_level=confidence_level,
             )
-        if self._clusters > 1:
-            return found
-        alone = f"No interval: there is one {self._patterns.resampled} only."
-        return {n: replace(e, reason=e.reason or alone) for n, e in found.items()}
+        return {
+            name: with_enough(each, self._clusters[name], self._patterns.resampled)
+            for name, each in found.items()
+        }
 
 
 _Reader = Callable[[FloatArray, FloatArray], FloatArray]
@@ -278,11 +298,37 @@ def interval(
     drawn: FloatArray,
     *,
     n: int,
+    clusters: int,
+    resampled: Resampled = "instance",
     method: str = "",
     kind: Interval = "percentile",
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Estimate:
-    """Value and interval from replicates; none where over 5% of them are undefined."""
+    """Value and interval from replicates of so many clusters.
+
+    None where clusters are too few (`with_enough`), where over 5% of the replicates are
+    undefined, or where it would have no width.
+    """
+    if clusters < FEWEST_CLUSTERS:
+        return with_enough(Estimate(value, n=n), clusters, resampled)
+    found = of_replicates(
+        value, drawn, n=n, method=method, kind=kind, confidence_level=confidence_level
+    )
+    if found.high - found.low <= _ROUNDING * max(1.0, abs(value)):
+        return Estimate(value, n=n, method=method, reason=NO_WIDTH)
+    return found
+
+
+def of_replicates(
+    value: float,
+    drawn: FloatArray,
+    *,
+    n: int,
+    method: str,
+    kind: Interval = "percentile",
+    confidence_level: float = CONFIDENCE_LEVEL,
+) -> Estimate:
+    """Value and interval from replicates, whatever they are of; see `interval`."""
     defined = np.sort(drawn[~np.isnan(drawn)])
     lost = len(drawn) - len(defined)
     if lost > MOST_UNDEFINED * len(drawn):

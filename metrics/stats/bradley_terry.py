@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from metrics.stats.bootstrap import CONFIDENCE_LEVEL, REPLICATES, interval
 from metrics.stats.counts import Patterns
 from metrics.stats.games import TIE, Games
+from metrics.stats.independence import FEWEST_CLUSTERS, with_enough
 from metrics.stats.paired_likelihood import Outcomes, Strengths, maximum_likelihood, why_none
 from metrics.stats.resampling import replicate_counts
 from metrics.stats.results import Estimate, undefined
@@ -96,7 +97,8 @@ def bradley_terry(
     table = _Table(games, weighted, groups, davidson=ties == "davidson")
     fit = maximum_likelihood(table.of_sample())
     drawn = np.zeros((0, len(games.names) + 1))
-    if rng is not None and replicates and fit.converged[0] and table.patterns.n_clusters > 1:
+    enough = table.patterns.n_clusters >= FEWEST_CLUSTERS
+    if rng is not None and replicates and fit.converged[0] and enough:
         blocks = replicate_counts(table.patterns, replicates, rng, batch or table.batch)
         drawn = np.concatenate(list(_refits(table, blocks, fit.parameters[0])))
     return _result(table, fit, drawn, confidence_level)
@@ -116,16 +118,22 @@ def _result(
     values, resampled = fit.parameters[0], table.patterns.resampled
     method = f"bootstrap over {resampled}s, percentile, {len(drawn)} replicates"
     reason = why_none(table.of_sample(), games.names) or NOT_CONVERGED
-    alone = f"No interval: there is one {resampled} only."
 
     def found(place: int, n: int, reason: str) -> Estimate:
-        value = float(values[place])
+        value, clusters = float(values[place]), table.clusters_of(place)
         if np.isnan(value):
             return undefined(reason, n)
         if not len(drawn):
-            return Estimate(value, n=n, reason=alone if table.patterns.n_clusters == 1 else None)
-        column = drawn[:, place]
-        return interval(value, column, n=n, method=method, confidence_level=confidence_level)
+            return with_enough(Estimate(value, n=n), clusters, resampled)
+        return interval(
+            value,
+            drawn[:, place],
+            n=n,
+            clusters=clusters,
+            resampled=resampled,
+            method=method,
+            confidence_level=confidence_level,
+        )
 
     strengths = {name: found(k, games.involving(k), reason) for k, name in enumerate(games.names)}
     tie = undefined(TIES_ARE_HALVES)
@@ -150,6 +158,12 @@ class _Table:
         distinct = self.patterns.rows
         outcomes = distinct[:, 2:] * values[distinct[:, 1]][:, None]
         self._sums = self._summing(distinct[:, 0], outcomes)
+
+    def clusters_of(self, system: int) -> int:
+        """How many clusters have a game of this system; of any where it is none (the ties)."""
+        first, second = np.divmod(self._pairs[self.patterns.rows[:, 0]], self.systems)
+        plays = (first == system) | (second == system) if system >= 0 else first >= 0
+        return self.patterns.clusters_with(plays)
 
     def _summing(self, pair: IntArray, outcomes: FloatArray) -> csr_array:
         """(3 × pairs, P): multiplied with row counts, the weighted outcomes of each pair."""

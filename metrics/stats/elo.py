@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.stats.bootstrap import CONFIDENCE_LEVEL, interval
+from metrics.stats.counts import Resampled
 from metrics.stats.games import Games
 from metrics.stats.results import Estimate
 from metrics.stats.validation import (
@@ -113,14 +114,20 @@ def elo(
     values = season.orders(orders, rng, batch).mean(axis=0)
     drawn = season.replicates(replicates if season.n_clusters > 1 else 0, rng, batch)
     method = f"bootstrap over {season.resampled}s, percentile, {len(drawn)} replicates"
-    alone = f"No interval: there is one {season.resampled} only." if replicates else None
 
     def found(place: int) -> Estimate:
         value, n = float(values[place]), games.involving(place)
-        if not len(drawn):
-            return Estimate(value, n=n, reason=alone)
-        column = drawn[:, place]
-        return interval(value, column, n=n, method=method, confidence_level=confidence_level)
+        if not replicates:
+            return Estimate(value, n=n)
+        return interval(
+            value,
+            drawn[:, place],
+            n=n,
+            clusters=season.clusters_of(place),
+            resampled=season.resampled,
+            method=method,
+            confidence_level=confidence_level,
+        )
 
     systems = {name: found(place) for place, name in enumerate(games.names)}
     return Elo(systems, drawn, int(np.count_nonzero(rows.any(axis=1) & ~known)))
@@ -152,8 +159,14 @@ class _Season:
         return len(self._members)
 
     @property
-    def resampled(self) -> str:
+    def resampled(self) -> Resampled:
         return "unit" if self._members.shape[1] <= 1 else "instance"
+
+    def clusters_of(self, system: int) -> int:
+        """How many clusters have a game of this system."""
+        plays = (self._first == system) | (self._second == system)
+        is_there = np.append(plays, False)[self._members]  # −1, no game, is the last
+        return int(np.count_nonzero(is_there.any(axis=1)))
 
     def orders(self, number: int, rng: np.random.Generator, batch: int | None) -> FloatArray:
         """Final ratings (number, S) with every unit once."""

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from metrics.stats.bootstrap import CONFIDENCE_LEVEL, interval
+from metrics.stats.bootstrap import CONFIDENCE_LEVEL, of_replicates
 from metrics.stats.results import Estimate, undefined
 from metrics.stats.validation import check_resampling
 
@@ -39,7 +39,8 @@ def ranks(
 
     ``drawn`` (replicates, systems) are joint bootstrap scores in the order of ``scores``, as
     `bradley_terry` and `elo` give them; a replicate with a NaN is undefined. Equal scores share
-    their mean rank. With no replicates, no interval.
+    their mean rank. With no replicates, no interval; nor where a score has a reason for having
+    none, since every rank depends on all scores.
 
     >>> found = ranks({"x": Estimate(3), "y": Estimate(2)}, [[3, 2], [3, 2], [1, 2], [3, 2]])
     >>> found["y"].value, round(found["y"].low, 3), found["y"].high
@@ -55,14 +56,17 @@ def ranks(
     placed = rankdata(-values, nan_policy="omit")
     resampled = rankdata(-table, axis=1, nan_policy="propagate") if len(table) else table
     method = f"bootstrap ranks, percentile, {len(table)} replicates"
+    unsure = (s.reason for s in scores.values() if s.is_defined and not s.has_interval)
+    reason = next((each for each in unsure if each), None)
 
     def found(place: int, each: Estimate) -> Estimate:
         if np.isnan(each.value):
             return undefined(each.reason or NO_SCORE, each.n)
         rank = float(placed[place])
-        if not len(table):
-            return Estimate(rank, n=each.n)
-        column = resampled[:, place]
-        return interval(rank, column, n=each.n, method=method, confidence_level=confidence_level)
+        if reason or not len(table):
+            return Estimate(rank, n=each.n, reason=reason)
+        return of_replicates(
+            rank, resampled[:, place], n=each.n, method=method, confidence_level=confidence_level
+        )
 
     return {name: found(k, each) for k, (name, each) in enumerate(scores.items())}

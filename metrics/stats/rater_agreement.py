@@ -19,7 +19,7 @@ from metrics.stats.bootstrap import (
     ratio,
 )
 from metrics.stats.counts import Patterns, count_matrix
-from metrics.stats.results import Estimate, undefined
+from metrics.stats.results import THESE, Estimate, undefined
 from metrics.stats.scales import Level
 from metrics.stats.validation import (
     FloatArray,
@@ -163,7 +163,9 @@ def self_consistency(
             return undefined(NO_REPEAT)
         low, high = wilson_interval(same, n, confidence_level=confidence_level)
         value = same / n
-        return Estimate(value, low, high, float(np.sqrt(value * (1 - value) / n)), n, WILSON)
+        return Estimate(
+            value, low, high, float(np.sqrt(value * (1 - value) / n)), n, WILSON, stated_scope=THESE
+        )
 
     return [share(int(same), int(n)) for same, n in zip(alike, asked, strict=True)]
 

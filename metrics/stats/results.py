@@ -2,9 +2,27 @@
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
-JsonValue = float | int | str | None
+JsonValue = float | int | str | dict[str, str] | None
+Instances = Literal["new", "dataset", "selected", "these"]
+Raters = Literal["new", "these"]
 NAN = math.nan
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Whom a number speaks of: which instances, and which raters."""
+
+    instances: Instances = "these"
+    raters: Raters = "these"
+
+    def as_json(self) -> dict[str, str]:
+        return {"instances": self.instances, "raters": self.raters}
+
+
+THESE = Scope()
+NEW_INSTANCES = Scope("new")
 
 
 @dataclass(frozen=True)
@@ -12,7 +30,9 @@ class Estimate:
     """One number of a report.
 
     ``n`` counts the units that entered. Undefined is NaN, and ``reason`` says why: for the value,
-    or, where the value stands, for the interval alone.
+    or, where the value stands, for the interval alone. ``stated_scope`` is whom it speaks of
+    where that is not the rule: an interval over instances speaks of new ones, a value without an
+    interval of these.
     """
 
     value: float
@@ -22,10 +42,19 @@ class Estimate:
     n: int = 0
     method: str = "none"
     reason: str | None = None
+    stated_scope: Scope | None = None
 
     @property
     def is_defined(self) -> bool:
         return not math.isnan(self.value)
+
+    @property
+    def has_interval(self) -> bool:
+        return not math.isnan(self.low)
+
+    @property
+    def scope(self) -> Scope:
+        return self.stated_scope or (NEW_INSTANCES if self.has_interval else THESE)
 
     def as_json(self) -> dict[str, JsonValue]:
         """For JSON: NaN becomes null, the reason stays."""
@@ -37,6 +66,7 @@ class Estimate:
             "reason": self.reason,
             "standard_error": _nullable(self.standard_error),
             "method": self.method,
+            "scope": self.scope.as_json(),
         }
 
 

@@ -1,21 +1,17 @@
 """Which instances to annotate: designs with known inclusion probabilities.
 
-First a uniform control sample, then from the rest the instances that promise most. Sources:
-Madow 1949 (randomised systematic sampling with unequal probabilities); Särndal, Swensson and
-Wretman 1992, section 5.7 (the ratio of Hájek's estimators).
+First a uniform control sample, then from the rest the instances that promise most. Source:
+Madow 1949 (randomised systematic sampling with unequal probabilities).
 """
 
 from dataclasses import dataclass
-from math import sqrt
-from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import hypergeom
 
-from metrics.stats.bootstrap import CONFIDENCE_LEVEL
-from metrics.stats.results import NAN, Estimate, undefined
+from metrics.stats.results import NAN
 from metrics.stats.separability import RANGES, range_edges, range_of
 from metrics.stats.validation import (
     FloatArray,
@@ -23,8 +19,6 @@ from metrics.stats.validation import (
     as_numbers,
     check_at_least,
     check_choice,
-    check_resampling,
-    check_same_length,
     check_share,
 )
 
@@ -38,8 +32,6 @@ ONLY_TOP = (
     "Only the most separable instances are chosen: instances of low separability still hold "
     "information, and estimates speak of the selected instances only."
 )
-NOTHING = "No instance was selected."
-ONE = "No interval: there is one instance only."
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,67 +250,3 @@ def systematic(probabilities: FloatArray, blocks: IntArray, rng: np.random.Gener
     ticks = (rng.random() + np.arange(size)) * (upto[-1] / size)
     drawn = np.searchsorted(upto, ticks, side="right").clip(max=len(order) - 1)
     return np.concatenate([certain, order[drawn]])
-
-
-def hajek_estimate(
-    values: npt.ArrayLike,
-    inclusion: npt.ArrayLike,
-    *,
-    sizes: npt.ArrayLike | None = None,
-    covers: bool = True,
-    confidence_level: float = CONFIDENCE_LEVEL,
-) -> Estimate:
-    """Σ(v / π) / Σ(s / π) over the selected instances: what a uniform draw would estimate.
-
-    Parameters
-    ----------
-    values : (n,) total of each instance, such as its wins (with half ties)
-    inclusion : (n,) in (0, 1], each one's probability of having been drawn
-    sizes : (n,) > 0, what totals are per, such as its ratings; ones for a mean of instances
-    covers : whether every instance of the dataset could have been drawn (`Selection.covers`);
-        if not, the method says *selected instances only*
-
-    z interval, with the variance of the linearised ratio between instances, as if they were
-    drawn with replacement: it includes the noise of ratings, and is on the wide side where much
-    of the dataset is drawn. Source: Särndal et al. 1992, eq. 5.7.2.
-
-    >>> round(hajek_estimate([1, 0, 1], [0.5, 1, 0.5]).value, 4)
-    0.8
-    """
-    check_resampling(0, confidence_level, None)
-    totals = as_numbers(values, name="values")
-    drawn = as_numbers(inclusion, name="inclusion")
-    per = np.ones(len(totals)) if sizes is None else as_numbers(sizes, name="sizes")
-    check_same_length(values=totals, inclusion=drawn, sizes=per)
-    if ((drawn <= 0) | (drawn > 1)).any():
-        raise ValueError("inclusion must lie above 0 and at most at 1: these were drawn.")
-    if (per <= 0).any():
-        raise ValueError("sizes must be above 0: leave instances without a rating out.")
-    n = len(totals)
-    if n == 0:
-        return undefined(NOTHING)
-    method = (
-        f"Hájek, z, over instances; {'every instance' if covers else 'selected instances only'}"
-    )
-    whole = float((per / drawn).sum())
-    value = float((totals / drawn).sum()) / whole
-    if n == 1:
-        return Estimate(value, n=1, method=method, reason=ONE)
-    shares = (totals - value * per) / drawn / whole
-    error = sqrt(n / (n - 1) * float(shares @ shares))
-    reach = NormalDist().inv_cdf((1 + confidence_level) / 2) * error
-    return Estimate(value, value - reach, value + reach, error, n, method)
-
-
-def ratings_saved(chosen: Estimate, control: Estimate) -> Estimate:
-    """Instances that a uniform draw would have needed beyond ``chosen.n`` for the same width.
-
-    ``control`` is the estimate from the uniform control sample alone, ``chosen`` the Hájek
-    estimate from all selected instances: n_control · (SE_control / SE_chosen)² − n_chosen. Times
-    ratings an instance, ratings saved. Negative where the selection cost precision, and shown so.
-    """
-    errors = chosen.standard_error, control.standard_error
-    if not all(np.isfinite(errors)) or 0 in errors:
-        return undefined("Both estimates need a standard error above 0.", chosen.n)
-    needed = control.n * (control.standard_error / chosen.standard_error) ** 2
-    return Estimate(needed - chosen.n, n=chosen.n, method="against the control sample's own width")

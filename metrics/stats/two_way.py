@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from metrics.stats.bootstrap import CONFIDENCE_LEVEL, MOST_UNDEFINED, Resampling
 from metrics.stats.counts import count_matrix
-from metrics.stats.results import NAN, Estimate
+from metrics.stats.results import NAN, Estimate, Scope
 from metrics.stats.validation import FloatArray, as_codes
 
 ONE_RATER = "No interval: one rater tells nothing of how raters differ."
@@ -89,4 +89,5 @@ def _widened(whole: Estimate, without: FloatArray, confidence_level: float) -> E
         high=whole.value + reach,
         standard_error=error,
         method=method,
+        stated_scope=Scope("new", "new"),
     )

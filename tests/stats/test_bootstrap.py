@@ -171,9 +171,9 @@ def test_more_than_a_twentieth_undefined_replicates_have_no_interval():
 
 
 def test_a_few_undefined_replicates_are_left_out():
-    drawn = np.array([1.0] * 96 + [np.nan] * 4)
-    found = interval(1.0, drawn, n=10)
-    assert (found.low, found.high) == (1.0, 1.0)
+    drawn = np.array([1.0] * 48 + [0.5] * 48 + [np.nan] * 4)
+    found = interval(1.0, drawn, n=10, clusters=10)
+    assert (found.low, found.high) == (0.5, 1.0)
 
 
 def test_a_wider_confidence_level_gives_a_wider_interval():

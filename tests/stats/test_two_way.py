@@ -50,10 +50,10 @@ def test_without_a_generator_there_is_no_interval():
 def test_one_rater_has_no_interval():
     each = two_way(
         win_rate,
-        [0, 1, 2],
-        [0, 0, 0],
-        [0, 2, 1],
-        n_units=3,
+        range(12),
+        [0] * 12,
+        [0, 2, 1] * 4,
+        n_units=12,
         n_raters=1,
         n_labels=3,
         rng=generator_for(0),
@@ -67,10 +67,10 @@ def test_one_rater_has_no_interval():
 def test_raters_without_whom_nothing_is_defined_are_counted():
     each = two_way(
         krippendorff_alpha,
-        [0, 0, 1, 1, 2, 2],
-        [0, 1] * 3,
-        [0, 0, 1, 1, 0, 1],
-        n_units=3,
+        np.repeat(range(12), 2),
+        [0, 1] * 12,
+        [0, 0, 1, 1, 0, 1] * 4,
+        n_units=12,
         n_raters=2,
         n_labels=2,
         rng=generator_for(0),

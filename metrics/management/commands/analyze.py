@@ -1,6 +1,7 @@
 """`manage.py analyze`: the whole report, from a ratings file, a bundle or a study."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ class Command(BaseCommand):
                 scales=source.scales | _scales(options["scale"]),
                 unparsed=options["unparsed"],
                 source=source.about,
+                order=source.order,
             )
             _check_declared(options["scale"], report)
             with atomic_path(options["out"]) as temporary:
@@ -49,6 +51,8 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         except OSError as error:
             raise CommandError(f"{options['out']} cannot be written: {error.strerror}.") from error
+        for name, problem in _problems(report):
+            self.stderr.write(f"{name} could not be computed. {problem}")
         counts = {"out": str(options["out"]), **report["source"]}
         self.stdout.write(json.dumps(counts) if options["json"] else _sentence(counts))
 
@@ -76,8 +80,16 @@ def _check_declared(declared: list[str], report: dict[str, Any]) -> None:
     """A scale for a criterion that is not there is a typing error, not a wish."""
     for name in _scales(declared):
         if name not in report["criteria"]:
-            there = ", ".join(report["criteria"]) or "none"
+            there = ", ".join(report["criteria_order"]) or "none"
             raise CommandError(f"--scale names {name!r}; the criteria with ratings are: {there}.")
+
+
+def _problems(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the report lacks, and why."""
+    yield from report["problems"].items()
+    for criterion, section in report["criteria"].items():
+        for name, problem in section["problems"].items():
+            yield f"{criterion}: {name}", problem
 
 
 def _sentence(counts: dict[str, Any]) -> str:
