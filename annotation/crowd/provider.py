@@ -169,6 +169,10 @@ class Provider:
         """Ask the platform whether this submission is active. Slow: never in a web request."""
         return True
 
+    def renew_keys(self, recruitment: Recruitment) -> None:
+        """Fetch what signed links are checked with. Slow: never in a web request."""
+        return
+
     def depart(
         self, recruitment: Recruitment, participation: Participation | None, ending: Ending
     ) -> Departure:
