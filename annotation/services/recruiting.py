@@ -10,6 +10,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from annotation.crowd import Arrival, PlatformReport, Standing, provider_named
+from annotation.crowd.errors import PlatformError
 from annotation.models import Participation, Payment, PlatformEvent, Recruitment
 from annotation.models.crowd import encrypted
 from annotation.services.participations import meet
@@ -74,14 +75,17 @@ def sync_recruitment(*, recruitment: Recruitment, now: datetime | None = None) -
     """
     now = now or timezone.now()
     try:
-        reports = list(provider_named(recruitment.provider).reports(recruitment))
+        provider = provider_named(recruitment.provider)
+        reports = list(provider.reports(recruitment))
+        status = provider.platform_status(recruitment)
     except DomainError as error:
         recruitment.sync_problem = error.message
         recruitment.save(update_fields=["sync_problem"])
         raise
     changed = apply_reports(recruitment=recruitment, reports=reports, now=now)
     recruitment.sync_problem, recruitment.synced_at = "", now
-    recruitment.save(update_fields=["sync_problem", "synced_at"])
+    recruitment.external_status = status or recruitment.external_status
+    recruitment.save(update_fields=["sync_problem", "synced_at", "external_status"])
     return changed
 
 
@@ -198,6 +202,9 @@ def publish(*, recruitment: Recruitment, places: int, entry_url: str) -> str:
     provider = provider_named(recruitment.provider)
     recruitment.external_id = provider.publish(recruitment, places, entry_url)
     recruitment.save(update_fields=["external_id"])
+    with suppress(PlatformError):  # the next round tells
+        recruitment.external_status = provider.platform_status(recruitment)
+        recruitment.save(update_fields=["external_status"])
     return recruitment.external_id
 
 

@@ -78,6 +78,18 @@ CODES = {
 SCREEN_OUT_PAYMENT = "screen_out_payment"
 
 
+UNPUBLISHED = "Its study on Prolific is a draft that nobody sees there: press “Publish” below."
+# What Prolific calls a study that it sends nobody to, and what a researcher can do.
+NOBODY_SENT = {
+    "SCHEDULED": "Prolific publishes its study at the time that was set there.",
+    "PUBLISHING": "Prolific is publishing its study just now.",
+    "PAUSED": "Its study is paused on Prolific: press “Start” below to go on.",
+    "AWAITING REVIEW": "Every place of its study on Prolific is taken. Raise the number below if"
+    " more people are wanted.",
+    "COMPLETED": "Its study on Prolific is completed.",
+}
+
+
 class ProlificSettings(forms.Form):
     is_secure = forms.BooleanField(
         label="Signed links only",
@@ -124,6 +136,11 @@ class Prolific(Provider):
             return "Enter Prolific's access token below, and save."
         return "The study is not on Prolific. Say how many people are wanted, and make it there."
 
+    def why_nobody_comes(self, recruitment: Recruitment) -> str:
+        if recruitment.is_unpublished:
+            return UNPUBLISHED
+        return NOBODY_SENT.get(recruitment.external_status, "")
+
     def audience(self, recruitment: Recruitment) -> str:
         return "whom Prolific sends: it has the link below already, and nobody has to send it"
 
@@ -166,6 +183,15 @@ class Prolific(Provider):
             self._renew_old_keys(recruitment)
         with _client(recruitment) as client:
             return [_report(each) for each in client.submissions(_published(recruitment))]
+
+    def platform_status(self, recruitment: Recruitment) -> str:
+        with _client(recruitment) as client:
+            return client.study(_published(recruitment)).status
+
+    def try_token(self, token: str) -> None:
+        base_url = settings.TIEBREAK_PROLIFIC_URL
+        with ProlificClient(token, base_url=base_url, attempts=1, timeout_s=3.0) as client:
+            client.check_token()
 
     def report_on(self, recruitment: Recruitment, submission_id: str) -> PlatformReport | None:
         with _client(recruitment) as client:
