@@ -10,6 +10,7 @@ from annotation.models import Participation, Recruitment
 from annotation.services.asking import carry_out
 from annotation.services.recruiting import (
     confirm_participation,
+    renew_keys,
     sync_recruitment,
     sync_submission,
 )
@@ -35,6 +36,13 @@ def sync_submission_task(recruitment_id: int, submission_id: str) -> None:
         _without_noise(
             lambda: sync_submission(recruitment=recruitment, submission_id=submission_id)
         )
+
+
+@shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
+def renew_keys_task(recruitment_id: int) -> None:
+    recruitment = Recruitment.objects.filter(pk=recruitment_id).first()
+    if recruitment is not None:
+        _without_noise(lambda: renew_keys(recruitment=recruitment))
 
 
 @shared_task(ignore_result=True)  # type: ignore[untyped-decorator]

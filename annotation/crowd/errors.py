@@ -28,3 +28,18 @@ class PlatformError(DomainError):
         self.may_be_done = may_be_done
         self.platform_status = platform_status
         self.retry_after_s = retry_after_s
+
+
+class NotConfirmedYet(DomainError):
+    """Who is at the door cannot be proved before a worker has asked: `Provider.renew_keys`.
+
+    Until then nobody is let in, and nothing is looked up by what the link says.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "entry_not_confirmed_yet",
+            "Your link is being checked. Please open the study from the platform once more in a"
+            " minute.",
+            status=503,
+        )

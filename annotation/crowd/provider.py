@@ -129,6 +129,10 @@ class Provider:
         """What a researcher still has to do before anybody can come this way; "" if nothing."""
         return ""
 
+    def why_nobody_comes(self, recruitment: Recruitment) -> str:
+        """Why the platform sends nobody though the way is ready, by its status there; else ""."""
+        return ""
+
     def audience(self, recruitment: Recruitment) -> str:
         """Whom this way is open to once it is ready: the end of a sentence."""
         raise NotImplementedError
@@ -169,6 +173,10 @@ class Provider:
         """Ask the platform whether this submission is active. Slow: never in a web request."""
         return True
 
+    def renew_keys(self, recruitment: Recruitment) -> None:
+        """Fetch what signed links are checked with. Slow: never in a web request."""
+        return
+
     def depart(
         self, recruitment: Recruitment, participation: Participation | None, ending: Ending
     ) -> Departure:
@@ -184,6 +192,14 @@ class Provider:
     def reports(self, recruitment: Recruitment) -> Iterable[PlatformReport]:
         """The platform's word on every submission. Slow."""
         return ()
+
+    def platform_status(self, recruitment: Recruitment) -> str:
+        """The platform's word on the study itself; "" where it has none. Slow."""
+        return ""
+
+    def try_token(self, token: str) -> None:
+        """Raise `DomainError` unless the platform takes this token. One short request at most."""
+        return
 
     def report_on(self, recruitment: Recruitment, submission_id: str) -> PlatformReport | None:
         return next(

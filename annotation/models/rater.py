@@ -63,6 +63,11 @@ class Recruitment(models.Model):
     def __str__(self) -> str:
         return f"{self.provider}, a way into {self.study}"
 
+    @property
+    def is_unpublished(self) -> bool:
+        """Whether its study there, if it has one, is a draft as far as we know."""
+        return self.external_status in {"", "UNPUBLISHED"}
+
 
 class Participation(models.Model):
     """One rater's entry to one study through one provider."""

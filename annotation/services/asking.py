@@ -120,9 +120,7 @@ VERBS: dict[str, Callable[[Recruitment, dict[str, str]], object]] = {
     "publish": lambda r, a: publish(
         recruitment=r, places=int(a["places"]), entry_url=a["entry_url"]
     ),
-    "start": lambda r, _: steer(
-        recruitment=r, verb="publish" if not r.external_status else "start"
-    ),
+    "start": lambda r, _: steer(recruitment=r, verb="publish" if r.is_unpublished else "start"),
     "pause": lambda r, _: steer(recruitment=r, verb="pause"),
     "stop": lambda r, _: steer(recruitment=r, verb="stop"),
     "sync": lambda r, _: sync_recruitment(recruitment=r),

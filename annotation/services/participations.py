@@ -6,7 +6,7 @@ from django.db import transaction
 
 from annotation.models import Participation, Payment, Rater, Recruitment
 from annotation.services.addresses import check_entry
-from annotation.services.places import CLOSED_DOORS
+from annotation.services.places import CLOSED_TO_NEWCOMERS
 from annotation.services.reentry import Browser, check_at_door
 from annotation.services.screening import check_screening_can_be_passed, clear_participation
 from studies.clock import database_now
@@ -45,7 +45,7 @@ def give_consent(
             _flag_reentry(existing, now)
         return _now_consenting(existing, study, now, is_confirmed=is_confirmed, browser=browser)
     if study.status != Study.Status.OPEN:
-        raise DomainError("study_not_open", CLOSED_DOORS[study.status])
+        raise DomainError("study_not_open", CLOSED_TO_NEWCOMERS[study.status])
     check_screening_can_be_passed(study)
     check_entry(study, address, external_id=external_id, now=now)
     rater = _locked_rater(provider, external_id)

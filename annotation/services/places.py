@@ -198,6 +198,18 @@ CLOSED_DOORS: dict[str, str] = {
 }
 
 
+# To whom nothing of theirs can be saved yet.
+CLOSED_TO_NEWCOMERS: dict[str, str] = {
+    Study.Status.DRAFT: CLOSED_DOORS[Study.Status.DRAFT],
+    Study.Status.PAUSED: "This study is paused, so nobody new is let in just now. Please come back"
+    " later. If a platform sent you and your time there runs out, return your submission: that"
+    " costs you nothing.",
+    Study.Status.CLOSED: "This study is closed, so nobody new can take part. Thank you for your"
+    " interest. If a platform sent you, please return your submission there: that costs you"
+    " nothing.",
+}
+
+
 def _check_may_work(person: Person) -> None:
     if person.participation.status != Participation.Status.ACTIVE:
         raise DomainError(

@@ -1,13 +1,15 @@
 """What passes between a study and the platforms its annotators come from."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 from kombu.exceptions import OperationalError
 
-from annotation.crowd import PlatformReport, Standing, provider_named
+from annotation.crowd import Arrival, PlatformReport, Standing, provider_named
+from annotation.crowd.errors import PlatformError
 from annotation.models import Participation, Payment, PlatformEvent, Recruitment
 from annotation.models.crowd import encrypted
 from annotation.services.participations import meet
@@ -19,6 +21,8 @@ from studies.errors import DomainError
 
 # How often a platform is asked about one person who waits at the door.
 ASK_AGAIN = timedelta(seconds=5)
+# How often the keys of signed links are fetched at most, whoever comes with whatever key.
+ASK_KEYS_AGAIN = timedelta(seconds=15)
 
 # What a platform's word does to the work behind it.
 OUT_BY = {
@@ -71,14 +75,17 @@ def sync_recruitment(*, recruitment: Recruitment, now: datetime | None = None) -
     """
     now = now or database_now()
     try:
-        reports = list(provider_named(recruitment.provider).reports(recruitment))
+        provider = provider_named(recruitment.provider)
+        reports = list(provider.reports(recruitment))
+        status = provider.platform_status(recruitment)
     except DomainError as error:
         recruitment.sync_problem = error.message
         recruitment.save(update_fields=["sync_problem"])
         raise
     changed = apply_reports(recruitment=recruitment, reports=reports, now=now)
     recruitment.sync_problem, recruitment.synced_at = "", now
-    recruitment.save(update_fields=["sync_problem", "synced_at"])
+    recruitment.external_status = status or recruitment.external_status
+    recruitment.save(update_fields=["sync_problem", "synced_at", "external_status"])
     return changed
 
 
@@ -133,12 +140,52 @@ def receive_event(
     event, submission = provider.submission_in_event(recruitment, headers, body, now)
     try:
         with transaction.atomic():
-            PlatformEvent.objects.create(recruitment=recruitment, event_id=event)
+            noted = PlatformEvent.objects.create(recruitment=recruitment, event_id=event)
     except IntegrityError:
         return False
-    if submission:
-        transaction.on_commit(lambda: sync_submission_task.delay(recruitment.pk, submission))
+    try:
+        if submission:
+            sync_submission_task.delay(recruitment.pk, submission)
+    except OperationalError as error:
+        noted.delete()  # so that it is heard when the platform sends it again
+        raise DomainError(
+            "no_broker", "No job queue answers: please send this event again later.", status=503
+        ) from error
     return True
+
+
+def ask_for_keys(*, recruitment: Recruitment, now: datetime | None = None) -> None:
+    """Have a worker fetch what signed links are checked with; once in a while for everybody."""
+    from annotation.tasks import renew_keys_task  # noqa: PLC0415  tasks call this
+
+    now = now or timezone.now()
+    with transaction.atomic():
+        own = Recruitment.objects.select_for_update().get(pk=recruitment.pk)
+        asked_at = own.settings.get("keys_asked_at", "")
+        if asked_at and datetime.fromisoformat(asked_at) > now - ASK_KEYS_AGAIN:
+            return
+        own.settings["keys_asked_at"] = now.isoformat()
+        own.save(update_fields=["settings"])
+    with suppress(OperationalError):  # the page asks again
+        renew_keys_task.delay(recruitment.pk)
+
+
+def renew_keys(*, recruitment: Recruitment) -> None:
+    """Slow: for tasks."""
+    provider_named(recruitment.provider).renew_keys(recruitment)
+
+
+def confirm_by_signature(*, recruitment: Recruitment, arrival: Arrival) -> None:
+    """Let on whom the platform signs now, and who agreed when nobody did."""
+    own = Participation.objects.filter(
+        study=recruitment.study_id,
+        provider=recruitment.provider,
+        submission_id=arrival.submission_id,
+        rater__external_id=arrival.external_id,
+    )
+    waiting = own.filter(consented_at__isnull=False, confirmed_at__isnull=True).first()
+    if arrival.is_confirmed and waiting is not None:
+        mark_confirmed(participation=waiting, now=timezone.now())
 
 
 def sync_submission(
@@ -155,6 +202,9 @@ def publish(*, recruitment: Recruitment, places: int, entry_url: str) -> str:
     provider = provider_named(recruitment.provider)
     recruitment.external_id = provider.publish(recruitment, places, entry_url)
     recruitment.save(update_fields=["external_id"])
+    with suppress(PlatformError):  # the next round tells
+        recruitment.external_status = provider.platform_status(recruitment)
+        recruitment.save(update_fields=["external_status"])
     return recruitment.external_id
 
 

@@ -39,6 +39,7 @@ class State(StrEnum):
 
     OPEN = "Open"
     CLOSED = "Closed"
+    NOBODY_SENT = "Nobody is sent"
     NOT_READY = "Not ready"
     NOT_SET_UP = "Not set up"
 
@@ -179,6 +180,8 @@ def _state(way: Recruitment, provider: Provider) -> tuple[State, str]:
         return State.CLOSED, f"Nobody new enters by it. {GOING_ON}{there}"
     if missing := _missing(way):
         return State.NOT_READY, f"Nobody can enter by it yet. {missing}"
+    if why := provider.why_nobody_comes(way):
+        return State.NOBODY_SENT, why
     return State.OPEN, f"To {provider.audience(way)}."
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core import signing
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -15,9 +15,10 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.crowd import Arrival, provider_named
+from annotation.crowd.errors import NotConfirmedYet
 from annotation.framing import allow_frames, framed_address
 from annotation.models import Recruitment
-from annotation.services.recruiting import receive_event
+from annotation.services.recruiting import ask_for_keys, confirm_by_signature, receive_event
 from annotation.services.reentry import Browser, check_at_door
 from annotation.services.ways_in import OPEN_LINK, has_open_link, recruitment_for
 from annotation.views.doors import SeeOther, annotator_page, forget, participation_in, study_at
@@ -27,6 +28,7 @@ from studies.models import Study
 
 SALT = "annotation.arrival"
 MOST_AGE = 24 * 60 * 60
+MOST_EVENT_BYTES = 64 * 1024
 
 
 @require_safe
@@ -38,11 +40,14 @@ def arrive(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
     source = provider_named(provider)
     try:
         arrival = source.arrive(request, recruitment)
-    except DomainError:
+    except DomainError as refusal:
         # An old link, reloaded where somebody is in already, is as good as none.
         if participation_in(request, study_id) or arrival_at(request, study):
             return SeeOther(reverse("annotation:welcome", args=[study_id]))
-        raise
+        if not isinstance(refusal, NotConfirmedYet):
+            raise
+        ask_for_keys(recruitment=recruitment)
+        return render(request, "annotation/checking_link.html", {"study": study})
     if arrival is None:
         response = render(request, "annotation/platform_preview.html", {"study": study})
         return allow_frames(response, source.frame_ancestors(recruitment))
@@ -53,6 +58,7 @@ def arrive(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
         submission_id=arrival.submission_id,
         browser=browser,
     )
+    confirm_by_signature(recruitment=recruitment, arrival=arrival)
     return _welcomed(request, study, provider, arrival, browser, is_framed=source.is_framed)
 
 
@@ -185,13 +191,26 @@ def _cookie(study_id: str) -> str:
 def event(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
     """A platform's webhook. It is let in by its signature alone."""
     try:
+        body = _bounded_body(request)
         recruitment = recruitment_for(study_at(study_id), provider)
         receive_event(
             recruitment=recruitment,
             headers={name.lower(): value for name, value in request.headers.items()},
-            body=request.body,
+            body=body,
             now=timezone.now(),
         )
     except DomainError as refusal:
-        return HttpResponse(refusal.message, status=refusal.status, content_type="text/plain")
+        told = {"code": refusal.code, "message": refusal.message}
+        return JsonResponse(told, status=refusal.status)
     return HttpResponse(status=204)
+
+
+def _bounded_body(request: HttpRequest) -> bytes:
+    """Read before anybody proved who sends it, so no more than an event ever has."""
+    body: bytes = request.read(MOST_EVENT_BYTES + 1)
+    if len(body) > MOST_EVENT_BYTES:
+        raise DomainError("event_too_large", TOO_LARGE, status=413)
+    return body
+
+
+TOO_LARGE = f"An event has {MOST_EVENT_BYTES} bytes at most: this one was not read."

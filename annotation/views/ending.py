@@ -5,7 +5,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.crowd import Ending
+from annotation.crowd import Departure, Ending
 from annotation.models import Participation
 from annotation.selectors import hits_of_visit, share_of
 from annotation.services.leaving import (
@@ -26,13 +26,12 @@ Status = Participation.Status
 # What became of it, and what to do, for who ended otherwise than by finishing.
 SENTENCES: dict[str, str] = {
     Status.SCREENED_OUT: "The questions or the test were not passed, so there is no work for you"
-    " in this study. You are paid for the time this took as your invitation says: please go back"
-    " by the link or with the code below, if there is one.",
+    " in this study. Your invitation says whether the time this took is paid.",
     Status.STOPPED: "Several answers did not fit texts where the right answer is known, so no"
     " further work is given to you. What you completed before counts.",
     Status.EXCLUDED: "Several answers did not fit texts where the right answer is known, so your"
     " part in this study has ended and others will repeat it. If you think this is a mistake,"
-    " please write to the researchers through the platform.",
+    " please write to the researchers.",
     Status.RETURNED: "Your submission was returned on the platform, so what you answered here"
     " does not count. If you take the study up there again in time, come back by its link.",
     Status.RELEASED: "You were away for longer than a place is held, so it was given to somebody"
@@ -53,15 +52,28 @@ def end_page(
     if done:
         finish_participation(participation=participation)
     ending = _ending(participation, done)
+    way_out = departure(participation, ending)
     context = {
         "study": participation.study,
         "done": done,
         "is_completed": ending == Ending.COMPLETED,
-        "departure": departure(participation, ending),
+        "departure": way_out,
         "sentence": SENTENCES.get(participation.status, sentence),
+        "advice": _advice(way_out) if ending == Ending.SCREENED_OUT else "",
         "may_resume": _may_resume(participation),
     }
     return render(request, "annotation/end.html", context)
+
+
+def _advice(way_out: Departure) -> str:
+    """What to do now, by what the page really shows."""
+    if way_out.post_to:
+        return "Please submit the HIT below, so that the platform knows."
+    if way_out.url:
+        return "Please go back by the button below, so that whoever invited you knows."
+    if way_out.code:
+        return "Please give the code below to whoever invited you."
+    return "You can close this page."
 
 
 def _ending(participation: Participation, done: int) -> Ending:

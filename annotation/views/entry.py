@@ -10,7 +10,7 @@ from annotation.crowd.open_link import entry_word
 from annotation.forms import ConsentForm
 from annotation.models import Recruitment
 from annotation.services.participations import give_consent
-from annotation.services.places import CLOSED_DOORS
+from annotation.services.places import CLOSED_TO_NEWCOMERS
 from annotation.services.reentry import check_at_door
 from annotation.services.screening import check_screening_can_be_passed
 from annotation.simulation import is_simulated
@@ -38,7 +38,7 @@ def welcome(request: HttpRequest, study_id: str) -> HttpResponse:
         return redirect("annotation:rate", study_id)
     way, arrival = newcomer(request, study)  # or there is no way in by this link
     if study.status != Study.Status.OPEN:
-        raise DomainError("study_not_open", CLOSED_DOORS[study.status])
+        raise DomainError("study_not_open", CLOSED_TO_NEWCOMERS[study.status])
     check_at_door(
         recruitment=way,
         external_id=arrival.external_id,

@@ -53,16 +53,34 @@ def save(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
     stated = {name: _plain(value) for name, value in form.cleaned_data.items()}
     way.settings = {**way.settings, **stated}
     token = request.POST.get("token", "").strip() if source.has_token else ""
+    refusal = _tried(source, token)
+    if refusal is not None and refusal.code in TOKEN_REFUSED:
+        told = {provider: refusal.message}
+        return _page(request, study, refused={provider: form}, tokens_refused=told, status=400)
     if not way.secret and not token:
         token = source.own_secret(way)
     was_open_to_all = is_open_to_all(study)
     save_recruitment(recruitment=way, token=token)
     messages.success(request, f"{source.title}: saved.")
+    if refusal is not None:
+        messages.warning(request, NOT_TRIED.format(source.title, refusal.message))
     if was_open_to_all and provider != OPEN_LINK and not is_open_to_all(study):
         messages.success(request, OPEN_LINK_CLOSED)
     return redirect("annotation:recruitment", study_id)
 
 
+def _tried(source: Provider, token: str) -> DomainError | None:
+    """What the platform says against a token that was typed, or that it could not be asked."""
+    try:
+        if token:
+            source.try_token(token)
+    except DomainError as refusal:
+        return refusal
+    return None
+
+
+TOKEN_REFUSED = {"platform_token_refused", "platform_forbidden", "bad_token"}
+NOT_TRIED = "{}: the token is saved, and could not be tried yet. {}"
 OPEN_LINK_CLOSED = (
     "With this way ready, the open link leads in no more. Set it up as well if it is to stay open."
 )
@@ -141,13 +159,16 @@ def _page(
     study: Study,
     *,
     refused: dict[str, Any] | None = None,
+    tokens_refused: dict[str, str] | None = None,
     status: int = 200,
 ) -> HttpResponse:
     found = ways_in(study)
     context = {
         "study": study,
         "ways": [
-            _shown(request, study, way, (refused or {}).get(way.provider.name)) for way in found
+            _shown(request, study, way, (refused or {}).get(way.provider.name))
+            | {"token_refused": (tokens_refused or {}).get(way.provider.name, "")}
+            for way in found
         ],
         "open_ways": [way for way in found if way.is_open],
         "is_waiting": any(way.recruitment and way.recruitment.pending for way in found),

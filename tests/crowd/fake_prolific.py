@@ -551,6 +551,7 @@ SUBMISSION_ACTIONS: dict[Any, Callable[[FakeProlific, Data, Data], str]] = {
     "SCREEN_OUT": _screen_out,
 }
 ROUTES: list[tuple[str, str, Callable[..., Answer]]] = [
+    ("GET", "/api/v1/users/me/", lambda fake, _: _json(200, {"id": "researcher1"})),
     ("POST", "/api/v1/studies/", _create_study),
     ("GET", "/api/v1/studies/([^/]+)/", _get_study),
     ("PATCH", "/api/v1/studies/([^/]+)/", _update_study),

@@ -1,5 +1,6 @@
 """A study on Prolific from publishing to paying, against a platform that speaks real HTTP."""
 
+import base64
 from datetime import timedelta
 from decimal import Decimal
 
@@ -18,6 +19,7 @@ from annotation.services.participations import give_consent
 from annotation.services.paying import approve, pay, reject, settle_payment
 from annotation.services.planning import plan_hits
 from annotation.services.recruiting import (
+    confirm_participation,
     publish,
     steer,
     sync_recruitment,
@@ -328,7 +330,7 @@ def test_19_webhooks_are_let_in_by_their_signature_and_only_say_where_to_look(
     assert Participation.objects.get().platform_status == "AWAITING REVIEW"
     assert Rating.objects.counted().count() == 2
     fake.return_(submission)
-    assert post(fake.events[-1]) == 204
+    assert post(fake.events[-1], sent_at=timezone.now() + timedelta(seconds=1)) == 204
     assert Rating.objects.counted().count() == 0
 
 
@@ -518,15 +520,102 @@ def test_who_is_screened_out_where_nothing_was_promised_is_not_paid(fake):
     assert Payment.objects.get().status == "refused"
 
 
-def test_new_keys_of_prolific_lock_nobody_out(fake):
-    recruitment = on_prolific(fake)
+def with_old_keys(recruitment: Recruitment, age: timedelta = timedelta(hours=1)) -> None:
+    """As if Prolific had changed its keys since they were fetched."""
+    recruitment.refresh_from_db()
     for key in recruitment.settings["keys"]:
         key["kid"] = "old"
+    recruitment.settings["keys_at"] = (timezone.now() - age).isoformat()
     recruitment.save(update_fields=["settings"])
-    browser, _, _ = participant(fake, recruitment)
-    # Prolific itself was asked, as where there are no keys.
+
+
+def asked_for_keys(fake: FakeProlific) -> int:
+    return sum("jwks" in request.path for request in fake.requests)
+
+
+def looked_up(fake: FakeProlific) -> list[str]:
+    return [r.path for r in fake.requests if r.method == "GET" and "/submissions/" in r.path]
+
+
+def test_new_keys_of_prolific_lock_nobody_out_and_nothing_is_looked_up_by_id(fake):
+    recruitment = on_prolific(fake)
+    with_old_keys(recruitment)
+    submission = fake.reserve(recruitment.external_id, "p1")
+    url = fake.start(submission)
+    browser = Participant(recruitment.study)
+    first = browser.follow(url)
+    assert "One moment" in first.content.decode()
+    assert not browser.client.cookies  # not in yet
+    browser.follow(url)  # as the page does by itself: the worker has fetched the keys
+    browser.agree()
     assert Participation.objects.get().confirmed_at
-    assert browser.here().status_code == 200
+    assert form_of(browser.here()).choices
+    assert looked_up(fake) == []
+
+
+def test_an_unknown_key_lets_nobody_in_by_ids(fake):
+    recruitment = on_prolific(fake)
+    submission = fake.reserve(recruitment.external_id, "p1")
+    plain = fake.start(submission).split("&prolific_token=")[0]
+    entry = recruitment.settings["entry_url"]
+    token = fake.entry_token(entry, submission)
+    _, claims, signature = token.split(".")
+    unknown = base64.urlsafe_b64encode(b'{"alg":"RS256","kid":"unknown"}').decode().rstrip("=")
+    forged = f"{plain}&prolific_token={unknown}.{claims}.{signature}"
+    with_old_keys(recruitment)
+    thief = Participant(recruitment.study)
+    answers = [thief.follow(forged) for _ in range(4)]
+    assert [each.status_code for each in answers] == [200, 403, 403, 403]  # waits, then refused
+    assert asked_for_keys(fake) <= 2  # when it was published, and once more
+    assert thief.client.get(f"/s/{recruitment.study_id}/").status_code == 404
+    assert not Participation.objects.exists()
+    assert looked_up(fake) == []
+
+
+def test_while_the_keys_cannot_be_fetched_the_link_waits_and_no_id_is_looked_up(fake, settings):
+    recruitment = on_prolific(fake)
+    with_old_keys(recruitment)
+    settings.TIEBREAK_PROLIFIC_KEYS_URL = "http://127.0.0.1:9/none"
+    submission = fake.reserve(recruitment.external_id, "p1")
+    url = fake.start(submission)
+    browser = Participant(recruitment.study)
+    for _ in range(2):
+        assert "One moment" in browser.follow(url).content.decode()
+    assert not Participation.objects.exists()
+    assert looked_up(fake) == []
+
+
+def test_an_old_link_with_an_unknown_key_does_not_wait_for_ever(fake, settings):
+    recruitment = on_prolific(fake)
+    with_old_keys(recruitment)
+    settings.TIEBREAK_PROLIFIC_KEYS_URL = "http://127.0.0.1:9/none"
+    submission = fake.reserve(recruitment.external_id, "p1")
+    plain = fake.start(submission).split("&prolific_token=")[0]
+    at = timezone.now() - timedelta(minutes=5)
+    old = fake.entry_token(recruitment.settings["entry_url"], submission, now=at)
+    for token in (old, "nonsense", "a.b.c"):
+        answer = Participant(recruitment.study).follow(f"{plain}&prolific_token={token}")
+        assert answer.status_code == 403
+
+
+def test_who_agreed_unsigned_is_not_looked_up_once_links_must_be_signed(fake):
+    recruitment = on_prolific(fake)
+    submission = fake.reserve(recruitment.external_id, "p1")
+    url = fake.start(submission)
+    give_consent(
+        study=recruitment.study,
+        provider="prolific",
+        external_id="p1",
+        submission_id=submission,
+        recruitment=recruitment,
+        is_confirmed=False,
+    )
+    waiting = Participation.objects.get()
+    assert confirm_participation(participation=waiting) is False
+    assert looked_up(fake) == []
+    Participant(recruitment.study).follow(url)  # signed, it proves who they are
+    waiting.refresh_from_db()
+    assert waiting.confirmed_at
 
 
 def test_keys_out_of_reach_stop_no_round(fake, settings):

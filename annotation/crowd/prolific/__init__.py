@@ -17,12 +17,13 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
-from annotation.crowd.errors import PlatformError
+from annotation.crowd.errors import NotConfirmedYet, PlatformError
 from annotation.crowd.prolific.answers import Submission
 from annotation.crowd.prolific.client import ProlificClient
 from annotation.crowd.prolific.drafts import CompletionCode, StudyDraft, maximum_allowed_minutes
 from annotation.crowd.prolific.signatures import (
     EntryRefused,
+    check_claimed_age,
     fetch_keys,
     verify_entry_token,
     verify_webhook,
@@ -47,6 +48,10 @@ from studies.models.bounds import MAX_REWARD
 COMPLETE = "https://app.prolific.com/submissions/complete?cc="
 PARAMETERS = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 KEYS_AGE = timedelta(hours=12)
+# A key that is unknown to keys as fresh as that is nobody's.
+KEYS_FRESH = timedelta(minutes=1)
+
+ID = re.compile(r"[A-Za-z0-9]{1,64}")
 
 STANDINGS = {
     "RESERVED": Standing.EXPECTED,
@@ -72,6 +77,18 @@ CODES = {
 }
 # A sixth code, which nobody but the researcher enters: it pays who was screened out.
 SCREEN_OUT_PAYMENT = "screen_out_payment"
+
+
+UNPUBLISHED = "Its study on Prolific is a draft that nobody sees there: press “Publish” below."
+# What Prolific calls a study that it sends nobody to, and what a researcher can do.
+NOBODY_SENT = {
+    "SCHEDULED": "Prolific publishes its study at the time that was set there.",
+    "PUBLISHING": "Prolific is publishing its study just now.",
+    "PAUSED": "Its study is paused on Prolific: press “Start” below to go on.",
+    "AWAITING REVIEW": "Every place of its study on Prolific is taken. Raise the number below if"
+    " more people are wanted.",
+    "COMPLETED": "Its study on Prolific is completed.",
+}
 
 
 class ProlificSettings(forms.Form):
@@ -123,6 +140,11 @@ class Prolific(Provider):
             return "Enter Prolific's access token below, and save."
         return "The study is not on Prolific. Say how many people are wanted, and make it there."
 
+    def why_nobody_comes(self, recruitment: Recruitment) -> str:
+        if recruitment.is_unpublished:
+            return UNPUBLISHED
+        return NOBODY_SENT.get(recruitment.external_status, "")
+
     def audience(self, recruitment: Recruitment) -> str:
         return "whom Prolific sends: it has the link below already, and nobody has to send it"
 
@@ -146,6 +168,8 @@ class Prolific(Provider):
         return Arrival(person, submission, is_confirmed=is_confirmed)
 
     def is_there(self, recruitment: Recruitment, participation: Participation) -> bool:
+        if recruitment.settings.get("is_secure"):
+            return False  # ids that nobody signed are not even looked up
         with _client(recruitment) as client:
             found = client.submission(participation.submission_id)
         person = participation.rater.external_id
@@ -159,10 +183,19 @@ class Prolific(Provider):
         return Departure(code=code, url=COMPLETE + code if code else "")
 
     def reports(self, recruitment: Recruitment) -> Iterable[PlatformReport]:
-        with suppress(PlatformError):  # entry falls back on asking Prolific
-            self._renew_keys(recruitment)
+        with suppress(PlatformError):  # whoever needs them at the door has them fetched again
+            self._renew_old_keys(recruitment)
         with _client(recruitment) as client:
             return [_report(each) for each in client.submissions(_published(recruitment))]
+
+    def platform_status(self, recruitment: Recruitment) -> str:
+        with _client(recruitment) as client:
+            return client.study(_published(recruitment)).status
+
+    def try_token(self, token: str) -> None:
+        base_url = settings.TIEBREAK_PROLIFIC_URL
+        with ProlificClient(token, base_url=base_url, attempts=1, timeout_s=3.0) as client:
+            client.check_token()
 
     def report_on(self, recruitment: Recruitment, submission_id: str) -> PlatformReport | None:
         with _client(recruitment) as client:
@@ -179,13 +212,10 @@ class Prolific(Provider):
             signature=headers.get("x-prolific-request-signature", ""),
             now=now,
         )
-        try:
-            event = json.loads(body)
-            is_submission = event["event_type"] == "submission.status.change"
-            submission = str(event["resource_id"]) if is_submission else ""
-        except (ValueError, KeyError, TypeError) as error:
-            raise DomainError("odd_event", "This event cannot be read.", status=400) from error
-        return headers.get("x-event-id") or hashlib.sha256(body).hexdigest(), submission
+        # Known again by what is signed: the id in the header could be anything.
+        timestamp = headers["x-prolific-request-timestamp"]
+        digest = hashlib.sha256(timestamp.encode() + b":" + body).hexdigest()
+        return f"event:{digest}", _submission_in(body)
 
     def approve(self, recruitment: Recruitment, participations: Sequence[Participation]) -> None:
         with _client(recruitment) as client:
@@ -223,7 +253,7 @@ class Prolific(Provider):
             names = [*(ending.value for ending in CODES), SCREEN_OUT_PAYMENT]
             codes = {name: secrets.token_hex(4).upper() for name in names}
             _keep_settings(recruitment, codes=recruitment.settings.get("codes") or codes)
-            self._renew_keys(recruitment)
+            self._renew_old_keys(recruitment)
             return client.create_study(_draft(recruitment, places, entry_url)).id
 
     def steer(self, recruitment: Recruitment, verb: str) -> str:
@@ -240,16 +270,34 @@ class Prolific(Provider):
             client.confirm_subscription(hook.id, hook.hook_secret)
         return secret
 
-    def _renew_keys(self, recruitment: Recruitment) -> None:
+    def _renew_old_keys(self, recruitment: Recruitment) -> None:
         """Keep the keys of signed links at hand: no page waits for them."""
-        at = recruitment.settings.get("keys_at", "")
-        is_fresh = at and datetime.fromisoformat(at) > timezone.now() - KEYS_AGE
-        if is_fresh or not recruitment.settings.get("is_secure"):
-            return
+        if recruitment.settings.get("is_secure") and not _has_keys_since(recruitment, KEYS_AGE):
+            self.renew_keys(recruitment)
+
+    def renew_keys(self, recruitment: Recruitment) -> None:
         keys = [_as_dict(key) for key in fetch_keys(settings.TIEBREAK_PROLIFIC_KEYS_URL).keys]
         _keep_settings(recruitment, keys=keys, keys_at=timezone.now().isoformat())
 
 
+def _submission_in(body: bytes) -> str:
+    """The submission that an event is of; "" where it is of something else."""
+    try:
+        event = json.loads(body)
+    except (ValueError, RecursionError):
+        raise DomainError("odd_event", ODD_EVENT, status=400) from None
+    kind = event.get("event_type") if isinstance(event, dict) else None
+    if not isinstance(kind, str):
+        raise DomainError("odd_event", ODD_EVENT, status=400)
+    if kind != "submission.status.change":
+        return ""
+    submission = event.get("resource_id")
+    if not isinstance(submission, str) or not ID.fullmatch(submission):
+        raise DomainError("odd_event", ODD_EVENT, status=400)
+    return submission
+
+
+ODD_EVENT = "This event is signed, but it is not one that Prolific documents: nothing was done."
 OTHER_STUDY = (
     "This link belongs to another study on Prolific. Please open the study from its own page there."
 )
@@ -264,32 +312,41 @@ def _is_signed(
 ) -> bool:
     """Whether the token proves who comes; used up by it, so that a copied link is worth nothing.
 
-    Without its key at hand Prolific is asked instead, while the participant waits.
+    With signed links only, nothing else lets anybody in.
     """
     token = request.GET.get("prolific_token", "")
     if not recruitment.settings.get("is_secure"):
         return False
     if not token:
         raise EntryRefused("entry_unsigned", UNSIGNED, status=403)
-    keys = recruitment.settings.get("keys")
-    if not keys:
-        return False
-    try:
-        signed = verify_entry_token(
-            token,
-            keys=jwt.PyJWKSet(keys),
-            audience=str(recruitment.settings.get("entry_url", "")),
-            submission_id=submission,
-            now=timezone.now(),
-        )
-    except EntryRefused as refusal:
-        if refusal.code != "entry_key_unknown":
-            raise
-        return False  # Prolific may have new keys
+    signed = _signed_parameters(recruitment, token, submission)
     if signed.get("PROLIFIC_PID", person) != person:
         raise EntryRefused("entry_forged", UNSIGNED, status=403)
     _use_up(recruitment, token)
     return True
+
+
+def _signed_parameters(recruitment: Recruitment, token: str, submission: str) -> dict[str, str]:
+    """What Prolific signed. Raises `NotConfirmedYet` where it may have keys that are not here."""
+    now = timezone.now()
+    try:
+        return verify_entry_token(
+            token,
+            keys=jwt.PyJWKSet(recruitment.settings.get("keys") or []),
+            audience=str(recruitment.settings.get("entry_url", "")),
+            submission_id=submission,
+            now=now,
+        )
+    except EntryRefused as refusal:
+        if refusal.code != "entry_key_unknown" or _has_keys_since(recruitment, KEYS_FRESH):
+            raise
+    check_claimed_age(token, now)
+    raise NotConfirmedYet
+
+
+def _has_keys_since(recruitment: Recruitment, age: timedelta) -> bool:
+    at = recruitment.settings.get("keys_at", "")
+    return bool(at) and datetime.fromisoformat(at) > timezone.now() - age
 
 
 def _use_up(recruitment: Recruitment, token: str) -> None:
@@ -312,7 +369,7 @@ def _as_dict(key: jwt.PyJWK) -> dict[str, object]:
 
 def _id(request: HttpRequest, name: str) -> str:
     value = request.GET.get(name, "")
-    if not re.fullmatch(r"[A-Za-z0-9]{1,64}", value):
+    if not ID.fullmatch(value):
         raise DomainError(
             "incomplete_link",
             f"This link lacks your {name}. Please open the study from Prolific itself.",

@@ -130,6 +130,10 @@ class ProlificClient:
     def close(self) -> None:
         self._http.close()
 
+    def check_token(self) -> None:
+        """Raise `PlatformError` unless Prolific knows whose token this is."""
+        self._ask(read_id, "GET", "users/me/")
+
     def create_study(self, draft: StudyDraft) -> StudyState:
         """Make an unpublished study. Never repeated where the first request may have made one."""
         return self._ask(read_study, "POST", "studies/", body=draft.payload(), is_repeatable=False)

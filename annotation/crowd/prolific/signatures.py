@@ -85,6 +85,18 @@ def verify_entry_token(
     return {str(k): str(v) for k, v in signed.items()} if isinstance(signed, dict) else {}
 
 
+def check_claimed_age(token: str, now: datetime) -> None:
+    """Raise `EntryRefused` for a token that is too old by its own, unproved word.
+
+    For one whose key is not at hand: waiting for it would lead nowhere.
+    """
+    try:
+        claims = jwt.decode(token, options={"verify_signature": False})
+    except (jwt.PyJWTError, ValueError):
+        raise _forged() from None
+    _check_age(claims.get("iat"), claims.get("exp"), now)
+
+
 def fetch_keys(url: str = KEYS_URL, timeout_s: float = 5.0) -> jwt.PyJWKSet:
     """Prolific's public keys; keep them, and fetch them anew at least daily."""
     try:
