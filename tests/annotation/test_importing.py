@@ -1,14 +1,20 @@
 import json
+from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 from django.apps import apps
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from annotation.exporting import export_study
 from annotation.importing import import_study
 from annotation.models import Assignment, Place, Rating
+from annotation.services.participations import give_consent, mark_guidelines_read
+from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
+from annotation.services.ratings import Answer, submit_rating
 from annotation.services.tallies import kept, recount
 from metrics.report import build_report, read_source
 from metrics.selectors import source_of
@@ -97,10 +103,50 @@ def test_an_export_is_imported_again(tmp_path):
     assert report_of(source_of(again))["criteria"] == report_of(source_of(study))["criteria"]
 
 
-def test_23_an_export_names_nobody(tmp_path):
-    study = make_open_study(instances=1)
-    export_study(study=study, out=tmp_path / "out")
-    assert (tmp_path / "out" / "ratings.jsonl").read_text() == ""
+def test_an_export_names_nobody(tmp_path):
+    """Not by a platform's ids, nor by an address, a code or a researcher's name."""
+    ruth = User.objects.create_user("ruth-the-researcher", email="ruth@example.org")
+    study = make_open_study(instances=1, comparisons_per_hit=2, member=ruth)
+    way = study.recruitments.create(provider="panel", external_id="platform-study-7")
+    ann = give_consent(
+        study=study,
+        provider="panel",
+        external_id="WORKER-A1B2C3",
+        submission_id="SUBMISSION-D4E5F6",
+        recruitment=way,
+        address="f00dfeedf00dfeedf00dfeedf00dfeed",
+        way_back={"person": "ann@example.org"},
+    )
+    mark_guidelines_read(participation=ann)
+    assignment = take_place(participation=ann)
+    for seat in assignment.hit.hit_units.all():
+        submit_rating(
+            assignment=assignment,
+            seat=seat,
+            criterion=study.criteria.get(),
+            answer=Answer("1", client_key=f"client-key-{seat.pk}"),
+        )
+    ann.refresh_from_db()
+    out = tmp_path / "out"
+    assert export_study(study=study, out=out, formats=["jsonl", "csv", "parquet"]) == 2
+    secrets = {
+        *("WORKER-A1B2C3", "SUBMISSION-D4E5F6", "platform-study-7", "ann@example.org"),
+        *("client-key-", "ruth-the-researcher", "ruth@example.org"),
+        *(ann.address, ann.completion_code, ann.order_seed, study.seed),
+    }
+    written = {path.name: _content(path) for path in out.rglob("*") if path.is_file()}
+    assert {"ratings.jsonl", "ratings.csv", "ratings.parquet", "codebook.md"} <= set(written)
+    for name, content in written.items():
+        assert {each for each in secrets if each in content} == set(), name
+    for name in ("ratings.jsonl", "ratings.csv", "ratings.parquet"):
+        assert written[name].count(ann.rater.pseudonym) >= 2
+
+
+def _content(path: Path) -> str:
+    """What a reader finds in a file, however it is packed."""
+    if path.suffix == ".parquet":
+        return str(pyarrow.parquet.read_table(path).to_pylist())
+    return path.read_text(encoding="utf-8")
 
 
 def test_an_export_overwrites_nothing(tmp_path):

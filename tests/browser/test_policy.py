@@ -1,0 +1,125 @@
+"""No page breaks its own Content-Security-Policy, and none lacks its icon, in a real browser."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
+from playwright.sync_api import Page
+
+from metrics.services import refresh_report
+from studies.models import Membership, Study
+from studies.scoring import score_separability
+from tests.browser.test_desk import with_everything
+from tests.studies.factories import make_open_study
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+# Before any script of the page, so that nothing it does is missed.
+LISTEN = """
+window.violations = [];
+document.addEventListener("securitypolicyviolation",
+    (e) => window.violations.push(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}`));
+"""
+
+
+@pytest.fixture
+def watched(chromium_page: Page) -> Iterator[Page]:
+    lost: list[str] = []
+    chromium_page.add_init_script(LISTEN)
+    chromium_page.on(
+        "response",
+        lambda answer: (
+            lost.append(answer.url) if answer.status >= 400 and "icon" in answer.url else None
+        ),
+    )
+    yield chromium_page
+    assert lost == []
+
+
+def at(name: str, *args: object) -> str:
+    return reverse(name, args=args)
+
+
+def visit(page: Page, url: str) -> list[str]:
+    page.goto(url)
+    page.wait_for_load_state("networkidle")
+    return [f"{url}: {each}" for each in page.evaluate("window.violations")]
+
+
+def log_in(page: Page, server: str) -> User:
+    ruth = User.objects.create_superuser("ruth", password="a long password")
+    client = Client()
+    client.force_login(ruth)
+    cookie = client.cookies["sessionid"].value
+    page.context.add_cookies([{"name": "sessionid", "value": cookie, "url": server}])
+    return ruth
+
+
+def researcher_pages(study: Study) -> list[str]:
+    return [
+        at("admin:index"),
+        at("admin:studies_study_changelist"),
+        at("admin:studies_study_add"),
+        at("admin:studies_study_change", study.pk),
+        at("admin:studies_study_import"),
+        at("admin:studies_study_delete", study.pk),
+        at("admin:studies_dataset_change", study.dataset_id),
+        at("admin:auth_user_changelist"),
+        at("admin:password_change"),
+        "/studies/nothing/",
+        at("annotation:recruitment", study.pk),
+        at("annotation:ledger", study.pk),
+        at("annotation:preview", study.pk),
+        at("metrics:dashboard", study.pk),
+        at("metrics:choosing", study.pk),
+    ]
+
+
+def test_no_page_of_the_researcher_breaks_the_policy(watched, live_server):
+    ruth = log_in(watched, live_server.url)
+    study = with_everything(make_open_study(instances=2))
+    Membership.objects.create(study=study, user=ruth)
+    found = [
+        each for path in researcher_pages(study) for each in visit(watched, live_server.url + path)
+    ]
+    assert found == []
+
+
+def test_no_page_of_the_annotator_breaks_the_policy(watched, live_server):
+    study = make_open_study(instances=2)
+    home = live_server.url + at("annotation:welcome", study.pk)
+    found = [*visit(watched, live_server.url + at("admin:login")), *visit(watched, home)]
+    watched.get_by_role("button").first.click()
+    watched.wait_for_load_state("networkidle")
+    for _ in range(2):
+        found += watched.evaluate("window.violations")
+        watched.goto(live_server.url + at("annotation:rate", study.pk))
+        watched.wait_for_load_state("networkidle")
+    found += watched.evaluate("window.violations")
+    assert found == []
+
+
+def test_a_part_that_htmx_is_waiting_for_is_told_by_our_own_style(watched, live_server):
+    ruth = log_in(watched, live_server.url)
+    study = make_open_study(instances=2)
+    Membership.objects.create(study=study, user=ruth)
+    score_separability(study=study)
+    refresh_report(study=study)
+    for name in ("metrics:dashboard", "metrics:choosing"):
+        assert visit(watched, live_server.url + at(name, study.pk)) == []
+        assert watched.evaluate("htmx.config.includeIndicatorStyles") is False
+        assert watched.evaluate("document.querySelectorAll('style').length") == 0
+
+
+def test_the_policy_is_watched_at_all(page: Page, live_server):
+    """An inline style is refused, and this file would see it."""
+    page.add_init_script(LISTEN)
+    page.goto(live_server.url + at("admin:login"))
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<p style=\"color:red\">x</p>')")
+    page.wait_for_function("window.violations.length > 0")
+    assert "style-src" in page.evaluate("window.violations[0]")
