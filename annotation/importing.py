@@ -16,6 +16,7 @@ from annotation.import_checks import columns_not_stored, rating_problems
 from annotation.models import HIT, Assignment, HITUnit, Place, Rater, Rating, Tally
 from annotation.services.tallies import TallyKey, tally_key
 from studies.formats import Bundle, FormatError, Problem, RatingTable, read_bundle
+from studies.formats.bundle import FILES
 from studies.formats.errors import Problems
 from studies.formats.limits import LIMITS, Limits
 from studies.formats.rating_cells import FLAGS, moment_of
@@ -49,7 +50,8 @@ class Imported:
                 f" {dataset.created_at:%Y-%m-%d at %H:%M} UTC."
             )
         for name, columns in self.not_stored.items():
-            remarks.append(f"Columns of {name} that are not stored: {', '.join(columns)}.")
+            what = "Files of the bundle" if name == FILES else f"Columns of {name}"
+            remarks.append(f"{what} that are not stored: {', '.join(columns)}.")
         return remarks
 
 

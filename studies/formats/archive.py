@@ -1,5 +1,6 @@
 """Unpacking what a stranger sent: bounded, flat, nothing outside its folder."""
 
+import struct
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
@@ -10,6 +11,8 @@ from studies.formats.limits import LIMITS, Limits
 
 MAX_FILES = 200
 MAX_RATIO = 200
+# Bytes that may follow a file in an archive that was written as a stream.
+DESCRIPTOR = 24
 # What reading a damaged, encrypted or oddly packed archive raises.
 _UNREADABLE = (
     zipfile.BadZipFile,
@@ -28,6 +31,7 @@ def extract(archive: Path, folder: Path, limits: Limits = LIMITS) -> Path:
         with zipfile.ZipFile(archive) as file:
             members = [each for each in file.infolist() if not each.is_dir()]
             _check(archive.name, members, limits)
+            _refuse_gaps(archive, file.infolist(), file.start_dir)
             for member in members:
                 target = folder / PurePosixPath(member.filename)
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -58,6 +62,22 @@ def _check(name: str, members: list[zipfile.ZipInfo], limits: Limits) -> None:
         raise _refused(name, "holds two files of one name")
     for member in members:
         _check_name(name, member)
+
+
+def _refuse_gaps(archive: Path, entries: list[zipfile.ZipInfo], end: int) -> None:
+    """A damaged list of files may leave one out: its bytes are then between those of others."""
+    with archive.open("rb") as raw:
+        expected = None
+        for entry in sorted(entries, key=lambda each: each.header_offset):
+            if expected is not None and entry.header_offset - expected > DESCRIPTOR:
+                break
+            raw.seek(entry.header_offset + 26)
+            names = struct.unpack("<HH", raw.read(4).ljust(4, b"\0"))
+            expected = entry.header_offset + 30 + sum(names) + entry.compress_size
+        else:
+            if expected is None or end - expected <= DESCRIPTOR:
+                return
+    raise _refused(archive.name, "is damaged: it holds a file that its own list does not name")
 
 
 def _check_name(name: str, member: zipfile.ZipInfo) -> None:

@@ -6,11 +6,12 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from metrics.stats.scales import Scale
-from studies.formats.archive import extract
+from studies.formats.archive import MAX_FILES, extract
 from studies.formats.cells import check_id
 from studies.formats.errors import FormatError, Problem, Problems
 from studies.formats.limits import LIMITS, Limits
@@ -41,6 +42,10 @@ __all__ = [
     "write_bundle",
 ]
 
+# What an export adds for its readers.
+CODEBOOK = "codebook.md"
+# Stands for the bundle itself where things are listed by file.
+FILES = "files of the bundle"
 INSTANCES, GENERATIONS = "instances.jsonl", "generations.jsonl"
 
 
@@ -77,7 +82,7 @@ class Lines:
 class Bundle:
     """A bundle that was read and found whole.
 
-    `unread` names, by file, the columns that nothing here reads.
+    `unread` names, by file, the columns that nothing here reads, and under `FILES` such files.
     """
 
     spec: StudySpec
@@ -145,8 +150,15 @@ class _Reading:
             categories = {row.id: row.category for row in instances}
             self._check_ratings(ratings, spec, categories)
         lines = Lines(self.read.lines, instance_lines, generation_lines)
+        self.unread[FILES] = self._other_files()
         unread = {name: tuple(sorted(found)) for name, found in self.unread.items() if found}
         return Bundle(spec, instances, generations, ratings, path, lines, unread)
+
+    def _other_files(self) -> set[str]:
+        known = {STUDY_FILE, INSTANCES, GENERATIONS, CODEBOOK, *self.read.files}
+        known |= {f"ratings{suffix}" for suffix in SUFFIXES}
+        files = islice((path for path in self.folder.iterdir() if path.is_file()), MAX_FILES)
+        return {path.name for path in files} - known
 
     def _spec(self) -> StudySpec:
         spec = self.read.spec

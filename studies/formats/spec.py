@@ -90,6 +90,8 @@ class ReadSpec:
     lines: SpecLines
     # Settings that could not be read, so that nothing is said of what hangs on them.
     unknown: frozenset[str] = frozenset()
+    # The files that it names for its texts.
+    files: frozenset[str] = frozenset()
 
 
 def read_spec(folder: Path, problems: Problems, limits: Limits) -> ReadSpec:
@@ -114,7 +116,9 @@ def read_spec(folder: Path, problems: Problems, limits: Limits) -> ReadSpec:
         with problems.at(STUDY_FILE, lines.settings.get(name)):
             values[name] = _text_or_file(folder, values[name], problems, limits)
     unknown = frozenset({*given, "title", "criteria"} - values.keys())
-    return ReadSpec(StudySpec(**({"title": "", "criteria": ()} | values)), lines, unknown)
+    files = frozenset(str(raw[name]) for name in ("guidelines", "consent") if name in raw)
+    spec = StudySpec(**({"title": "", "criteria": ()} | values))
+    return ReadSpec(spec, lines, unknown, files)
 
 
 def _parsed(text: str, problems: Problems) -> dict[str, Any] | None:

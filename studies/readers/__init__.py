@@ -3,15 +3,28 @@
 Adding one: a module with a function from paths and options to `Converted`, and a line here.
 """
 
+import csv
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from studies.formats import FormatError, Problem
 from studies.readers.converted import Converted
 from studies.readers.llmbar import read_llmbar
 from studies.readers.mtbench import read_mtbench
 from studies.readers.mturk import read_mturk
 from studies.readers.pandalm import read_pandalm
 from studies.readers.summeval import read_summeval
+
+# What taking a file of another layout apart raises.
+_ODD = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    csv.Error,
+)
 
 Reader = Callable[[Sequence[Path], tuple[str, str] | None], Converted]
 
@@ -23,4 +36,23 @@ READERS: dict[str, Reader] = {
     "summeval": read_summeval,
 }
 
-__all__ = ["READERS", "Converted", "Reader"]
+__all__ = ["READERS", "Converted", "Reader", "convert"]
+
+
+def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
+    """Read files with the reader of this name. Raises `FormatError` for whatever does not fit.
+
+    Readers name the lines of what they expect to go wrong; a file of quite another layout is
+    refused as a whole.
+    """
+    names = ", ".join(path.name for path in paths)
+    try:
+        converted = READERS[name](paths, systems)
+    except FormatError:
+        raise
+    except _ODD as error:
+        reason = f"is not laid out as {name} expects: {type(error).__name__}: {error}"
+        raise FormatError([Problem(names, None, reason)]) from error
+    if not converted.instances and not converted.ratings:
+        raise FormatError([Problem(names, None, f"holds nothing that {name} reads")])
+    return converted

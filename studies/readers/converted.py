@@ -1,6 +1,5 @@
 """What every reader returns, and the ways into a file that several share."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,8 @@ from studies.formats import (
     write_bundle,
     write_rows,
 )
+from studies.formats.cells import check_cells, parse_json
+from studies.formats.errors import Problems
 from studies.formats.rating_cells import COLUMNS
 from studies.formats.rows import Row
 
@@ -61,9 +62,9 @@ def files_of(paths: Sequence[Path], pattern: str) -> list[Path]:
 
 def load_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise FormatError([Problem(path.name, None, f"is not JSON: {error}")]) from error
+        return parse_json(path.read_bytes())
+    except ValueError as error:
+        raise FormatError([Problem(path.name, None, str(error))]) from error
     except OSError as error:
         raise FormatError(
             [Problem(path.name, None, f"cannot be read: {error.strerror}")]
@@ -74,6 +75,11 @@ def load_list(path: Path) -> list[Row]:
     rows = load_json(path)
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise FormatError([Problem(path.name, None, "is not a list of objects")])
+    problems = Problems()
+    for number, row in enumerate(rows, start=1):
+        with problems.at(path.name, number):
+            check_cells(row)
+    problems.check()
     return rows
 
 

@@ -187,6 +187,14 @@ def test_what_is_not_stored_is_named(tmp_path):
     assert "mood" in imported.remarks[0]
 
 
+def test_a_file_that_nothing_reads_is_named(tmp_path):
+    folder = make_bundle(tmp_path / "b")
+    write_lines(folder / "rating.jsonl", ratings())
+    imported = import_study(path=folder)
+    assert list(imported.not_stored.values()) == [("rating.jsonl",)]
+    assert "rating.jsonl" in imported.remarks[0]
+
+
 def test_a_repeat_and_its_time_are_stored_as_they_are(tmp_path):
     folder = make_bundle(tmp_path / "b")
     row = ratings()[0] | {"role": "repeat", "created_at": "2026-03-01T14:05:09+02:00"}
@@ -253,12 +261,21 @@ def test_the_upload_page_says_what_is_wrong(case, desk, tmp_path):
     assert file in page.content.decode()
 
 
+def _without_the_last_entry(raw: bytes) -> bytes:
+    """The list of files says that its last entry is the comment of the one before."""
+    last = raw.rindex(b"PK\x01\x02")
+    before = raw.rindex(b"PK\x01\x02", 0, last)
+    length = raw.index(b"PK\x05\x06") - last
+    return raw[: before + 32] + length.to_bytes(2, "little") + raw[before + 34 :]
+
+
 @pytest.mark.parametrize(
     "damage",
     [
         lambda raw: raw[: len(raw) // 2],
         lambda raw: raw[:100] + b"\xff" * 100 + raw[200:],
         lambda raw: raw.replace(b"study.toml", b"study.tom/"),
+        _without_the_last_entry,
         lambda raw: b"PK\x05\x06" + b"\x00" * 18,
         lambda _: b"",
     ],

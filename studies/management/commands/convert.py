@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from studies.formats import FormatError
-from studies.readers import READERS
+from studies.readers import READERS, convert
 
 
 class Command(BaseCommand):
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         if out.is_dir() and any(out.iterdir()):
             raise CommandError(f"{out} is there already and not empty. Name another, or remove it.")
         try:
-            converted = READERS[options["reader"]](options["files"], _pair(options["systems"]))
+            converted = convert(options["reader"], options["files"], _pair(options["systems"]))
             converted.write(out)
         except FormatError as error:
             raise CommandError(str(error)) from error
