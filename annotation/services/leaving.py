@@ -65,11 +65,11 @@ def leave_early(*, participation: Participation, now: datetime | None = None) ->
 
 
 ONE_SUM = (
-    "Where you came from, one sum is paid for all HITs together, so there is no code for a part of"
-    " them. You may pause and come back in this browser; if you do not wish to go on, return your"
+    "Where you came from, one sum is paid for all tasks together, so a part of them has no code."
+    " You may pause and come back in this browser. If you do not wish to go on, return your"
     " submission there."
 )
 NOTHING_YET = (
-    "In this visit you have completed no HIT yet, so there is nothing to be paid for. If you do not"
-    " wish to go on, just close this page: your place is given to somebody else."
+    "In this visit you have completed no task yet, so there is nothing to be paid for. If you do not"
+    " wish to go on, just close this page. Your place is then given to somebody else."
 )

@@ -217,7 +217,7 @@ def _check_may_work(person: Person) -> None:
             "Your part in this study has ended, and what you answered is saved. Thank you.",
         )
     if not person.is_cleared:
-        raise NotCleared("not_cleared", "A step is missing before the first HIT: please take it.")
+        raise NotCleared("not_cleared", "A step is missing before the first task: please take it.")
 
 
 def _check_limits(person: Person) -> None:

@@ -65,14 +65,20 @@ def submit_ratings(
     The same answer again, or the same client key with the same label, changes nothing. A
     changed answer supersedes. Without a live place an answer is kept and flagged. Returns every
     row of the assignment. Raises `DomainError` if a label is not of its scale. Locks the HIT's
-    places, which is what everything that touches the answers of a HIT waits for. An answer to a
-    check is judged when it is kept.
+    places, which is what everything that touches the answers of a HIT waits for. A check is judged
+    when its HIT is done: until then a slip can be put right, and nothing tells which unit it was.
     """
     desk = _submit(assignment, seat, answers, now)
     # After that transaction: who is excluded loses places, and those are locked in another order.
-    if seat.unit_id == assignment.check_unit_id and assignment.participation is not None:
+    if assignment.participation is not None and _is_checked(assignment):
         act_on_checks(participation=assignment.participation, now=desk.now)
     return desk.written
+
+
+def _is_checked(assignment: Assignment) -> bool:
+    """Whether it carried a check and is done; by units, others may have done it meanwhile."""
+    done = Assignment.objects.filter(pk=assignment.pk, status=Assignment.Status.COMPLETED)
+    return assignment.check_unit_id is not None and done.exists()
 
 
 @transaction.atomic

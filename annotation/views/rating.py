@@ -41,8 +41,8 @@ from studies.models import Study
 
 CHOOSE = "Please choose an answer."
 LOST = (
-    "The time for your last HIT ran out before it was complete, and somebody else took it over."
-    " What you answered there is kept. This is another HIT."
+    "The time for your last task ran out before it was complete, and somebody else took it over."
+    " What you answered there is kept. This is another task."
 )
 WARNING = (
     "Please read carefully: some of your answers did not fit texts where the right answer is"
@@ -53,8 +53,8 @@ Status = Participation.Status
 FATES = {
     "late": "The study was closed before this came, so it may not be counted.",
     "excluded": "Your part in this study has ended, so this is kept and not counted.",
-    "surplus": "The time for this HIT ran out and somebody else took it over, so this is kept but"
-    " may not be counted. Go on with the next HIT.",
+    "surplus": "The time for this task ran out and somebody else took it over. Your answer is kept"
+    " but may not be counted. Please go on with the next task.",
     "left": "You stopped before this answer came, so it is kept but may not be counted.",
 }
 DAMAGED = "Your answer arrived damaged and was not saved. Please reload the page and answer again."

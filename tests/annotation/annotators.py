@@ -56,7 +56,7 @@ def form_of(response: Page) -> Form:
 
 
 def texts_of(response: Page) -> list[str]:
-    return re.findall(r'<p class="text compared">(.*?)</p>', response.content.decode(), re.S)
+    return re.findall(r'<p class="text compared"[^>]*>(.*?)</p>', response.content.decode(), re.S)
 
 
 @dataclass

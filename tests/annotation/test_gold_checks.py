@@ -201,12 +201,12 @@ def test_a_task_with_a_check_counts_like_one_without():
         said |= set(counters(page))
     carried = Assignment.objects.filter(check_unit__isnull=False).count()
     assert 0 < carried < Assignment.objects.count()
-    assert said == {"of 3 or 4"}
+    assert said == {"of 3 or 4 saved"}
 
 
 def test_where_no_checks_are_mixed_in_a_task_says_its_one_number():
     study = study_with_checks(gold=2, check_rate=0, repeats_per_hit=1, repeat_distance=1)
-    assert set(counters(annotator(study))) == {"of 4"}
+    assert set(counters(annotator(study))) == {"of 4 saved"}
 
 
 def test_the_page_of_a_planned_repeat_is_built_like_every_other():

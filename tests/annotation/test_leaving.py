@@ -40,13 +40,13 @@ def test_it_works(client, django_user_model):
     ann.choose()
     assert LINK in html(ann.here())
     asked = html(ann.client.get(ann.at("stop")))
-    assert "The pay for 4 HITs is 2.00 GBP" in asked
+    assert "The pay for 4 tasks is 2.00 GBP" in asked
     assert "you are owed 0.50 GBP" in asked
     assert ann.participation.status == "active"
     assert ann.client.post(ann.at("stop"))["Location"] == ann.at()
     assert ann.participation.status == "left"
     end = html(ann.here())
-    assert "You completed 1 HIT," in end
+    assert "You completed 1 task," in end
     assert ann.participation.completion_code in end
     assert not Place.objects.filter(completed_at=None, lease_until__isnull=False).exists()
     client.force_login(ada)
@@ -117,11 +117,11 @@ def test_a_visit_is_paid_for_its_own_hits():
             ann.choose()
             ann.client.post(ann.at("stop"))
     refused = ann.client.post(ann.at("stop"))
-    assert "In this visit you have completed no HIT yet" in html(refused)
+    assert "In this visit you have completed no task yet" in html(refused)
     assert Participation.objects.get(submission_id="two").status == "active"
     Place.objects.filter(completed_at=None).delete()
     end = html(ann.here())
-    assert "You completed 1 HIT" not in end
+    assert "You completed 1 task" not in end
     assert Participation.objects.get(submission_id="two").completion_code not in end
 
 
@@ -176,7 +176,7 @@ def test_without_a_complete_hit_there_is_nothing_to_be_paid_for():
     ann.here()
     for answer in (ann.client.get(ann.at("stop")), ann.client.post(ann.at("stop"))):
         assert answer.status_code == 409
-        assert "you have completed no HIT yet" in html(answer)
+        assert "you have completed no task yet" in html(answer)
     assert ann.participation.status == "active"
 
 
@@ -199,7 +199,7 @@ def test_one_sum_for_all_is_not_paid_for_a_part(provider, limit, may):
     participation.provider = provider
     assert may_leave_early(participation) == may
     if not may:
-        with pytest.raises(DomainError, match="one sum is paid for all HITs"):
+        with pytest.raises(DomainError, match="one sum is paid for all tasks"):
             leave_early(participation=participation)
 
 
@@ -217,7 +217,7 @@ def test_where_one_sum_is_paid_the_pages_offer_no_stop():
 def test_of_a_reward_for_any_number_of_hits_nothing_is_taken_off():
     ann = annotator(a_study())
     ann.choose()
-    assert "The pay is 2.00 GBP, however many HITs you do." in html(ann.client.get(ann.at("stop")))
+    assert "The pay is 2.00 GBP, however many tasks you do." in html(ann.client.get(ann.at("stop")))
 
 
 def test_strangers_and_forged_requests_stop_nobody():

@@ -304,7 +304,7 @@ def test_the_limit_per_annotator_ends_with_thanks():
     for _ in range(5):
         ann.choose()
     page = ann.here()
-    assert b"You completed 1 HIT," in page.content
+    assert b"You completed 1 task," in page.content
     assert ann.participation.status == "finished"
 
 
@@ -412,5 +412,5 @@ def test_27_a_new_hit_after_a_lost_one_says_so_once():
     first = ann.choose()
     lapse(first.hidden["assignment"])
     bob.choose()
-    assert "The time for your last HIT ran out" in ann.here().content.decode()
-    assert "The time for your last HIT ran out" not in ann.here().content.decode()
+    assert "The time for your last task ran out" in ann.here().content.decode()
+    assert "The time for your last task ran out" not in ann.here().content.decode()

@@ -255,21 +255,21 @@ def test_failing_checks_does_what_the_study_says(action, status, counted):
     assert kept(study=study) == +recount(study=study)
 
 
-def test_a_failed_check_in_the_middle_of_a_hit_leaves_a_fragment_and_frees_the_place():
+def test_a_check_is_judged_when_its_hit_is_done_and_a_slip_can_be_put_right():
     study = study_with(instances=8, gold=4, check_rate=1, check_action="stop", checks_failed=1)
     ann = make_participation(study)
     assignment = take_place(participation=ann)
     sheet = worksheet(assignment)
     check = next(s for s in sheet.seats.values() if s.unit_id == assignment.check_unit_id)
-    submit_rating(
-        assignment=assignment,
-        seat=check,
-        criterion=sheet.criteria[0],
-        answer=Answer(label_for(assignment, check, right=False), client_key="once"),
-    )
-    assert Place.objects.get(hit=assignment.hit, number=0).is_free(timezone.now())
-    assert not Rating.objects.counted().exists()
+    for right in (False, True):
+        answer = Answer(label_for(assignment, check, right=right), client_key=f"once-{right}")
+        submit_rating(assignment=assignment, seat=check, criterion=sheet.criteria[0], answer=answer)
+        assert fresh(ann).status == "active"
+    answer_all(assignment, right=True)
+    assert fresh(ann).status == "active"
+    answer_all(take_place(participation=ann), right=False)
     assert fresh(ann).status == "stopped"
+    assert Place.objects.filter(completed_at__isnull=False).count() == 2
 
 
 def test_a_spoilt_copy_is_the_same_words_in_disorder_with_some_missing():
