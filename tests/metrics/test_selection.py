@@ -53,9 +53,35 @@ def test_the_saving_is_that_of_the_studys_own_control_share():
     needed = pair["control"] * (control / whole) ** 2
     assert pair["instances_saved"]["value"] == pytest.approx(needed - pair["instances"], rel=1e-6)
     assert pair["ratings_saved"]["value"] == pytest.approx(pair["instances_saved"]["value"])
-    title, sentence = selection_finding("one vs two", pair)
-    assert "ratings" in title
+    _, sentence = selection_finding("one vs two", pair)
     assert f"{pair['control']} of them as a control" in sentence
+
+
+def saving(value, low, high):
+    pair = section()["selection"]["one vs two"]
+    known = {"value": value, "low": low, "high": high, "reason": None}
+    for name in ("ratings_saved", "instances_saved"):
+        pair[name] = pair[name] | known
+    return selection_finding("one vs two", pair)
+
+
+def test_a_saving_is_a_finding_only_where_its_interval_excludes_zero():
+    title, sentence = saving(90, 20, 170)
+    assert title == "Choosing instances saved about 90 ratings, one vs two"
+    assert "(20 to 170)" in sentence
+    title, sentence = saving(-90, -170, -20)
+    assert title == "Choosing instances cost about 90 ratings, one vs two"
+    assert "(−170 to −20)" in sentence
+    for ends in [(-20, 170), (0, 170), (-170, 0), (None, None)]:
+        title, sentence = saving(90, *ends)
+        assert title == "Selection, one vs two"
+        assert "cannot be told" in sentence
+
+
+def test_the_saving_has_an_interval_around_it():
+    saved = section(n=4000)["selection"]["one vs two"]["ratings_saved"]
+    assert saved["low"] < saved["value"] < saved["high"]
+    assert "jackknife" in saved["method"]
 
 
 def test_without_a_draw_there_is_nothing_to_say():

@@ -1,0 +1,152 @@
+"""Small studies at random, and the estimates and the words of their reports."""
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import asdict
+from functools import cache
+
+import jsonschema
+import numpy as np
+
+from metrics.dashboard import sections
+from metrics.report import build_report
+from metrics.stats import logistic_weights, select
+from studies.formats import RatingTable
+from tests.shared_data import ROOT
+
+SCALES = {
+    "preference": [-1, 1],
+    "preference:tie": [-1, 0, 1],
+    "preference:tie+bad": [-1, 0, 1, "bad"],
+    "preference:5+bad": [-2, -1, 0, 1, 2, "bad"],
+    "nominal:a,b": ["a", "b"],
+    "ordinal:1..5": [1, 2, 3, 4, 5],
+    "interval:1..5": [1, 2, 3, 4, 5],
+    "ratio": [0, 0.5, 2],
+}
+
+
+@cache
+def validator() -> jsonschema.Draft202012Validator:
+    schema = json.loads((ROOT / "docs" / "report.schema.json").read_text())
+    return jsonschema.Draft202012Validator(schema)
+
+
+def report_of(rows: list[dict], **options) -> dict:
+    """A report that is valid JSON, follows the schema, and can be shown."""
+    found = build_report(RatingTable.from_rows(rows), **{"replicates": 20, **options})
+    json.dumps(found, allow_nan=False)
+    validator().validate(found)
+    sections(found)
+    return found
+
+
+def estimates(found: object, path: str = "") -> Iterator[tuple[str, dict]]:
+    """Every estimate of a report, and where it stands."""
+    if isinstance(found, list):
+        for index, each in enumerate(found):
+            yield from estimates(each, f"{path}[{index}]")
+    elif isinstance(found, dict) and {"value", "low", "high", "n", "reason"} <= found.keys():
+        yield path, found
+    elif isinstance(found, dict):
+        for name, each in found.items():
+            yield from estimates(each, f"{path}/{name}")
+
+
+def words(found: dict) -> str:
+    """Everything that the dashboard shows of a report's numbers."""
+    return json.dumps([asdict(each) for each in sections(found)], default=str, ensure_ascii=False)
+
+
+def preferences(labels: list[list[object]], **more) -> list[dict]:
+    """Instances with one unit each, and the labels that raters gave it."""
+    return [
+        {
+            "unit": f"u{i}",
+            "instance": f"i{i}",
+            "rater": f"r{r}",
+            "label": label,
+            "system_a": "a",
+            "system_b": "b",
+            **more,
+        }
+        for i, given in enumerate(labels)
+        for r, label in enumerate(given)
+    ]
+
+
+def drawn_study(design: str, *, seed: int, n: int = 100, control_share: float = 0.0) -> list[dict]:
+    """Ratings of instances drawn from 1,000 of which the first system wins 45%, 65% at the top."""
+    rng = np.random.default_rng(seed)
+    delta = rng.permutation(1000) / 1000
+    found = select(
+        delta,
+        n,
+        design=design,
+        weights=logistic_weights(delta),
+        control_share=control_share,
+        rng=rng,
+    )
+    wins = np.where(delta > 0.9, 0.65, 0.45 - 0.2 / 9)
+    return [
+        {
+            "unit": f"u{i}",
+            "instance": f"i{i}",
+            "rater": f"r{r}",
+            "label": -1 if rng.random() < wins[i] else 1,
+            "system_a": "first",
+            "system_b": "second",
+            "phase": str(found.phase[i]),
+            "inclusion_probability": float(found.inclusion[i]),
+            "separability_raw": float(delta[i]),
+        }
+        for i in np.flatnonzero(found.selected)
+        for r in range(3)
+    ]
+
+
+def odd_study(rng: random.Random) -> tuple[list[dict], dict[str, str]]:
+    """A few ratings of any shape that a file may have, and the scales declared for them."""
+    scale = rng.choice(list(SCALES))
+    labels = _labels(rng, SCALES[scale])
+    raters = rng.choice([0, 1, 1, 2, 4])
+    machines = rng.choice([0, 0, 1, 2]) if raters else 1
+    systems = rng.choice([[], ["x", "y"], ["x", "y"], ["x", "y", "z"]])
+    drawn = rng.choice(["", "all", "drawn", "drawn", "without a control", "no probability"])
+    has_bad_instance = "bad" in SCALES[scale] and rng.random() < 0.6
+    unparsed = rng.choice([0, 0.3, 1])
+    rows = []
+    for instance in range(rng.choice([1, 1, 2, 3, 12])):
+        about = _drawn(rng, drawn) | {"separability_raw": rng.choice(["", 0.3, rng.random()])}
+        for unit in range(rng.choice([1, 1, 2])):
+            a, b = sorted(rng.sample(systems, 2)) if systems else ("", "")
+            about |= {"unit": f"u{instance}-{unit}", "instance": f"i{instance}", "criterion": "c"}
+            about |= {"system_a": a, "system_b": b}
+            given = ["bad"] if has_bad_instance and instance == 0 else labels
+            rows += [
+                about | {"rater": f"r{r}", "label": rng.choice(given), "side_a": "left"}
+                for r in range(raters)
+                if rng.random() < 0.9
+            ]
+            for m in range(machines):
+                answer = {"label": rng.choice(labels)}
+                if rng.random() < unparsed:
+                    answer = {"label": None, "raw": "?"}
+                rows.append(about | {"rater": f"m{m}", "kind": "machine"} | answer)
+    return rows, rng.choice([{}, {"c": scale}])
+
+
+def _labels(rng: random.Random, labels: list[object]) -> list[object]:
+    kind = rng.choice(["any", "any", "one", "bad"])
+    if kind == "any" or (kind == "bad" and "bad" not in labels):
+        return labels
+    return ["bad"] if kind == "bad" else [rng.choice(labels)]
+
+
+def _drawn(rng: random.Random, drawn: str) -> dict[str, object]:
+    if drawn in {"", "all"}:
+        return {"phase": drawn}
+    phase = "design" if drawn == "without a control" else rng.choice(["control", "design"])
+    probability = "" if drawn == "no probability" else rng.choice([0.2, 0.5, 1.0])
+    return {"phase": phase, "inclusion_probability": probability}

@@ -1,0 +1,99 @@
+"""From few instances: the value and the reason, no interval, no finding."""
+
+import numpy as np
+import pytest
+
+from metrics.dashboard import sections
+from metrics.findings import NO_WINNER
+from tests.metrics.studies import estimates, preferences, report_of
+
+
+def study(instances: int, *, seed: int = 0, raters: int = 3, **more) -> list[dict]:
+    rng = np.random.default_rng((seed, instances))
+    labels = [rng.choice([-1, 0, 1], size=raters).tolist() for _ in range(instances)]
+    return preferences(labels, **more)
+
+
+@pytest.mark.parametrize("instances", [1, 2, 3, 5, 9])
+def test_below_ten_instances_nothing_has_an_interval(instances):
+    rows = study(instances, side_a="left", separability_raw=0.5, separability=0.5)
+    for path, each in estimates(report_of(rows)["criteria"]):
+        assert each["low"] is each["high"] is None, path
+        assert each["reason"] or each["value"] is None or "baseline" in path, path
+
+
+def test_from_ten_instances_on_there_are_intervals():
+    found = report_of(study(10))["criteria"]["preference"]
+    rate = found["systems"]["win_rate"]["a"]
+    assert rate["low"] < rate["value"] < rate["high"]
+    assert found["strata"][0]["human_human"]["krippendorff_alpha"]["low"] is not None
+
+
+@pytest.mark.parametrize("instances", [2, 3, 5, 9])
+def test_few_instances_that_all_favour_one_system_name_no_winner(instances):
+    found = report_of(preferences([[-1, -1, -1]] * instances))
+    assert sections(found)[0].wins[0] == NO_WINNER
+    assert "10 independent" in sections(found)[0].wins[1]
+    assert found["criteria"]["preference"]["systems"]["win_rate"]["a"]["value"] == 1
+
+
+def test_units_of_the_same_few_instances_are_not_many():
+    rows = [row | {"unit": f"{row['unit']}-{k}"} for row in study(5) for k in range(20)]
+    section = report_of(rows)["criteria"]["preference"]
+    assert section["n_units"] == 100
+    assert section["systems"]["win_rate"]["a"]["low"] is None
+
+
+def test_a_part_with_few_instances_has_no_interval_of_its_own():
+    rows = study(30, category="common") + [
+        row | {"unit": f"rare-{row['unit']}", "instance": f"rare-{row['instance']}"}
+        for row in study(5, seed=1, category="rare")
+    ]
+    strata = report_of(rows)["criteria"]["preference"]["strata"]
+    by_category = {e["stratum"]: e for e in strata if e["stratifier"] == "category"}
+    agreement = {
+        name: each["human_human"]["percentage_agreement"] for name, each in by_category.items()
+    }
+    assert agreement["common"]["low"] is not None
+    assert agreement["rare"]["low"] is None
+    assert agreement["rare"]["value"] is not None
+
+
+def test_a_system_compared_on_few_instances_has_no_interval_among_others_that_have():
+    rare = [
+        row | {"unit": f"c-{row['unit']}", "instance": f"c-{row['instance']}", "system_b": "c"}
+        for row in study(6, seed=2)
+    ]
+    systems = report_of(study(40) + rare)["criteria"]["preference"]["systems"]
+    for name in ("win_rate", "bradley_terry", "elo"):
+        assert systems[name]["a"]["low"] is not None, name
+        assert systems[name]["c"]["value"] is not None, name
+        assert systems[name]["c"]["low"] is None, name
+    assert systems["pairs"]["a vs c"]["low"] is None
+    # A rank depends on all strengths, that of the third too.
+    assert {each["low"] for each in systems["bradley_terry_rank"].values()} == {None}
+
+
+def test_an_interval_without_width_is_none_and_makes_no_finding():
+    found = report_of(preferences([[-1, -1, -1]] * 30))
+    rate = found["criteria"]["preference"]["systems"]["win_rate"]["a"]
+    assert rate["value"] == 1
+    assert rate["low"] is rate["standard_error"] is None
+    assert "without width" in rate["reason"]
+    assert sections(found)[0].wins[0] == NO_WINNER
+
+
+def test_every_interval_of_a_report_has_width():
+    rows = study(40, category="c", separability_raw=0.5, side_a="left")
+    for path, each in estimates(report_of(rows)["criteria"]):
+        if each["low"] is not None and "rank" not in path:
+            assert each["high"] > each["low"], path
+
+
+def test_of_equal_systems_few_instances_name_a_winner_in_no_study():
+    named = 0
+    for seed in range(15):
+        for instances in (2, 3, 5):
+            found = report_of(study(instances, seed=seed, raters=1), replicates=50)
+            named += sections(found)[0].wins[0] != NO_WINNER
+    assert named == 0

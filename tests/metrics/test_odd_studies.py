@@ -1,0 +1,76 @@
+"""No study, however odd, has no report; and what fails takes nothing else away."""
+
+import logging
+import random
+
+import pytest
+
+from metrics.report import build
+from tests.metrics.studies import odd_study, preferences, report_of, words
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_every_odd_study_has_a_whole_report(block):
+    for seed in range(block * 25, block * 25 + 25):
+        rows, scales = odd_study(random.Random(seed))
+        found = report_of(rows, scales=scales)
+        assert [each["problems"] for each in found["criteria"].values()] in ([{}], []), seed
+        assert found["criteria"] or found["problems"] or not rows, seed
+
+
+def test_an_instance_of_which_both_are_bad_leaves_the_selection_and_is_counted():
+    labels = [["bad", "bad"], *[[-1, 1]] * 12, *[[-1, -1]] * 12]
+    rows = preferences(labels, inclusion_probability=0.5)
+    for row in rows:
+        row["phase"] = "control" if int(row["instance"][1:]) % 2 else "design"
+    found = report_of(rows)["criteria"]["preference"]
+    pair = found["selection"]["a vs b"]
+    assert (pair["instances"], pair["without_preference"]) == (24, 1)
+    assert pair["win_rate"]["value"] == pytest.approx(0.75)
+    assert "1 more have no rating" in words({"criteria_order": ["c"], "criteria": {"c": found}})
+
+
+def test_a_pair_of_which_all_are_bad_has_no_rate_and_says_why():
+    rows = preferences([["bad"]] * 3, phase="control", inclusion_probability=0.5)
+    pair = report_of(rows)["criteria"]["preference"]["selection"]["a vs b"]
+    assert pair["win_rate"]["value"] is None
+    assert pair["win_rate"]["reason"]
+
+
+def test_without_inclusion_probabilities_only_the_weighted_rates_are_missing():
+    rows = preferences([[-1, 1]] * 20, phase="design")
+    found = report_of(rows)["criteria"]["preference"]
+    assert found["selection"]["a vs b"]["win_rate"]["value"] is None
+    assert "20 of 20" in found["selection"]["a vs b"]["win_rate"]["reason"]
+    assert found["systems"]["win_rate"]["a"]["value"] == 0.5
+
+
+def test_a_scale_with_no_label_at_all_is_a_criterion_with_nothing_known():
+    rows = [
+        {"unit": "u", "rater": "m", "kind": "machine", "label": None, "raw": "?", "criterion": "c"}
+    ]
+    section = report_of(rows, scales={"c": "ratio"})["criteria"]["c"]
+    assert section["n_unparsed"] == 1
+    assert section["strata"][0]["human_human"]["krippendorff_alpha"]["reason"] == build.NO_LABEL
+    found = report_of([*rows, *preferences([[1]])])
+    assert "c" in found["problems"]
+    assert list(found["criteria"]) == ["preference"]
+
+
+@pytest.mark.parametrize("name", ["strata", "raters", "systems", "selection", "bias"])
+@pytest.mark.parametrize("error", [ValueError("It cannot be."), ZeroDivisionError("by zero")])
+def test_a_section_that_fails_leaves_the_others_and_is_logged(name, error, monkeypatch, caplog):
+    def fail(*_: object) -> None:
+        raise error
+
+    rows = preferences([[-1, 1, 1]] * 12)
+    whole = report_of(rows)["criteria"]["preference"]
+    monkeypatch.setattr(build, f"{name}_section", fail)
+    with caplog.at_level(logging.WARNING, logger="metrics.report.build"):
+        found = report_of(rows)
+    section = found["criteria"]["preference"]
+    assert list(section["problems"]) == [name]
+    assert type(error).__name__ in caplog.text
+    others = {"strata", "raters", "systems", "selection", "bias", "rating_sets"} - {name}
+    assert {each: section[each] for each in others} == {each: whole[each] for each in others}
+    assert section["problems"][name] in words(found)

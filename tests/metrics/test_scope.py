@@ -1,0 +1,79 @@
+"""Whom every figure speaks of, and no heading that claims more."""
+
+import pytest
+
+from metrics.dashboard import sections
+from tests.metrics.studies import drawn_study, estimates, preferences, report_of, words
+
+CLAIMS = ("Weighed back", "over the dataset", "the whole dataset")
+
+
+def of_pair(found: dict) -> dict:
+    return found["criteria"]["preference"]["selection"]["first vs second"]
+
+
+def test_every_estimate_says_whom_it_speaks_of():
+    found = dict(estimates(report_of(preferences([[-1, 0, 1], [1, 1, 1]] * 10))["criteria"]))
+    assert len(found) > 50
+    for path, each in found.items():
+        assert each["scope"]["raters"] == "these", path
+        is_of_new = each["low"] is not None and "bias" not in path
+        assert each["scope"]["instances"] == ("new" if is_of_new else "these"), path
+
+
+@pytest.mark.parametrize("design", ["top", "proportional", "strata"])
+@pytest.mark.parametrize("seed", range(3))
+def test_without_a_control_sample_nothing_speaks_of_the_dataset(design, seed):
+    found = report_of(drawn_study(design, seed=seed))
+    scopes = {each["scope"]["instances"] for _, each in estimates(found["criteria"])}
+    assert scopes <= {"selected", "these"}
+    assert "selected instances only" in of_pair(found)["win_rate"]["method"]
+    shown = words(found)
+    assert not [claim for claim in CLAIMS if claim in shown]
+    assert "selected instances" in shown
+
+
+def test_a_winner_among_the_most_separable_is_one_of_the_selected_instances():
+    found = report_of(drawn_study("top", seed=1))
+    assert of_pair(found)["win_rate"]["value"] == pytest.approx(0.65, abs=0.06)
+    heading = sections(found)[0].wins[0]
+    assert heading == ("first wins more often than not against second, on the selected instances")
+
+
+@pytest.mark.parametrize("design", ["top", "proportional", "strata"])
+def test_with_a_control_sample_the_weighted_rate_is_that_of_the_dataset(design):
+    held = 0
+    for seed in range(10):
+        rows = drawn_study(design, seed=seed, n=300, control_share=0.2)
+        rate = of_pair(report_of(rows))["win_rate"]
+        assert rate["scope"] == {"instances": "dataset", "raters": "these"}
+        held += rate["low"] <= 0.45 <= rate["high"]
+    assert held >= 8  # of 10 at 95%: fewer by chance in 1 of 100 runs
+
+
+@pytest.mark.parametrize(("n", "scope"), [(100, "selected"), (150, "dataset")])
+def test_the_most_separable_speak_of_the_dataset_from_thirty_control_instances_on(n, scope):
+    found = of_pair(report_of(drawn_study("top", seed=0, n=n, control_share=0.2)))
+    assert found["control"] == n / 5
+    assert found["win_rate"]["scope"]["instances"] == scope
+    assert (found["ratings_saved"]["value"] is None) == (scope == "selected")
+
+
+def test_no_heading_after_a_draw_is_made_from_unweighted_rates():
+    """Most rated instances are separable and won by the first; the dataset is not."""
+    rows = drawn_study("top", seed=3, n=150, control_share=0.3)
+    found = report_of(rows)
+    assert found["criteria"]["preference"]["systems"]["win_rate"]["first"]["low"] > 0.5
+    assert "first wins" not in sections(found)[0].wins[0]
+
+
+def test_a_prediction_powered_rate_is_undefined_after_a_draw():
+    rows = drawn_study("proportional", seed=0, control_share=0.2)
+    judged = [row | {"rater": "judge", "kind": "machine"} for row in rows if row["rater"] == "r0"]
+    judged += [
+        {**judged[0], "unit": f"more{i}", "instance": f"more{i}", "phase": ""} for i in range(30)
+    ]
+    powered = report_of([*rows, *judged])["criteria"]["preference"]["systems"]
+    rate = powered["prediction_powered"]["judge"]["first"]
+    assert rate["value"] is None
+    assert "drawn" in rate["reason"]
