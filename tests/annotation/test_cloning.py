@@ -159,7 +159,9 @@ def test_cloning_says_what_was_left_behind_and_nothing_that_was_not_there():
     study = make_whole_study()
     plan_hits(study=study)
     Study.objects.filter(pk=study.pk).update(status="open")
-    Screening.objects.filter(study=study).update(training_units=0, qualification_units=0)
+    Screening.objects.filter(study=study).update(
+        training_units=0, qualification_units=0, check_rate=0
+    )
     study.comprehension.all().delete()
     study.refresh_from_db()
     answer_all(take_place(participation=make_participation(study)))
