@@ -14,11 +14,14 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import trigger_client_event
 
+from annotation.confirming import Question, ask, is_confirmed
+from annotation.consequences import replacing_plan
 from annotation.services.planning import plan_hits
 from metrics.charts import scenarios_chart, separability_histogram
 from metrics.forms import DesignForm, design_form, sampling_form, scoring_form
@@ -92,6 +95,9 @@ def _take_step(request: HttpRequest, study: Study, name: str) -> HttpResponse:
     form = step.form(study, request.POST)
     if form.is_valid():
         try:
+            asked = step.question(study, form) if step.question else None
+            if asked is not None and not is_confirmed(request, [asked]):
+                return ask(request, [asked], back=_back(study), carry=_typed(form))
             messages.success(request, step.take(study, form, cast(User, request.user)))
         except DomainError as refusal:
             form.add_error(None, refusal.message)
@@ -100,7 +106,18 @@ def _take_step(request: HttpRequest, study: Study, name: str) -> HttpResponse:
     return render(request, "metrics/choosing.html", _page(request, study, {name: form}), status=400)
 
 
+def _back(study: Study) -> str:
+    return reverse("metrics:choosing", args=[study.pk])
+
+
+def _typed(form: forms.BaseForm) -> list[tuple[str, str]]:
+    return [(each.html_name, str(each.value())) for each in form if each.value() is not None]
+
+
 def _do(request: HttpRequest, study: Study, verb: str) -> HttpResponse:
+    asked = _before_taking_all(study) if verb == "take-all" else None
+    if asked is not None and not is_confirmed(request, [asked]):
+        return ask(request, [asked], back=_back(study))
     try:
         level, said = messages.SUCCESS, VERBS[verb](request, study)
     except DomainError as refusal:
@@ -317,9 +334,38 @@ def _score(study: Study, form: forms.BaseForm, by: User) -> str:
     return "Scoring has begun; this page shows how far it is."
 
 
-def _plan_drawn(study: Study, form: forms.BaseForm, _: User) -> str:
+def _before_drawing(study: Study, form: forms.BaseForm) -> Question | None:
+    """None of what is refused anyway; a design that cannot be drawn is refused here already."""
+    if study.status != Study.Status.DRAFT:
+        return None
+    found = prospects(study, cast(DesignForm, form).save(commit=False)).values()
+    chosen, of = sum(each.instances for each in found), sum(each.of for each in found)
+    return replacing_plan(
+        study,
+        title="Draw these instances and plan the HITs?",
+        button="Draw and plan",
+        said=f"{chosen} of {of} scored instances are drawn, over all pairs of systems, with seed"
+        f" {form.cleaned_data['seed']}.",
+        facts=sorted(form.cleaned_data.items()),
+    )
+
+
+def _before_taking_all(study: Study) -> Question | None:
+    if study.status != Study.Status.DRAFT:
+        return None
+    return replacing_plan(
+        study,
+        title="Take every instance after all?",
+        button="Take every instance",
+        said="The draw is forgotten, and HITs are planned for every instance.",
+        facts=(),
+    )
+
+
+def _plan_drawn(study: Study, form: forms.BaseForm, by: User) -> str:
     with transaction.atomic():  # a draw that cannot be planned is none
-        n = draw_instances(study=study, design=cast(DesignForm, form).save(commit=False))
+        design = cast(DesignForm, form).save(commit=False)
+        n = draw_instances(study=study, design=design, by=by)
         plan = plan_hits(study=study)
     return f"Drew {n} instances and planned {plan.hits} HITs with {plan.places} places."
 
@@ -330,18 +376,19 @@ class Step:
 
     form: Callable[..., forms.BaseForm]
     take: Callable[[Study, forms.BaseForm, User], str]
+    question: Callable[[Study, forms.BaseForm], Question | None] | None = None
 
 
 STEPS: dict[str, Step] = {
     "sample": Step(sampling_form, _sample),
     "score": Step(scoring_form, _score),
-    "draw": Step(design_form, _plan_drawn),
+    "draw": Step(design_form, _plan_drawn, _before_drawing),
 }
 
 
-def _take_all(_: HttpRequest, study: Study) -> str:
+def _take_all(request: HttpRequest, study: Study) -> str:
     with transaction.atomic():
-        take_all_instances(study=study)
+        take_all_instances(study=study, by=cast(User, request.user))
         plan = plan_hits(study=study)
     return f"The draw is forgotten: planned {plan.hits} HITs of every instance."
 

@@ -1,6 +1,6 @@
 """What a provider is: the one interface that pages, tasks and the ledger speak to."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -114,6 +114,10 @@ class Provider:
     title: ClassVar[str]
     # What a researcher has to say; stored as the recruitment's settings.
     settings_form: type[forms.Form] = forms.Form
+    # People are sent by another company's site, which has to reach this server's address.
+    is_platform: ClassVar[bool] = False
+    # Those of them that name an account or people: a clone of the study has to be given its own.
+    settings_of_account: ClassVar[frozenset[str]] = frozenset()
     # Settings that are secret: stored encrypted, never shown again.
     has_token: ClassVar[bool] = False
     # One request approves many, all or none; else a refusal is of one submission.
@@ -132,6 +136,10 @@ class Provider:
     def why_nobody_comes(self, recruitment: Recruitment) -> str:
         """Why the platform sends nobody though the way is ready, by its status there; else ""."""
         return ""
+
+    def study_lacks(self, recruitment: Recruitment) -> Mapping[str, str]:
+        """What the study has to say before this way can send people: sentences by code."""
+        return {}
 
     def audience(self, recruitment: Recruitment) -> str:
         """Whom this way is open to once it is ready: the end of a sentence."""

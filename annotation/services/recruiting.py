@@ -158,7 +158,7 @@ def ask_for_keys(*, recruitment: Recruitment, now: datetime | None = None) -> No
     """Have a worker fetch what signed links are checked with; once in a while for everybody."""
     from annotation.tasks import renew_keys_task  # noqa: PLC0415  tasks call this
 
-    now = now or timezone.now()
+    now = now or database_now()
     with transaction.atomic():
         own = Recruitment.objects.select_for_update().get(pk=recruitment.pk)
         asked_at = own.settings.get("keys_asked_at", "")
@@ -185,7 +185,7 @@ def confirm_by_signature(*, recruitment: Recruitment, arrival: Arrival) -> None:
     )
     waiting = own.filter(consented_at__isnull=False, confirmed_at__isnull=True).first()
     if arrival.is_confirmed and waiting is not None:
-        mark_confirmed(participation=waiting, now=timezone.now())
+        mark_confirmed(participation=waiting, now=database_now())
 
 
 def sync_submission(

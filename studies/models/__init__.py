@@ -1,6 +1,7 @@
 """What is asked: datasets, studies, criteria, units, separability."""
 
 from studies.models.dataset import Dataset, Generation, Instance, System
+from studies.models.event import StudyEvent
 from studies.models.job import Job
 from studies.models.round import Round
 from studies.models.selection import InstanceSelection, SelectedInstance
@@ -20,6 +21,7 @@ __all__ = [
     "SelectedInstance",
     "SeparabilityScore",
     "Study",
+    "StudyEvent",
     "StudySystem",
     "StudyVersion",
     "System",

@@ -22,7 +22,6 @@ from annotation.models import (
 )
 from annotation.selectors import worksheet
 from annotation.services.known_units import import_known_units, spoil_copies
-from annotation.services.lifecycle import open_study
 from annotation.services.places import NotCleared, take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_rating
@@ -41,7 +40,7 @@ from studies.formats import FormatError
 from studies.models import Generation, Study, Unit
 from studies.perturbing import heavily_perturbed
 from tests.annotation.annotators import annotator, form_of
-from tests.studies.factories import make_participation, make_study
+from tests.studies.factories import make_participation, make_study, open_knowingly
 
 pytestmark = pytest.mark.django_db
 
@@ -61,7 +60,7 @@ def study_with(
     Screening.objects.create(
         study=study, training_units=training, qualification_units=test, **screening
     )
-    return open_study(study=study)
+    return open_knowingly(study)
 
 
 def label_for(assignment: Assignment, seat, *, right: bool) -> str:
@@ -303,7 +302,7 @@ def test_of_a_strong_preference_the_side_counts():
     plan_hits(study=study)
     spoil_copies(study=study, role=Unit.Role.QUALIFICATION, n=2)
     Screening.objects.create(study=study, qualification_units=2, pass_mark=2)
-    study = open_study(study=study)
+    study = open_knowingly(study)
     ann = make_participation(study)
     test = begin_stage(participation=fresh(ann))
     for seat in worksheet(test).seats.values():
