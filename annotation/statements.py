@@ -59,6 +59,8 @@ class Person:
     lease_until: datetime | None
     check_rate: float
     is_cleared: bool
+    # Whether this participation, and not only its rater, ever began a HIT or a stage.
+    has_worked: bool
     held_unconfirmed: int
     done: int
     met: int
@@ -83,10 +85,8 @@ def lock_person(public_id: str, now: datetime | None = None) -> Person:
     held = None
     if work[0] is not None and rest[1]:
         held = _work(work, participation)
-    *numbers, moment = rest[3:]
-    lease_until, locked_at = moment_of(rest[2]), moment_of(moment)
-    assert locked_at is not None
-    return Person(participation, participation.study, held, lease_until, *numbers, now=locked_at)
+    lease_until, locked_at = moment_of(rest[2]), moment_of(rest[-1])
+    return Person(participation, participation.study, held, lease_until, *rest[3:-1], locked_at)
 
 
 @dataclass(frozen=True)
@@ -235,6 +235,7 @@ _PERSON = f"""
 SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s.opened_at,
     l.id IS NOT NULL AND l.completed_at IS NULL, l.lease_until,
     coalesce(c.check_rate, 0), p.cleared_at IS NOT NULL,
+    EXISTS (SELECT 1 FROM annotation_assignment d WHERE d.participation_id = p.id),
     CASE WHEN p.address <> '' AND NOT EXISTS (SELECT 1 FROM annotation_assignment d
             WHERE d.participation_id = p.id) THEN (SELECT count(*)
         FROM annotation_assignment d

@@ -13,14 +13,14 @@ from statistics import median
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
-from annotation.models import Assignment, Place, Rating
+from annotation.models import Assignment, Rating
 from annotation.models.rating import RatingQuerySet
-from annotation.services.places import complete_if_full, lock_places, place_for_unit
+from annotation.services.places import LockedPlaces, complete_if_full, lock_places, place_for_unit
 from annotation.services.ratings import complete_set
 from annotation.services.screening import is_right
 from annotation.services.tallies import TallyKey, set_flags, shift_tallies, tally_key
+from studies.clock import database_now
 from studies.errors import DomainError
 from studies.models import Study, StudyEvent
 from studies.services import record_event
@@ -98,7 +98,7 @@ def accept_late_answers(
     word on it. Returns how many answers were taken in. Raises `DomainError` while the study is
     closed, or where nothing waits. Locks the study, then places HIT by HIT.
     """
-    now = now or timezone.now()
+    now = now or database_now()
     study = _locked(study)
     rows = pending(study).select_related("rater", "criterion").order_by("assignment__hit", "pk")
     by_assignment: dict[int, list[Rating]] = defaultdict(list)
@@ -141,7 +141,7 @@ def _locked(study: Study) -> Study:
 
 def _take_in(assignment: Assignment, late: list[Rating], now: datetime) -> int:
     """One person's late answers on one HIT, while its places are locked."""
-    held, free = lock_places(assignment=assignment, now=now)
+    places = lock_places(assignment=assignment, now=now)
     assignment.refresh_from_db(fields=["status", "completed_at"])
     Rating.objects.filter(pk__in=[row.pk for row in late]).update(late=False)
     current = {_slot(row): row for row in _current(assignment)}
@@ -149,8 +149,8 @@ def _take_in(assignment: Assignment, late: list[Rating], now: datetime) -> int:
     wanted = [row for slot, row in last.items() if _is_last_word(row, current.get(slot))]
     for row in wanted:
         _take_back(current.get(_slot(row)))
-        _make_current(row, current.get(_slot(row)), assignment, held, free)
-    _complete(assignment, held, free, now)
+        _make_current(row, current.get(_slot(row)), assignment, places)
+    _complete(assignment, places, now)
     return len(wanted)
 
 
@@ -172,13 +172,12 @@ def _make_current(
     row: Rating,
     earlier: Rating | None,
     assignment: Assignment,
-    held: Place | None,
-    free: list[Place],
+    places: LockedPlaces,
 ) -> None:
     """Flags as if it were given now; one that corrects an answer stands where that one stood."""
     is_by_units = assignment.hit.study.abandoned == Study.Abandoned.UNITS
     row.late = row.superseded = row.partial = row.surplus = row.excluded = False
-    row.excluded_reason, row.place = "", held
+    row.excluded_reason, row.place = "", places.held
     if earlier is not None and earlier.pk != row.pk:
         for name in ("surplus", "partial", "excluded", "excluded_reason", "place"):
             setattr(row, name, getattr(earlier, name))
@@ -187,10 +186,10 @@ def _make_current(
         row.excluded, row.place = True, None
         row.excluded_reason = participation.status if participation else ""
     elif is_by_units:
-        row.place = place_for_unit([held] if held else free, row)
+        row.place = place_for_unit([places.held] if places.held else places.free, row)
         row.surplus = row.place is None
     else:
-        row.partial = held is None
+        row.partial = places.held is None
     _write(row)
 
 
@@ -202,7 +201,8 @@ def _write(row: Rating) -> None:
         shift_tallies(Counter[TallyKey]({tally_key(row): 1}))
 
 
-def _complete(assignment: Assignment, held: Place | None, free: list[Place], now: datetime) -> None:
+def _complete(assignment: Assignment, places: LockedPlaces, now: datetime) -> None:
+    held, free = places.held, places.free
     if assignment.status in {Assignment.Status.WITHDRAWN, Assignment.Status.COMPLETED}:
         return
     if assignment.hit.study.abandoned == Study.Abandoned.UNITS:
