@@ -21,6 +21,7 @@ from django.views.decorators.http import require_POST
 from annotation.importing import Imported, import_study
 from annotation.models import ComprehensionQuestion, Screening
 from annotation.selectors import progress
+from annotation.services.cloning import clone_study
 from annotation.services.known_units import ROLES, import_known_units, spoil_copies
 from annotation.services.lifecycle import close_study, open_study, pause_study
 from annotation.services.planning import grow_ratings_per_hit, plan_hits
@@ -30,7 +31,7 @@ from studies.admin import FrozenInline, StudyAdmin
 from studies.errors import DomainError
 from studies.formats import FormatError
 from studies.models import Study, Unit
-from studies.services import clone_study, is_frozen
+from studies.services import is_frozen
 
 if TYPE_CHECKING:
     ScreeningTabular = admin.StackedInline[Screening, Study]
@@ -66,6 +67,12 @@ VERBS: dict[str, tuple[Callable[[Study], str], set[str], str]] = {
     "pause": (_pause, {"open"}, "Pause"),
     "close": (_close, {"open", "paused"}, "Close"),
 }
+
+
+CLONED = (
+    "Cloned: this copy is a draft of its own, with the same design, screening, units whose answer"
+    " is known, drawn instances and ways in. Plan its HITs, and connect its platforms anew."
+)
 
 
 class BundleForm(forms.Form):
@@ -236,9 +243,11 @@ class CollectingStudyAdmin(StudyAdmin):
         return render(request, "admin/studies/study/import.html", context)
 
     def clone_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        clone = clone_study(study=study_for(request.user, object_id))
-        self.message_user(request, "Cloned: this copy is a draft of its own.", messages.SUCCESS)
-        return self._back(clone)
+        made = clone_study(study=study_for(request.user, object_id))
+        self.message_user(request, CLONED, messages.SUCCESS)
+        if made.not_copied:
+            self.message_user(request, f"Not copied: {', '.join(made.not_copied)}.")
+        return self._back(made.study)
 
     def known_units_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         study = study_for(request.user, object_id)

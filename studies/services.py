@@ -1,9 +1,24 @@
 """Verbs on a study's design: versions, cloning, what is frozen."""
 
+from collections.abc import Iterable
+from typing import TypeVar
+
 from django.db import transaction
+from django.db.models import Model
 
 from studies.errors import DomainError
-from studies.models import Criterion, Membership, Study, StudySystem, StudyVersion, System
+from studies.models import (
+    Criterion,
+    InstanceSelection,
+    Membership,
+    SelectedInstance,
+    Study,
+    StudySystem,
+    StudyVersion,
+    System,
+)
+
+Row = TypeVar("Row", bound=Model)
 
 # May change in an open study: each change makes a new version, valid from the next assignment on.
 VERSIONED_FIELDS = (
@@ -78,23 +93,34 @@ def use_dataset_systems(*, study: Study) -> int:
 
 
 @transaction.atomic
-def clone_study(*, study: Study) -> Study:
-    """A new draft with the same design, systems, criteria and members, and no HITs or ratings."""
+def copy_design(*, study: Study) -> Study:
+    """A new draft with the study's settings, criteria, systems, members and drawn instances.
+
+    The drawn instances keep the probabilities they were drawn with: planning takes the same.
+    `annotation.services.cloning` adds what annotators are screened by and come in by.
+    """
     kept = {
         field.name: getattr(study, field.name)
         for field in Study._meta.concrete_fields
         if field.editable and field.name != "title"
     }
-    clone = Study.objects.create(title=f"{study.title} (copy)", **kept)
-    StudySystem.objects.bulk_create(
-        StudySystem(study=clone, system_id=row.system_id, position=row.position)
-        for row in study.study_systems.all()
-    )
-    Criterion.objects.bulk_create(
-        Criterion(study=clone, name=c.name, question=c.question, scale=c.scale, position=c.position)
-        for c in study.criteria.all()
-    )
-    Membership.objects.bulk_create(
-        Membership(study=clone, user_id=row.user_id) for row in study.memberships.all()
-    )
+    room = Study._meta.get_field("title").max_length or 0
+    title = f"{study.title[: room - len(COPY)]}{COPY}"
+    clone = Study.objects.create(title=title, **kept)
+    for model in (Criterion, StudySystem, Membership, InstanceSelection, SelectedInstance):
+        copy_rows(model._default_manager.filter(study=study).order_by("pk"), study=clone)
     return clone
+
+
+COPY = " (copy)"
+
+
+def copy_rows(rows: Iterable[Row], *, study: Study) -> list[Row]:
+    """The same rows once more, of another study; returns the new ones in their order."""
+    rows = list(rows)
+    if not rows:
+        return []
+    model = type(rows[0])
+    names = [f.attname for f in model._meta.concrete_fields if not f.primary_key]
+    own = [{name: getattr(row, name) for name in names} | {"study_id": study.pk} for row in rows]
+    return model._default_manager.bulk_create([model(**each) for each in own], batch_size=1000)

@@ -104,6 +104,8 @@ class Provider:
     title: ClassVar[str]
     # What a researcher has to say; stored as the recruitment's settings.
     settings_form: type[forms.Form] = forms.Form
+    # Those of them that name an account or people: a clone of the study has to be given its own.
+    settings_of_account: ClassVar[frozenset[str]] = frozenset()
     # Settings that are secret: stored encrypted, never shown again.
     has_token: ClassVar[bool] = False
     # One request approves many, all or none; else a refusal is of one submission.

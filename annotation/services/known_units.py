@@ -75,7 +75,7 @@ def add_known_units(*, study: Study, role: Unit.Role, pairs: Iterable[KnownPair]
     units = [_unit(study, role, pair, number + i) for i, pair in enumerate(pairs)]
     Unit.objects.bulk_create(units)
     if role != Unit.Role.GOLD:
-        _seat(study, role)
+        seat_known_units(study, role)
     return len(units)
 
 
@@ -159,7 +159,7 @@ def _unit(study: Study, role: Unit.Role, pair: KnownPair, number: int) -> Unit:
     )
 
 
-def _seat(study: Study, role: Unit.Role) -> None:
+def seat_known_units(study: Study, role: Unit.Role) -> None:
     """All units of a stage in one HIT without places, sides split evenly."""
     hit, _ = HIT.objects.get_or_create(study=study, kind=role.value, number=1)
     hit.hit_units.all().delete()

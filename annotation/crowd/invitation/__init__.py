@@ -47,6 +47,7 @@ class Invitation(Provider):
     name = "invitation"
     title = "Personal invitations"
     settings_form = InvitationSettings
+    settings_of_account = frozenset({"people"})
     has_one_link = False
 
     def missing(self, recruitment: Recruitment) -> str:

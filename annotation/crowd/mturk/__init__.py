@@ -54,6 +54,7 @@ class MTurk(Provider):
     name = "mturk"
     title = "Mechanical Turk"
     settings_form = MTurkSettings
+    settings_of_account = frozenset({"access_key"})
     has_token = True
     is_framed = True
 

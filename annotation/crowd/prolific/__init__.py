@@ -108,6 +108,7 @@ class Prolific(Provider):
     name = "prolific"
     title = "Prolific"
     settings_form = ProlificSettings
+    settings_of_account = frozenset({"workspace"})
     has_token = True
     approves_together = True
     entry_parameters = PARAMETERS
