@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from math import exp
@@ -64,6 +64,11 @@ class Visit:
 
 # What is held right, by the question and the texts it is asked of, in the order shown.
 Known = Mapping[tuple[str, ...], str]
+
+
+def known_by(question: str, texts: Iterable[str] = ()) -> tuple[str, ...]:
+    """What a known answer is looked up by: spaces and line ends are the page's own matter."""
+    return tuple(" ".join(each.split()) for each in (question, *texts))
 
 
 class Walk:
@@ -216,7 +221,7 @@ class Walk:
 
     def _right(self, question: Field, texts: tuple[str, ...]) -> str | None:
         """The choice that the bot knows to be right, told by its value or its words."""
-        known = self.known.get((question.words, *texts))
+        known = self.known.get(known_by(question.words, texts))
         if known is None or not question.choices:
             return known
         return next((value for value, words in question.choices if known in (value, words)), None)

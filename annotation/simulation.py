@@ -13,10 +13,11 @@ from django.db import close_old_connections
 from django.http import HttpRequest
 from django.urls import reverse
 
-from annotation.bots import Bot, Known, Walk
+from annotation.bots import Bot, Known, Walk, known_by
 from annotation.models import Rating
+from annotation.selectors import as_shown
 from studies.errors import DomainError
-from studies.models import Study
+from studies.models import Criterion, Study, Unit
 
 __all__ = ["HEADER", "Bot", "is_simulated", "one_connection", "simulate_raters", "walk_study"]
 
@@ -40,6 +41,7 @@ def simulate_raters(
     if study.status != Study.Status.OPEN:
         raise DomainError("study_not_open", "Open the study first: bots come in by its link.")
     _check_has_no_people(study)
+    known = known_labels(study)
     with nullcontext() if url else one_connection():
         return sum(
             _answers(
@@ -49,6 +51,7 @@ def simulate_raters(
                     rng=random.Random(f"{seed}:{bot.name}"),
                     url=url,
                     in_real_time=in_real_time,
+                    known=known,
                 )
             )
             for bot in bots
@@ -70,6 +73,37 @@ def _check_has_no_people(study: Study) -> None:
             "This study is connected with a crowd platform, so no bot enters it. Start a dry run"
             " instead: bots then rate a copy of the study.",
         )
+
+
+def known_labels(study: Study) -> dict[tuple[str, ...], str]:
+    """What is held right of the study's reference units, as a bot looks it up: either way round.
+
+    Without it the closeness to the source decides, which a text with its words out of order keeps.
+    """
+    criteria = {criterion.name: criterion for criterion in study.criteria.all()}
+    units = study.units.exclude(role=Unit.Role.MAIN).select_related("generation_a", "generation_b")
+    known = {}
+    for unit in units:
+        for name, label in unit.known_labels.items():
+            if name in criteria:
+                known |= _either_way(unit, criteria[name], str(label))
+    return known
+
+
+def _either_way(unit: Unit, criterion: Criterion, label: str) -> dict[tuple[str, ...], str]:
+    texts = [each.text for each in (unit.generation_a, unit.generation_b) if each is not None]
+    ways = {True: texts, False: texts[::-1]}
+    return {
+        known_by(criterion.question, shown): as_shown(label, criterion=criterion, a_first=a_first)
+        for a_first, shown in ways.items()
+    }
+
+
+def known_choices(study: Study) -> dict[tuple[str, ...], str]:
+    """The right choice of each question about the guidelines, as a bot looks it up."""
+    return {
+        known_by(each.text): each.options[each.answer - 1] for each in study.comprehension.all()
+    }
 
 
 def _answers(walk: Walk) -> int:

@@ -13,7 +13,7 @@ from annotation.models import ComprehensionQuestion, Participation, Rating, Recr
 from annotation.services.known_units import KnownPair, add_known_units, spoil_copies
 from annotation.services.lifecycle import open_study
 from annotation.services.planning import plan_hits
-from annotation.simulation import simulate_raters, walk_study
+from annotation.simulation import one_connection, simulate_raters, walk_study
 from studies.errors import DomainError
 from studies.models import Criterion, Generation, Study, Unit
 from tests.studies.factories import make_open_study, make_participation, make_study
@@ -91,8 +91,8 @@ def test_training_is_answered_once_a_unit():
     known(study, Unit.Role.TRAINING, 4, preference="-1")
     Screening.objects.create(study=study, training_units=4)
     study = open_study(study=study)
-    walk = walk_study(study=study, bot=Bot("a"), rng=Random(0))
-    visit = walk.finish()
+    with one_connection():
+        visit = walk_study(study=study, bot=Bot("a"), rng=Random(0)).finish()
     assert visit.problem == ""
     assert visit.answers == 4 + study.places.filter(completed_at__isnull=False).count()
     assert visit.pages["Training"] == 8  # each unit, and what is held right
