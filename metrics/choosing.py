@@ -135,8 +135,9 @@ class JobRow:
 
 
 def _jobs(study: Study) -> Json:
-    unfinished = list(study.jobs.filter(finished_at=None))
-    ended = study.jobs.exclude(finished_at=None)[: max(0, MOST_JOBS - len(unfinished))]
+    own = study.jobs.filter(kind__in=[Job.Kind.SAMPLING, Job.Kind.SCORING])
+    unfinished = list(own.filter(finished_at=None))
+    ended = own.exclude(finished_at=None)[: max(0, MOST_JOBS - len(unfinished))]
     rows = [JobRow(job, _about(job), pace_of(job)) for job in [*unfinished, *ended]]
     is_moving = any(row.job.status in {"queued", "running"} for row in rows)
     return {"study": study, "jobs": rows, "is_moving": is_moving}

@@ -26,6 +26,9 @@ from studies.markdown import render_markdown
 from studies.models import Study
 
 CHOOSE = "Please choose whether you agree."
+DRY_RUN = (
+    "This is a dry run of a study: only programs take part in it. Please use the study's link."
+)
 CHANGED = "This text was changed while you read it. Please read it again."
 
 
@@ -38,6 +41,8 @@ def welcome(request: HttpRequest, study_id: str) -> HttpResponse:
     way, arrival = newcomer(request, study)  # or there is no way in by this link
     if study.status != Study.Status.OPEN:
         raise DomainError("study_not_open", CLOSED_DOORS[study.status])
+    if study.dry_run_of_id is not None and not is_simulated(request, study.pk):
+        raise DomainError("dry_run", DRY_RUN)
     if not has_agreed(recruitment=way, submission_id=arrival.submission_id):
         check_lets_in(way)
     if request.method == "POST":
