@@ -2,7 +2,7 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -22,7 +22,7 @@ from annotation.models import (
 )
 from annotation.models.rating import RatingQuerySet
 from annotation.statements import Person, seats_of_hit
-from metrics.stats.scales import BAD
+from metrics.stats.scales import BAD, Scale
 from studies.models import Criterion, Study, Unit
 
 
@@ -109,6 +109,27 @@ def unmet_check(person: Person, hit_id: int) -> int | None:
     unmet = gold.exclude(pk__in=met.values("check_unit")).order_by("pk")
     found = list(unmet.values_list("pk", flat=True))
     return rng.choice(found) if found else None
+
+
+def reference_units(study: Study, role: Unit.Role) -> list[Unit]:
+    """The units of this role that an answer can be judged on, in the order they were made.
+
+    One has a known label for at least one of the study's criteria, each of its criterion's
+    scale: criteria of a draft can be renamed after the units were made.
+    """
+    scales = {criterion.name: criterion.parsed_scale for criterion in criteria_of(study)}
+    units = study.units.filter(role=role).only("study", "instance", "known_labels").order_by("pk")
+    return [unit for unit in units if _can_be_judged(unit, scales)]
+
+
+def _can_be_judged(unit: Unit, scales: Mapping[str, Scale]) -> bool:
+    known = {name: label for name, label in unit.known_labels.items() if name in scales}
+    try:
+        for name, label in known.items():
+            scales[name].parse_label(label)
+    except ValueError:
+        return False
+    return bool(known)
 
 
 def missing_units(place: Place) -> set[int]:

@@ -61,6 +61,19 @@ def _origins(name: str) -> list[str]:
     return origins
 
 
+def _address(name: str) -> str:
+    """The origin that links are made of, without a slash at its end; "" where none is set."""
+    value = str(env.str(name, default="")).rstrip("/")
+    parts = _split(value)
+    is_origin = parts is not None and parts.scheme in PORTS and parts.hostname
+    has_more = parts is None or parts.path or parts.query or parts.fragment or "@" in parts.netloc
+    if value and (not is_origin or has_more):
+        raise ImproperlyConfigured(
+            f"{name} must be one origin such as https://rate.example.org, not {value!r}."
+        )
+    return value
+
+
 def _options(label: str) -> dict[str, Any]:
     name = f"TIEBREAK_MODEL_OPTIONS_{label.upper()}"
     try:
@@ -129,6 +142,11 @@ if PRODUCTION:
         raise ImproperlyConfigured(
             "Production needs TIEBREAK_HOSTS, the host names it answers to, without '*'."
         )
+
+# The address that platforms and people are given. Empty in development: that of the request.
+TIEBREAK_PUBLIC_URL = _address("TIEBREAK_PUBLIC_URL") or (
+    f"https://{ALLOWED_HOSTS[0].removeprefix('.')}" if PRODUCTION and ALLOWED_HOSTS else ""
+)
 
 INSTALLED_APPS = [
     "django.contrib.admin",

@@ -1,10 +1,12 @@
 """Verbs on a study's design: versions, cloning, what is frozen."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Model
+from django.utils import timezone
 
 from studies.errors import DomainError
 from studies.models import (
@@ -13,6 +15,7 @@ from studies.models import (
     Membership,
     SelectedInstance,
     Study,
+    StudyEvent,
     StudySystem,
     StudyVersion,
     System,
@@ -58,6 +61,19 @@ def record_version(*, study: Study) -> StudyVersion:
         return latest
     number = latest.number + 1 if latest else 1
     return StudyVersion.objects.create(study=study, number=number, **current)
+
+
+def record_event(
+    *,
+    study: Study,
+    verb: StudyEvent.Verb,
+    by: User | None = None,
+    details: Mapping[str, object] | None = None,
+) -> StudyEvent:
+    """Write down what was done to a study, in the transaction that does it."""
+    return StudyEvent.objects.create(
+        study=study, verb=verb, by=by, details=dict(details or {}), at=timezone.now()
+    )
 
 
 @transaction.atomic

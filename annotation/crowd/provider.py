@@ -1,6 +1,6 @@
 """What a provider is: the one interface that pages, tasks and the ledger speak to."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -104,6 +104,8 @@ class Provider:
     title: ClassVar[str]
     # What a researcher has to say; stored as the recruitment's settings.
     settings_form: type[forms.Form] = forms.Form
+    # People are sent by another company's site, which has to reach this server's address.
+    is_platform: ClassVar[bool] = False
     # Those of them that name an account or people: a clone of the study has to be given its own.
     settings_of_account: ClassVar[frozenset[str]] = frozenset()
     # Settings that are secret: stored encrypted, never shown again.
@@ -120,6 +122,10 @@ class Provider:
     def missing(self, recruitment: Recruitment) -> str:
         """What a researcher still has to do before anybody can come this way; "" if nothing."""
         return ""
+
+    def study_lacks(self, recruitment: Recruitment) -> Mapping[str, str]:
+        """What the study has to say before this way can send people: sentences by code."""
+        return {}
 
     def audience(self, recruitment: Recruitment) -> str:
         """Whom this way is open to once it is ready: the end of a sentence."""

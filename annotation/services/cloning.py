@@ -33,6 +33,7 @@ NOT_COPIED = frozenset(
     {
         "studies.Study",  # its dry runs
         "studies.StudyVersion",
+        "studies.StudyEvent",
         "studies.Job",
         "annotation.Place",
         "annotation.Participation",
@@ -96,6 +97,7 @@ def _left_behind(study: Study) -> Iterator[str]:
         (Payment.objects.filter(participation__study=study).count(), "payment", "payments"),
         (study.versions.count(), "version of the texts", "versions of the texts"),
         (study.jobs.count(), "job", "jobs"),
+        (study.events.count(), "entry of the log", "entries of the log"),
     )
     yield from (f"{n} {one if n == 1 else many}" for n, one, many in counts if n)
     yield from (said for way in study.recruitments.order_by("pk") if (said := _connection(way)))

@@ -1,7 +1,7 @@
 """Turning a study's design into HITs with their units, sides and places."""
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -46,9 +46,7 @@ def plan_hits(*, study: Study) -> Plan:
     study = Study.objects.select_for_update().get(pk=study.pk)
     _check_can_plan(study)
     _remove_plan(study)
-    bundles = list(_bundles(study))
-    if study.bundling == Study.Bundling.MIXED:
-        bundles = _mixed(study, [unit for bundle in bundles for unit in bundle.units])
+    bundles = _bundled(study)
     if not bundles:
         raise DomainError(
             "nothing_to_plan",
@@ -58,6 +56,24 @@ def plan_hits(*, study: Study) -> Plan:
     rng = random.Random(f"{study.seed}:plan")
     rng.shuffle(bundles)
     return _write_plan(study, bundles, rng)
+
+
+def is_plan_current(study: Study) -> bool:
+    """Whether planning anew would give the HITs that stand: the same texts, repeats and places."""
+    stored: dict[int, set[tuple[int | None, int | None]]] = defaultdict(set)
+    seats = HITUnit.objects.filter(hit__in=study.hits.main(), repeat=0)
+    for hit, a, b in seats.values_list("hit", "unit__generation_a", "unit__generation_b"):
+        stored[hit].add((a, b))
+    wanted = [
+        frozenset((unit.generation_a_id, unit.generation_b_id) for unit in bundle.units)
+        for bundle in _bundled(study)
+    ]
+    repeats = sum(min(study.repeats_per_hit, len(texts)) for texts in wanted)
+    return (
+        Counter(map(frozenset, stored.values())) == Counter(wanted)
+        and HITUnit.objects.filter(hit__in=study.hits.main(), repeat=1).count() == repeats
+        and study.places.count() == len(wanted) * study.ratings_per_hit
+    )
 
 
 @transaction.atomic
@@ -120,6 +136,13 @@ def _systems_needed(study: Study) -> int:
 def _remove_plan(study: Study) -> None:
     study.hits.main().delete()
     study.units.filter(role=Unit.Role.MAIN).delete()
+
+
+def _bundled(study: Study) -> list[_Bundle]:
+    bundles = list(_bundles(study))
+    if study.bundling == Study.Bundling.MIXED:
+        return _mixed(study, [unit for bundle in bundles for unit in bundle.units])
+    return bundles
 
 
 def _bundles(study: Study) -> Iterator[_Bundle]:

@@ -143,7 +143,7 @@ class _Desk:
         if self.assignment.status == Assignment.Status.COMPLETED:
             return False
         place = place or next(iter(self.free), None)
-        return _complete_set(self.assignment, self.written, place, self.now)
+        return complete_set(self.assignment, self.written, place, self.now)
 
 
 def _complete_test(assignment: Assignment, written: list[Rating], now: datetime) -> bool:
@@ -155,7 +155,7 @@ def _complete_test(assignment: Assignment, written: list[Rating], now: datetime)
     return True
 
 
-def _complete_set(
+def complete_set(
     assignment: Assignment, written: list[Rating], place: Place | None, now: datetime
 ) -> bool:
     """One person's complete set completes its place; without one it is kept as surplus."""
@@ -233,9 +233,9 @@ def _flag(rating: Rating, earlier: Rating | None, study: Study) -> None:
 
 
 def _append(rating: Rating, earlier: Rating | None) -> None:
-    """Insert, superseding the earlier answer, unless the new one came after closing."""
+    """Insert, superseding the earlier answer, unless that came before closing and this after."""
     shifts: Counter[TallyKey] = Counter()
-    if earlier is not None and rating.late:
+    if earlier is not None and rating.late and not earlier.late:
         rating.superseded = True
     elif earlier is not None:
         shifts[tally_key(earlier)] -= int(earlier.is_counted)

@@ -5,16 +5,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from math import ceil
 
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from annotation.models import HIT, Assignment, Participation, Rating, Screening, Trial
+from annotation.selectors import reference_units
 from annotation.services.withdrawing import stop_work, withdraw_work
 from annotation.statements import insert
 from studies.errors import DomainError
-from studies.models import Study
+from studies.models import Study, Unit
 
 
 class Step(StrEnum):
@@ -50,6 +52,60 @@ def _open_stages(participation: Participation, now: datetime) -> Iterator[Step]:
         yield Step.TRAINING
     if screening.qualification_units and not is_qualified(participation, screening, now):
         yield Step.QUALIFICATION
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """Reference units of one role: how many the screening needs, and how many can be used."""
+
+    role: Unit.Role
+    needed: int
+    present: int
+
+
+def reference_unit_shortfalls(study: Study) -> list[Shortfall]:
+    """The roles with fewer reference units than the screening asks for; none: all is there.
+
+    A test or a training needs as many units as one try shows. Tries may share units: later ones
+    show others as far as there are any. Gold checks need one unit, or as many as have to be
+    failed before something follows, because nobody meets a check twice.
+    """
+    screening = screening_of(study)
+    if screening is None:
+        return []
+    needed = {
+        Unit.Role.TRAINING: screening.training_units,
+        Unit.Role.QUALIFICATION: screening.qualification_units,
+        Unit.Role.GOLD: _gold_checks_needed(screening),
+    }
+    present = {role: len(reference_units(study, role)) for role, n in needed.items() if n}
+    return [Shortfall(role, needed[role], n) for role, n in present.items() if n < needed[role]]
+
+
+def _gold_checks_needed(screening: Screening) -> int:
+    if not screening.check_rate:
+        return 0
+    has_action = screening.check_action != Screening.CheckAction.RECORD
+    return screening.checks_failed if has_action else 1
+
+
+def is_pass_mark_reachable(study: Study) -> bool:
+    """Whether one try at the test shows as many units as have to be right."""
+    screening = screening_of(study)
+    if screening is None or not screening.qualification_units:
+        return True
+    return screening.pass_mark <= screening.qualification_units
+
+
+def gold_checks_expected(study: Study) -> int:
+    """How many gold checks an annotator meets who does all HITs they may, on average.
+
+    With fewer units than that, whoever works long meets no more checks towards the end.
+    """
+    screening = screening_of(study)
+    hits = study.hits.main().count()
+    most = min(study.hits_per_annotator or hits, hits)
+    return ceil(screening.check_rate * most) if screening else 0
 
 
 def screening_of(study: Study) -> Screening | None:

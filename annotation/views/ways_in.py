@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.crowd import Provider, provider_named
 from annotation.crowd.invitation import invitations
 from annotation.models import Recruitment
+from annotation.public_address import public_url
 from annotation.services.asking import ask_for
 from annotation.services.ways_in import (
     OPEN_LINK,
@@ -176,14 +177,14 @@ def _invitations(way: Recruitment, link: str) -> list[tuple[str, str]]:
 def entry_url(request: HttpRequest, way: Recruitment) -> str:
     """What to give to the platform, or to people."""
     if way.provider == OPEN_LINK:
-        return request.build_absolute_uri(reverse("annotation:welcome", args=[way.study_id]))
+        return public_url(request, reverse("annotation:welcome", args=[way.study_id]))
     parameters = provider_named(way.provider).entry_parameters
     url = _absolute(request, "annotation:arrive", way)
     return f"{url}?{parameters}" if parameters else url
 
 
 def _absolute(request: HttpRequest, name: str, way: Recruitment) -> str:
-    return request.build_absolute_uri(reverse(name, args=[way.study_id, way.provider]))
+    return public_url(request, reverse(name, args=[way.study_id, way.provider]))
 
 
 def _provider(name: str) -> Provider:

@@ -1,6 +1,7 @@
 """What is asked: datasets, studies, criteria, units, separability."""
 
 from studies.models.dataset import Dataset, Generation, Instance, System
+from studies.models.event import StudyEvent
 from studies.models.job import Job
 from studies.models.selection import InstanceSelection, SelectedInstance
 from studies.models.separability import SeparabilityScore
@@ -18,6 +19,7 @@ __all__ = [
     "SelectedInstance",
     "SeparabilityScore",
     "Study",
+    "StudyEvent",
     "StudySystem",
     "StudyVersion",
     "System",

@@ -25,7 +25,8 @@ from hypothesis.stateful import (
 
 from annotation.models import Assignment, Participation, Place, Rating
 from annotation.selectors import worksheet
-from annotation.services.lifecycle import close_study, open_study, pause_study
+from annotation.services.late_answers import accept_late_answers, decline_late_answers
+from annotation.services.lifecycle import close_study, open_study, pause_study, reopen_study
 from annotation.services.places import take_place
 from annotation.services.planning import grow_ratings_per_hit
 from annotation.services.ratings import Answer, submit_rating
@@ -142,6 +143,19 @@ class Collecting(RuleBasedStateMachine):
     def close(self):
         if Study.objects.get(pk=self.study.pk).status != "closed":
             close_study(study=self.study)
+
+    @rule()
+    def reopen(self):
+        if Study.objects.get(pk=self.study.pk).status == "closed":
+            reopen_study(study=self.study)
+
+    @rule(accept=st.booleans())
+    def decide_on_late_answers(self, accept):
+        with suppress(DomainError):
+            if accept:
+                accept_late_answers(study=self.study, now=self.now)
+            else:
+                decline_late_answers(study=self.study)
 
     @invariant()
     def no_unit_counts_more_than_r_times(self):

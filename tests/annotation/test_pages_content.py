@@ -7,11 +7,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from annotation.models import Assignment, HITUnit
-from annotation.services.lifecycle import open_study
 from annotation.services.planning import plan_hits
 from studies.models import Criterion, Generation, Instance, Study
 from tests.annotation.annotators import Annotator, Page, annotator, form_of, texts_of
-from tests.studies.factories import make_open_study, make_study
+from tests.studies.factories import make_open_study, make_study, open_knowingly
 
 pytestmark = pytest.mark.django_db
 
@@ -46,7 +45,7 @@ def test_no_page_reveals_a_system_or_a_row():
     Instance.objects.update(reference="secret reference", metadata={"secret": "meta"})
     plan_hits(study=study)
     study.units.update(similarity="secret-similarity")
-    open_study(study=study)
+    open_knowingly(study)
     pages = whole_way(study)
     assert len(pages) > 30
     for page in pages:
@@ -107,7 +106,7 @@ def test_case_4_and_10_what_researchers_and_systems_write_is_only_text():
     desk.force_login(staff)
     previews = [desk.get(f"/studies/{study.pk}/preview/?page={n}") for n in ("welcome", "unit")]
     plan_hits(study=study)
-    open_study(study=study)
+    open_knowingly(study)
     for page in [*previews, *whole_way(study)]:
         source = page.content.decode()
         assert not re.search(r"<script(?! src=)", source)
@@ -123,7 +122,7 @@ def test_text_keeps_its_lines_and_turns_keep_their_speakers():
     turns = [{"role": "user", "content": "Hello?"}, {"role": "assistant", "content": "Yes."}, 7]
     Instance.objects.update(source="", messages=turns)
     plan_hits(study=study)
-    open_study(study=study)
+    open_knowingly(study)
     page = annotator(study).here()
     assert texts_of(page) == ["One.\n\nTwo &amp; &lt;three&gt;."] * 2
     assert "<b>User:</b> Hello?" in page.content.decode()

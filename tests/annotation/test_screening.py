@@ -22,7 +22,6 @@ from annotation.models import (
 )
 from annotation.selectors import worksheet
 from annotation.services.known_units import import_known_units, spoil_copies
-from annotation.services.lifecycle import open_study
 from annotation.services.places import NotCleared, take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_rating
@@ -41,7 +40,7 @@ from studies.formats import FormatError
 from studies.models import Generation, Study, Unit
 from studies.perturbing import heavily_perturbed
 from tests.annotation.annotators import annotator, form_of
-from tests.studies.factories import make_participation, make_study
+from tests.studies.factories import make_participation, make_study, open_knowingly
 
 pytestmark = pytest.mark.django_db
 
@@ -61,7 +60,7 @@ def study_with(
     Screening.objects.create(
         study=study, training_units=training, qualification_units=test, **screening
     )
-    return open_study(study=study)
+    return open_knowingly(study)
 
 
 def label_for(assignment: Assignment, seat, *, right: bool) -> str:
@@ -135,10 +134,7 @@ def test_a_passed_test_stays_valid_for_its_days_and_where_it_is_accepted():
     first = study_with(test=3, pass_mark=3, valid_days=30)
     ann = make_participation(first)
     answer_all(begin_stage(participation=fresh(ann)))
-    second = make_study(instances=4, comparisons_per_hit=1)
-    plan_hits(study=second)
-    Screening.objects.create(study=second, qualification_units=3, accepts_from=first)
-    second = open_study(study=second)
+    second = study_with(test=3, pass_mark=3, accepts_from=first)
     again = make_participation(second)
     assert next_step(fresh(again)) == Step.NONE
     later = timezone.now() + timedelta(days=31)
@@ -292,7 +288,7 @@ def test_only_comparisons_have_a_spoilt_copy_with_a_known_answer():
 
 
 def test_a_stage_that_somebody_began_stands():
-    study = study_with(test=3)
+    study = study_with(test=3, pass_mark=3)
     begin_stage(participation=fresh(make_participation(study)))
     with pytest.raises(DomainError, match="Clone the study"):
         spoil_copies(study=study, role=Unit.Role.QUALIFICATION, n=1)
@@ -306,7 +302,7 @@ def test_of_a_strong_preference_the_side_counts():
     plan_hits(study=study)
     spoil_copies(study=study, role=Unit.Role.QUALIFICATION, n=2)
     Screening.objects.create(study=study, qualification_units=2, pass_mark=2)
-    study = open_study(study=study)
+    study = open_knowingly(study)
     ann = make_participation(study)
     test = begin_stage(participation=fresh(ann))
     for seat in worksheet(test).seats.values():

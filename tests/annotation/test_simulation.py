@@ -11,14 +11,13 @@ from django.test import Client
 from annotation.exporting import rating_rows
 from annotation.models import Assignment, ComprehensionQuestion, Participation, Rating, Screening
 from annotation.services.known_units import spoil_copies
-from annotation.services.lifecycle import open_study
 from annotation.services.planning import plan_hits
 from annotation.services.screening import check_records
 from annotation.simulation import HEADER, Bot, simulate_raters
 from metrics.stats.bias import position_bias
 from studies.errors import DomainError
 from studies.models import Generation, Instance, Study, Unit
-from tests.studies.factories import make_open_study, make_study
+from tests.studies.factories import make_open_study, make_study, open_knowingly
 
 pytestmark = pytest.mark.django_db
 
@@ -51,7 +50,7 @@ def readable_study(instances: int = 60, *, gold: int = 0, **design) -> Study:
     if gold:
         spoil_copies(study=study, role=Unit.Role.GOLD, n=gold)
         Screening.objects.create(study=study, check_rate=1)
-    return open_study(study=study)
+    return open_knowingly(study)
 
 
 def test_it_works():

@@ -13,7 +13,6 @@ from annotation.crowd.prolific.client import ProlificClient
 from annotation.ledger import ledger
 from annotation.models import Participation, Payment, Place, PlatformEvent, Rating, Recruitment
 from annotation.services.asking import VERBS, ask_for
-from annotation.services.lifecycle import open_study
 from annotation.services.participations import give_consent
 from annotation.services.paying import approve, pay, reject, settle_payment
 from annotation.services.planning import plan_hits
@@ -30,7 +29,7 @@ from studies.models import Study
 from tests.annotation.annotators import Annotator, form_of
 from tests.crowd.fake_prolific import FakeProlific
 from tests.crowd.openapi import check_request
-from tests.studies.factories import make_open_study, make_study
+from tests.studies.factories import make_open_study, make_study, open_knowingly
 
 pytestmark = [pytest.mark.django_db, pytest.mark.enable_socket]
 
@@ -61,7 +60,7 @@ def on_prolific(
         instances=4, reward=Decimal("1.50"), minutes_per_hit=5, currency="GBP", **design
     )
     plan_hits(study=study)
-    study = open_study(study=study)
+    study = open_knowingly(study)
     recruitment = Recruitment(
         study=study,
         provider="prolific",

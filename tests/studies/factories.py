@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from annotation.models import Participation
+from annotation.services.launch_checks import launch_checks
 from annotation.services.lifecycle import open_study
 from annotation.services.participations import give_consent, mark_guidelines_read
 from annotation.services.planning import plan_hits
@@ -38,6 +39,7 @@ def make_study(
 ) -> Study:
     """A draft study on a new dataset, with one criterion, ready to be planned."""
     dataset = make_dataset(instances=instances, systems=systems, samples=samples)
+    design = {"guidelines": "Prefer the note that leaves nothing out.", **design}
     study = Study.objects.create(title="Which note is better?", dataset=dataset, **design)
     for position, system in enumerate(dataset.systems.order_by("name")):
         StudySystem.objects.create(study=study, system=system, position=position)
@@ -52,7 +54,13 @@ def make_study(
 def make_open_study(**design: Any) -> Study:
     study = make_study(**design)
     plan_hits(study=study)
-    return open_study(study=study)
+    return open_knowingly(study)
+
+
+def open_knowingly(study: Study) -> Study:
+    """Open a study whatever it is warned of, as a researcher does who read the warnings."""
+    warned = {check.code for check in launch_checks(study) if not check.is_error}
+    return open_study(study=study, confirmed_warnings=warned)
 
 
 def make_participation(study: Study, name: str = "ann") -> Participation:

@@ -4,7 +4,7 @@ The public service ended on 2026-09-30. A HIT on the platform is one visit to th
 lives in the platform's frame, and the browser itself posts the end of the work.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 
 from django import forms
@@ -54,9 +54,16 @@ class MTurk(Provider):
     name = "mturk"
     title = "Mechanical Turk"
     settings_form = MTurkSettings
+    is_platform = True
     settings_of_account = frozenset({"access_key"})
     has_token = True
     is_framed = True
+
+    def study_lacks(self, recruitment: Recruitment) -> Mapping[str, str]:
+        """Only of a HIT that is made from here: who makes it on the platform says it there."""
+        if recruitment.study.reward is None and recruitment.secret:
+            return {"no_reward": NO_REWARD}
+        return {}
 
     def audience(self, recruitment: Recruitment) -> str:
         if recruitment.external_id:
@@ -138,10 +145,13 @@ class MTurk(Provider):
         return "Expired"
 
 
+NO_REWARD = "Say first what annotators are paid: the HIT shows it."
+
+
 def _make_hit(recruitment: Recruitment, places: int, entry_url: str) -> str:
     study, stated = recruitment.study, recruitment.settings
     if study.reward is None:
-        raise DomainError("no_reward", "Say first what annotators are paid: the HIT shows it.")
+        raise DomainError("no_reward", NO_REWARD)
     minutes = (study.minutes_per_hit or 30) * (study.hits_per_annotator or 1)
     return _client(recruitment).create_hit(
         title=study.title,

@@ -62,6 +62,7 @@ class Panel(Provider):
     name = "panel"
     title = "Another panel or list"
     settings_form = PanelSettings
+    is_platform = True
 
     def audience(self, recruitment: Recruitment) -> str:
         names = recruitment.settings

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -108,6 +108,7 @@ class Prolific(Provider):
     name = "prolific"
     title = "Prolific"
     settings_form = ProlificSettings
+    is_platform = True
     settings_of_account = frozenset({"workspace"})
     has_token = True
     approves_together = True
@@ -119,6 +120,15 @@ class Prolific(Provider):
         if not recruitment.secret:
             return "Enter Prolific's access token below, and save."
         return "The study is not on Prolific. Say how many people are wanted, and make it there."
+
+    def study_lacks(self, recruitment: Recruitment) -> Mapping[str, str]:
+        study = recruitment.study
+        stated = {
+            "no_reward": study.reward,
+            "no_minutes": study.minutes_per_hit,
+            "no_limit": study.hits_per_annotator,
+        }
+        return {code: NEEDS_OF_STUDY[code] for code, value in stated.items() if value is None}
 
     def audience(self, recruitment: Recruitment) -> str:
         return "whom Prolific sends: it has the link below already, and nobody has to send it"
@@ -382,20 +392,23 @@ def _report(found: Submission) -> PlatformReport:
     )
 
 
+NEEDS_OF_STUDY = {
+    "no_reward": "Say first what annotators are paid: Prolific shows it.",
+    "no_minutes": "Say first how many minutes a HIT takes: Prolific shows how long it all takes.",
+    "no_limit": (
+        "Say first how many HITs one annotator does: Prolific shows one reward and one time for"
+        " all of them."
+    ),
+}
+
+
 def _draft(recruitment: Recruitment, places: int, entry_url: str) -> StudyDraft:
     study = recruitment.study
-    if study.reward is None or study.minutes_per_hit is None:
-        raise DomainError(
-            "no_reward",
-            "Say first what annotators are paid and how many minutes a HIT takes: Prolific shows"
-            " both.",
-        )
-    if study.hits_per_annotator is None:
-        raise DomainError(
-            "no_limit",
-            "Say first how many HITs one annotator does: Prolific shows one reward and one time"
-            " for all of them.",
-        )
+    for code, sentence in PROVIDER.study_lacks(recruitment).items():
+        raise DomainError(code, sentence)
+    assert study.reward is not None
+    assert study.minutes_per_hit is not None
+    assert study.hits_per_annotator is not None
     minutes = ceil(study.minutes_per_hit * study.hits_per_annotator)
     _keep_settings(recruitment, entry_url=entry_url)
     return StudyDraft(

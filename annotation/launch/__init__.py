@@ -1,0 +1,1 @@
+"""What is looked at before annotators are let in, by topic; `services.launch_checks` lists it."""

@@ -1,0 +1,48 @@
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+
+from studies.models.study import Study
+
+
+class StudyEvent(models.Model):
+    """What was done to a study, when and by whom, with the numbers it was decided on. Append-only.
+
+    Nobody's name stands where a rule of the study acted, or a command of the server.
+    """
+
+    class Verb(models.TextChoices):
+        OPEN = "open", "opened"
+        PAUSE = "pause", "paused"
+        CLOSE = "close", "closed"
+        REOPEN = "reopen", "reopened"
+        EXCLUDE = "exclude", "excluded an annotator"
+        DRAW = "draw", "drew instances"
+        TAKE_ALL = "take-all", "took every instance"
+        PUBLISH = "publish", "asked a platform for people"
+        PAY = "pay", "paid"
+        ACCEPT_LATE = "accept-late", "accepted late answers"
+        DECLINE_LATE = "decline-late", "declined late answers"
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="events")
+    at = models.DateTimeField()
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    verb = models.CharField(max_length=20, choices=Verb.choices)
+    details = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.get_verb_display()}, {self.at:%Y-%m-%d %H:%M}"
+
+    def save(self, **options: Any) -> None:
+        if not self._state.adding:
+            raise TypeError("The log of a study is append-only: record another event.")
+        super().save(**options)
+
+    def delete(self, *_: Any, **__: Any) -> tuple[int, dict[str, int]]:
+        raise TypeError("The log of a study is append-only.")
