@@ -18,6 +18,7 @@ from annotation.forms import MAX_RATERS
 from annotation.models import Participation, Trial
 from annotation.selectors import progress
 from annotation.services.cloning import clone_study
+from annotation.services.launch_checks import launch_checks
 from annotation.services.lifecycle import close_study, open_study
 from annotation.services.planning import plan_hits
 from annotation.simulation import known_choices, known_labels, one_connection, walk_study
@@ -178,11 +179,12 @@ def take_dry_run(job: Job) -> Iterator[Progress]:
 
 
 def _opened(study: Study) -> Study:
+    """The copy as it would be opened: what blocks that ends the run, warnings do not."""
     if study.status == Study.Status.OPEN:
         return study
     if not study.hits.main().exists():
         plan_hits(study=study)
-    return open_study(study=study)
+    return open_study(study=study, confirmed_warnings=[c.code for c in launch_checks(study)])
 
 
 def _walks(study: Study, options: DryRunOptions) -> Iterator[Walk]:

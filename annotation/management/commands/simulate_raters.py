@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.services.dry_runs import DryRunOptions, prepare_dry_run, suggested_raters
@@ -97,7 +98,7 @@ class Command(BaseCommand):
         self._say_what_was_met(job, is_json=options["json"])
 
     def _say_what_was_met(self, job: Job, *, is_json: bool) -> None:
-        page = f"/studies/{job.study_id}/"
+        page = f"{settings.TIEBREAK_PUBLIC_URL}/studies/{job.study_id}/"
         found = {"study": job.study_id, "dashboard": page, **job.result}
         if is_json:
             self.stdout.write(json.dumps(found))

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('studies', '0008_generation_is_dummy'),
+        ('studies', '0009_study_event'),
     ]
 
     operations = [
