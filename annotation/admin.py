@@ -2,30 +2,35 @@
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import UploadedFile
 from django.core.validators import FileExtensionValidator
 from django.db.models import Count, Q, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
+from annotation.confirming import Question, ask, is_confirmed
+from annotation.consequences import quality
 from annotation.importing import Imported, import_study
 from annotation.models import ComprehensionQuestion, Screening
 from annotation.selectors import progress
 from annotation.services.cloning import clone_study
 from annotation.services.known_units import ROLES, import_known_units, spoil_copies
-from annotation.services.lifecycle import close_study, open_study, pause_study
-from annotation.services.planning import grow_ratings_per_hit, plan_hits
+from annotation.services.late_answers import late_answers
+from annotation.services.launch_checks import launch_checks
+from annotation.services.planning import grow_ratings_per_hit
 from annotation.services.ways_in import has_open_link
+from annotation.study_verbs import VERBS
 from studies.access import studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
 from studies.errors import DomainError
@@ -40,39 +45,13 @@ else:
     ScreeningTabular, ComprehensionTabular = admin.StackedInline, admin.TabularInline
 
 
-def _plan(study: Study) -> str:
-    plan = plan_hits(study=study)
-    return f"Planned {plan.hits} HITs with {plan.units} units and {plan.places} places."
-
-
-def _open(study: Study) -> str:
-    open_study(study=study)
-    return "The study is open: annotators can start."
-
-
-def _pause(study: Study) -> str:
-    pause_study(study=study)
-    return "The study is paused: whoever holds a place may finish it."
-
-
-def _close(study: Study) -> str:
-    close_study(study=study)
-    return "The study is closed. Answers that still arrive are kept and flagged late."
-
-
-# What can be done to a study, in which states it is offered, and what the button says.
-VERBS: dict[str, tuple[Callable[[Study], str], set[str], str]] = {
-    "plan": (_plan, {"draft"}, "Plan HITs"),
-    "open": (_open, {"draft", "paused"}, "Open"),
-    "pause": (_pause, {"open"}, "Pause"),
-    "close": (_close, {"open", "paused"}, "Close"),
-}
-
-
 CLONED = (
     "Cloned: this copy is a draft of its own, with the same design, screening, units whose answer"
     " is known, drawn instances and ways in. Plan its HITs, and connect its platforms anew."
 )
+
+
+MOST_EVENTS = 50
 
 
 class BundleForm(forms.Form):
@@ -146,18 +125,18 @@ class KnownUnitsForm(forms.Form):
         validators=[FileExtensionValidator(["jsonl"])],
     )
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        for field in self.fields.values():
-            # The form itself stands below the page's own, and forms do not nest.
-            field.widget.attrs["form"] = "known-units"
-
 
 class CollectingStudyAdmin(StudyAdmin):
     change_form_template = "admin/studies/study/change_form.html"
     inlines = (*StudyAdmin.inlines, ScreeningInline, ComprehensionInline)
     list_display = (*StudyAdmin.list_display, "completed_places")
-    actions = ("plan_selected", "open_selected", "pause_selected", "close_selected")
+    actions = (
+        "plan_selected",
+        "open_selected",
+        "pause_selected",
+        "close_selected",
+        "reopen_selected",
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
         done = Count("places", filter=Q(places__completed_at__isnull=False))
@@ -168,28 +147,46 @@ class CollectingStudyAdmin(StudyAdmin):
         return f"{study.done} of {study.total}"
 
     @admin.action(description="Plan HITs")
-    def plan_selected(self, request: HttpRequest, queryset: Any) -> None:
-        self._each(request, queryset, "plan")
+    def plan_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+        return self._each(request, queryset, "plan")
 
     @admin.action(description="Open")
-    def open_selected(self, request: HttpRequest, queryset: Any) -> None:
-        self._each(request, queryset, "open")
+    def open_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+        return self._each(request, queryset, "open")
 
     @admin.action(description="Pause")
-    def pause_selected(self, request: HttpRequest, queryset: Any) -> None:
-        self._each(request, queryset, "pause")
+    def pause_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+        return self._each(request, queryset, "pause")
 
     @admin.action(description="Close")
-    def close_selected(self, request: HttpRequest, queryset: Any) -> None:
-        self._each(request, queryset, "close")
+    def close_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+        return self._each(request, queryset, "close")
 
-    def _each(self, request: HttpRequest, studies: Any, verb: str) -> None:
+    @admin.action(description="Reopen")
+    def reopen_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+        return self._each(request, queryset, "reopen")
+
+    def _each(self, request: HttpRequest, queryset: Any, verb: str) -> HttpResponse | None:
+        """Do it to all of them, once what follows for each was read and confirmed."""
+        studies = list(queryset)
+        questions = self._questions(studies, verb)
+        if questions and not is_confirmed(request, list(questions.values())):
+            back = reverse("admin:studies_study_changelist")
+            carry = [("action", f"{verb}_selected"), *_selected(request)]
+            return ask(request, list(questions.values()), back=back, carry=carry)
         for study in studies:
-            self._do(request, study, verb)
+            self._do(request, study, verb, questions.get(study.pk))
+        return None
 
-    def _do(self, request: HttpRequest, study: Study, verb: str) -> None:
+    def _questions(self, studies: list[Study], verb: str) -> dict[str, Question]:
+        question = VERBS[verb].question
+        if question is None:
+            return {}
+        return {study.pk: question(study) for study in studies if VERBS[verb].is_offered(study)}
+
+    def _do(self, request: HttpRequest, study: Study, verb: str, asked: Question | None) -> None:
         try:
-            sentence = VERBS[verb][0](study)
+            sentence = VERBS[verb].do(study, cast(User, request.user), asked)
         except DomainError as error:
             self.message_user(request, f"{study.title}: {error.message}", messages.ERROR)
         else:
@@ -201,12 +198,12 @@ class CollectingStudyAdmin(StudyAdmin):
             path("import/", view(self.import_view), name="studies_study_import"),
             path(
                 "<str:object_id>/do/<str:verb>/",
-                view(require_POST(self.do_view)),
+                view(require_http_methods(["GET", "HEAD", "POST"])(self.do_view)),
                 name="studies_study_do",
             ),
             path(
                 "<str:object_id>/known-units/",
-                view(require_POST(self.known_units_view)),
+                view(self.known_units_view),
                 name="studies_study_known_units",
             ),
             path(
@@ -218,10 +215,31 @@ class CollectingStudyAdmin(StudyAdmin):
         return own + super().get_urls()
 
     def do_view(self, request: HttpRequest, object_id: str, verb: str) -> HttpResponse:
+        """What follows is shown first, where it cannot be undone; then it is done."""
         study = study_for(request.user, object_id)
-        if verb in VERBS:
-            self._do(request, study, verb)
+        if verb not in VERBS:
+            return self._back(study)
+        if VERBS[verb].question is None and request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        asked = self._questions([study], verb).get(study.pk)
+        if asked is not None and not is_confirmed(request, [asked]):
+            return ask(request, [asked], back=self._address(study))
+        self._do(request, study, verb, asked)
         return self._back(study)
+
+    def response_change(self, request: HttpRequest, obj: Study) -> HttpResponse:
+        """A verb's button sends the whole form: what was typed is saved, then the verb is done."""
+        verb = request.POST.get("_do", "")
+        if verb not in {*VERBS, "clone", "known-units"}:
+            return super().response_change(request, obj)
+        if verb == "clone":
+            return self.clone_view(request, obj.pk)
+        if verb == "known-units":
+            return redirect("admin:studies_study_known_units", obj.pk)
+        if VERBS[verb].question is not None:
+            return redirect("admin:studies_study_do", obj.pk, verb)
+        self._do(request, obj, verb, None)
+        return self._back(obj)
 
     def import_view(self, request: HttpRequest) -> HttpResponse:
         """Upload a bundle's .zip: the same import as the command's, all of it or nothing."""
@@ -250,22 +268,33 @@ class CollectingStudyAdmin(StudyAdmin):
         return self._back(made.study)
 
     def known_units_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """A page of its own, so that neither this form nor the design's loses what was typed."""
         study = study_for(request.user, object_id)
-        form = KnownUnitsForm(request.POST, request.FILES)
-        if not form.is_valid():
-            self.message_user(request, "Say how many units, or give a .jsonl.", messages.ERROR)
-            return self._back(study)
-        try:
-            n = _make_known_units(study, form)
-        except (DomainError, FormatError) as error:
-            self.message_user(request, str(error), messages.ERROR)
-        else:
-            name = ROLES[Unit.Role(form.cleaned_data["role"])]
-            self.message_user(request, f"Made {n} units for {name}.", messages.SUCCESS)
-        return self._back(study)
+        is_sent = request.method == "POST"
+        form = KnownUnitsForm(request.POST, request.FILES) if is_sent else KnownUnitsForm()
+        if is_sent and form.is_valid():
+            try:
+                n = _make_known_units(study, form)
+            except (DomainError, FormatError) as error:
+                form.add_error(None, str(error).splitlines())
+            else:
+                name = ROLES[Unit.Role(form.cleaned_data["role"])]
+                self.message_user(request, f"Made {n} units for {name}.", messages.SUCCESS)
+                return self._back(study)
+        context = {
+            **self.admin_site.each_context(request),
+            "form": form,
+            "study": study,
+            "known_units": _known_units(study),
+            "title": "Make units whose answer is known",
+        }
+        return render(request, "admin/studies/study/known_units.html", context)
 
     def _back(self, study: Study) -> HttpResponseRedirect:
-        return redirect(reverse("admin:studies_study_change", args=[study.pk]))
+        return redirect(self._address(study))
+
+    def _address(self, study: Study) -> str:
+        return reverse("admin:studies_study_change", args=[study.pk])
 
     def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:
         stored = Study.objects.filter(pk=obj.pk).first() if change else None
@@ -288,16 +317,21 @@ class CollectingStudyAdmin(StudyAdmin):
         context = dict(extra_context or {})
         if study is not None:
             context["progress"] = progress(study)
-            context["known_units_form"] = KnownUnitsForm()
             context["known_units"] = _known_units(study)
             context["planned"] = study.hits.main().count()
             context["has_open_link"] = has_open_link(study)
-            context["verbs"] = [
-                (verb, label)
-                for verb, (_, states, label) in VERBS.items()
-                if study.status in states
-            ]
+            context["verbs"] = [(v, VERBS[v].label) for v in VERBS if VERBS[v].is_offered(study)]
+            context["checks"] = launch_checks(study) if study.status == "draft" else []
+            late = late_answers(study)
+            context["late"] = quality(late) if late is not None else ()
+            context["events"] = study.events.select_related("by")[:MOST_EVENTS]
         return super().change_view(request, object_id, form_url, context)
+
+
+def _selected(request: HttpRequest) -> list[tuple[str, str]]:
+    """Which rows of the list were ticked, for the form that asks to confirm."""
+    ticked = [(ACTION_CHECKBOX_NAME, key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)]
+    return [*ticked, ("select_across", request.POST.get("select_across", "0"))]
 
 
 def _make_known_units(study: Study, form: KnownUnitsForm) -> int:

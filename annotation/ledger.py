@@ -148,7 +148,7 @@ def _answers(study: Study) -> dict[int | None, tuple[int, int, int, datetime | N
         .annotate(
             counted=Count("pk", filter=COUNTED & main),
             surplus_n=Count("pk", filter=Q(surplus=True, superseded=False) & main),
-            late_n=Count("pk", filter=Q(late=True, superseded=False) & main),
+            late_n=Count("pk", filter=Q(late=True) & main),
             last=Max("created_at"),
         )
     )

@@ -14,11 +14,14 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import trigger_client_event
 
+from annotation.confirming import Question, ask, is_confirmed
+from annotation.consequences import replacing_plan
 from annotation.services.planning import plan_hits
 from metrics.charts import scenarios_chart, separability_histogram
 from metrics.forms import DesignForm, design_form, sampling_form, scoring_form
@@ -90,6 +93,9 @@ def _take_step(request: HttpRequest, study: Study, name: str) -> HttpResponse:
     step = STEPS[name]
     form = step.form(study, request.POST)
     if form.is_valid():
+        asked = step.question(study, form) if step.question else None
+        if asked is not None and not is_confirmed(request, [asked]):
+            return ask(request, [asked], back=_back(study), carry=_typed(form))
         try:
             messages.success(request, step.take(study, form, cast(User, request.user)))
         except DomainError as refusal:
@@ -99,7 +105,18 @@ def _take_step(request: HttpRequest, study: Study, name: str) -> HttpResponse:
     return render(request, "metrics/choosing.html", _page(request, study, {name: form}), status=400)
 
 
+def _back(study: Study) -> str:
+    return reverse("metrics:choosing", args=[study.pk])
+
+
+def _typed(form: forms.BaseForm) -> list[tuple[str, str]]:
+    return [(each.html_name, str(each.value())) for each in form if each.value() is not None]
+
+
 def _do(request: HttpRequest, study: Study, verb: str) -> HttpResponse:
+    asked = _before_taking_all(study) if verb == "take-all" else None
+    if asked is not None and not is_confirmed(request, [asked]):
+        return ask(request, [asked], back=_back(study))
     try:
         level, said = messages.SUCCESS, VERBS[verb](request, study)
     except DomainError as refusal:
@@ -312,9 +329,33 @@ def _score(study: Study, form: forms.BaseForm, by: User) -> str:
     return "Scoring has begun; this page shows how far it is."
 
 
-def _plan_drawn(study: Study, form: forms.BaseForm, _: User) -> str:
+def _before_drawing(study: Study, form: forms.BaseForm) -> Question:
+    design = form.cleaned_data
+    n = design["instances"]
+    return replacing_plan(
+        study,
+        title="Draw these instances and plan the HITs?",
+        button="Draw and plan",
+        said=f"{n} instance{'' if n == 1 else 's'} of each pair of systems are drawn with seed"
+        f" {design['seed']}.",
+        facts=sorted(design.items()),
+    )
+
+
+def _before_taking_all(study: Study) -> Question:
+    return replacing_plan(
+        study,
+        title="Take every instance after all?",
+        button="Take every instance",
+        said="The draw is forgotten, and HITs are planned for every instance.",
+        facts=(),
+    )
+
+
+def _plan_drawn(study: Study, form: forms.BaseForm, by: User) -> str:
     with transaction.atomic():  # a draw that cannot be planned is none
-        n = draw_instances(study=study, design=cast(DesignForm, form).save(commit=False))
+        design = cast(DesignForm, form).save(commit=False)
+        n = draw_instances(study=study, design=design, by=by)
         plan = plan_hits(study=study)
     return f"Drew {n} instances and planned {plan.hits} HITs with {plan.places} places."
 
@@ -325,18 +366,19 @@ class Step:
 
     form: Callable[..., forms.BaseForm]
     take: Callable[[Study, forms.BaseForm, User], str]
+    question: Callable[[Study, forms.BaseForm], Question] | None = None
 
 
 STEPS: dict[str, Step] = {
     "sample": Step(sampling_form, _sample),
     "score": Step(scoring_form, _score),
-    "draw": Step(design_form, _plan_drawn),
+    "draw": Step(design_form, _plan_drawn, _before_drawing),
 }
 
 
-def _take_all(_: HttpRequest, study: Study) -> str:
+def _take_all(request: HttpRequest, study: Study) -> str:
     with transaction.atomic():
-        take_all_instances(study=study)
+        take_all_instances(study=study, by=cast(User, request.user))
         plan = plan_hits(study=study)
     return f"The draw is forgotten: planned {plan.hits} HITs of every instance."
 

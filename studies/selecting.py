@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 from numpy.typing import NDArray
@@ -15,9 +16,11 @@ from studies.models import (
     SelectedInstance,
     SeparabilityScore,
     Study,
+    StudyEvent,
     System,
 )
 from studies.scoring import separability_by_instance
+from studies.services import record_event
 
 Pair = tuple[int, int]
 BATCH = 1000
@@ -163,7 +166,7 @@ def _scored(study: Study) -> dict[Pair, Pool]:
 
 
 @transaction.atomic
-def draw_instances(*, study: Study, design: InstanceSelection) -> int:
+def draw_instances(*, study: Study, design: InstanceSelection, by: User | None = None) -> int:
     """Draw anew, and store who was drawn with which probability. Returns how many rows.
 
     Before: a draft with scores for its similarity. After: planning takes these instances only.
@@ -180,6 +183,8 @@ def draw_instances(*, study: Study, design: InstanceSelection) -> int:
     SelectedInstance.objects.filter(study=study).delete()
     rows = [row for pair, pool in _scored(study).items() for row in _rows(pair, pool, design)]
     SelectedInstance.objects.bulk_create(rows, batch_size=BATCH)
+    details = {"rows": len(rows), "design": design.design, "seed": design.seed}
+    record_event(study=study, verb=StudyEvent.Verb.DRAW, by=by, details=details)
     return len(rows)
 
 
@@ -200,13 +205,14 @@ def _rows(pair: Pair, pool: Pool, design: InstanceSelection) -> list[SelectedIns
 
 
 @transaction.atomic
-def take_all_instances(*, study: Study) -> None:
+def take_all_instances(*, study: Study, by: User | None = None) -> None:
     """Forget the draw of a draft: planning takes every instance again."""
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.status != Study.Status.DRAFT:
         raise DomainError("not_a_draft", "The instances of an open study stand.")
-    SelectedInstance.objects.filter(study=study).delete()
+    dropped, _ = SelectedInstance.objects.filter(study=study).delete()
     InstanceSelection.objects.filter(study=study).delete()
+    record_event(study=study, verb=StudyEvent.Verb.TAKE_ALL, by=by, details={"dropped": dropped})
 
 
 def extremes(

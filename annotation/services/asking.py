@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from annotation.ledger import ledger
+from annotation.ledger import Entry, ledger
 from annotation.models import Participation, Payment, Recruitment
 from annotation.services.paying import approve, ask_to_return, pay, reject
 from annotation.services.recruiting import listen, publish, steer, sync_recruitment
@@ -95,16 +95,19 @@ def _approve_one(recruitment: Recruitment, arguments: dict[str, str]) -> None:
     approve(participations=[_own(recruitment, arguments)])
 
 
-def _approve_all(recruitment: Recruitment, _arguments: dict[str, str]) -> None:
+def awaiting_pay(*, recruitment: Recruitment) -> list[Entry]:
     """Everybody with complete work that counts, who is not paid yet."""
-    waiting = [
-        entry.participation
+    return [
+        entry
         for entry in ledger(recruitment.study).data_without_payment
         if entry.participation.recruitment_id == recruitment.pk
         and entry.counted
         and entry.participation.status not in OUT
     ]
-    approve(participations=waiting)
+
+
+def _approve_all(recruitment: Recruitment, _arguments: dict[str, str]) -> None:
+    approve(participations=[e.participation for e in awaiting_pay(recruitment=recruitment)])
 
 
 def _pay_one(recruitment: Recruitment, arguments: dict[str, str]) -> None:

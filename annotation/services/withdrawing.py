@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
@@ -17,7 +18,8 @@ from annotation.services.places import (
 )
 from annotation.services.tallies import set_flags
 from annotation.statements import complete_place
-from studies.models import Study
+from studies.models import Study, StudyEvent
+from studies.services import record_event
 
 # A participation in one of these states fills no place.
 OUT = (
@@ -29,12 +31,18 @@ OUT = (
 
 
 @transaction.atomic
-def withdraw_work(*, participation: Participation, status: str, now: datetime | None = None) -> int:
+def withdraw_work(
+    *,
+    participation: Participation,
+    status: str,
+    now: datetime | None = None,
+    by: User | None = None,
+) -> int:
     """Take all of a participation's ratings out of the count and free its places, at once.
 
     ``status`` is one of `OUT`, and the reason that the ratings carry from now on. Returns how
     many assignments it took out; the same again changes nothing. Who is excluded stays excluded,
-    whatever a platform says of them later.
+    whatever a platform says of them later; that is logged, by nobody where a rule did it.
     """
     now = now or timezone.now()
     participation = _locked(participation)
@@ -57,6 +65,10 @@ def withdraw_work(*, participation: Participation, status: str, now: datetime | 
         set_flags(ratings=own, excluded=True, excluded_reason=status)
         assignment.status = Assignment.Status.WITHDRAWN
         assignment.save(update_fields=["status"])
+    if status == Participation.Status.EXCLUDED:
+        details = {"annotator": participation.rater.pseudonym, "hits": len(assignments)}
+        study = participation.study
+        record_event(study=study, verb=StudyEvent.Verb.EXCLUDE, by=by, details=details)
     return len(assignments)
 
 

@@ -2,13 +2,17 @@
 
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from annotation.confirming import Question, ask, is_confirmed
+from annotation.consequences import asking_to_return, excluding, paying, releasing
 from annotation.ledger import Entry, ledger, owed, platform_title
 from annotation.models import Participation, Payment
 from annotation.services.asking import ask_for
@@ -17,7 +21,8 @@ from annotation.services.screening import check_records
 from annotation.services.withdrawing import reinstate_work, stop_work, withdraw_work
 from studies.access import researchers_only, study_for
 from studies.errors import DomainError
-from studies.models import Study
+from studies.models import Study, StudyEvent
+from studies.services import record_event
 
 Status = Participation.Status
 
@@ -127,6 +132,10 @@ def act(request: HttpRequest, study_id: str, participation_id: str, verb: str) -
     if participation is None or verb not in ACTS:
         raise Http404("Nobody of that id is in this study.")
     try:
+        asked = QUESTIONS[verb](participation, request) if verb in QUESTIONS else None
+        if asked is not None and not is_confirmed(request, [asked]):
+            back, amount = reverse("annotation:ledger", args=[study_id]), request.POST.get("amount")
+            return ask(request, [asked], back=back, carry=[("amount", amount)] if amount else [])
         messages.success(request, ACTS[verb](participation, request))
     except DomainError as refusal:
         messages.error(request, refusal.message)
@@ -158,8 +167,9 @@ def _release(participation: Participation, _: HttpRequest) -> str:
     return "The place is free again; what was answered is kept as a fragment."
 
 
-def _exclude(participation: Participation, _: HttpRequest) -> str:
-    n = withdraw_work(participation=participation, status=Status.EXCLUDED)
+def _exclude(participation: Participation, request: HttpRequest) -> str:
+    by = cast(User, request.user)
+    n = withdraw_work(participation=participation, status=Status.EXCLUDED, by=by)
     return f"Excluded: {n} HIT{'' if n == 1 else 's'} left the count and will be replaced."
 
 
@@ -176,13 +186,21 @@ def _pay(participation: Participation, request: HttpRequest) -> str:
         raise DomainError("no_reward", "Say in the study what annotators are paid.")
     if way is None or not way.secret:
         note_payment(participation=participation, amount=amount)
+        _log_payment(participation, request, amount)
         return "Noted as paid."
     person = participation.public_id
     if kind := PAID_APART.get(participation.status):
         ask_for(recruitment=way, verb="pay", participation=person, kind=kind, amount=str(amount))
     else:
         ask_for(recruitment=way, verb="approve", participation=person)
+    _log_payment(participation, request, amount)
     return "The platform is being asked; the ledger shows it when it is done."
+
+
+def _log_payment(participation: Participation, request: HttpRequest, amount: Decimal) -> None:
+    details = {"annotator": participation.rater.pseudonym, "amount": str(amount)}
+    verb, by = StudyEvent.Verb.PAY, cast(User, request.user)
+    record_event(study=participation.study, verb=verb, by=by, details=details)
 
 
 # Whose submission the platform closed cannot be approved any more: what is owed is a bonus.
@@ -216,4 +234,11 @@ ACTS: dict[str, Callable[[Participation, HttpRequest], str]] = {
     "reinstate": _reinstate,
     "approve": _pay,
     "ask-to-return": _ask_to_return,
+}
+# What is asked first: it ends somebody's part, or moves money.
+QUESTIONS: dict[str, Callable[[Participation, HttpRequest], Question]] = {
+    "release": lambda participation, _: releasing(participation),
+    "exclude": lambda participation, _: excluding(participation),
+    "approve": lambda participation, request: paying(participation, _amount(request)),
+    "ask-to-return": lambda participation, _: asking_to_return(participation),
 }

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
+from annotation import confirming
+from annotation.consequences import paying_all, publishing, starting, stopping
 from annotation.crowd import Provider, provider_named
 from annotation.crowd.invitation import invitations
 from annotation.models import Recruitment
@@ -29,7 +32,8 @@ from annotation.services.ways_in import (
 )
 from studies.access import researchers_only, study_for
 from studies.errors import DomainError
-from studies.models import Study
+from studies.models import Study, StudyEvent
+from studies.services import record_event
 
 
 @require_safe
@@ -45,6 +49,17 @@ def save(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
     """Set up a way in, or change what it was told. Its secret is only ever written."""
     study = study_for(request.user, study_id)
     source = _provider(provider)
+    refused = _saved(request, study, source)
+    if refused is not None:
+        return refused
+    places = request.POST.get("places", "")
+    query = f"?{urlencode({f'places-{source.name}': places})}" if places else ""
+    return redirect(reverse("annotation:recruitment", args=[study_id]) + query)
+
+
+def _saved(request: HttpRequest, study: Study, source: Provider) -> HttpResponse | None:
+    """Keep the settings that were sent; the page once more, as typed, where they are refused."""
+    provider = source.name
     form = source.settings_form(request.POST, auto_id=f"{source.name}_%s")
     if not form.is_valid():
         return _page(request, study, refused={provider: form}, status=400)
@@ -58,7 +73,7 @@ def save(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
     messages.success(request, f"{source.title}: saved.")
     if was_open_to_all and provider != OPEN_LINK and not is_open_to_all(study):
         messages.success(request, OPEN_LINK_CLOSED)
-    return redirect("annotation:recruitment", study_id)
+    return None
 
 
 OPEN_LINK_CLOSED = (
@@ -74,6 +89,10 @@ def turn(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpR
     if verb not in TURNS:
         raise Http404("No such thing can be done to a way in.")
     source = _provider(provider)
+    refused = None
+    if "has_settings" in request.POST and verb != "remove":
+        # A door is closed whatever else was typed; that stays on the page.
+        refused = _saved(request, study, source)
     try:
         sentence = TURNS[verb](recruitment_for(study, provider))
     except DomainError as refusal:
@@ -82,6 +101,9 @@ def turn(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpR
         messages.error(request, gone if refusal.code == "no_such_entry" else refusal.message)
     else:
         messages.success(request, f"{source.title}: {sentence}")
+    if refused is not None:
+        form = source.settings_form(request.POST, auto_id=f"{source.name}_%s")
+        return _page(request, study, refused={provider: form}, status=400)
     return redirect("annotation:recruitment", study_id)
 
 
@@ -114,18 +136,54 @@ def ask(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpRe
     way = Recruitment.objects.filter(study=study, provider=provider).first()
     if way is None:
         raise Http404("No such way in.")
+    if "has_settings" in request.POST:  # the button was in the form: what was typed comes first
+        refused = _saved(request, study, _provider(provider))
+        if refused is not None:
+            return refused
+        way.refresh_from_db()
     arguments = {
         "places": request.POST.get("places", ""),
         "entry_url": entry_url(request, way),
         "events_url": _absolute(request, "annotation:event", way),
     }
     try:
-        if verb == "publish" and not arguments["places"].isdecimal():
-            raise DomainError("no_places", "Say how many people are wanted.", status=400)
+        asked = _question(way, verb, arguments["places"])
+        if asked is not None and not confirming.is_confirmed(request, [asked]):
+            back = reverse("annotation:recruitment", args=[study_id])
+            carry = [("places", arguments["places"])]
+            return confirming.ask(request, [asked], back=back, carry=carry)
         ask_for(recruitment=way, verb=verb, **arguments)
+        if verb in LOGGED:
+            record_event(
+                study=study,
+                verb=LOGGED[verb],
+                by=cast(User, request.user),
+                details={"way": way.provider, "asked": verb, "places": arguments["places"]},
+            )
     except DomainError as refusal:
         messages.error(request, refusal.message)
     return redirect("annotation:recruitment", study_id)
+
+
+LOGGED = {
+    "publish": StudyEvent.Verb.PUBLISH,
+    "start": StudyEvent.Verb.PUBLISH,
+    "approve-all": StudyEvent.Verb.PAY,
+}
+
+
+def _question(way: Recruitment, verb: str, places: str) -> confirming.Question | None:
+    """What is asked before the platform is: what costs money, or ends the study there."""
+    if verb != "publish":
+        ask_about = {"start": starting, "stop": stopping, "approve-all": paying_all}.get(verb)
+        return ask_about(way) if ask_about else None
+    if not places.isdecimal() or not 0 < int(places) <= MOST_PLACES:
+        sentence = f"Say how many people are wanted: a number from 1 to {MOST_PLACES}."
+        raise DomainError("no_places", sentence, status=400)
+    return publishing(way, int(places))
+
+
+MOST_PLACES = 100_000
 
 
 def _page(
@@ -162,6 +220,9 @@ def _shown(request: HttpRequest, study: Study, found: WayIn, refused: Any) -> di
         "form": refused or source.settings_form(auto_id=f"{source.name}_%s", initial=initial),
         "link": link if source.has_one_link else "",
         "has_token": bool(way.secret),
+        "places": request.POST.get("places", "")
+        if refused
+        else request.GET.get(f"places-{source.name}", ""),
         "can_publish": type(source).publish is not Provider.publish,
         "can_listen": type(source).listen is not Provider.listen,
         "invitations": [] if source.has_one_link or not link else _invitations(way, link),

@@ -46,3 +46,12 @@ class StudyEvent(models.Model):
 
     def delete(self, *_: Any, **__: Any) -> tuple[int, dict[str, int]]:
         raise TypeError("The log of a study is append-only.")
+
+    @property
+    def details_in_words(self) -> str:
+        """Such as `completed 22, of 36`; what is empty is left out."""
+        said = {
+            name.replace("_", " "): ", ".join(map(str, value)) if isinstance(value, list) else value
+            for name, value in self.details.items()
+        }
+        return "; ".join(f"{name}: {value}" for name, value in said.items() if value != "")
