@@ -102,6 +102,7 @@ def draw(page: Page, url: str, study: Study) -> None:
     page.get_by_label("Control share").fill("0.5")
     page.get_by_role("button", name="See what it would bring").click()
     page.get_by_role("button", name="Draw these").click()
+    confirm(page)
     expect(page.get_by_text("Drew 4 instances")).to_be_visible()
     assert study.selected.filter(phase="control").count() == 2
 
@@ -117,6 +118,7 @@ def screen(page: Page, url: str, study: Study) -> None:
     page.get_by_role("button", name="Save and continue editing").click()
     expect(page.get_by_text("was changed successfully")).to_be_visible()
     for role, n in (("training", 1), ("qualification", 2)):
+        page.get_by_role("button", name="Make known units…").click()
         page.locator("select[name=role]").select_option(role)
         page.locator("input[name=n]").fill(str(n))
         page.get_by_role("button", name="Make units").click()
@@ -136,6 +138,11 @@ def dry_run(page: Page, url: str, study: Study) -> None:
 
 def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
+
+
+def confirm(page: Page) -> None:
+    """Read what follows, and mean it."""
+    page.locator(".confirm button.primary").click()
 
 
 def annotate(browser: Browser, url: str, study: Study, labels: tuple[str, str]) -> Participation:
@@ -188,12 +195,15 @@ def _identity(page: Page) -> str:
 def exclude(page: Page, url: str, study: Study, person: Participation) -> None:
     page.goto(f"{url}/studies/{study.pk}/ledger/")
     page.get_by_role("button", name=f"Exclude and replace: {person.rater.pseudonym}").click()
+    expect(page.get_by_text("in 4 completed HITs leave the results")).to_be_visible()
+    confirm(page)
     expect(page.get_by_text("4 HITs left the count")).to_be_visible()
 
 
 def turn(page: Page, url: str, study: Study, name: str, state: str) -> None:
     page.goto(f"{url}/admin/studies/study/{study.pk}/change/")
-    press(page, name)
+    press(page, f"{name}…")
+    confirm(page)
     expect(page.get_by_text(f"This study is {state}.")).to_be_visible()
 
 
