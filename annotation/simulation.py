@@ -82,7 +82,7 @@ def known_labels(study: Study) -> dict[tuple[str, ...], str]:
     """
     criteria = {criterion.name: criterion for criterion in study.criteria.all()}
     units = study.units.exclude(role=Unit.Role.MAIN).select_related("generation_a", "generation_b")
-    known = {}
+    known: dict[tuple[str, ...], str] = {}
     for unit in units:
         for name, label in unit.known_labels.items():
             if name in criteria:

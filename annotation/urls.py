@@ -62,5 +62,10 @@ urlpatterns = [
         dry_runs.stop,
         name="stop-dry-run",
     ),
+    path(
+        "studies/<public_id:study_id>/dry-runs/<public_id:job_id>/remove/",
+        dry_runs.remove,
+        name="remove-dry-run",
+    ),
     path("studies/<public_id:study_id>/preview/", preview.preview, name="preview"),
 ]

@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 
 from annotation.bots import Bot, Visit, Walk
 from annotation.forms import MAX_RATERS
-from annotation.models import Participation, Trial
+from annotation.models import Assignment, Participation, Rater, Rating, Trial
 from annotation.selectors import progress
 from annotation.services.cloning import clone_study
 from annotation.services.launch_checks import launch_checks
@@ -89,9 +89,9 @@ class Findings:
     @classmethod
     def kept_with(cls, job: Job) -> "Findings":
         """Those of a run that was broken off; empty ones before its first rater."""
-        kept = {name: job.result[name] for name in COUNTS if name in job.result}
-        counters = {name: Counter(dict(job.result.get(name, ()))) for name in COUNTERS}
-        return cls(**kept, **counters)
+        kept: dict[str, Any] = {name: job.result[name] for name in COUNTS if name in job.result}
+        kept |= {name: Counter(dict(job.result.get(name, ()))) for name in COUNTERS}
+        return cls(**kept)
 
     def as_json(self, conclusions: list[str] | None = None) -> dict[str, Any]:
         counts: dict[str, Any] = {name: getattr(self, name) for name in COUNTS}
@@ -147,6 +147,31 @@ def end_dry_run(*, job: Job) -> None:
     stop_job(job=job)
     with suppress(DomainError):  # closed already, or never opened
         close_study(study=job.study)
+
+
+@transaction.atomic
+def remove_dry_run(*, job: Job) -> None:
+    """Delete a dry run that has ended, with its copy and all that bots did there.
+
+    Ratings of people are never deleted. These were made to be looked at, and stand in no study.
+    """
+    study = Study.objects.select_for_update().get(pk=job.study_id)
+    if job.status in UNFINISHED:
+        raise DomainError("job_unfinished", "This dry run is not finished yet: stop it first.")
+    if study.dry_run_of_id is None or study.participations.filter(simulated=False).exists():
+        raise DomainError(
+            "not_simulated", "Only what bots did can be deleted, and people were here."
+        )
+    raters = list(study.participations.values_list("rater", flat=True))
+    own = Rating.objects.filter(unit__study=study)
+    own._raw_delete(own.db)
+    study.places.all().delete()
+    Assignment.objects.filter(participation__study=study).delete()
+    Trial.objects.filter(study=study).delete()
+    study.participations.all().delete()
+    Rater.objects.filter(pk__in=raters, participations__isnull=True).delete()
+    study.hits.all().delete()
+    study.delete()
 
 
 def dry_runs_of(study: Study) -> QuerySet[Job]:

@@ -7,14 +7,17 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotation.confirming import Question, ask, is_confirmed
 from annotation.forms import DryRunForm
 from annotation.selectors import Progress, progress
 from annotation.services.dry_runs import (
     DryRunOptions,
     dry_runs_of,
     end_dry_run,
+    remove_dry_run,
     start_dry_run,
     suggested_raters,
 )
@@ -56,12 +59,46 @@ def part(request: HttpRequest, study_id: str) -> HttpResponse:
 @researchers_only
 def stop(request: HttpRequest, study_id: str, job_id: str) -> HttpResponse:
     study = study_for(request.user, study_id)
+    end_dry_run(job=_job(study, job_id))
+    messages.success(request, "The dry run has ended; what its raters did stands in its copy.")
+    return redirect("annotation:dry-runs", study.pk)
+
+
+@require_POST
+@researchers_only
+def remove(request: HttpRequest, study_id: str, job_id: str) -> HttpResponse:
+    study = study_for(request.user, study_id)
+    job = _job(study, job_id)
+    question = _removing(job)
+    if not is_confirmed(request, [question]):
+        return ask(request, [question], back=reverse("annotation:dry-runs", args=[study.pk]))
+    try:
+        remove_dry_run(job=job)
+    except DomainError as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, "The dry run was deleted.")
+    return redirect("annotation:dry-runs", study.pk)
+
+
+def _removing(job: Job) -> Question:
+    found = progress(job.study)
+    return Question(
+        title="Delete this dry run?",
+        sentences=(
+            f"Its copy of the study goes with {found.ratings} simulated ratings and what the bots"
+            " met. Nothing of the study itself is touched. This cannot be undone.",
+        ),
+        button="Delete the dry run",
+        facts=(job.public_id, job.status, found.ratings),
+    )
+
+
+def _job(study: Study, job_id: str) -> Job:
     job = dry_runs_of(study).filter(public_id=job_id).first()
     if job is None:
         raise Http404("This study has no such dry run.")
-    end_dry_run(job=job)
-    messages.success(request, "The dry run has ended; what its raters did stands in its copy.")
-    return redirect("annotation:dry-runs", study.pk)
+    return job
 
 
 @dataclass(frozen=True)

@@ -8,20 +8,29 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotation.models import ComprehensionQuestion, Participation, Rating, Recruitment, Screening
+from annotation.models import (
+    ComprehensionQuestion,
+    Participation,
+    Rater,
+    Rating,
+    Recruitment,
+    Screening,
+)
 from annotation.services import dry_runs
 from annotation.services.dry_runs import (
     DryRunOptions,
     dry_runs_of,
     prepare_dry_run,
+    remove_dry_run,
     start_dry_run,
 )
 from annotation.services.known_units import spoil_copies
 from annotation.services.planning import plan_hits
 from studies.errors import DomainError
 from studies.jobs import run_job
-from studies.models import Criterion, Generation, Job, Study, Unit
+from studies.models import Criterion, Generation, Job, Membership, Study, Unit
 from tests.annotation.test_bots import with_long_texts
+from tests.confirming import post_confirmed
 from tests.studies.factories import make_open_study, make_participation, make_study
 
 pytestmark = pytest.mark.django_db
@@ -235,6 +244,39 @@ def test_a_stopped_run_stops_in_the_middle_of_a_rater(monkeypatch):
     assert 0 < Rating.objects.count() < 60
 
 
+def test_an_ended_run_can_be_deleted_and_nothing_else_goes(client, ruth):
+    study = screened_study(check_rate=0)
+    Membership.objects.create(study=study, user=ruth)
+    other = make_open_study(instances=1)
+    make_participation(other)
+    gone, kept = finished(study), finished(study)
+    n = Rating.objects.filter(unit__study=kept.study).count()
+    raters = Rater.objects.count() - gone.study.participations.count()
+    client.force_login(ruth)
+    post_confirmed(client, reverse("annotation:remove-dry-run", args=[study.pk, gone.public_id]))
+    assert not Study.objects.filter(pk=gone.study_id).exists()
+    assert list(dry_runs_of(study)) == [kept]
+    assert Rating.objects.count() == n
+    assert Rater.objects.count() == raters
+    assert study.units.count() == 5
+
+
+def test_a_run_under_way_is_not_deleted():
+    job = prepare_dry_run(study=make_study(instances=2), options=DryRunOptions())
+    with pytest.raises(DomainError) as refusal:
+        remove_dry_run(job=job)
+    assert refusal.value.code == "job_unfinished"
+
+
+def test_what_people_did_is_not_deleted_with_a_run():
+    job = finished(make_study(instances=2))
+    Participation.objects.filter(study=job.study).update(simulated=False)
+    with pytest.raises(DomainError) as refusal:
+        remove_dry_run(job=job)
+    assert refusal.value.code == "not_simulated"
+    assert Study.objects.filter(pk=job.study_id).exists()
+
+
 def test_strangers_see_no_dry_run(client):
     eve = User.objects.create_user("eve", password="x", is_staff=True)
     study = make_study(instances=2)
@@ -246,8 +288,9 @@ def test_strangers_see_no_dry_run(client):
         ("dry-runs", [job.study_id]),
     ):
         assert client.get(reverse(f"annotation:{name}", args=args)).status_code == 404
-    stop = reverse("annotation:stop-dry-run", args=[study.pk, job.public_id])
-    assert client.post(stop).status_code == 404
+    for name in ("stop-dry-run", "remove-dry-run"):
+        address = reverse(f"annotation:{name}", args=[study.pk, job.public_id])
+        assert client.post(address).status_code == 404
 
 
 def test_the_command_takes_a_dry_run_and_names_its_dashboard():

@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from annotation.models import Participation, Rating
 from studies.models import Generation, Study
 from tests.formats.bundles import write_lines
+
+# A busy machine may take its time over a job, and none of it is waited for in vain.
+PATIENCE_MS = 60_000
 
 pytestmark = [
     pytest.mark.browser,
@@ -77,6 +80,10 @@ def bundle(tmp_path: Path) -> Path:
     return archive
 
 
+def see(locator: Locator) -> None:
+    expect(locator).to_be_visible(timeout=PATIENCE_MS)
+
+
 def log_in(page: Page, url: str) -> None:
     User.objects.create_superuser("ruth", password="a long password")
     page.goto(f"{url}/admin/")
@@ -90,20 +97,20 @@ def upload(page: Page, url: str, bundle: Path) -> Study:
     page.get_by_role("link", name="Import a bundle").click()
     page.locator("input[type=file]").set_input_files(bundle)
     page.get_by_role("button", name="Import").click()
-    expect(page.get_by_text("Imported 10 instances, 0 ratings.")).to_be_visible()
+    see(page.get_by_text("Imported 10 instances, 0 ratings."))
     return Study.objects.get()
 
 
 def draw(page: Page, url: str, study: Study) -> None:
     page.goto(f"{url}/studies/{study.pk}/choosing/")
     page.get_by_role("button", name="Score what is not scored").click()
-    expect(page.get_by_text("10 of 10")).to_be_visible()
+    see(page.get_by_text("10 of 10"))
     page.get_by_label("Instances per pair of systems").fill("4")
     page.get_by_label("Control share").fill("0.5")
     page.get_by_role("button", name="See what it would bring").click()
     page.get_by_role("button", name="Draw these").click()
     confirm(page)
-    expect(page.get_by_text("Drew 4 instances")).to_be_visible()
+    see(page.get_by_text("Drew 4 instances"))
     assert study.selected.filter(phase="control").count() == 2
 
 
@@ -116,13 +123,13 @@ def screen(page: Page, url: str, study: Study) -> None:
     page.locator("#id_screening-0-qualification_units").fill("2")
     page.locator("#id_screening-0-pass_mark").fill("2")
     page.get_by_role("button", name="Save and continue editing").click()
-    expect(page.get_by_text("was changed successfully")).to_be_visible()
+    see(page.get_by_text("was changed successfully"))
     for role, n in (("training", 1), ("qualification", 2)):
         page.get_by_role("button", name="Make known units…").click()
         page.locator("select[name=role]").select_option(role)
         page.locator("input[name=n]").fill(str(n))
         page.get_by_role("button", name="Make units").click()
-        expect(page.get_by_text(f"Made {n} units")).to_be_visible()
+        see(page.get_by_text(f"Made {n} units"))
 
 
 def dry_run(page: Page, url: str, study: Study) -> None:
@@ -130,8 +137,8 @@ def dry_run(page: Page, url: str, study: Study) -> None:
     page.get_by_role("link", name="Dry run").click()
     page.get_by_label("Share of right answers").fill("1")
     page.get_by_role("button", name="Start a dry run").click()
-    expect(page.get_by_text("No problem was found.")).to_be_visible(timeout=60_000)
-    expect(page.get_by_text("8 of 8 places filled")).to_be_visible()
+    see(page.get_by_text("No problem was found."))
+    see(page.get_by_text("8 of 8 places filled"))
     assert Rating.objects.filter(simulated=True).exists()
     assert not Rating.objects.filter(unit__study=study).exists()
 
@@ -151,19 +158,19 @@ def annotate(browser: Browser, url: str, study: Study, labels: tuple[str, str]) 
     known = set(study.participations.values_list("pk", flat=True))
     with browser.new_context() as context:
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE_MS)
         page.goto(f"{url}/s/{study.pk}/")
         press(page, "I agree")
         press(page, "Start")
         while not _has_ended(page):
             _answer(page, spoilt, labels)
-        expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+        see(page.get_by_role("heading", name="Thank you"))
     return study.participations.exclude(pk__in=known).get()
 
 
 def _has_ended(page: Page) -> bool:
     unit, end = page.locator("#answer"), page.get_by_role("heading", name="Thank you")
-    expect(unit.or_(end)).to_be_visible()
+    see(unit.or_(end))
     return end.is_visible()
 
 
@@ -177,7 +184,7 @@ def _answer(page: Page, spoilt: set[str], labels: tuple[str, str]) -> None:
         with page.expect_response("**/answer/"):
             page.locator(f"input[name=criterion-{name}][value='{label}']").check()
     step = page.locator("#next a")
-    expect(step).to_be_visible()
+    see(step)
     here = _identity(page)
     step.click()
     page.wait_for_function(
@@ -195,22 +202,23 @@ def _identity(page: Page) -> str:
 def exclude(page: Page, url: str, study: Study, person: Participation) -> None:
     page.goto(f"{url}/studies/{study.pk}/ledger/")
     page.get_by_role("button", name=f"Exclude and replace: {person.rater.pseudonym}").click()
-    expect(page.get_by_text("in 4 completed HITs leave the results")).to_be_visible()
+    see(page.get_by_text("in 4 completed HITs leave the results"))
     confirm(page)
-    expect(page.get_by_text("4 HITs left the count")).to_be_visible()
+    see(page.get_by_text("4 HITs left the count"))
 
 
 def turn(page: Page, url: str, study: Study, name: str, state: str) -> None:
     page.goto(f"{url}/admin/studies/study/{study.pk}/change/")
     press(page, f"{name}…")
     confirm(page)
-    expect(page.get_by_text(f"This study is {state}.")).to_be_visible()
+    see(page.get_by_text(f"This study is {state}."))
 
 
 def test_from_an_upload_to_the_analysis(
     chromium_page: Page, browser: Browser, live_server: Any, bundle: Path, tmp_path: Path
 ):
     url, page = live_server.url, chromium_page
+    page.set_default_timeout(PATIENCE_MS)
     log_in(page, url)
     study = upload(page, url, bundle)
     draw(page, url, study)
@@ -230,8 +238,8 @@ def test_from_an_upload_to_the_analysis(
     turn(page, url, study, "Close", "closed")
 
     page.goto(f"{url}/studies/{study.pk}/")
-    expect(page.get_by_text("8 of 8 places done")).to_be_visible()
-    expect(page.get_by_text("As of 16 ratings")).to_be_visible(timeout=20_000)
+    see(page.get_by_text("8 of 8 places done"))
+    see(page.get_by_text("As of 16 ratings"))
     shown = page.request.get(f"{url}/studies/{study.pk}/report.json").json()
     out, report = tmp_path / "export", tmp_path / "report.json"
     call_command("export_study", study.pk, "--out", str(out))
