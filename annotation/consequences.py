@@ -11,6 +11,7 @@ from annotation.selectors import progress
 from annotation.services.asking import awaiting_pay
 from annotation.services.late_answers import LateAnswers, late_answers
 from annotation.services.launch_checks import launch_checks
+from annotation.services.paying import check_amount
 from annotation.services.ways_in import ways_in
 from studies.models import Study
 
@@ -180,6 +181,8 @@ def paying(participation: Participation, amount: Decimal | None) -> Question:
     way = participation.recruitment
     by_platform = way is not None and way.secret
     amount = owed(participation) if amount is None else amount
+    if amount is not None:
+        check_amount(amount)
     currency = participation.study.currency
     n = Rating.objects.counted().filter(assignment__participation=participation).count()
     sentence = (

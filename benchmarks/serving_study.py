@@ -51,7 +51,9 @@ def make(hits: int, units: int, ratings: int, lease_minutes: float) -> str:
     )
     Generation.objects.bulk_create(
         (
-            Generation(instance=instance, system=system, sample_index=k, text=f"{k} {TEXT}")
+            Generation(
+                instance=instance, system=system, sample_index=k, text=f"{k} {system.name} {TEXT}"
+            )
             for instance in instances
             for system in systems
             for k in range(units)
@@ -60,6 +62,7 @@ def make(hits: int, units: int, ratings: int, lease_minutes: float) -> str:
     )
     study = Study.objects.create(
         title="Generated",
+        guidelines="Prefer the clearer text.",
         dataset=dataset,
         ratings_per_hit=ratings,
         comparisons_per_hit=units,

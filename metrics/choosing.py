@@ -93,10 +93,10 @@ def _take_step(request: HttpRequest, study: Study, name: str) -> HttpResponse:
     step = STEPS[name]
     form = step.form(study, request.POST)
     if form.is_valid():
-        asked = step.question(study, form) if step.question else None
-        if asked is not None and not is_confirmed(request, [asked]):
-            return ask(request, [asked], back=_back(study), carry=_typed(form))
         try:
+            asked = step.question(study, form) if step.question else None
+            if asked is not None and not is_confirmed(request, [asked]):
+                return ask(request, [asked], back=_back(study), carry=_typed(form))
             messages.success(request, step.take(study, form, cast(User, request.user)))
         except DomainError as refusal:
             form.add_error(None, refusal.message)
@@ -329,20 +329,25 @@ def _score(study: Study, form: forms.BaseForm, by: User) -> str:
     return "Scoring has begun; this page shows how far it is."
 
 
-def _before_drawing(study: Study, form: forms.BaseForm) -> Question:
-    design = form.cleaned_data
-    n = design["instances"]
+def _before_drawing(study: Study, form: forms.BaseForm) -> Question | None:
+    """None of what is refused anyway; a design that cannot be drawn is refused here already."""
+    if study.status != Study.Status.DRAFT:
+        return None
+    found = prospects(study, cast(DesignForm, form).save(commit=False)).values()
+    chosen, of = sum(each.instances for each in found), sum(each.of for each in found)
     return replacing_plan(
         study,
         title="Draw these instances and plan the HITs?",
         button="Draw and plan",
-        said=f"{n} instance{'' if n == 1 else 's'} of each pair of systems are drawn with seed"
-        f" {design['seed']}.",
-        facts=sorted(design.items()),
+        said=f"{chosen} of {of} scored instances are drawn, over all pairs of systems, with seed"
+        f" {form.cleaned_data['seed']}.",
+        facts=sorted(form.cleaned_data.items()),
     )
 
 
-def _before_taking_all(study: Study) -> Question:
+def _before_taking_all(study: Study) -> Question | None:
+    if study.status != Study.Status.DRAFT:
+        return None
     return replacing_plan(
         study,
         title="Take every instance after all?",
@@ -366,7 +371,7 @@ class Step:
 
     form: Callable[..., forms.BaseForm]
     take: Callable[[Study, forms.BaseForm, User], str]
-    question: Callable[[Study, forms.BaseForm], Question] | None = None
+    question: Callable[[Study, forms.BaseForm], Question | None] | None = None
 
 
 STEPS: dict[str, Step] = {

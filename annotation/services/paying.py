@@ -69,7 +69,7 @@ def pay(
     it stays asked, counts as money spent, and the ledger asks the researcher to look it up.
     """
     now = now or timezone.now()
-    _check_amount(amount)
+    check_amount(amount)
     recruitment = _recruitment(participation)
     try:
         with transaction.atomic():
@@ -86,7 +86,7 @@ def pay(
     return _paid(payment, lambda: provider_named(recruitment.provider).pay(recruitment, payment))
 
 
-def _check_amount(amount: Decimal) -> None:
+def check_amount(amount: Decimal) -> None:
     is_money = amount.is_finite() and 0 < amount < MOST and amount == round(amount, 2)
     if not is_money:
         raise DomainError(
@@ -113,7 +113,7 @@ def note_payment(
     *, participation: Participation, amount: Decimal, now: datetime | None = None
 ) -> Payment:
     """Write down a reward that was paid outside of any platform known here, once."""
-    _check_amount(amount)
+    check_amount(amount)
     try:
         with transaction.atomic():
             return Payment.objects.create(

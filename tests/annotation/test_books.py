@@ -22,6 +22,7 @@ from studies.errors import DomainError
 from studies.models import Study
 from tests.annotation.annotators import annotator, form_of
 from tests.annotation.test_screening import answer_all, study_with
+from tests.confirming import post_confirmed
 from tests.studies.factories import make_open_study, make_participation
 
 pytestmark = pytest.mark.django_db
@@ -169,10 +170,10 @@ def test_the_page_lists_and_acts(desk):
     assert "Data without payment: 1" in html
     assert "not verified" in html
     acted = reverse("annotation:act", args=[study.pk, page.participation.public_id, "approve"])
-    assert "Noted as paid" in desk.post(acted, follow=True).content.decode()
+    assert "Noted as paid" in post_confirmed(desk, acted).content.decode()
     assert Payment.objects.get().amount == Decimal("2.00")
     excluded = reverse("annotation:act", args=[study.pk, page.participation.public_id, "exclude"])
-    assert "1 HIT left the count" in desk.post(excluded, follow=True).content.decode()
+    assert "1 HIT left the count" in post_confirmed(desk, excluded).content.decode()
     assert Rating.objects.filter(excluded=True, excluded_reason="excluded").count() == 1
     assert not Place.objects.filter(completed_at__isnull=False).exists()
     back = reverse("annotation:act", args=[study.pk, page.participation.public_id, "reinstate"])
@@ -185,7 +186,7 @@ def test_a_stuck_place_is_freed(desk):
     page = annotator(study)
     assert form_of(page.here()).choices
     address = reverse("annotation:act", args=[study.pk, page.participation.public_id, "release"])
-    assert "free again" in desk.post(address, follow=True).content.decode()
+    assert "free again" in post_confirmed(desk, address).content.decode()
     assert not Place.objects.filter(lease_until__isnull=False).exists()
     assert "away for longer than a place is held" in page.here().content.decode()
 
@@ -261,7 +262,7 @@ def test_what_is_owed_after_a_closed_submission_is_paid_once(desk, monkeypatch):
     Participation.objects.update(recruitment=way, status="timed_out")
     asked = []
     monkeypatch.setattr("annotation.views.books.ask_for", lambda **said: asked.append(said))
-    desk.post(reverse("annotation:act", args=[study.pk, ann.public_id, "approve"]))
+    post_confirmed(desk, reverse("annotation:act", args=[study.pk, ann.public_id, "approve"]))
     assert (asked[0]["kind"], asked[0]["amount"]) == ("owed", "2.00")
     owed = {"participation": ann, "kind": "owed", "amount": Decimal("1.50"), "currency": "GBP"}
     Payment.objects.create(**owed, created_at=timezone.now())

@@ -16,6 +16,7 @@ from annotation.services.withdrawing import reinstate_work, withdraw_work
 from studies.errors import DomainError
 from studies.models import Study
 from tests.annotation.annotators import Annotator, annotator, form_of
+from tests.confirming import post_confirmed
 from tests.studies.factories import make_open_study, make_participation
 
 pytestmark = pytest.mark.django_db
@@ -52,7 +53,9 @@ def test_it_works(client, django_user_model):
     client.force_login(ada)
     books = html(client.get(reverse("annotation:ledger", args=[study.pk])))
     assert "Pay 0.50 GBP" in books
-    client.post(reverse("annotation:act", args=[study.pk, ann.participation.public_id, "approve"]))
+    post_confirmed(
+        client, reverse("annotation:act", args=[study.pk, ann.participation.public_id, "approve"])
+    )
     assert Payment.objects.get().amount == Decimal("0.50")
     assert not ledger(study).data_without_payment
 

@@ -21,6 +21,7 @@ from annotation.services.ways_in import (
 from studies.errors import DomainError
 from studies.models import Study
 from tests.annotation.annotators import Annotator
+from tests.confirming import post_confirmed
 from tests.studies.factories import make_open_study, make_study
 
 pytestmark = pytest.mark.django_db
@@ -111,7 +112,7 @@ def test_who_closed_on_is_paid_as_before(desk):
     browser.choose()
     browser.here()
     act = reverse("annotation:act", args=[study.pk, browser.participation.public_id, "approve"])
-    desk.post(act)
+    post_confirmed(desk, act)
     assert browser.participation.payments.get().amount == Decimal("2.00")
 
 

@@ -11,6 +11,7 @@ from metrics.choosing import _marked
 from metrics.similarity import EntityJaccard
 from studies.models import Dataset, Generation, Job, Membership, SeparabilityScore
 from studies.scoring import score_separability
+from tests.confirming import post_confirmed
 from tests.studies.factories import make_open_study, make_study
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +68,7 @@ def test_the_cost_is_that_of_the_hits_that_are_planned(desk, design, cost):
         "seed": 1,
     }
     assert f"for about {cost} GBP" in desk.get(at(study), wanted).content.decode()
-    desk.post(at(study, "draw"), wanted)
+    post_confirmed(desk, at(study, "draw"), wanted)
     assert study.places.count() * 2 == float(cost)
 
 
@@ -343,9 +344,9 @@ def test_taking_every_instance_after_all_plans_them(desk):
     study = make_study(instances=6, comparisons_per_hit=1, member=desk.researcher)
     score_separability(study=study)
     draw = {"design": "top", "instances": 2, "control_share": 0, "weights": "floored"}
-    desk.post(at(study, "draw"), {**draw, "floor": 0.1, "seed": 0})
+    post_confirmed(desk, at(study, "draw"), {**draw, "floor": 0.1, "seed": 0})
     assert study.hits.count() == 2
-    desk.post(at(study, "take-all"))
+    post_confirmed(desk, at(study, "take-all"))
     assert study.hits.count() == 6
     assert not study.units.exclude(phase="all").exclude(phase="").exists()
 
@@ -397,12 +398,13 @@ DESIGN = {
 def test_a_draw_that_cannot_be_planned_leaves_the_former_one(desk):
     study = make_study(instances=8, comparisons_per_hit=1, member=desk.researcher)
     score_separability(study=study)
-    assert desk.post(at(study, "draw"), DESIGN).status_code == 302
+    post_confirmed(desk, at(study, "draw"), DESIGN)
+    assert study.selected.exists()
     drawn = set(study.selected.values_list("instance", "phase"))
     study.criteria.all().delete()
-    refused = desk.post(at(study, "draw"), DESIGN | {"instances": "6"})
+    refused = post_confirmed(desk, at(study, "draw"), DESIGN | {"instances": "6"})
     assert "The study still needs a criterion" in refused.content.decode()
-    desk.post(at(study, "take-all"))
+    post_confirmed(desk, at(study, "take-all"))
     assert set(study.selected.values_list("instance", "phase")) == drawn
     assert set(study.units.values_list("instance", flat=True)) == {each for each, _ in drawn}
 

@@ -9,6 +9,7 @@ from django.utils.html import strip_tags
 from annotation.models import HIT, Place, Screening
 from annotation.services.places import take_place
 from studies.models import Dataset, Membership, Study
+from tests.confirming import post_confirmed
 from tests.formats.bundles import FLAWS, make_bundle
 from tests.studies.factories import make_dataset, make_open_study, make_participation, make_study
 
@@ -28,7 +29,7 @@ def change(study: Study) -> str:
 
 def do(client, study: Study, verb: str):
     address = reverse("admin:studies_study_do", args=[study.pk, verb])
-    return client.post(address, follow=True).content.decode()
+    return post_confirmed(client, address).content.decode()
 
 
 def form_of(study: Study, **values) -> dict[str, object]:
@@ -68,7 +69,7 @@ def form_of(study: Study, **values) -> dict[str, object]:
 def test_it_works(client, researcher):
     dataset = make_dataset(instances=2)
     Dataset.objects.update(created_by=researcher)
-    blank = Study(title="New", dataset=dataset)
+    blank = Study(title="New", dataset=dataset, guidelines="Read both.")
     values = form_of(
         blank,
         **{
@@ -112,7 +113,8 @@ def test_verbs_need_a_post(client, researcher):
 
 def test_a_refusal_is_shown_as_its_sentence(client, researcher):
     study = make_study(instances=1, member=researcher)
-    assert "Plan the HITs first" in do(client, study, "open")
+    address = reverse("admin:studies_study_do", args=[study.pk, "open"])
+    assert "Plan the HITs first" in client.post(address, follow=True).content.decode()
 
 
 def test_an_open_studys_design_cannot_be_edited(client, researcher):
