@@ -6,6 +6,7 @@ from functools import partial
 
 from celery import shared_task
 
+import annotation.services.dry_runs  # noqa: F401  registers what a job of its kind does
 from annotation.models import Participation, Recruitment
 from annotation.services.asking import carry_out
 from annotation.services.recruiting import (

@@ -6,6 +6,7 @@ import studies.converters  # noqa: F401  registers public_id
 from annotation.views import (
     arriving,
     books,
+    dry_runs,
     ending,
     entry,
     preview,
@@ -53,6 +54,18 @@ urlpatterns = [
         "studies/<public_id:study_id>/money/<public_id:payment_id>/<slug:word>/",
         books.settle_money,
         name="settle-money",
+    ),
+    path("studies/<public_id:study_id>/dry-runs/", dry_runs.dry_runs, name="dry-runs"),
+    path("studies/<public_id:study_id>/dry-runs/part/", dry_runs.part, name="dry-runs-part"),
+    path(
+        "studies/<public_id:study_id>/dry-runs/<public_id:job_id>/stop/",
+        dry_runs.stop,
+        name="stop-dry-run",
+    ),
+    path(
+        "studies/<public_id:study_id>/dry-runs/<public_id:job_id>/remove/",
+        dry_runs.remove,
+        name="remove-dry-run",
     ),
     path("studies/<public_id:study_id>/preview/", preview.preview, name="preview"),
 ]

@@ -154,8 +154,9 @@ class JobRow:
 
 
 def _jobs(study: Study) -> Json:
-    unfinished = list(study.jobs.filter(finished_at=None))
-    ended = study.jobs.exclude(finished_at=None)[: max(0, MOST_JOBS - len(unfinished))]
+    own = study.jobs.filter(kind__in=[Job.Kind.SAMPLING, Job.Kind.SCORING])
+    unfinished = list(own.filter(finished_at=None))
+    ended = own.exclude(finished_at=None)[: max(0, MOST_JOBS - len(unfinished))]
     stuck = {each.job.pk: each.reason for each in stuck_jobs(unfinished)}
     rows = [
         JobRow(job, _about(job), pace_of(job), stuck.get(job.pk, ""))

@@ -29,7 +29,7 @@ UNFORESEEN = (
     "Something went wrong that nobody foresaw ({}); the worker's log says where. What was made is"
     " kept, and the job can go on from there."
 )
-QUEUES = {Job.Kind.SAMPLING: "gpu", Job.Kind.SCORING: "default"}
+QUEUES = {Job.Kind.SAMPLING: "gpu", Job.Kind.SCORING: "default", Job.Kind.DRY_RUN: "default"}
 
 
 @dataclass(frozen=True)

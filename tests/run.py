@@ -1,6 +1,7 @@
 """Runs the tests with every service this machine has, and says which ones it lacks.
 
-The suite runs on SQLite; then every database test runs again on PostgreSQL.
+The suite runs on SQLite; then every database test runs again on PostgreSQL, and of those in a
+browser the researcher's whole path.
 """
 
 import argparse
@@ -126,7 +127,8 @@ def _run(
         return status
     environment["TIEBREAK_DATABASE_URL"] = postgresql_url
     print("The database tests again, on PostgreSQL:", flush=True)
-    marks = "not browser and not redis" + ("" if slow else " and not slow")
+    again_too = "(not browser or both_databases)" if browser else "not browser"
+    marks = f"{again_too} and not redis" + ("" if slow else " and not slow")
     again = subprocess.call([*PYTEST, "-m", marks, *rest], cwd=ROOT, env=environment)
     # 5 says that no test was chosen: fine where somebody asked for some tests only.
     return max(0 if code == 5 and rest else code for code in (status, again))

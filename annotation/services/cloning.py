@@ -31,6 +31,7 @@ COPIED = frozenset(
 )
 NOT_COPIED = frozenset(
     {
+        "studies.Study",  # its dry runs
         "studies.StudyVersion",
         "studies.StudyEvent",
         "studies.Job",

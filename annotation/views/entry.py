@@ -27,6 +27,9 @@ from studies.markdown import render_markdown
 from studies.models import Study
 
 CHOOSE = "Please choose whether you agree."
+DRY_RUN = (
+    "This is a dry run of a study: only programs take part in it. Please use the study's link."
+)
 CHANGED = "This text was changed while you read it. Please read it again."
 
 
@@ -39,6 +42,8 @@ def welcome(request: HttpRequest, study_id: str) -> HttpResponse:
     way, arrival = newcomer(request, study)  # or there is no way in by this link
     if study.status != Study.Status.OPEN:
         raise DomainError("study_not_open", CLOSED_TO_NEWCOMERS[study.status])
+    if study.dry_run_of_id is not None and not is_simulated(request, study.pk):
+        raise DomainError("dry_run", DRY_RUN)
     check_at_door(
         recruitment=way,
         external_id=arrival.external_id,

@@ -18,6 +18,7 @@ class Job(models.Model):
     class Kind(models.TextChoices):
         SAMPLING = "sampling", "sample generations"
         SCORING = "scoring", "score separability"
+        DRY_RUN = "dry_run", "take a dry run"
 
     class Status(models.TextChoices):
         QUEUED = "queued"
@@ -41,6 +42,8 @@ class Job(models.Model):
     failed = models.PositiveIntegerField(default=0)
     truncated = models.PositiveIntegerField(default=0)
     problem = models.TextField(blank=True)
+    # What a job found, where it is not rows of its own.
+    result = models.JSONField(default=dict, blank=True)
     claim = models.CharField(max_length=22, blank=True)
     lease_until = models.DateTimeField(null=True)
     created_by = models.ForeignKey(

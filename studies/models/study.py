@@ -193,6 +193,10 @@ class Study(models.Model):
         validators=between(Decimal(0), MAX_HOURLY_RATE),
         help_text="The ledger warns when the median that is really paid falls under it.",
     )
+    # Set on a copy that only bots rate, so that no simulated rating enters the study itself.
+    dry_run_of = models.ForeignKey(
+        "self", null=True, on_delete=models.CASCADE, related_name="dry_runs", editable=False
+    )
     # Secret: decides sides and order; whoever knows it knows which system stands where.
     seed = models.CharField(max_length=64, default=new_seed, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -1,0 +1,251 @@
+"""The researcher's whole path in a browser, on both databases: from an upload to the analysis."""
+
+import json
+import random
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from annotation.models import Participation, Rating
+from studies.models import Generation, Study
+from tests.formats.bundles import write_lines
+
+# A busy machine may take its time over a job, and none of it is waited for in vain.
+PATIENCE_MS = 60_000
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.both_databases,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+
+STUDY = """\
+title = "Which note is better?"
+guidelines = "guidelines.md"
+consent = "consent.md"
+systems = ["old", "new"]
+ratings_per_hit = 2
+comparisons_per_hit = 1
+
+[[criteria]]
+name = "preference"
+scale = "preference:tie"
+question = "Which note is better?"
+
+[[criteria]]
+name = "ease"
+scale = "preference:5"
+question = "Which note is easier to read?"
+"""
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    """Texts that are long enough for their spoilt copies to be told from them."""
+    rng = random.Random(0)
+    words = [f"word{n}" for n in range(300)]
+    folder = tmp_path / "bundle"
+    folder.mkdir()
+    (folder / "study.toml").write_text(STUDY)
+    (folder / "guidelines.md").write_text("Read *both* notes.")
+    (folder / "consent.md").write_text("You rate notes.")
+    sources = {f"i{i}": " ".join(rng.sample(words, 30)) for i in range(10)}
+    write_lines(
+        folder / "instances.jsonl", [{"id": key, "source": text} for key, text in sources.items()]
+    )
+    write_lines(
+        folder / "generations.jsonl",
+        [
+            {
+                "instance": key,
+                "system": system,
+                "sample_index": k,
+                "text": " ".join(rng.sample(words, 15) + text.split()[:15]) + ".",
+            }
+            for key, text in sources.items()
+            for system in ("old", "new")
+            for k in range(2)
+        ],
+    )
+    archive = tmp_path / "bundle.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in folder.iterdir():
+            file.write(path, path.name)
+    return archive
+
+
+def see(locator: Locator) -> None:
+    expect(locator).to_be_visible(timeout=PATIENCE_MS)
+
+
+def log_in(page: Page, url: str) -> None:
+    User.objects.create_superuser("ruth", password="a long password")
+    page.goto(f"{url}/admin/")
+    page.get_by_label("Username").fill("ruth")
+    page.get_by_label("Password").fill("a long password")
+    page.get_by_role("button", name="Log in").click()
+
+
+def upload(page: Page, url: str, bundle: Path) -> Study:
+    page.goto(f"{url}/admin/studies/study/")
+    page.get_by_role("link", name="Import a bundle").click()
+    page.locator("input[type=file]").set_input_files(bundle)
+    page.get_by_role("button", name="Import").click()
+    see(page.get_by_text("Imported 10 instances, 0 ratings."))
+    return Study.objects.get()
+
+
+def draw(page: Page, url: str, study: Study) -> None:
+    page.goto(f"{url}/studies/{study.pk}/choosing/")
+    page.get_by_role("button", name="Score what is not scored").click()
+    see(page.get_by_text("10 of 10"))
+    page.get_by_label("Instances per pair of systems").fill("4")
+    page.get_by_label("Control share").fill("0.5")
+    page.get_by_role("button", name="See what it would bring").click()
+    page.get_by_role("button", name="Draw these").click()
+    confirm(page)
+    see(page.get_by_text("Drew 4 instances"))
+    assert study.selected.filter(phase="control").count() == 2
+
+
+def screen(page: Page, url: str, study: Study) -> None:
+    """A training of one unit and a test of two, each with both criteria, from spoilt copies."""
+    change = f"{url}/admin/studies/study/{study.pk}/change/"
+    page.goto(change)
+    page.get_by_role("button", name="Add another Screening").click()
+    page.locator("#id_screening-0-training_units").fill("1")
+    page.locator("#id_screening-0-qualification_units").fill("2")
+    page.locator("#id_screening-0-pass_mark").fill("2")
+    page.get_by_role("button", name="Save and continue editing").click()
+    see(page.get_by_text("was changed successfully"))
+    for role, n in (("training", 1), ("qualification", 2)):
+        page.get_by_role("button", name="Make known units…").click()
+        page.locator("select[name=role]").select_option(role)
+        page.locator("input[name=n]").fill(str(n))
+        page.get_by_role("button", name="Make units").click()
+        see(page.get_by_text(f"Made {n} units"))
+
+
+def dry_run(page: Page, url: str, study: Study) -> None:
+    page.goto(f"{url}/admin/studies/study/{study.pk}/change/")
+    page.get_by_role("link", name="Dry run").click()
+    page.get_by_label("Share of right answers").fill("1")
+    page.get_by_role("button", name="Start a dry run").click()
+    see(page.get_by_text("No problem was found."))
+    see(page.get_by_text("8 of 8 places filled"))
+    assert Rating.objects.filter(simulated=True).exists()
+    assert not Rating.objects.filter(unit__study=study).exists()
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def confirm(page: Page) -> None:
+    """Read what follows, and mean it."""
+    page.locator(".confirm button.primary").click()
+
+
+def annotate(browser: Browser, url: str, study: Study, labels: tuple[str, str]) -> Participation:
+    """One annotator from the link to the end, who tells an original from its spoilt copy."""
+    spoilt = set(Generation.objects.filter(system__is_control=True).values_list("text", flat=True))
+    known = set(study.participations.values_list("pk", flat=True))
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        page.goto(f"{url}/s/{study.pk}/")
+        press(page, "I agree")
+        press(page, "Start")
+        while not _has_ended(page):
+            _answer(page, spoilt, labels)
+        see(page.get_by_role("heading", name="Thank you"))
+    return study.participations.exclude(pk__in=known).get()
+
+
+def _has_ended(page: Page) -> bool:
+    unit, end = page.locator("#answer"), page.get_by_role("heading", name="Thank you")
+    see(unit.or_(end))
+    return end.is_visible()
+
+
+def _answer(page: Page, spoilt: set[str], labels: tuple[str, str]) -> None:
+    """The original where one text is spoilt, else the given labels; then on to the next page."""
+    texts = [text.strip() for text in page.locator("article .text").all_inner_texts()]
+    if spoilt & set(texts):
+        is_first = texts[1] in spoilt
+        labels = ("-1", "-2") if is_first else ("1", "2")
+    for name, label in zip(("preference", "ease"), labels, strict=True):
+        with page.expect_response("**/answer/"):
+            page.locator(f"input[name=criterion-{name}][value='{label}']").check()
+    step = page.locator("#next a")
+    see(step)
+    here = _identity(page)
+    step.click()
+    page.wait_for_function(
+        "before => (document.querySelector('#answer [name=assignment]')?.value ?? '')"
+        " + (document.querySelector('#answer [name=position]')?.value ?? '') !== before",
+        arg=here,
+    )
+
+
+def _identity(page: Page) -> str:
+    fields = (page.locator(f"#answer [name={name}]") for name in ("assignment", "position"))
+    return "".join(field.input_value() for field in fields)
+
+
+def exclude(page: Page, url: str, study: Study, person: Participation) -> None:
+    page.goto(f"{url}/studies/{study.pk}/ledger/")
+    page.get_by_role("button", name=f"Exclude and replace: {person.rater.pseudonym}").click()
+    see(page.get_by_text("in 4 completed HITs leave the results"))
+    confirm(page)
+    see(page.get_by_text("4 HITs left the count"))
+
+
+def turn(page: Page, url: str, study: Study, name: str, state: str) -> None:
+    page.goto(f"{url}/admin/studies/study/{study.pk}/change/")
+    press(page, f"{name}…")
+    confirm(page)
+    see(page.get_by_text(f"This study is {state}."))
+
+
+def test_from_an_upload_to_the_analysis(
+    chromium_page: Page, browser: Browser, live_server: Any, bundle: Path, tmp_path: Path
+):
+    url, page = live_server.url, chromium_page
+    page.set_default_timeout(PATIENCE_MS)
+    log_in(page, url)
+    study = upload(page, url, bundle)
+    draw(page, url, study)
+    screen(page, url, study)
+    dry_run(page, url, study)
+    turn(page, url, study, "Open", "open")
+
+    annotate(browser, url, study, ("-1", "-2"))
+    careless = annotate(browser, url, study, ("0", "0"))
+    assert not study.places.filter(completed_at=None).exists()
+    exclude(page, url, study, careless)
+    assert study.places.filter(completed_at=None).count() == 4
+    turn(page, url, study, "Close", "closed")
+    turn(page, url, study, "Reopen", "open")
+    annotate(browser, url, study, ("-1", "-1"))
+    assert not study.places.filter(completed_at=None).exists()
+    turn(page, url, study, "Close", "closed")
+
+    page.goto(f"{url}/studies/{study.pk}/")
+    see(page.get_by_text("8 of 8 places done"))
+    see(page.get_by_text("As of 16 ratings"))
+    shown = page.request.get(f"{url}/studies/{study.pk}/report.json").json()
+    out, report = tmp_path / "export", tmp_path / "report.json"
+    call_command("export_study", study.pk, "--out", str(out))
+    call_command("analyze", str(out), "--out", str(report))
+    assert json.loads(report.read_text())["criteria"] == shown["criteria"]
+    rows = [json.loads(line) for line in (out / "ratings.jsonl").read_text().splitlines()]
+    assert not any(row["simulated"] for row in rows)
+    assert {row["criterion"] for row in rows} == {"preference", "ease"}
+    assert sum(row["excluded"] for row in rows) == 8
