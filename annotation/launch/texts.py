@@ -1,8 +1,8 @@
 """Whether the texts that annotators compare can be compared."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, Q
 
 from annotation.launch.check import CHOOSING, LaunchCheck, counted, error, warning
 from studies.models import Generation, Study, System, Unit
@@ -98,7 +98,7 @@ def _common(study: Study, pair: tuple[System, System]) -> list[tuple[int, int]]:
     return [(instance, counts.get(instance, 0)) for instance in _shown(study, pair)]
 
 
-def _shown(study: Study, pair: tuple[System, System]) -> QuerySet[object, int]:
+def _shown(study: Study, pair: tuple[System, System]) -> Iterable[int]:
     drawn = study.selected.filter(system_a=pair[0], system_b=pair[1])
     if study.selected.exists():
         return drawn.values_list("instance", flat=True)

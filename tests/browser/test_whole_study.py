@@ -1,6 +1,7 @@
 """One whole study in a browser: from the admin, through three annotators, to the export."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,8 @@ def design(page: Page, url: str, dataset: Dataset) -> Study:
     page.get_by_role("button", name="Save and continue editing").click()
     page.get_by_role("button", name="Plan HITs").click()
     expect(page.get_by_text("Planned 3 HITs with 6 units and 9 places.")).to_be_visible()
-    page.get_by_role("button", name="Open").click()
+    page.get_by_role("button", name="Open…").click()
+    page.get_by_role("button", name=re.compile("^Open")).click()
     expect(page.get_by_text("The study is open")).to_be_visible()
     return Study.objects.get()
 

@@ -118,3 +118,27 @@ def test_model_servers_are_read_with_their_keys_and_options():
     }
     for name in ("lab", "v6", "v6b"):  # each is one that may be asked
         assert open_models(ModelSettings(model="m", **servers[name])).model == "m"
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ({}, ""),
+        ({"TIEBREAK_PUBLIC_URL": "https://rate.example.org/"}, "https://rate.example.org"),
+        (GOOD, "https://rate.example.org"),
+        (GOOD | {"TIEBREAK_PUBLIC_URL": "https://r.example.org"}, "https://r.example.org"),
+    ],
+)
+def test_the_public_address_is_the_one_that_is_set_or_that_of_the_first_host(given, address):
+    told = start(**given, show="TIEBREAK_PUBLIC_URL")
+    assert told.stdout.strip() == address
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["rate.example.org", "ftp://x.org", "https://x.org/path", "https://a:b@x.org", "https://[x"],
+)
+def test_a_public_address_that_is_no_origin_stops_the_start(address):
+    result = start(TIEBREAK_PUBLIC_URL=address)
+    assert result.returncode != 0
+    assert "TIEBREAK_PUBLIC_URL" in result.stderr

@@ -1,0 +1,152 @@
+"""From a design with gaps to accepted late answers, as a researcher does it in a browser."""
+
+import os
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.contrib.auth.models import User
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from annotation.models import Rating
+from annotation.selectors import seats_of
+from annotation.services.places import take_place
+from annotation.services.ratings import Answer, submit_rating
+from annotation.services.tallies import kept, recount
+from studies.models import Generation, Membership, Study
+from tests.browser.accessibility import check_accessible, check_fits, check_ids
+from tests.studies.factories import make_participation, make_study
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+SHOTS = os.environ.get("TIEBREAK_TEST_SCREENSHOTS", "")
+
+
+def look(page: Page, name: str, *, of_ours: bool = True) -> None:
+    """On wide and narrow screens, light and dark; of the admin's pages only what we added."""
+    for scheme in ("light", "dark"):
+        for width in (1440, 360):
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": width, "height": 900})
+            if SHOTS:
+                Path(SHOTS).mkdir(parents=True, exist_ok=True)
+                page.screenshot(
+                    path=f"{SHOTS}/{name}-{scheme}-{width}.png", full_page=True, caret="initial"
+                )
+            if of_ours:
+                check_ids(page)
+                check_accessible(page)
+                check_fits(page)
+            else:
+                check_section(page, ".collecting")
+    page.set_viewport_size({"width": 1440, "height": 900})
+
+
+def check_section(page: Page, selector: str) -> None:
+    """What axe finds in our part of a page of Django's."""
+    found = Axe().run(page, context=selector).response["violations"]
+    assert not found, [(each["id"], each["nodes"][0]["html"]) for each in found]
+
+
+def log_in(page: Page, url: str) -> None:
+    page.goto(f"{url}/admin/login/")
+    page.get_by_label("Username").fill("ruth")
+    page.get_by_label("Password").fill("a long password")
+    page.get_by_role("button", name="Log in").click()
+
+
+def rate(study: Study, assignment, seats) -> None:
+    criterion = study.criteria.get()
+    for seat in seats:
+        answer = Answer(shown_label="1", client_key=f"{seat.pk}", duration_ms=4000)
+        submit_rating(assignment=assignment, seat=seat, criterion=criterion, answer=answer)
+
+
+def test_a_study_is_mended_opened_closed_reopened_and_takes_late_answers(
+    chromium_page: Page, live_server
+):
+    page, ruth = chromium_page, User.objects.create_superuser("ruth", password="a long password")
+    study = make_study(instances=2, ratings_per_hit=1, guidelines="")
+    Generation.objects.filter(instance__key="note-0", sample_index=0).update(text="The same.")
+    Membership.objects.create(study=study, user=ruth)
+    log_in(page, live_server.url)
+    page.goto(f"{live_server.url}/admin/studies/study/{study.pk}/change/")
+    expect(page.get_by_text("Plan the HITs first")).to_be_visible()
+    expect(page.get_by_text("There are no guidelines")).to_be_visible()
+    look(page, "draft", of_ours=False)
+
+    page.get_by_role("button", name="Open…").click()
+    expect(page.get_by_text("This cannot be done yet")).to_be_visible()
+    look(page, "refused")
+    page.get_by_role("link", name="Go back").click()
+
+    page.get_by_label("Guidelines").fill("Read both texts.")
+    page.get_by_role("button", name="Plan HITs").click()
+    expect(page.get_by_text("Planned 2 HITs")).to_be_visible()
+    expect(page.get_by_label("Guidelines")).to_have_value("Read both texts.")
+    expect(page.get_by_text("1 of 10 units would show the same text")).to_be_visible()
+
+    page.get_by_role("button", name="Open…").click()
+    look(page, "open")
+    page.get_by_role("button", name="Open it in spite of the warnings").click()
+    expect(page.get_by_text("The study is open")).to_be_visible()
+    study.refresh_from_db()
+    assignment = take_place(participation=make_participation(study), now=timezone.now())
+    first, *others = seats_of(assignment)
+    rate(study, assignment, [first])
+
+    page.get_by_role("button", name="Close…").click()
+    expect(page.get_by_text("0 of 2 responses are completed.")).to_be_visible()
+    expect(page.get_by_text("1 person is in the middle of a task")).to_be_visible()
+    look(page, "close")
+    page.get_by_role("button", name="Close the study").click()
+    expect(page.get_by_text("The study is closed.")).to_be_visible()
+    rate(study, assignment, others)
+
+    page.get_by_role("button", name="Reopen…").click()
+    page.get_by_role("button", name="Reopen the study").click()
+    expect(page.get_by_text("4 late answers by 1 person")).to_be_visible()
+    look(page, "late", of_ours=False)
+    page.get_by_role("button", name="Accept late answers…").click()
+    look(page, "accept")
+    page.get_by_role("button", name="Accept all of them").click()
+    expect(page.get_by_text("4 late answers were taken in")).to_be_visible()
+    look(page, "log", of_ours=False)
+    assert Rating.objects.counted().count() == 5
+    assert kept(study=study) == +recount(study=study)
+
+
+def test_leaving_with_something_typed_asks_and_sending_it_does_not(
+    chromium_page: Page, live_server
+):
+    page, ruth = chromium_page, User.objects.create_superuser("ruth", password="a long password")
+    study = make_study(instances=2)
+    Membership.objects.create(study=study, user=ruth)
+    log_in(page, live_server.url)
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    address = f"{live_server.url}/admin/studies/study/{study.pk}/change/"
+    page.goto(address)
+    page.get_by_label("Guidelines").press_sequentially("Typed. ")
+    page.get_by_role("link", name="Recruitment").click()
+    page.wait_for_timeout(300)
+    assert asked == ["beforeunload"]
+    assert page.url == address
+    page.get_by_role("button", name="Plan HITs").click()
+    expect(page.get_by_text("Planned 2 HITs")).to_be_visible()
+    assert asked == ["beforeunload"]
+    page.get_by_label("Title").press("Enter")  # saves, and does no verb
+    expect(page.get_by_text("was changed successfully")).to_be_visible()
+
+    page.goto(f"{live_server.url}/studies/{study.pk}/recruitment/")
+    panel = page.locator("section", has=page.get_by_role("heading", name="Another panel"))
+    panel.get_by_label("Person parameter").press_sequentially("x")
+    prolific = page.locator("section", has=page.get_by_role("heading", name="Prolific"))
+    prolific.get_by_label("Description").press_sequentially("Read.")
+    prolific.get_by_role("button", name="Set up").click()
+    page.wait_for_timeout(300)
+    assert asked == ["beforeunload"] * 2  # what stands in the other form would be lost
