@@ -9,6 +9,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from annotation.models import Participation, Payment, Recruitment
+from annotation.services.dry_runs import DryRunOptions, start_dry_run
 from annotation.simulation import Bot, simulate_raters
 from metrics.services import refresh_report
 from studies.models import Membership, Study
@@ -21,7 +22,7 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.xdist_group("browser"),
 ]
-PAGES = ("", "choosing/?robustness=1", "recruitment/", "ledger/")
+PAGES = ("", "choosing/?robustness=1", "dry-runs/", "recruitment/", "ledger/")
 
 
 def with_everything(study: Study) -> Study:
@@ -43,6 +44,7 @@ def with_everything(study: Study) -> Study:
         created_at=timezone.now(),
     )
     score_separability(study=study)
+    start_dry_run(study=study, options=DryRunOptions(raters=1))
     refresh_report(study=study)
     return study
 
