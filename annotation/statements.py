@@ -87,7 +87,7 @@ def lock_person(public_id: str, now: datetime | None = None) -> Person:
     *numbers, moment = rest[3:]
     lease_until, locked_at = moment_of(rest[2]), moment_of(moment)
     assert locked_at is not None
-    return Person(participation, participation.study, held, lease_until, *numbers, now=locked_at)
+    return Person(participation, participation.study, held, lease_until, *numbers, locked_at)
 
 
 @dataclass(frozen=True)
