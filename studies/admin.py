@@ -111,7 +111,7 @@ class SystemInline(FrozenInline, SystemTabular):
         formset = super().get_formset(request, obj, **kwargs)
         offered = System.objects.competing().filter(dataset__in=datasets_of(request.user))
         field = formset.form.base_fields.get("system")
-        if field is not None:  # not where the design stands
+        if isinstance(field, forms.ModelChoiceField):  # not where the design stands
             field.queryset = offered.filter(dataset=obj.dataset_id if obj else None)
         return formset
 

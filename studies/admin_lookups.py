@@ -5,13 +5,18 @@ Django lets anybody who sees a list filter it by any field of the model, shown o
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.admin.filters import SimpleListFilter
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
+
+if TYPE_CHECKING:
+    PeopleModelAdmin = UserAdmin[User]
+else:
+    PeopleModelAdmin = UserAdmin
 
 PLAIN = ("", "__exact", "__isnull", "__id__exact")
 DATES = ("__gte", "__lt")
@@ -41,7 +46,7 @@ class DeclaredLookups:
             yield from (f"{self.date_hierarchy}{suffix}" for suffix in HIERARCHY)
 
 
-class PeopleAdmin(DeclaredLookups, UserAdmin):
+class PeopleAdmin(DeclaredLookups, PeopleModelAdmin):
     """Users, for superusers."""
 
 

@@ -33,7 +33,7 @@ def login_address(request: HttpRequest) -> str | None:
     return address or None
 
 
-class LoginThrottle(AxesDatabaseHandler):  # type: ignore[misc]  axes has no types
+class LoginThrottle(AxesDatabaseHandler):  # type: ignore[misc]
     def get_failures(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
         """The failures of this name at this address; the limit where another count is spent."""
         name, address = get_client_username(request, credentials), request.axes_ip_address

@@ -14,7 +14,10 @@ from django.contrib.auth.models import User
 
 from studies.models import Membership
 
-MembershipModelForm = forms.ModelForm[Membership] if TYPE_CHECKING else forms.ModelForm
+if TYPE_CHECKING:
+    MembershipModelForm = forms.ModelForm[Membership]
+else:
+    MembershipModelForm = forms.ModelForm
 
 
 class PersonField(forms.CharField):
