@@ -15,7 +15,7 @@ VERSIONED_FIELDS = (
     "most_answers_per_day",
     "lease_minutes",
 )
-COPY = " (copy)"
+COPY, LONGEST_TITLE = " (copy)", 200
 # Decide what a rating means: they stand from the first plan of an opened study on.
 FROZEN_FIELDS = (
     "dataset",
@@ -86,7 +86,7 @@ def clone_study(*, study: Study) -> Study:
         for field in Study._meta.concrete_fields
         if field.editable and field.name != "title"
     }
-    longest = Study._meta.get_field("title").max_length - len(COPY)
+    longest = LONGEST_TITLE - len(COPY)
     clone = Study.objects.create(title=study.title[:longest].rstrip() + COPY, **kept)
     StudySystem.objects.bulk_create(
         StudySystem(study=clone, system_id=row.system_id, position=row.position)
