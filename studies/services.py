@@ -33,7 +33,7 @@ VERSIONED_FIELDS = (
     "most_answers_per_day",
     "lease_minutes",
 )
-COPY = " (copy)"
+COPY, LONGEST_TITLE = " (copy)", 200
 # Decide what a rating means: they stand from the first plan of an opened study on.
 FROZEN_FIELDS = (
     "dataset",
@@ -121,8 +121,7 @@ def copy_design(*, study: Study) -> Study:
         for field in Study._meta.concrete_fields
         if field.editable and field.name != "title"
     }
-    room = Study._meta.get_field("title").max_length or 0
-    title = f"{study.title[: room - len(COPY)].rstrip()}{COPY}"
+    title = f"{study.title[: LONGEST_TITLE - len(COPY)].rstrip()}{COPY}"
     clone = Study.objects.create(title=title, **kept)
     for model in (Criterion, StudySystem, Membership, InstanceSelection, SelectedInstance):
         copy_rows(model._default_manager.filter(study=study).order_by("pk"), study=clone)

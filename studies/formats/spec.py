@@ -139,7 +139,7 @@ def _storable(
     raw: dict[str, Any], lines: SpecLines, problems: Problems, limits: Limits
 ) -> dict[str, Any]:
     """The settings without those that no database could keep."""
-    kept = {}
+    kept: dict[str, Any] = {}
     for name, value in raw.items():
         with problems.at(STUDY_FILE, lines.settings.get(name)):
             kept |= check_cells({name: value}, limits.cell)
