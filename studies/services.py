@@ -128,9 +128,6 @@ def copy_design(*, study: Study) -> Study:
     return clone
 
 
-COPY = " (copy)"
-
-
 def copy_rows(rows: Iterable[Row], *, study: Study) -> list[Row]:
     """The same rows once more, of another study; returns the new ones in their order."""
     rows = list(rows)

@@ -77,8 +77,8 @@ class _Drawn:
         _, first, instance = np.unique(
             criterion.clusters[here], return_index=True, return_inverse=True
         )
-        wins = np.bincount(instance, weights=outcomes[:, 0] + outcomes[:, 1] / 2)
-        sizes = np.bincount(instance, weights=outcomes.sum(axis=1))
+        wins = np.bincount(instance, weights=outcomes[:, 0] + outcomes[:, 1] / 2).astype(float)
+        sizes = np.bincount(instance, weights=outcomes.sum(axis=1)).astype(float)
         inclusion = criterion.of_units("inclusion_probability").astype(float)[here][first]
         in_control = criterion.of_units("phase").astype(str)[here][first] == CONTROL
         says = sizes > 0
