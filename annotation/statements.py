@@ -57,6 +57,8 @@ class Person:
     study: Study
     held: Assignment | None
     lease_until: datetime | None
+    # When it was locked, by the database's clock: what all hosts agree on.
+    now: datetime
     check_rate: float
     is_cleared: bool
     # Whether this participation, and not only its rater, ever began a HIT or a stage.
@@ -66,8 +68,6 @@ class Person:
     met: int
     hits: int
     version_id: int | None
-    # When it was locked, by the database's clock: what all hosts agree on.
-    now: datetime
 
 
 def lock_person(public_id: str, now: datetime | None = None) -> Person:
@@ -85,10 +85,9 @@ def lock_person(public_id: str, now: datetime | None = None) -> Person:
     held = None
     if work[0] is not None and rest[1]:
         held = _work(work, participation)
-    *numbers, moment = rest[3:]
-    lease_until, locked_at = moment_of(rest[2]), moment_of(moment)
+    lease_until, locked_at = moment_of(rest[2]), moment_of(rest[3])
     assert locked_at is not None
-    return Person(participation, participation.study, held, lease_until, *numbers, locked_at)
+    return Person(participation, participation.study, held, lease_until, locked_at, *rest[4:])
 
 
 @dataclass(frozen=True)
@@ -235,7 +234,7 @@ def _columns(alias: str, names: Sequence[str]) -> str:
 
 _PERSON = f"""
 SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s.opened_at,
-    l.id IS NOT NULL AND l.completed_at IS NULL, l.lease_until,
+    l.id IS NOT NULL AND l.completed_at IS NULL, l.lease_until, {{now}},
     coalesce(c.check_rate, 0), p.cleared_at IS NOT NULL,
     EXISTS (SELECT 1 FROM annotation_assignment d WHERE d.participation_id = p.id),
     CASE WHEN p.address <> '' AND NOT EXISTS (SELECT 1 FROM annotation_assignment d
@@ -253,8 +252,7 @@ SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s
     (SELECT coalesce(max(h.number), 0) FROM annotation_hit h
         WHERE h.study_id = s.public_id AND h.kind = 'main'),
     (SELECT v.id FROM studies_studyversion v WHERE v.study_id = s.public_id
-        ORDER BY v.number DESC LIMIT 1),
-    {{now}}
+        ORDER BY v.number DESC LIMIT 1)
 FROM annotation_participation p
 JOIN studies_study s ON s.public_id = p.study_id
 LEFT JOIN annotation_assignment a ON a.participation_id = p.id AND a.status = 'active'
