@@ -144,7 +144,7 @@ def test_gunicorn_logs_neither_the_framed_token_nor_the_query(tmp_path, program)
 def _answer(url: str, headers: dict[str, str]) -> httpx.Response:
     for _ in range(200):
         try:
-            return httpx.get(url, headers=headers)
+            return httpx.get(url, headers=headers, timeout=60)
         except httpx.ConnectError:
             time.sleep(0.1)
     raise AssertionError("gunicorn did not come up")
