@@ -61,8 +61,6 @@ class Person:
     now: datetime
     check_rate: float
     is_cleared: bool
-    # Whether this participation, and not only its rater, ever began a HIT or a stage.
-    has_worked: bool
     held_unconfirmed: int
     done: int
     met: int
@@ -236,7 +234,6 @@ _PERSON = f"""
 SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s.opened_at,
     l.id IS NOT NULL AND l.completed_at IS NULL, l.lease_until, {{now}},
     coalesce(c.check_rate, 0), p.cleared_at IS NOT NULL,
-    EXISTS (SELECT 1 FROM annotation_assignment d WHERE d.participation_id = p.id),
     CASE WHEN p.address <> '' AND NOT EXISTS (SELECT 1 FROM annotation_assignment d
             WHERE d.participation_id = p.id) THEN (SELECT count(*)
         FROM annotation_assignment d

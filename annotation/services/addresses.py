@@ -25,24 +25,24 @@ def check_entry(study: Study, address: str, *, external_id: str, now: datetime) 
     if most is not None and others.count() >= most:
         raise DomainError("too_many_entries", TOO_MANY_ENTRIES, status=429)
     limit = study.annotators_per_address
-    if limit is not None and len(_first_raters(study, address, limit)) >= limit:
+    if limit is not None and _workers(study, address).count() >= limit:
         raise DomainError("too_many_from_address", TOO_MANY_PEOPLE)
 
 
 def has_room(study: Study, *, address: str, rater_id: int) -> bool:
-    """Whether this annotator is among the first so many who ever worked from their address.
+    """Whether this annotator may begin to work from their address, or did so before.
 
-    Newcomers take turns by a lock on the study, so that no two take the last turn. Where the
-    limit was lowered meanwhile, those who began last get nothing new. Runs in a transaction.
+    Newcomers take turns by a lock on the study, so that no two take the last turn. Runs in a
+    transaction.
     """
     limit = study.annotators_per_address
     if not address or limit is None:
         return True
-    if rater_id in _first_raters(study, address, limit):
+    if _workers(study, address).filter(rater_id=rater_id).exists():
         return True
     # Not against inserts that only name the study.
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    return len(_first_raters(study, address, limit)) < limit
+    return _workers(study, address).count() < limit
 
 
 TOO_MANY_ENTRIES = (
@@ -61,8 +61,8 @@ def _from(study: Study, address: str) -> QuerySet[Participation]:
     return Participation.objects.filter(study=study, address=address)
 
 
-def _first_raters(study: Study, address: str, limit: int) -> list[int]:
-    """Of all who ever had work from there, also in training or a test, the first so many."""
+def _workers(study: Study, address: str) -> QuerySet[Participation, int]:
+    """All raters who ever had work from there, also in training or a test."""
     work = Assignment.objects.filter(participation=OuterRef("pk"))
-    worked = _from(study, address).filter(Exists(work)).order_by("rater_id")
-    return list(worked.values_list("rater_id", flat=True).distinct()[:limit])
+    worked = _from(study, address).filter(Exists(work)).order_by()
+    return worked.values_list("rater_id", flat=True).distinct()

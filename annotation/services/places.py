@@ -270,8 +270,8 @@ def _check_unconfirmed(person: Person) -> None:
     The latter are counted without a lock: a few who come in the same moment may be more.
     """
     own, study = person.participation, person.study
-    # Who worked before is among those whom the address stands for.
-    if not person.has_worked and not has_room(study, address=own.address, rater_id=own.rater_id):
+    # Whoever worked before was let in by this, and need not be counted with every HIT.
+    if not person.met and not has_room(study, address=own.address, rater_id=own.rater_id):
         raise NoWorkLeft("too_many_from_address", TOO_MANY_PEOPLE)
     if person.held_unconfirmed >= study.unconfirmed_leases:
         raise NoWorkLeft(

@@ -78,15 +78,17 @@ def test_who_comes_back_counts_and_is_counted_once():
     assert refused.value.code == "too_many_from_address"
 
 
-def test_a_limit_that_was_lowered_holds_for_who_comes_back():
+def test_a_limit_that_was_lowered_stops_newcomers_and_nobody_at_work():
     study = open_study_with(annotators_per_address=3)
-    people = [_unconfirmed(study, name) for name in "abc"]
-    for ann in people:
+    people = [_unconfirmed(study, name) for name in "abcd"]
+    for ann in people[:3]:
         take_place(participation=ann)
     Study.objects.update(annotators_per_address=2)
     study.refresh_from_db()
     rooms = [has_room(study, address="here", rater_id=ann.rater_id) for ann in people]
-    assert rooms == [True, True, False]
+    assert rooms == [True, True, True, False]
+    Assignment.objects.update(status="abandoned")
+    assert take_place(participation=people[2])
 
 
 def test_without_a_limit_a_classroom_works_from_one_address():

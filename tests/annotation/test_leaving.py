@@ -112,8 +112,8 @@ def test_a_visit_is_paid_for_its_own_hits():
         provider="panel",
         settings={"person_parameter": "pid", "submission_parameter": "visit"},
     )
+    ann = Annotator(study)
     for visit in ("one", "two"):
-        ann = Annotator(study)
         ann.client.get(f"/s/{study.pk}/via/panel/?pid=ann&visit={visit}")
         ann.enter()
         if visit == "one":
