@@ -79,7 +79,7 @@ def reopen_study(*, study: Study, by: User | None = None) -> Study:
 
 def _counts(study: Study) -> dict[str, object]:
     now = progress(study)
-    return {"completed": now.completed, "of": now.places, "in_work": now.live}
+    return {"completed": now.completed, "places": now.places, "in_work": now.live}
 
 
 def _locked(study: Study, allowed: set[Study.Status], verb: str) -> Study:

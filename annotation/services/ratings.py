@@ -241,9 +241,9 @@ def _flag(rating: Rating, earlier: Rating | None, study: Study) -> None:
 
 
 def _append(rating: Rating, earlier: Rating | None) -> None:
-    """Insert, superseding the earlier answer, unless that came before closing and this after."""
+    """Insert, superseding the earlier answer, unless the new one came after closing."""
     shifts: Counter[TallyKey] = Counter()
-    if earlier is not None and rating.late and not earlier.late:
+    if earlier is not None and rating.late:
         rating.superseded = True
     elif earlier is not None:
         shifts[tally_key(earlier)] -= int(earlier.is_counted)
