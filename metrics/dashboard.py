@@ -8,6 +8,7 @@ from django.utils.safestring import SafeString
 from metrics.charts import interval_glyph, perception_chart, separability_chart
 from metrics.findings import (
     agreement_finding,
+    is_of_selected,
     perception_finding,
     selection_finding,
     separability_finding,
@@ -94,6 +95,7 @@ class Section:
     selection: list[tuple[str, str]]
     bias_rows: list[Row]
     problems: list[tuple[str, str]]
+    note: str
 
 
 def sections(report: Json) -> list[Section]:
@@ -102,7 +104,8 @@ def sections(report: Json) -> list[Section]:
 
 
 def _section(name: str, section: Json) -> Section:
-    columns = [name for name in NAMES if name in section["strata"][0]["human_human"]]
+    all_units = section["strata"][0]["human_human"]
+    columns = [name for name in NAMES if name in all_units]
     sets = section.get("rating_sets")
     systems, selection = section.get("systems"), section.get("selection", {})
     return Section(
@@ -119,9 +122,10 @@ def _section(name: str, section: Json) -> Section:
         separability_picture=separability_chart(sets) if sets else None,
         set_rows=_rows(sets, _SET_NAMES, low=-1) if sets and sets["n"] else [],
         wins=win_rate_finding(systems["win_rate"], selection) if systems is not None else None,
-        ranking=_ranking(systems, is_drawn=bool(selection)) if systems is not None else None,
+        ranking=_ranking(systems) if systems is not None else None,
         selection=[selection_finding(*each) for each in selection.items()],
         bias_rows=_bias_rows(section.get("bias", {})),
+        note=OF_SELECTED if is_of_selected(all_units["krippendorff_alpha"]) else "",
         problems=[(PARTS.get(part, part), why) for part, why in section["problems"].items()],
     )
 
@@ -157,12 +161,12 @@ PARTS = {
     "bias": "What is preferred besides the text",
 }
 OF_SELECTED = (
-    "All numbers of this table are of the selected instances, unweighted: they say nothing of"
-    " the rest of the dataset."
+    "Instances were drawn. Except where a sentence says that a rate is weighted, every number here is"
+    " of the selected instances, unweighted, and says nothing of the rest of the dataset."
 )
 
 
-def _ranking(systems: Json, *, is_drawn: bool) -> Ranking | None:
+def _ranking(systems: Json) -> Ranking | None:
     """The best system first. A way to rank that nothing is known from is a note, not a column."""
     rates, powered = systems["win_rate"], systems.get("prediction_powered", {})
     if not rates:
@@ -175,8 +179,6 @@ def _ranking(systems: Json, *, is_drawn: bool) -> Ranking | None:
         for title, each in scores.items()
         if title not in known
     ]
-    if is_drawn:
-        notes.insert(0, OF_SELECTED)
     best_first = sorted(rates, key=lambda name: (-(rates[name]["value"] or 0), name))
     rows = [
         Row(

@@ -61,10 +61,11 @@ def speaks_of(estimate: Json) -> str:
 
 def _where(estimate: Json) -> str:
     """What a heading adds where it is not about instances in general."""
-    return ", on the selected instances" if _is_of_selected(estimate) else ""
+    return ", on the selected instances" if is_of_selected(estimate) else ""
 
 
-def _is_of_selected(estimate: Json) -> bool:
+def is_of_selected(estimate: Json) -> bool:
+    """Whether instances were drawn, and the figure is of their unweighted rows, or of no more."""
     return bool(estimate["scope"]["instances"] == "selected")
 
 
@@ -134,10 +135,10 @@ def win_rate_finding(rates: Json, selection: Json | None = None) -> tuple[str, s
     """Who wins more often than not: where instances were drawn, by the weighted rates alone."""
     if not rates:
         return "Win rates", "The ratings name no systems."
-    if selection:
-        return _weighted_finding(selection)
-    ahead = [name for name, rate in sorted(rates.items()) if _is_above_half(rate)]
     first = next(iter(rates.values()))
+    if selection or is_of_selected(first):
+        return _weighted_finding(selection or {})
+    ahead = [name for name, rate in sorted(rates.items()) if _is_above_half(rate)]
     explanation = (
         f"Expected win rate: P(win) + ½ P(tie) over all its comparisons. {speaks_of(first)}"
     )
@@ -216,7 +217,7 @@ def _weighted_rate(whole: Json) -> str:
     wins = f"the first wins {whole['value']:.0%}"
     if whole["low"] is not None:
         wins += f" ({whole['low']:.0%} to {whole['high']:.0%})"
-    if _is_of_selected(whole):
+    if is_of_selected(whole):
         said = (
             f"Among the selected instances, each weighted by 1 / its chance of having been drawn,"
             f" {wins}; of the others in the dataset this says nothing."

@@ -19,8 +19,8 @@ LARGEST_UNREACHED = 0.1
 FEWEST_CONTROLS = 30
 NO_PREFERENCE = "No rating of these instances says which system is better."
 NO_COMPARISON = (
-    "The rated instances do not stand for the dataset: most of it could be reached only through the"
-    " control sample, which then takes at least {fewest} instances."
+    "The rated instances do not stand for the dataset: they are too few, or much of it could be"
+    " reached only through the control sample, which then takes at least {fewest} instances."
 )
 NO_PROBABILITY = (
     "{missing} of {n} drawn instances have no inclusion probability, so that they cannot be"
@@ -73,12 +73,12 @@ class _Drawn:
 
     @classmethod
     def of(cls, criterion: Criterion, here: NDArray[np.bool_]) -> "_Drawn":
-        outcomes = outcome_counts(criterion.humans[here], criterion.labels)
+        outcomes = outcome_counts(criterion.humans[here], criterion.labels).astype(np.float64)
         _, first, instance = np.unique(
             criterion.clusters[here], return_index=True, return_inverse=True
         )
-        wins = np.bincount(instance, weights=outcomes[:, 0] + outcomes[:, 1] / 2).astype(float)
-        sizes = np.bincount(instance, weights=outcomes.sum(axis=1)).astype(float)
+        wins = np.bincount(instance, outcomes[:, 0] + outcomes[:, 1] / 2).astype(np.float64)
+        sizes = np.bincount(instance, outcomes.sum(axis=1)).astype(np.float64)
         inclusion = criterion.of_units("inclusion_probability").astype(float)[here][first]
         in_control = criterion.of_units("phase").astype(str)[here][first] == CONTROL
         says = sizes > 0

@@ -71,6 +71,8 @@ def test_a_section_that_fails_leaves_the_others_and_is_logged(name, error, monke
     section = found["criteria"]["preference"]
     assert list(section["problems"]) == [name]
     assert type(error).__name__ in caplog.text
+    is_foreseen = isinstance(error, ValueError)
+    assert (section["problems"][name] == str(error)) == is_foreseen
     others = {"strata", "raters", "systems", "selection", "bias", "rating_sets"} - {name}
     assert {each: section[each] for each in others} == {each: whole[each] for each in others}
     assert section["problems"][name] in words(found)

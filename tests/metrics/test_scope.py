@@ -3,6 +3,7 @@
 import pytest
 
 from metrics.dashboard import sections
+from metrics.findings import NO_WINNER
 from tests.metrics.studies import drawn_study, estimates, preferences, report_of, words
 
 CLAIMS = ("Weighed back", "over the dataset", "the whole dataset")
@@ -65,6 +66,23 @@ def test_no_heading_after_a_draw_is_made_from_unweighted_rates():
     found = report_of(rows)
     assert found["criteria"]["preference"]["systems"]["win_rate"]["first"]["low"] > 0.5
     assert "first wins" not in sections(found)[0].wins[0]
+
+
+def test_without_weighted_rates_a_draw_has_no_heading_of_who_wins(monkeypatch):
+    def fail(*_: object) -> None:
+        raise ValueError("It cannot be.")
+
+    monkeypatch.setattr("metrics.report.build.selection_section", fail)
+    found = report_of(drawn_study("top", seed=3, n=150))
+    assert found["criteria"]["preference"]["systems"]["win_rate"]["first"]["low"] > 0.5
+    assert sections(found)[0].wins[0] == NO_WINNER
+
+
+def test_a_drawn_criterion_without_pairs_says_that_it_is_of_the_selected_instances():
+    rows = [row | {"criterion": "c", "label": 2} for row in drawn_study("top", seed=0)]
+    found = report_of(rows, scales={"c": "ordinal:1..5"})
+    assert "selected instances" in sections(found)[0].note
+    assert sections(report_of(preferences([[-1, 1]] * 12)))[0].note == ""
 
 
 def test_a_prediction_powered_rate_is_undefined_after_a_draw():
