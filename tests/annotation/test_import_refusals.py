@@ -261,21 +261,12 @@ def test_the_upload_page_says_what_is_wrong(case, desk, tmp_path):
     assert file in page.content.decode()
 
 
-def _without_the_last_entry(raw: bytes) -> bytes:
-    """The list of files says that its last entry is the comment of the one before."""
-    last = raw.rindex(b"PK\x01\x02")
-    before = raw.rindex(b"PK\x01\x02", 0, last)
-    length = raw.index(b"PK\x05\x06") - last
-    return raw[: before + 32] + length.to_bytes(2, "little") + raw[before + 34 :]
-
-
 @pytest.mark.parametrize(
     "damage",
     [
         lambda raw: raw[: len(raw) // 2],
         lambda raw: raw[:100] + b"\xff" * 100 + raw[200:],
         lambda raw: raw.replace(b"study.toml", b"study.tom/"),
-        _without_the_last_entry,
         lambda raw: b"PK\x05\x06" + b"\x00" * 18,
         lambda _: b"",
     ],
@@ -283,6 +274,28 @@ def _without_the_last_entry(raw: bytes) -> bytes:
 def test_a_broken_archive_is_no_error_of_the_server(damage, desk, tmp_path):
     assert post(desk, damage(packed(make_bundle(tmp_path / "b")))).status_code == 200
     assert not Study.objects.exists()
+
+
+def without_the_last_entry(raw: bytes) -> bytes:
+    """The list of files says that its last entry is the comment of the one before."""
+    last = raw.rindex(b"PK\x01\x02")
+    before = raw.rindex(b"PK\x01\x02", 0, last)
+    length = raw.index(b"PK\x05\x06") - last
+    return raw[: before + 32] + length.to_bytes(2, "little") + raw[before + 34 :]
+
+
+def test_an_archive_whose_list_leaves_out_the_ratings_is_refused(tmp_path):
+    folder = make_bundle(tmp_path / "b", with_ratings=True)
+    with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
+        for path in sorted(folder.iterdir(), key=lambda path: path.name.startswith("ratings")):
+            archive.write(path, path.name)
+    raw = without_the_last_entry((tmp_path / "b.zip").read_bytes())
+    (tmp_path / "b.zip").write_bytes(raw)
+    with zipfile.ZipFile(tmp_path / "b.zip") as archive:
+        assert "ratings.jsonl" not in archive.namelist()
+    with pytest.raises(FormatError) as refusal:
+        import_study(path=tmp_path / "b.zip")
+    assert refusal.value.problems[0].file == "b.zip"
 
 
 @pytest.mark.parametrize(
