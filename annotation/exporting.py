@@ -156,5 +156,11 @@ def _generations(study: Study) -> Iterator[GenerationRow]:
     in_order = rows.order_by("instance", "system", "sample_index")
     for row in in_order.select_related("instance", "system").iterator(chunk_size=2000):
         yield GenerationRow(
-            row.instance.key, row.system.name, row.sample_index, row.text, row.seed, row.params
+            row.instance.key,
+            row.system.name,
+            row.sample_index,
+            row.text,
+            row.seed,
+            row.params,
+            row.is_dummy,
         )

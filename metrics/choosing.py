@@ -19,6 +19,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import trigger_client_event
 
+from annotation.services.dummies import dummy_texts, remove_dummy_generations
 from annotation.services.planning import plan_hits
 from metrics.charts import scenarios_chart, separability_histogram
 from metrics.forms import DesignForm, design_form, sampling_form, scoring_form
@@ -28,7 +29,7 @@ from studies.errors import DomainError
 from studies.jobs import Pace, pace_of, pause_job, resume_job, start_job, stop_job
 from studies.models import Generation, Job, SeparabilityScore, Study, System
 from studies.robustness import similarity_of_parts, variants
-from studies.sampling import FAKE, SAMPLES
+from studies.sampling import SAMPLES, is_dummy_job, start_sampling
 from studies.selecting import (
     Prospect,
     draw_instances,
@@ -156,11 +157,10 @@ def _about(job: Job) -> str:
     if job.kind == Job.Kind.SCORING:
         encoder = f", encoder {known['encoder']}" if "encoder" in known else ""
         return f"{similarity_title(known.get('similarity') or job.study.similarity)}{encoder}"
-    server = str(known.get("server", FAKE))
     temperatures = ", ".join(f"{each:g}" for each in known.get("temperatures") or [])
     return ", ".join(
         [
-            "made-up texts" if server == FAKE else f"server {server}",
+            "dummy texts" if is_dummy_job(known) else f"server {known.get('server', '')}",
             f"K = {known.get('samples', SAMPLES)}",
             f"τ = {temperatures} on {known.get('instances')} instances"
             if temperatures
@@ -179,9 +179,7 @@ def _results(request: HttpRequest, study: Study) -> Json:
     pairs = study.system_pairs()
     return {
         "study": study,
-        "has_made_up": Generation.objects.filter(
-            instance__dataset=study.dataset_id, params__server=FAKE
-        ).exists(),
+        "dummies": dummy_texts(study.dataset) if study.dataset else None,
         "pairs": [_pair(study, pair, shown, with_variants=is_robustness) for pair in pairs],
         "shown": similarity_title(shown),
         "own": similarity_title(study.similarity),
@@ -272,12 +270,14 @@ def _pair(
 def _beside(score: SeparabilityScore, pair: tuple[System, System]) -> Json:
     """An instance with the first generation of either system."""
     rows = Generation.objects.filter(instance=score.instance_id, system__in=pair)
-    texts: dict[int, str] = {}
+    texts: dict[int, Generation] = {}
     for generation in rows.order_by("sample_index"):
-        texts.setdefault(generation.system_id, generation.text)
-    first, second = (texts.get(system.pk, "") for system in pair)
+        texts.setdefault(generation.system_id, generation)
+    shown = [texts.get(system.pk, Generation()) for system in pair]
+    first, second = (each.text for each in shown)
     marked = _marked(first, second), _marked(second, first)
-    return {"score": score, "texts": list(zip(pair, marked, strict=True))}
+    is_dummy = [each.is_dummy for each in shown]
+    return {"score": score, "texts": list(zip(pair, marked, is_dummy, strict=True))}
 
 
 def _marked(text: str, other: str) -> SafeString:
@@ -300,7 +300,7 @@ def _marked(text: str, other: str) -> SafeString:
 
 
 def _sample(study: Study, form: forms.BaseForm, by: User) -> str:
-    start_job(study=study, kind=Job.Kind.SAMPLING, options=form.cleaned_data, by=by)
+    start_sampling(study=study, options=form.cleaned_data, by=by)
     return "Sampling has begun; this page shows how far it is."
 
 
@@ -363,9 +363,19 @@ def _stop(request: HttpRequest, study: Study) -> str:
     return "The job has ended; what it made is kept."
 
 
+def _remove_dummies(request: HttpRequest, study: Study) -> str:
+    number = request.POST.get("number", "")
+    if study.dataset is None:
+        raise DomainError("no_dataset", "The study has no dataset. Choose one first.")
+    confirmed = int(number) if number.isdecimal() and number.isascii() else -1
+    gone = remove_dummy_generations(dataset=study.dataset, confirmed=confirmed)
+    return f"Removed {gone.texts} dummy texts and what was made of them."
+
+
 VERBS: dict[str, Callable[[HttpRequest, Study], str]] = {
     "take-all": _take_all,
     "pause": _pause,
     "resume": _resume,
     "stop": _stop,
+    "remove-dummies": _remove_dummies,
 }

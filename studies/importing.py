@@ -99,6 +99,7 @@ def _store_generations(bundle: Bundle, systems: list[System], instances: list[In
                 text=row.text,
                 seed=row.seed,
                 params=row.params,
+                is_dummy=row.is_dummy,
             )
             for row in bundle.generations
         ),

@@ -45,7 +45,7 @@ def plan_hits(*, study: Study) -> Plan:
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     _check_can_plan(study)
-    _remove_plan(study)
+    remove_plan(study)
     bundles = list(_bundles(study))
     if study.bundling == Study.Bundling.MIXED:
         bundles = _mixed(study, [unit for bundle in bundles for unit in bundle.units])
@@ -117,9 +117,13 @@ def _systems_needed(study: Study) -> int:
     return 2 if study.unit_kind == Study.UnitKind.COMPARISON else 1
 
 
-def _remove_plan(study: Study) -> None:
-    study.hits.main().delete()
-    study.units.filter(role=Unit.Role.MAIN).delete()
+def remove_plan(study: Study, *, with_known_units: bool = False) -> None:
+    """Delete a draft's HITs and units; those whose answer is known stay unless they are named."""
+    hits, units = study.hits.main(), study.units.filter(role=Unit.Role.MAIN)
+    if with_known_units:
+        hits, units = study.hits.all(), study.units.all()
+    hits.delete()
+    units.delete()
 
 
 def _bundles(study: Study) -> Iterator[_Bundle]:

@@ -81,6 +81,7 @@ class GenerationRow:
     text: str
     seed: int | None = None
     params: dict[str, Any] = field(default_factory=dict)
+    is_dummy: bool = False
 
 
 @dataclass(frozen=True)
@@ -306,12 +307,17 @@ def _read_generations(
 ) -> list[GenerationRow]:
     found: list[GenerationRow] = []
     seen: dict[tuple[str, str, int], int] = {}
+    # Spoilt copies are made of either kind.
+    is_dummy: dict[str, bool] = {}
     for line, row in _rows(folder, "generations.jsonl", problems, max_cell):
         with problems.at("generations.jsonl", line):
             generation = _generation(row, (*spec.systems, *spec.controls), instances)
             key = (generation.instance, generation.system, generation.sample_index)
             if key in seen:
                 raise ValueError(f"sample {key} stands in line {seen[key]} already")
+            known = is_dummy.setdefault(generation.system, generation.is_dummy)
+            if known != generation.is_dummy and generation.system not in spec.controls:
+                raise ValueError(f"system {generation.system!r} has real texts and dummy texts")
             seen[key] = line
             found.append(generation)
     return found
@@ -333,7 +339,10 @@ def _generation(row: Row, systems: Sequence[str], instances: set[str]) -> Genera
     params = row.get("params") or {}
     if not isinstance(params, dict):
         raise ValueError("params must be an object")
-    return GenerationRow(instance, str(system), index, text, seed, params)
+    is_dummy = row.get("is_dummy", False)
+    if not isinstance(is_dummy, bool):
+        raise ValueError("is_dummy must be true or false")
+    return GenerationRow(instance, str(system), index, text, seed, params, is_dummy)
 
 
 def _check_ratings(ratings: RatingTable, spec: StudySpec, instances: set[str]) -> None:
@@ -399,5 +408,7 @@ def _write_jsonl(path: Path, rows: Iterable[InstanceRow | GenerationRow]) -> Non
     with path.open("w", encoding="utf-8") as file:
         for row in rows:
             values = {each.name: getattr(row, each.name) for each in fields(row)}
-            kept = {k: v for k, v in values.items() if v not in (None, "", [], {})}
+            kept = {
+                k: v for k, v in values.items() if v not in (None, "", [], {}) and v is not False
+            }
             file.write(json.dumps(kept, ensure_ascii=False, allow_nan=False) + "\n")
