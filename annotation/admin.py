@@ -18,9 +18,9 @@ from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_POST
 
+from annotation.counts import study_counts
 from annotation.importing import Imported, import_study
 from annotation.models import ComprehensionQuestion, Screening
-from annotation.selectors import progress
 from annotation.services.known_units import ROLES, import_known_units, spoil_copies
 from annotation.services.lifecycle import close_study, open_study, pause_study
 from annotation.services.planning import grow_ratings_per_hit, plan_hits
@@ -41,7 +41,7 @@ else:
 
 def _plan(study: Study) -> str:
     plan = plan_hits(study=study)
-    return f"Planned {plan.hits} HITs with {plan.units} units and {plan.places} places."
+    return f"Planned {plan.said}"
 
 
 def _open(study: Study) -> str:
@@ -225,7 +225,11 @@ class CollectingStudyAdmin(StudyAdmin):
             except FormatError as error:
                 form.add_error("bundle", ["Nothing was imported.", *str(error).splitlines()])
             else:
-                sentence = f"Imported {imported.instances} instances, {imported.ratings} ratings."
+                n = study_counts(imported.study).ratings
+                sentence = (
+                    f"Imported {imported.instances} instances, {imported.ratings} ratings,"
+                    f" {n} of them in the statistics."
+                )
                 self.message_user(request, sentence, messages.SUCCESS)
                 return self._back(imported.study)
         context = {
@@ -278,7 +282,7 @@ class CollectingStudyAdmin(StudyAdmin):
         study = self.get_object(request, object_id)
         context = dict(extra_context or {})
         if study is not None:
-            context["progress"] = progress(study)
+            context["progress"] = study_counts(study)
             context["known_units_form"] = KnownUnitsForm()
             context["known_units"] = _known_units(study)
             context["planned"] = study.hits.main().count()

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from math import ceil
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -20,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import trigger_client_event
 
 from annotation.services.dummies import dummy_texts, remove_dummy_generations
-from annotation.services.planning import plan_hits
+from annotation.services.planning import Plan, forecast_plan, plan_hits
 from metrics.charts import scenarios_chart, separability_histogram
 from metrics.forms import DesignForm, design_form, sampling_form, scoring_form
 from metrics.similarity import ENCODED, similarity_title
@@ -31,9 +30,9 @@ from studies.models import Generation, Job, SeparabilityScore, Study, System
 from studies.robustness import similarity_of_parts, variants
 from studies.sampling import SAMPLES, is_dummy_job, start_sampling
 from studies.selecting import (
-    Prospect,
     draw_instances,
     extremes,
+    proposed_instances,
     prospects,
     take_all_instances,
 )
@@ -212,31 +211,29 @@ def _prospects(study: Study, form: DesignForm) -> Json | None:
     """What the design would bring, and the design itself; a refusal goes to the form."""
     names = {system.pk: system.name for pair in study.system_pairs() for system in pair}
     try:
-        found = prospects(study, form.save(commit=False))
+        design = form.save(commit=False)
+        found = prospects(study, design)
+        plan = forecast_plan(study=study, selected=proposed_instances(study, design))
     except (DomainError, ValueError) as refusal:
         form.add_error(None, getattr(refusal, "message", str(refusal)))
         return None
+    planned = {(each.system_a, each.system_b): each for each in plan.pairs}
     return {
-        "rows": [(f"{names[a]} – {names[b]}", each) for (a, b), each in found.items()],
-        "ratings": sum(each.ratings for each in found.values()),
-        "cost": _cost(study, found),
+        "rows": [
+            (f"{names[a]} – {names[b]}", each, planned.get((a, b)))
+            for (a, b), each in found.items()
+        ],
+        "plan": plan,
+        "cost": _cost(study, plan),
         "design": [(field.html_name, field.value()) for field in form],
     }
 
 
-def _cost(study: Study, found: dict[Any, Prospect]) -> str:
-    """The reward for all HIT answers, without a platform's fee."""
+def _cost(study: Study, plan: Plan) -> str:
+    """The reward for all places, without a platform's fee."""
     if study.reward is None or not study.hits_per_annotator:
         return ""
-    answers = _hits(study, found) * study.ratings_per_hit
-    return f"{study.reward * answers / study.hits_per_annotator:.2f} {study.currency}"
-
-
-def _hits(study: Study, found: dict[Any, Prospect]) -> int:
-    """One for each instance and pair; mixed, the units of all pairs are dealt into full HITs."""
-    if study.bundling == Study.Bundling.MIXED:
-        return ceil(sum(each.units for each in found.values()) / study.comparisons_per_hit)
-    return sum(each.instances for each in found.values())
+    return f"{study.reward * plan.places / study.hits_per_annotator:.2f} {study.currency}"
 
 
 def _pair(
@@ -315,7 +312,7 @@ def _plan_drawn(study: Study, form: forms.BaseForm, _: User) -> str:
     with transaction.atomic():  # a draw that cannot be planned is none
         n = draw_instances(study=study, design=cast(DesignForm, form).save(commit=False))
         plan = plan_hits(study=study)
-    return f"Drew {n} instances and planned {plan.hits} HITs with {plan.places} places."
+    return f"Drew {n} instances and planned {plan.said}"
 
 
 @dataclass(frozen=True)
@@ -337,7 +334,7 @@ def _take_all(_: HttpRequest, study: Study) -> str:
     with transaction.atomic():
         take_all_instances(study=study)
         plan = plan_hits(study=study)
-    return f"The draw is forgotten: planned {plan.hits} HITs of every instance."
+    return f"The draw is forgotten: every instance is planned, {plan.said}"
 
 
 def _job(request: HttpRequest, study: Study) -> Job:

@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotation.counts import study_counts
 from annotation.importing import import_study
 from studies.formats import FormatError
 
@@ -35,6 +36,7 @@ class Command(BaseCommand):
             "instances": imported.instances,
             "generations": imported.generations,
             "ratings": imported.ratings,
+            "in_statistics": study_counts(imported.study).ratings,
         }
         self.stdout.write(json.dumps(counts) if options["json"] else _sentence(counts))
 
@@ -52,5 +54,5 @@ def _sentence(counts: dict[str, Any]) -> str:
     return (
         f"Imported {counts['title']!r} as study {counts['study']} ({counts['status']}):"
         f" {counts['instances']} instances, {counts['generations']} generations,"
-        f" {counts['ratings']} ratings."
+        f" {counts['ratings']} ratings, {counts['in_statistics']} of them in the statistics."
     )
