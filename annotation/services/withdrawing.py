@@ -2,7 +2,6 @@
 
 from datetime import datetime
 
-from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -17,6 +16,7 @@ from annotation.services.places import (
 )
 from annotation.services.tallies import set_flags
 from annotation.statements import complete_place
+from studies.freshness import changes_noted
 from studies.models import Study
 
 # A participation in one of these states fills no place.
@@ -28,7 +28,7 @@ OUT = (
 )
 
 
-@transaction.atomic
+@changes_noted()
 def withdraw_work(*, participation: Participation, status: str, now: datetime | None = None) -> int:
     """Take all of a participation's ratings out of the count and free its places, at once.
 
@@ -60,7 +60,7 @@ def withdraw_work(*, participation: Participation, status: str, now: datetime | 
     return len(assignments)
 
 
-@transaction.atomic
+@changes_noted()
 def stop_work(*, participation: Participation, status: str, now: datetime | None = None) -> bool:
     """End a participation where it stands: what is complete counts, the HIT in work is left.
 
@@ -100,7 +100,7 @@ def _leave(assignment: Assignment, now: datetime) -> None:
     assignment.save(update_fields=["status"])
 
 
-@transaction.atomic
+@changes_noted()
 def reinstate_work(*, participation: Participation, now: datetime | None = None) -> int:
     """Undo `withdraw_work`: ratings count again where their place, or another, is still free.
 

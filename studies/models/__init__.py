@@ -1,5 +1,6 @@
 """What is asked: datasets, studies, criteria, units, separability."""
 
+from studies.models.changes import ReportChanges
 from studies.models.dataset import Dataset, Generation, Instance, System
 from studies.models.job import Job
 from studies.models.selection import InstanceSelection, SelectedInstance
@@ -15,6 +16,7 @@ __all__ = [
     "InstanceSelection",
     "Job",
     "Membership",
+    "ReportChanges",
     "SelectedInstance",
     "SeparabilityScore",
     "Study",
