@@ -16,9 +16,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.confirming import Question, ask, is_confirmed
 from annotation.consequences import quality
+from annotation.counts import study_counts
 from annotation.importing import Imported, import_study
 from annotation.models import ComprehensionQuestion, Screening
-from annotation.selectors import progress
 from annotation.services.cloning import clone_study
 from annotation.services.known_units import ROLES, import_known_units, spoil_copies
 from annotation.services.late_answers import late_answers
@@ -252,7 +252,11 @@ class CollectingStudyAdmin(StudyAdmin):
                 if error.code == "known_dataset":
                     form.ask_for_known()
             else:
-                sentence = f"Imported {imported.instances} instances, {imported.ratings} ratings."
+                n = study_counts(imported.study).ratings
+                sentence = (
+                    f"Imported {imported.instances} instances, {imported.ratings} ratings,"
+                    f" {n} of them in the statistics."
+                )
                 self.message_user(request, sentence, messages.SUCCESS)
                 for remark in imported.remarks:
                     self.message_user(request, remark, messages.WARNING)
@@ -320,7 +324,7 @@ class CollectingStudyAdmin(StudyAdmin):
         study = self.get_object(request, object_id)
         context = dict(extra_context or {})
         if study is not None:
-            context["progress"] = progress(study)
+            context["progress"] = study_counts(study)
             context["known_units"] = _known_units(study)
             context["planned"] = study.hits.main().count()
             context["has_open_link"] = has_open_link(study)

@@ -4,8 +4,9 @@ import re
 
 from django.db.models import Count
 
+from annotation.counts import rating_counts
 from annotation.models import Rating
-from annotation.models.rating import EXCLUDING_FLAGS
+from annotation.models.rating import EXCLUDING_FLAGS, RatingQuerySet
 from studies.models import Study
 
 MEANING = {
@@ -50,17 +51,40 @@ MEANING = {
 }
 
 
-def codebook(study: Study) -> str:
-    """The export's codebook.md."""
-    ratings = Rating.objects.filter(unit__study=study)
+# What becomes of a row, in words: each is in exactly one of these.
+KINDS = {
+    "counted": "in the statistics: first answers to main units, without a flag that takes them out",
+    "repeats": "planned repeats of main units (role repeat)",
+    "training": "training (role training)",
+    "test": "the test before the first HIT (role qualification)",
+    "gold": "checks mixed in (role gold)",
+    "superseded": "main, flagged superseded",
+    "excluded": "main, flagged excluded",
+    "late": "main, flagged late",
+    "partial": "main, flagged partial",
+    "surplus": "main, flagged surplus",
+}
+
+
+def codebook(study: Study, ratings: RatingQuerySet | None = None) -> str:
+    """The export's codebook.md; its numbers are those of the ratings that are exported."""
+    ratings = Rating.objects.filter(unit__study=study) if ratings is None else ratings
+    counts = rating_counts(ratings)
     lines = [
         f"# {_plain(study.title)}",
         "",
-        f"{ratings.count()} ratings, {ratings.counted().count()} of them in the statistics"
-        f" (role main, repeat 0, none of the flags {', '.join(EXCLUDING_FLAGS)}).",
+        f"{counts.rows} ratings, {counts.counted} of them in the statistics"
+        f" (role main, repeat 0, none of the flags {', '.join(EXCLUDING_FLAGS)}):"
+        f" {counts.people} by people and {counts.machines} by machine raters, {counts.unparsed} of"
+        " which could not be read.",
     ]
-    if ratings.filter(simulated=True).exists():
-        lines.append("\n**Some ratings are simulated: they were given by programs.**")
+    if counts.simulated:
+        lines.append(
+            f"\n**{counts.simulated} of them are simulated: they were given by programs.**"
+        )
+    lines += ["", "## Ratings", "", "| rows | what they are |", "| --- | --- |"]
+    lines += [f"| {getattr(counts, kind)} | {meaning} |" for kind, meaning in KINDS.items()]
+    lines += [f"| {counts.rows} | all; a row with several flags stands under the first of them |"]
     lines += ["", "## Criteria", "", "| criterion | scale | question |", "| --- | --- | --- |"]
     lines += [
         f"| {_cell(c.name)} | {_cell(c.scale)} | {_cell(c.question)} |"
@@ -70,19 +94,15 @@ def codebook(study: Study) -> str:
     systems = study.study_systems.select_related("system")
     lines += [f"{row.position + 1}. {_plain(row.system.name)}" for row in systems]
     lines += ["", "## Versions", "", "| version | since | ratings |", "| --- | --- | --- |"]
-    lines += _versions(study)
+    lines += _versions(study, ratings)
     lines += ["", "## Columns of the ratings", "", "| column | meaning |", "| --- | --- |"]
     lines += [f"| {name} | {meaning} |" for name, meaning in MEANING.items()]
     return "\n".join(lines) + "\n"
 
 
-def _versions(study: Study) -> list[str]:
-    counts = dict(
-        Rating.objects.filter(unit__study=study)
-        .order_by()
-        .values_list("study_version__number")
-        .annotate(n=Count("pk"))
-    )
+def _versions(study: Study, ratings: RatingQuerySet) -> list[str]:
+    by_version = ratings.order_by().values_list("study_version__number")
+    counts = dict(by_version.annotate(n=Count("pk")))
     return [
         f"| {version.number} | {version.created_at:%Y-%m-%d %H:%M} | {counts.get(version.number, 0)} |"
         for version in study.versions.all()

@@ -3,11 +3,11 @@
 from decimal import Decimal
 
 from annotation.confirming import Question
+from annotation.counts import study_counts
 from annotation.crowd import provider_named
 from annotation.launch.check import counted
 from annotation.ledger import fee_share, owed, platform_title
 from annotation.models import HIT, Participation, Rating, Recruitment
-from annotation.selectors import progress
 from annotation.services.asking import awaiting_pay
 from annotation.services.late_answers import LateAnswers, late_answers
 from annotation.services.launch_checks import launch_checks
@@ -18,7 +18,7 @@ from studies.models import Study
 
 def opening(study: Study) -> Question:
     checks = launch_checks(study)
-    now = progress(study)
+    now = study_counts(study)
     ways = [way.provider.title for way in ways_in(study) if way.is_open]
     warnings = [check for check in checks if not check.is_error]
     said = (
@@ -47,7 +47,7 @@ def _cost(study: Study, places: int) -> tuple[str, ...]:
 
 
 def closing(study: Study) -> Question:
-    now = progress(study)
+    now = study_counts(study)
     said = [f"{now.completed} of {counted(now.places, 'response')} are completed."]
     if now.remaining:
         said.append(f"{now.remaining} stay missing, and nobody is offered them any more.")
@@ -75,7 +75,7 @@ def _still_sent(study: Study) -> list[str]:
 
 
 def reopening(study: Study) -> Question:
-    now, late = progress(study), late_answers(study)
+    now, late = study_counts(study), late_answers(study)
     said = [f"{now.remaining} of {counted(now.places, 'place')} are offered again."]
     if late is not None:
         said.append(
@@ -226,7 +226,7 @@ def publishing(way: Recruitment, places: int) -> Question:
     made = "More places are added to its study" if way.external_id else "A study is made"
     reward = study.reward or Decimal(0)
     fee = Decimal(str(way.settings.get("fee_percent") or 0)) / 100
-    wanted = progress(study)
+    wanted = study_counts(study)
     lacking = tuple(provider.study_lacks(way).values())
     return Question(
         title=f"Ask {provider.title} for {counted(places, 'person', 'people')}?",
@@ -258,7 +258,7 @@ def starting(way: Recruitment) -> Question:
 
 
 def stopping(way: Recruitment) -> Question:
-    title, now = provider_named(way.provider).title, progress(way.study)
+    title, now = provider_named(way.provider).title, study_counts(way.study)
     return Question(
         title=f"Stop the study on {title}?",
         sentences=(

@@ -8,7 +8,9 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Length
 
 from annotation.codebook import codebook
+from annotation.counts import RatingCounts, rating_counts
 from annotation.models import Rating
+from annotation.models.rating import RatingQuerySet
 from metrics.stats.scales import Scale
 from studies.errors import DomainError
 from studies.formats import GenerationRow, StudySpec, write_bundle, write_rows
@@ -64,14 +66,14 @@ COLUMNS = (*_COLUMNS, *_LENGTHS)
 FORMATS = ("jsonl", "csv", "parquet")
 
 
-def rating_rows(study: Study) -> Iterator[dict[str, Any]]:
+def rating_rows(study: Study, ratings: RatingQuerySet | None = None) -> Iterator[dict[str, Any]]:
     """Every rating of the study, flagged ones too, oldest first; memory does not grow.
 
-    A repeat of a main unit gets the role `repeat`. Raters appear under their pseudonyms.
+    Or of these ratings of it. A repeat of a main unit gets the role `repeat`. Raters appear under their pseudonyms.
     """
     scales = {c.name: c.parsed_scale for c in study.criteria.all()}
     rows = (
-        Rating.objects.filter(unit__study=study)
+        (Rating.objects.filter(unit__study=study) if ratings is None else ratings)
         .order_by("pk")
         .values(**{f"row_{column}": each for column, each in _expressions().items()})
     )
@@ -93,11 +95,11 @@ def _typed(row: dict[str, Any], scales: dict[str, Scale]) -> dict[str, Any]:
     return row
 
 
-def export_study(*, study: Study, out: Path, formats: Sequence[str] = ("jsonl",)) -> int:
+def export_study(*, study: Study, out: Path, formats: Sequence[str] = ("jsonl",)) -> RatingCounts:
     """Write the study as a bundle folder that `import_study` and `analyze` read back.
 
-    Streams; the folder appears under its name when all of it is written. Returns how many
-    ratings it holds. Raises `DomainError` if the folder is there already, or for an odd format.
+    Streams; the folder appears under its name when all of it is written. Ratings that arrive
+    meanwhile are in none of its files. Returns the counts of those it holds. Raises `DomainError` if the folder is there already, or for an odd format.
     """
     unknown = set(formats) - set(FORMATS)
     if unknown or not formats:
@@ -109,12 +111,12 @@ def export_study(*, study: Study, out: Path, formats: Sequence[str] = ("jsonl",)
         )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise DomainError("out_exists", f"{out} is there already. Name another folder.")
-    counts: list[int] = []
+    ratings = _ratings_so_far(study)
 
     def ratings_and_codebook(folder: Path) -> None:
         for each in formats:
-            counts.append(write_rows(folder / f"ratings.{each}", rating_rows(study), COLUMNS))
-        (folder / "codebook.md").write_text(codebook(study), encoding="utf-8")
+            write_rows(folder / f"ratings.{each}", rating_rows(study, ratings), COLUMNS)
+        (folder / "codebook.md").write_text(codebook(study, ratings), encoding="utf-8")
 
     write_bundle(
         out,
@@ -123,7 +125,13 @@ def export_study(*, study: Study, out: Path, formats: Sequence[str] = ("jsonl",)
         _generations(study),
         extra=ratings_and_codebook,
     )
-    return counts[0]
+    return rating_counts(ratings)
+
+
+def _ratings_so_far(study: Study) -> RatingQuerySet:
+    """So that every file of an export holds the same rows while annotators go on."""
+    newest = Rating.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    return Rating.objects.filter(unit__study=study, pk__lte=newest)
 
 
 def study_spec(study: Study) -> StudySpec:

@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from statistics import median
 
-from django.db.models import Count, DecimalField, Max, OuterRef, Q, Subquery, Sum
+from django.db.models import Count, DecimalField, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce
 
+from annotation.counts import RatingCounts, counts_by_participation
 from annotation.crowd import provider_named
-from annotation.models import HIT, Assignment, Participation, Payment, Place, Rating
-from annotation.models.rating import COUNTED
+from annotation.models import HIT, Assignment, Participation, Payment, Place
 from studies.clock import database_now
 from studies.errors import DomainError
 from studies.models import Study
@@ -29,11 +29,14 @@ class Entry:
 
     participation: Participation
     hits: int
-    counted: int
-    surplus: int
-    late: int
+    ratings: RatingCounts
     paid: Decimal
     last_at: datetime | None
+
+    @property
+    def counted(self) -> int:
+        """Ratings in the statistics."""
+        return self.ratings.counted
 
     @property
     def time(self) -> timedelta | None:
@@ -87,6 +90,11 @@ class Ledger:
     screened_out: list[Entry] = field(default_factory=list)
     stuck: list[Entry] = field(default_factory=list)
 
+    @property
+    def counted(self) -> int:
+        """Ratings in the statistics that these submissions brought."""
+        return sum(entry.counted for entry in self.entries)
+
 
 def ledger(study: Study, now: datetime | None = None) -> Ledger:
     """The books of a study as they stand."""
@@ -101,8 +109,8 @@ def ledger(study: Study, now: datetime | None = None) -> Ledger:
         money=_money(study, entries),
         paid_without_data=[e for e in open_ones if e.paid and not e.hits and not _is_out(e)],
         data_without_payment=[e for e in open_ones if is_paying and _awaits_pay(e, gone)],
-        surplus=[e for e in open_ones if e.surplus],
-        late=[e for e in open_ones if e.late],
+        surplus=[e for e in open_ones if e.ratings.surplus],
+        late=[e for e in open_ones if e.ratings.late],
         screened_out=[e for e in open_ones if _awaits_screen_out_pay(e)],
         stuck=[e for e in open_ones if _is_stuck(e, holding, silent)],
     )
@@ -131,36 +139,12 @@ def _entries(study: Study) -> Iterable[Entry]:
         )
         .order_by("pk")
     )
-    answers = _answers(study)
+    answers = counts_by_participation(study)
     for row in rows:
-        counted, surplus, late, last = answers.get(row.pk, (0, 0, 0, None))
+        ratings, last = answers.get(row.pk, (RatingCounts(), None))
         # SQLite sums money as floats.
         paid_so_far = row.paid.quantize(CENT)
-        yield Entry(row, row.hits, counted, surplus, late, paid_so_far, last)
-
-
-def _answers(study: Study) -> dict[int | None, tuple[int, int, int, datetime | None]]:
-    main = Q(assignment__hit__kind=HIT.Kind.MAIN)
-    rows = (
-        Rating.objects.filter(assignment__hit__study=study, assignment__participation__isnull=False)
-        .order_by()
-        .values("assignment__participation")
-        .annotate(
-            counted=Count("pk", filter=COUNTED & main),
-            surplus_n=Count("pk", filter=Q(surplus=True, superseded=False) & main),
-            late_n=Count("pk", filter=Q(late=True) & main),
-            last=Max("created_at"),
-        )
-    )
-    return {
-        row["assignment__participation"]: (
-            row["counted"],
-            row["surplus_n"],
-            row["late_n"],
-            row["last"],
-        )
-        for row in rows
-    }
+        yield Entry(row, row.hits, ratings, paid_so_far, last)
 
 
 def _awaits_pay(entry: Entry, gone: set[int]) -> bool:

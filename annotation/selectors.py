@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
-from django.db.models import Count, F, Q
+from django.db.models import F
 
 from annotation.balancing import spaced
 from annotation.gold_checks import check_seat, drawn_check, with_check
@@ -23,7 +23,6 @@ from annotation.models import (
 from annotation.models.rating import RatingQuerySet
 from annotation.statements import Person, seats_of_hit
 from metrics.stats.scales import BAD, Scale
-from studies.clock import database_now
 from studies.models import Criterion, Study, Unit
 
 
@@ -246,49 +245,6 @@ def lost_last(assignment: Assignment) -> bool:
         participation=assignment.participation_id, position=assignment.position - 1, run=""
     )
     return before.filter(status=Assignment.Status.ABANDONED).exists()
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a study is: its places by state, its counted ratings, its annotators."""
-
-    hits: int
-    places: int
-    completed: int
-    live: int
-    annotators: int
-    ratings: int
-    simulated: int
-    unverified: int
-
-    @property
-    def remaining(self) -> int:
-        return self.places - self.completed
-
-    @property
-    def share(self) -> float:
-        return self.completed / self.places if self.places else 0.0
-
-
-def progress(study: Study, now: datetime | None = None) -> Progress:
-    now = now or database_now()
-    places = study.places.aggregate(
-        all=Count("pk"),
-        completed=Count("pk", filter=Q(completed_at__isnull=False)),
-        live=Count("pk", filter=Q(completed_at__isnull=True, lease_until__gt=now)),
-    )
-    ratings = Rating.objects.counted().filter(unit__study=study, unit__role=Unit.Role.MAIN)
-    counts = ratings.aggregate(all=Count("pk"), simulated=Count("pk", filter=Q(simulated=True)))
-    return Progress(
-        hits=study.hits.main().count(),
-        places=places["all"],
-        completed=places["completed"],
-        live=places["live"],
-        annotators=ratings.filter(rater__kind="human").values("rater").distinct().count(),
-        ratings=counts["all"],
-        simulated=counts["simulated"],
-        unverified=study.participations.exclude(address="").filter(simulated=False).count(),
-    )
 
 
 @dataclass(frozen=True)

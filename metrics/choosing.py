@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from math import ceil
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -22,7 +21,8 @@ from django_htmx.http import trigger_client_event
 
 from annotation.confirming import Question, ask, is_confirmed
 from annotation.consequences import replacing_plan
-from annotation.services.planning import plan_hits
+from annotation.services.dummies import dummy_texts, remove_dummy_generations
+from annotation.services.planning import Plan, forecast_plan, plan_hits
 from metrics.charts import scenarios_chart, separability_histogram
 from metrics.forms import DesignForm, design_form, sampling_form, scoring_form
 from metrics.similarity import ENCODED, similarity_title
@@ -31,11 +31,11 @@ from studies.errors import DomainError
 from studies.jobs import Pace, pace_of, pause_job, resume_job, start_job, stop_job
 from studies.models import Generation, Job, SeparabilityScore, Study, System
 from studies.robustness import similarity_of_parts, variants
-from studies.sampling import FAKE, SAMPLES
+from studies.sampling import SAMPLES, is_dummy_job, start_sampling
 from studies.selecting import (
-    Prospect,
     draw_instances,
     extremes,
+    proposed_instances,
     prospects,
     take_all_instances,
 )
@@ -180,11 +180,10 @@ def _about(job: Job) -> str:
     if job.kind == Job.Kind.SCORING:
         encoder = f", encoder {known['encoder']}" if "encoder" in known else ""
         return f"{similarity_title(known.get('similarity') or job.study.similarity)}{encoder}"
-    server = str(known.get("server", FAKE))
     temperatures = ", ".join(f"{each:g}" for each in known.get("temperatures") or [])
     return ", ".join(
         [
-            "made-up texts" if server == FAKE else f"server {server}",
+            "dummy texts" if is_dummy_job(known) else f"server {known.get('server', '')}",
             f"K = {known.get('samples', SAMPLES)}",
             f"τ = {temperatures} on {known.get('instances')} instances"
             if temperatures
@@ -203,9 +202,7 @@ def _results(request: HttpRequest, study: Study) -> Json:
     pairs = study.system_pairs()
     return {
         "study": study,
-        "has_made_up": Generation.objects.filter(
-            instance__dataset=study.dataset_id, params__server=FAKE
-        ).exists(),
+        "dummies": dummy_texts(study.dataset) if study.dataset else None,
         "pairs": [_pair(study, pair, shown, with_variants=is_robustness) for pair in pairs],
         "shown": similarity_title(shown),
         "own": similarity_title(study.similarity),
@@ -238,31 +235,29 @@ def _prospects(study: Study, form: DesignForm) -> Json | None:
     """What the design would bring, and the design itself; a refusal goes to the form."""
     names = {system.pk: system.name for pair in study.system_pairs() for system in pair}
     try:
-        found = prospects(study, form.save(commit=False))
+        design = form.save(commit=False)
+        found = prospects(study, design)
+        plan = forecast_plan(study=study, selected=proposed_instances(study, design))
     except (DomainError, ValueError) as refusal:
         form.add_error(None, getattr(refusal, "message", str(refusal)))
         return None
+    planned = {(each.system_a, each.system_b): each for each in plan.pairs}
     return {
-        "rows": [(f"{names[a]} – {names[b]}", each) for (a, b), each in found.items()],
-        "ratings": sum(each.ratings for each in found.values()),
-        "cost": _cost(study, found),
+        "rows": [
+            (f"{names[a]} – {names[b]}", each, planned.get((a, b)))
+            for (a, b), each in found.items()
+        ],
+        "plan": plan,
+        "cost": _cost(study, plan),
         "design": [(field.html_name, field.value()) for field in form],
     }
 
 
-def _cost(study: Study, found: dict[Any, Prospect]) -> str:
-    """The reward for all HIT answers, without a platform's fee."""
+def _cost(study: Study, plan: Plan) -> str:
+    """The reward for all places, without a platform's fee."""
     if study.reward is None or not study.hits_per_annotator:
         return ""
-    answers = _hits(study, found) * study.ratings_per_hit
-    return f"{study.reward * answers / study.hits_per_annotator:.2f} {study.currency}"
-
-
-def _hits(study: Study, found: dict[Any, Prospect]) -> int:
-    """One for each instance and pair; mixed, the units of all pairs are dealt into full HITs."""
-    if study.bundling == Study.Bundling.MIXED:
-        return ceil(sum(each.units for each in found.values()) / study.comparisons_per_hit)
-    return sum(each.instances for each in found.values())
+    return f"{study.reward * plan.places / study.hits_per_annotator:.2f} {study.currency}"
 
 
 def _pair(
@@ -296,12 +291,14 @@ def _pair(
 def _beside(score: SeparabilityScore, pair: tuple[System, System]) -> Json:
     """An instance with the first generation of either system."""
     rows = Generation.objects.filter(instance=score.instance_id, system__in=pair)
-    texts: dict[int, str] = {}
+    texts: dict[int, Generation] = {}
     for generation in rows.order_by("sample_index"):
-        texts.setdefault(generation.system_id, generation.text)
-    first, second = (texts.get(system.pk, "") for system in pair)
+        texts.setdefault(generation.system_id, generation)
+    shown = [texts.get(system.pk, Generation()) for system in pair]
+    first, second = (each.text for each in shown)
     marked = _marked(first, second), _marked(second, first)
-    return {"score": score, "texts": list(zip(pair, marked, strict=True))}
+    is_dummy = [each.is_dummy for each in shown]
+    return {"score": score, "texts": list(zip(pair, marked, is_dummy, strict=True))}
 
 
 def _marked(text: str, other: str) -> SafeString:
@@ -324,7 +321,7 @@ def _marked(text: str, other: str) -> SafeString:
 
 
 def _sample(study: Study, form: forms.BaseForm, by: User) -> str:
-    start_job(study=study, kind=Job.Kind.SAMPLING, options=form.cleaned_data, by=by)
+    start_sampling(study=study, options=form.cleaned_data, by=by)
     return "Sampling has begun; this page shows how far it is."
 
 
@@ -368,7 +365,7 @@ def _plan_drawn(study: Study, form: forms.BaseForm, by: User) -> str:
         design = cast(DesignForm, form).save(commit=False)
         n = draw_instances(study=study, design=design, by=by)
         plan = plan_hits(study=study)
-    return f"Drew {n} instances and planned {plan.hits} HITs with {plan.places} places."
+    return f"Drew {n} instances and planned {plan.said}"
 
 
 @dataclass(frozen=True)
@@ -391,7 +388,7 @@ def _take_all(request: HttpRequest, study: Study) -> str:
     with transaction.atomic():
         take_all_instances(study=study, by=cast(User, request.user))
         plan = plan_hits(study=study)
-    return f"The draw is forgotten: planned {plan.hits} HITs of every instance."
+    return f"The draw is forgotten: every instance is planned, {plan.said}"
 
 
 def _job(request: HttpRequest, study: Study) -> Job:
@@ -417,9 +414,19 @@ def _stop(request: HttpRequest, study: Study) -> str:
     return "The job has ended; what it made is kept."
 
 
+def _remove_dummies(request: HttpRequest, study: Study) -> str:
+    number = request.POST.get("number", "")
+    if study.dataset is None:
+        raise DomainError("no_dataset", "The study has no dataset. Choose one first.")
+    confirmed = int(number) if number.isdecimal() and number.isascii() else -1
+    gone = remove_dummy_generations(dataset=study.dataset, confirmed=confirmed)
+    return f"Removed {gone.texts} dummy texts and what was made of them."
+
+
 VERBS: dict[str, Callable[[HttpRequest, Study], str]] = {
     "take-all": _take_all,
     "pause": _pause,
     "resume": _resume,
     "stop": _stop,
+    "remove-dummies": _remove_dummies,
 }

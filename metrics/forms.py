@@ -13,7 +13,13 @@ from studies.models import InstanceSelection, Job, Study
 from studies.sampling import FAKE
 from studies.scoring import what_is_missing
 
-NO_SERVER = "none: made-up texts, to try this out"
+DUMMY = "Dummy texts (testing only)"
+NO_SERVER = (
+    "No model server is configured here. Whoever runs Tiebreak names one in TIEBREAK_MODEL_SERVERS,"
+    " such as gpu1=http://10.0.0.5:8000/v1, and starts it again; docs/choosing.md has the rest."
+    " To see how this page works without one, choose the dummy texts: they are marked everywhere,"
+    " and nobody can be asked to rate them."
+)
 MOST_TEMPERATURE, MOST_TEMPERATURES = 2, 8
 
 
@@ -54,9 +60,15 @@ class SamplingForm(FocusedForm, forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        names = [*sorted(settings.TIEBREAK_MODEL_SERVERS), FAKE]
+        names = sorted(settings.TIEBREAK_MODEL_SERVERS)
         field = cast(forms.ChoiceField, self.fields["server"])
-        field.choices = [(name, NO_SERVER if name == FAKE else name) for name in names]
+        # Dummy texts are asked for and never met: they are not what stands there unasked.
+        unasked = [] if names else [("", "none is configured")]
+        field.choices = [*unasked, *((name, name) for name in names), (FAKE, DUMMY)]
+        if not names:
+            field.help_text = NO_SERVER
+        if self.initial.get("server") not in names:
+            self.initial.pop("server", None)
 
     def clean_prompt(self) -> str:
         prompt = str(self.cleaned_data["prompt"])

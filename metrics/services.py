@@ -1,15 +1,14 @@
 """Keeping a study's report fresh: asked for by pages, made by a worker."""
 
+import hashlib
 from datetime import datetime, timedelta
 
-from django.db import transaction
-from django.db.models import Count, Max, Q, Sum
 from kombu.exceptions import OperationalError
 
 from annotation.models import Rating
-from annotation.models.rating import EXCLUDING_FLAGS
 from metrics.models import ReportSnapshot
 from metrics.report import build_report
+from metrics.report.build import REPORT_VERSION
 from metrics.selectors import source_of
 from studies.clock import database_now
 from studies.errors import DomainError
@@ -17,16 +16,44 @@ from studies.models import Study
 
 # A request that no worker answered for so long is made again.
 PATIENCE = timedelta(minutes=2)
+# A key that so many came after belongs to no transaction that is still under way.
+UNSETTLED = 5_000
+# After so many keys, of any study, rows are settled anew.
+STRIDE = 2 * UNSETTLED
 
 
 def watermark(study: Study) -> str:
-    """Names the state of a study's ratings: any new row or flag changes it."""
-    flags = {flag: Sum("pk", filter=Q(**{flag: True})) for flag in EXCLUDING_FLAGS}
-    state = Rating.objects.filter(unit__study=study).aggregate(
-        rows=Count("pk"), last=Max("pk"), **flags
-    )
-    scored = study.units.filter(separability_raw__isnull=False).count()
-    return "-".join(str(value or 0) for value in [*state.values(), scored])
+    """Names the state of all that a study's report is made of.
+
+    Ratings are append-only, so their number says whether one came; the counter moves with flags
+    and separabilities; and names and scales may be edited. Its cost does not grow with the study.
+    """
+    own = Study.objects.filter(pk=study.pk)
+    changes, key, rows = own.values_list(
+        "report_changes__n", "report_snapshot__settled_key", "report_snapshot__settled_rows"
+    ).get()
+    total = _rows(study, key or 0, rows or 0)
+    return f"{REPORT_VERSION}-{total}-{changes or 0}-{_design(study)}"
+
+
+def _rows(study: Study, key: int, rows: int) -> int:
+    """How many ratings the study has; up to ``key`` they were counted before, and were ``rows``."""
+    newest = Rating.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    own = Rating.objects.filter(unit__study=study)
+    if newest - key > STRIDE:
+        settled = newest - UNSETTLED
+        rows += own.filter(pk__gt=key, pk__lte=settled).count()
+        key = settled
+        ReportSnapshot.objects.filter(study=study).update(settled_key=key, settled_rows=rows)
+    return rows + own.filter(pk__gt=key).count()
+
+
+def _design(study: Study) -> str:
+    """A digest of the names and scales that the report uses."""
+    criteria = study.criteria.values_list("pk", "name", "scale", "position")
+    systems = study.study_systems.values_list("system", "system__name", "position")
+    named = repr(([*criteria], [*systems]))
+    return hashlib.sha256(named.encode()).hexdigest()[:12]
 
 
 def refresh_report(*, study: Study) -> ReportSnapshot:
@@ -38,39 +65,56 @@ def refresh_report(*, study: Study) -> ReportSnapshot:
     )
     snapshot, _ = ReportSnapshot.objects.update_or_create(
         study=study,
-        defaults={"watermark": state, "report": report, "made_at": database_now()},
+        defaults={
+            "watermark": state,
+            "report": report,
+            "made_at": database_now(),
+            "requested": "",
+        },
     )
     return snapshot
 
 
-def ensure_fresh(*, study: Study, now: datetime | None = None) -> ReportSnapshot:
-    """The newest report there is, with a newer one asked for if ratings came since.
+def ensure_fresh(
+    *, study: Study, state: str | None = None, now: datetime | None = None
+) -> ReportSnapshot:
+    """The newest report there is, with a newer one asked for if its ratings are not of ``state``.
 
-    One request per state of the ratings, so that many open pages ask once. Raises `DomainError`
-    where no broker takes the request.
+    One request at a time for a study, however many pages are open and ratings come: when it is
+    answered, the next look asks for what came meanwhile. Raises `DomainError` where no broker
+    takes the request.
     """
     from metrics.tasks import refresh_report_task  # noqa: PLC0415  tasks call this module
 
-    now = now or database_now()
-    state = watermark(study)
+    now, state = now or database_now(), watermark(study) if state is None else state
     snapshot, _ = ReportSnapshot.objects.get_or_create(study=study)
     if snapshot.watermark == state and snapshot.report is not None:
         return snapshot
-    unanswered = ~Q(requested=state) | Q(requested_at__lt=now - PATIENCE)
-    with transaction.atomic():
-        asked = ReportSnapshot.objects.filter(unanswered, pk=snapshot.pk).update(
-            requested=state, requested_at=now
-        )
-    if asked:
-        try:
-            refresh_report_task.delay(study.pk)
-        except OperationalError as error:
-            ReportSnapshot.objects.filter(pk=snapshot.pk).update(requested="")
-            raise DomainError(
-                "no_broker",
-                "The numbers cannot be brought up to date: no job queue answers. Start the"
-                " worker and its broker, then reload this page.",
-                status=503,
-            ) from error
+    if snapshot.requested and not _is_overdue(snapshot, now):
+        return snapshot
+    if not _claim(snapshot, state, now):
+        return snapshot
+    try:
+        refresh_report_task.delay(study.pk)
+    except OperationalError as error:
+        ReportSnapshot.objects.filter(pk=snapshot.pk).update(requested="")
+        raise DomainError(
+            "no_broker",
+            "The numbers cannot be brought up to date: no job queue answers. Start the"
+            " worker and its broker, then reload this page.",
+            status=503,
+        ) from error
     snapshot.refresh_from_db()
     return snapshot
+
+
+def _is_overdue(snapshot: ReportSnapshot, now: datetime) -> bool:
+    return snapshot.requested_at is None or snapshot.requested_at < now - PATIENCE
+
+
+def _claim(snapshot: ReportSnapshot, state: str, now: datetime) -> bool:
+    """Of many pages that look at once, one asks: the one that finds the row as it was read."""
+    as_read = ReportSnapshot.objects.filter(
+        pk=snapshot.pk, requested=snapshot.requested, requested_at=snapshot.requested_at
+    )
+    return bool(as_read.update(requested=state, requested_at=now))

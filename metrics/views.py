@@ -1,5 +1,7 @@
 """The dashboard of one study, its report as JSON, and its figures as files."""
 
+import hashlib
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -9,11 +11,11 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.selectors import progress
+from annotation.counts import study_counts
 from metrics.charts import separability_chart
 from metrics.dashboard import perception_pictures, sections
 from metrics.models import ReportSnapshot
-from metrics.services import ensure_fresh
+from metrics.services import ensure_fresh, watermark
 from studies.access import researchers_only, study_for
 from studies.errors import DomainError
 from studies.models import Study
@@ -25,19 +27,24 @@ STOP_POLLING = 286  # htmx's word for: no more of this
 @researchers_only
 def dashboard(request: HttpRequest, public_id: str) -> HttpResponse:
     study = study_for(request.user, public_id)
-    return render(request, "metrics/dashboard.html", _context(study))
+    return render(request, "metrics/dashboard.html", _context(study, _look(study)))
 
 
 @require_safe
 @researchers_only
 def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
-    """The part of the page that changes; nothing at all if it is as new as the page's."""
+    """What changed on the page since it was shown: the counts, and the statistics where newer.
+
+    Asked for all the time, so that it looks at the state of the ratings before it counts any.
+    """
     study = study_for(request.user, public_id)
-    context = _context(study)
-    shown = request.GET.get("shown", "")
-    if context["watermark"] == shown and not context["is_moving"]:
-        return HttpResponse(status=204 if study.status == Study.Status.OPEN else STOP_POLLING)
-    return render(request, "metrics/numbers.html", context)
+    look = _look(study)
+    if request.GET.get("shown") == look.token:
+        is_over = study.status == Study.Status.CLOSED and not look.is_moving
+        return HttpResponse(status=STOP_POLLING if is_over else 204)
+    has_newer = request.GET.get("statistics") != look.snapshot.watermark
+    context = _context(study, look, with_sections=has_newer)
+    return render(request, "metrics/changes.html", context | {"has_newer": has_newer})
 
 
 @require_safe
@@ -90,21 +97,46 @@ def _report(study: Study) -> dict[str, Any]:
     return {**snapshot.report, "criteria": criteria}
 
 
-def _context(study: Study) -> dict[str, Any]:
-    problem = ""
+@dataclass(frozen=True)
+class _Look:
+    """A study's newest report, the state of its ratings now, and why there is none newer."""
+
+    snapshot: ReportSnapshot
+    state: str
+    status: str
+    problem: str
+
+    @property
+    def is_stale(self) -> bool:
+        return self.snapshot.watermark != self.state
+
+    @property
+    def is_moving(self) -> bool:
+        return self.is_stale and bool(self.snapshot.requested)
+
+    @property
+    def token(self) -> str:
+        """Two looks with the same one show the same page."""
+        parts = (self.state, self.snapshot.watermark, self.status, self.is_moving, self.problem)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def _look(study: Study) -> _Look:
+    state, problem = watermark(study), ""
     try:
-        snapshot = ensure_fresh(study=study)
+        snapshot = ensure_fresh(study=study, state=state)
     except DomainError as error:
         snapshot, problem = ReportSnapshot.objects.get(study=study), error.message
-    made = snapshot.report
+    return _Look(snapshot, state, study.status, problem)
+
+
+def _context(study: Study, look: _Look, *, with_sections: bool = True) -> dict[str, Any]:
+    made = look.snapshot.report
     return {
         "study": study,
-        "progress": progress(study),
-        "snapshot": snapshot,
+        "progress": study_counts(study),
+        "look": look,
+        "snapshot": look.snapshot,
         "report": made,
-        "sections": sections(made) if made else [],
-        "watermark": snapshot.watermark,
-        "is_moving": snapshot.requested not in {"", snapshot.watermark},
-        "is_open": study.status == Study.Status.OPEN,
-        "problem": problem,
+        "sections": sections(made) if made and with_sections else [],
     }

@@ -15,7 +15,7 @@ from metrics.similarity import SIMILARITIES
 from studies.access import datasets_of, studies_of
 from studies.admin_lookups import DeclaredLookups
 from studies.members import MembershipForm
-from studies.models import Criterion, Dataset, Membership, Study, StudySystem, System
+from studies.models import Criterion, Dataset, Generation, Membership, Study, StudySystem, System
 from studies.services import FROZEN_FIELDS, is_frozen, save_design, use_dataset_systems
 
 if TYPE_CHECKING:
@@ -309,6 +309,8 @@ class DatasetAdmin(_ForResearchers, DeclaredLookups, DatasetModelAdmin):
             instances = dataset.instances.prefetch_related("generations__system")
             pages = Paginator(instances, self.instances_per_page)
             context["page"] = pages.get_page(request.GET.get("page"))
+            texts = Generation.objects.filter(instance__dataset=dataset, is_dummy=True)
+            context["dummies"] = texts.count()
         return super().change_view(request, object_id, form_url, context)
 
 

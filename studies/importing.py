@@ -194,7 +194,13 @@ def generation_rows(generations: "models.QuerySet[Generation]") -> Iterator[Gene
     in_order = generations.order_by("instance", "system", "sample_index")
     for row in in_order.select_related("instance", "system").iterator(chunk_size=2 * BATCH):
         yield GenerationRow(
-            row.instance.key, row.system.name, row.sample_index, row.text, row.seed, row.params
+            row.instance.key,
+            row.system.name,
+            row.sample_index,
+            row.text,
+            row.seed,
+            row.params,
+            row.is_dummy,
         )
 
 
@@ -238,4 +244,5 @@ def _generation(
         text=row.text,
         seed=row.seed,
         params=row.params,
+        is_dummy=row.is_dummy,
     )

@@ -11,8 +11,9 @@ from time import monotonic
 from typing import Any
 
 from django.conf import settings as django_settings
+from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from gateway import (
     Failed,
@@ -27,8 +28,8 @@ from gateway import (
 )
 from gateway.transport import STOPPING
 from studies.errors import DomainError
-from studies.jobs import Progress, work_of
-from studies.models import Generation, Instance, Job, System
+from studies.jobs import Progress, start_job, work_of
+from studies.models import Generation, Instance, Job, Study, System
 from studies.temperatures import at_temperatures, some_instances
 
 CHUNK = 200
@@ -40,8 +41,11 @@ MOST_FAILURES = 20
 HOPELESS = STOPPING | {"missing_package", "bad_settings", "engine_failed", "host_not_allowed"}
 TEMPERATURE, SAMPLES, MAX_TOKENS = 0.5, 5, 512
 DEFAULT_PROMPT = "{source}"
-# The server that makes texts up.
+# Asked for by this name, texts are invented and marked as dummies; no server has it.
 FAKE = "fake"
+NO_SERVER = (
+    "No model server was chosen. Choose one of this installation's, or ask for dummy texts by name."
+)
 
 
 @work_of(Job.Kind.SAMPLING)
@@ -52,6 +56,7 @@ def sample_generations(job: Job) -> Iterator[Progress]:
     same texts again. What is there is never asked for again: run twice, it makes nothing twice.
     """
     samples = int(job.options.get("samples", SAMPLES))
+    _check_unmixed(job.study.ordered_systems(), is_dummy=is_dummy_job(job.options))
     systems, instances = _scope(job)
     there = Generation.objects.filter(
         instance__in=instances, system__in=systems, sample_index__lt=samples
@@ -67,6 +72,40 @@ def sample_generations(job: Job) -> Iterator[Progress]:
     # Somebody may have imported texts meanwhile, which were not asked for and not counted.
     tally.done = there.count()
     yield tally.progress()
+
+
+def start_sampling(*, study: Study, options: dict[str, Any], by: User | None = None) -> Job:
+    """Queue a job that samples. Raises `DomainError` where dummy and real texts would mix."""
+    if not options.get("server"):
+        raise DomainError("no_server", NO_SERVER, status=400)
+    _check_unmixed(study.ordered_systems(), is_dummy=is_dummy_job(options))
+    return start_job(study=study, kind=Job.Kind.SAMPLING, options=options, by=by)
+
+
+def is_dummy_job(options: dict[str, Any]) -> bool:
+    """Whether invented texts were asked for, in so many words."""
+    return options.get("server") == FAKE
+
+
+def _check_unmixed(systems: list[System], *, is_dummy: bool) -> None:
+    """A system and its variants have real texts or dummy texts, never both."""
+    families = {system.variant_of_id or system.pk for system in systems}
+    texts = Generation.objects.filter(
+        Q(system__in=families) | Q(system__variant_of__in=families), is_dummy=not is_dummy
+    )
+    names = sorted(texts.order_by().values_list("system__name", flat=True).distinct())
+    if names and is_dummy:
+        raise DomainError(
+            "dummy_into_real",
+            f"{', '.join(names)} has real texts, and dummy texts never mix with them. Try this out"
+            " on a dataset of its own.",
+        )
+    if names:
+        raise DomainError(
+            "real_into_dummy",
+            f"{', '.join(names)} has dummy texts. Remove the dummy texts first: real ones never mix"
+            " with them.",
+        )
 
 
 def _scope(job: Job) -> tuple[list[System], QuerySet[Instance]]:
@@ -114,7 +153,7 @@ class _Tally:
 def _of_system(
     job: Job, system: System, models: Models, lacking: Iterable["_Missing"], tally: _Tally
 ) -> Iterator[Progress]:
-    wanted: dict[str, _Missing] = {}
+    wanted: dict[str, _Asked] = {}
     answers = models.sample(_requests(job, system, lacking, wanted, tally))
     for lot in _lots(answers):
         good = [each for each in lot if isinstance(each, Sampled)]
@@ -154,11 +193,30 @@ class _Missing:
     indices: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What is missing, the request for it as it was sent, and the template of its prompt."""
+
+    missing: _Missing
+    request: SampleRequest
+    template: str
+
+    @property
+    def decoding(self) -> dict[str, Any]:
+        request = self.request
+        return {
+            "temperature": request.temperature,
+            "top_p": request.top_p,
+            "max_tokens": request.max_tokens,
+            "stop": list(request.stop),
+        }
+
+
 def _requests(
     job: Job,
     system: System,
     lacking: Iterable[_Missing],
-    wanted: dict[str, _Missing],
+    wanted: dict[str, _Asked],
     tally: _Tally,
 ) -> Iterator[SampleRequest]:
     """Made as they are taken, so that a large dataset is never held whole.
@@ -166,13 +224,14 @@ def _requests(
     An instance whose text cannot be sent is noted as a failure and left out.
     """
     decoding = {"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS} | system.decoding
+    template = _template_of(system, str(job.options.get("prompt", "")))
     for missing in lacking:
         try:
             request = _request(job, system, missing, decoding)
         except GatewayError as error:
             tally.note(error)
             continue
-        wanted[request.id] = missing
+        wanted[request.id] = _Asked(missing, request, template)
         yield request
 
 
@@ -226,19 +285,24 @@ def _runs(indices: Iterable[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _server_of(job: Job, system: System) -> str:
-    return system.server or str(job.options.get("server", FAKE))
+    """Dummy texts are made for every system, whichever server it names: none is asked."""
+    if is_dummy_job(job.options):
+        return FAKE
+    return system.server or str(job.options.get("server", ""))
 
 
-def _rows(missing: _Missing, answer: Sampled, system: System, server: str) -> Iterable[Generation]:
-    made = {"model": answer.model, "server": server}
-    for index, sample in zip(missing.indices, answer.samples, strict=False):
+def _rows(asked: _Asked, answer: Sampled, system: System, server: str) -> Iterable[Generation]:
+    """With each text what made it, as it was really asked for: defaults filled in."""
+    made = {"model": answer.model, "server": server, "prompt": asked.template, **asked.decoding}
+    for index, sample in zip(asked.missing.indices, answer.samples, strict=False):
         yield Generation(
-            instance=missing.instance,
+            instance=asked.missing.instance,
             system=system,
             sample_index=index,
             text=sample.text.replace("\0", ""),  # PostgreSQL keeps none
             seed=sample.seed,
-            params={**made, "finish_reason": sample.finish_reason, **system.decoding},
+            params={**made, "finish_reason": sample.finish_reason},
+            is_dummy=server == FAKE,
         )
 
 
@@ -253,13 +317,17 @@ def prompt_for(instance: Instance, system: System, default: str = "") -> Prompt:
 
     An instance that is a conversation is sent as its turns, after the template as a system turn.
     """
-    template = system.prompt_template or default or DEFAULT_PROMPT
+    template = _template_of(system, default)
     # In one pass, so that braces in a text stay as they are.
     filled = re.sub(r"\{(source|reference|category)\}", lambda m: getattr(instance, m[1]), template)
     if not instance.messages:
         return filled
     turns = [_turn(message) for message in instance.messages]
     return turns if template == DEFAULT_PROMPT else [Message("system", filled), *turns]
+
+
+def _template_of(system: System, default: str) -> str:
+    return system.prompt_template or default or DEFAULT_PROMPT
 
 
 def _turn(message: dict[str, Any]) -> Message:
@@ -278,6 +346,8 @@ def _open(job: Job, system: System) -> Models:
     if name == FAKE:
         return open_models(ModelSettings(provider="fake", model=model or system.name))
     servers = django_settings.TIEBREAK_MODEL_SERVERS
+    if not name:
+        raise DomainError("no_server", NO_SERVER, status=400)
     if name not in servers:
         known = ", ".join(sorted(servers)) or "none yet: set TIEBREAK_MODEL_SERVERS"
         raise DomainError("no_such_server", f"No model server {name!r}; there are: {known}.")

@@ -29,6 +29,7 @@ from metrics.similarity import (
 from metrics.similarity.entities import PIPELINE
 from metrics.stats.separability import normalised_separability, separability
 from studies.errors import DomainError
+from studies.freshness import changes_noted, note_change
 from studies.jobs import Progress, work_of
 from studies.models import Generation, Job, SeparabilityScore, Study, System, Unit
 from studies.temperatures import Pair, pairs_at_temperatures
@@ -263,7 +264,7 @@ def _texts(chunk: list[int], systems: set[System]) -> dict[tuple[int, int], list
     return texts
 
 
-@transaction.atomic
+@changes_noted()
 def freeze_separability(*, study: Study) -> int:
     """Give units without a separability theirs: raw, and from min–max normalised alignments.
 
@@ -281,6 +282,8 @@ def freeze_separability(*, study: Study) -> int:
     Unit.objects.bulk_update(
         changed, ["separability_raw", "separability", "similarity"], batch_size=1000
     )
+    if changed:
+        note_change(study.pk)
     return len(changed)
 
 

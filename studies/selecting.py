@@ -101,16 +101,14 @@ def drawn(pool: Pool, design: InstanceSelection) -> Selection:
 
 @dataclass(frozen=True)
 class Prospect:
-    """What a design would bring, before anything is planned.
+    """Whom a design would draw, before anything is planned.
 
-    `ratings` it collects in all; `delta` the mean separability drawn and `uniform_delta` what a
-    uniform draw would have had; `warning` what it cannot say.
+    `delta` is the mean separability drawn and `uniform_delta` what a uniform draw would have had;
+    `warning` what it cannot say.
     """
 
     instances: int
     of: int
-    units: int
-    ratings: int
     delta: float
     uniform_delta: float
     control: int
@@ -123,24 +121,25 @@ class Prospect:
 
 def prospects(study: Study, design: InstanceSelection) -> dict[Pair, Prospect]:
     """By system pair; reads only."""
-    per_hit = study.comparisons_per_hit if study.bundling == Study.Bundling.INSTANCE else 1
-    criteria = study.criteria.count()
     found = {}
     for pair, pool in _scored(study).items():
         selection = drawn(pool, design)
         chosen = selection.selected
-        units = int(chosen.sum()) * per_hit
         found[pair] = Prospect(
             instances=int(chosen.sum()),
             of=len(pool.instances),
-            units=units,
-            ratings=units * study.ratings_per_hit * criteria,
             delta=float(pool.raw[chosen].mean()),
             uniform_delta=float(pool.raw.mean()),
             control=int((selection.phase == "control").sum()),
             warning=selection.warning,
         )
     return found
+
+
+def proposed_instances(study: Study, design: InstanceSelection) -> list[SelectedInstance]:
+    """The rows that `draw_instances` would store for this design; reads only."""
+    design.study = study
+    return [row for pair, pool in _scored(study).items() for row in _rows(pair, pool, design)]
 
 
 def _scored(study: Study) -> dict[Pair, Pool]:
@@ -172,11 +171,11 @@ def draw_instances(*, study: Study, design: InstanceSelection, by: User | None =
         raise DomainError(
             "not_a_draft", "Instances are drawn for a draft. Clone the study to draw others."
         )
-    design.study, design.drawn_at = study, timezone.now()
+    rows = proposed_instances(study, design)
+    design.drawn_at = timezone.now()
     InstanceSelection.objects.filter(study=study).exclude(pk=design.pk).delete()
     design.save()
     SelectedInstance.objects.filter(study=study).delete()
-    rows = [row for pair, pool in _scored(study).items() for row in _rows(pair, pool, design)]
     SelectedInstance.objects.bulk_create(rows, batch_size=BATCH)
     details = {"rows": len(rows), "design": design.design, "seed": design.seed}
     record_event(study=study, verb=StudyEvent.Verb.DRAW, by=by, details=details)

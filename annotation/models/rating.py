@@ -11,6 +11,9 @@ from studies.models.bounds import MAX_COUNT, between
 
 EXCLUDING_FLAGS = ("surplus", "superseded", "partial", "late", "excluded")
 COUNTED = Q(**dict.fromkeys(EXCLUDING_FLAGS, False))
+# First answers to main units: planned repeats and units with a known answer are for other ends.
+MAIN_FIRST = Q(unit__role=Unit.Role.MAIN, repeat=0)
+IN_STATISTICS = COUNTED & MAIN_FIRST
 
 
 class RatingQuerySet(models.QuerySet["Rating"]):
@@ -23,8 +26,12 @@ class RatingQuerySet(models.QuerySet["Rating"]):
         raise TypeError("Ratings are append-only: set a flag instead of deleting.")
 
     def counted(self) -> "RatingQuerySet":
-        """Those that enter the statistics: no flag takes them out."""
+        """Those that no flag takes out: they fill places, and are tallied."""
         return self.filter(COUNTED)
+
+    def in_statistics(self) -> "RatingQuerySet":
+        """Those that enter the statistics: counted first answers to main units."""
+        return self.filter(IN_STATISTICS)
 
 
 class Rating(models.Model):

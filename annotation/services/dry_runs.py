@@ -14,9 +14,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from annotation.bots import Bot, Visit, Walk
+from annotation.counts import study_counts
 from annotation.forms import MAX_RATERS
 from annotation.models import Assignment, Participation, Rater, Rating, Trial
-from annotation.selectors import progress
 from annotation.services.cloning import clone_study
 from annotation.services.launch_checks import launch_checks
 from annotation.services.lifecycle import close_study, open_study
@@ -267,7 +267,7 @@ def _of_a_stage(study: Study, stage: Trial.Stage, words: str) -> Iterator[str]:
 
 
 def _of_places(study: Study, options: DryRunOptions, findings: Findings) -> Iterator[str]:
-    found = progress(study)
+    found = study_counts(study)
     if not found.remaining:
         return
     if findings.raters >= options.raters:

@@ -233,4 +233,5 @@ def _spoilt(original: Generation, control: System, rng: random.Random) -> Genera
         system=control,
         sample_index=0 if last is None else last + 1,
         text=heavily_perturbed(original.text, rng),
+        is_dummy=original.is_dummy,
     )

@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.selectors import progress
+from annotation.counts import study_counts
 from annotation.services.late_answers import set_late_answers_aside
 from annotation.services.launch_checks import check_can_open, launch_checks
 from studies.errors import DomainError
@@ -78,7 +78,7 @@ def reopen_study(*, study: Study, by: User | None = None) -> Study:
 
 
 def _counts(study: Study) -> dict[str, object]:
-    now = progress(study)
+    now = study_counts(study)
     return {"completed": now.completed, "places": now.places, "in_work": now.live}
 
 

@@ -20,6 +20,7 @@ from annotation.statements import (
     lock_places_of,
 )
 from studies.errors import DomainError
+from studies.freshness import changes_noted
 from studies.models import Study
 
 
@@ -72,7 +73,7 @@ class _NoneAtHand(Exception):
     """Every free place is busy: wait for them, one may turn out to be free."""
 
 
-@transaction.atomic
+@changes_noted()
 def _find_work(participation: Participation, now: datetime | None, *, wait: bool) -> Work:
     person = lock_person(participation.public_id, now)
     study = person.study

@@ -5,8 +5,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from typing import cast
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from annotation.balancing import balanced_bits, dealt
 from annotation.models import HIT, HITUnit, Place, Rating
@@ -19,12 +21,41 @@ DRAW_LIMIT = 2**62
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What was made: HITs, units and places."""
+class PairPlan:
+    """The part of a plan that compares two systems, or rates one (then ``system_b`` is None)."""
 
+    system_a: int
+    system_b: int | None
+    instances: int
+    units: int
+    ratings: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many of each a plan has.
+
+    `ratings` is what the statistics get when every place is filled: one for each place, unit and
+    criterion. `repeat_ratings` come on top, for units that are shown a second time (`repeats`).
+    """
+
+    instances: int
     hits: int
     units: int
+    repeats: int
     places: int
+    ratings: int
+    repeat_ratings: int
+    pairs: tuple[PairPlan, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """The end of a sentence about what was planned, and what it brings."""
+        repeats = f" and {self.repeat_ratings} of planned repeats" if self.repeats else ""
+        return (
+            f"{self.hits} HITs with {self.units} units and {self.places} places. They bring"
+            f" {self.ratings} ratings for the statistics{repeats}."
+        )
 
 
 @dataclass(frozen=True)
@@ -45,17 +76,52 @@ def plan_hits(*, study: Study) -> Plan:
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     _check_can_plan(study)
-    _remove_plan(study)
-    bundles = _bundled(study)
-    if not bundles:
-        raise DomainError(
-            "nothing_to_plan",
-            "No instance of the dataset has generations of the systems to compare."
-            " Import generations first.",
-        )
+    remove_plan(study)
+    bundles = _all_bundles(study, study.selected.all())
     rng = random.Random(f"{study.seed}:plan")
     rng.shuffle(bundles)
-    return _write_plan(study, bundles, rng)
+    _write_plan(study, bundles, rng)
+    return _counted(study, bundles)
+
+
+def forecast_plan(*, study: Study, selected: Iterable[SelectedInstance]) -> Plan:
+    """What `plan_hits` would make if these instances were drawn. Reads only.
+
+    Raises `DomainError` where they could not be planned.
+    """
+    _check_can_plan(study)
+    return _counted(study, _all_bundles(study, selected))
+
+
+def _counted(study: Study, bundles: list[_Bundle]) -> Plan:
+    r, criteria = study.ratings_per_hit, study.criteria.count()
+    units = [unit for bundle in bundles for unit in bundle.units]
+    repeats = sum(_repeats_in(study, len(bundle.units)) for bundle in bundles)
+    by_pair: dict[tuple[int, int | None], list[Unit]] = defaultdict(list)
+    for unit in units:
+        by_pair[cast(int, unit.system_a_id), unit.system_b_id].append(unit)
+    return Plan(
+        instances=_instances_of(units),
+        hits=len(bundles),
+        units=len(units),
+        repeats=repeats,
+        places=len(bundles) * r,
+        ratings=len(units) * r * criteria,
+        repeat_ratings=repeats * r * criteria,
+        pairs=tuple(
+            PairPlan(*pair, _instances_of(own), len(own), len(own) * r * criteria)
+            for pair, own in sorted(by_pair.items(), key=lambda item: (item[0][0], item[0][1] or 0))
+        ),
+    )
+
+
+def _instances_of(units: list[Unit]) -> int:
+    return len({unit.instance_id for unit in units})
+
+
+def _repeats_in(study: Study, units: int) -> int:
+    """How many of a HIT's units are shown a second time."""
+    return min(study.repeats_per_hit, units)
 
 
 def is_plan_current(study: Study) -> bool:
@@ -66,9 +132,9 @@ def is_plan_current(study: Study) -> bool:
         stored[hit].add((a, b))
     wanted = [
         frozenset((unit.generation_a_id, unit.generation_b_id) for unit in bundle.units)
-        for bundle in _bundled(study)
+        for bundle in _all_bundles(study, study.selected.all())
     ]
-    repeats = sum(min(study.repeats_per_hit, len(texts)) for texts in wanted)
+    repeats = sum(_repeats_in(study, len(texts)) for texts in wanted)
     return (
         Counter(map(frozenset, stored.values())) == Counter(wanted)
         and HITUnit.objects.filter(hit__in=study.hits.main(), repeat=1).count() == repeats
@@ -133,26 +199,35 @@ def _systems_needed(study: Study) -> int:
     return 2 if study.unit_kind == Study.UnitKind.COMPARISON else 1
 
 
-def _remove_plan(study: Study) -> None:
-    study.hits.main().delete()
-    study.units.filter(role=Unit.Role.MAIN).delete()
+def remove_plan(study: Study, *, with_known_units: bool = False) -> None:
+    """Delete a draft's HITs and units; those whose answer is known stay unless they are named."""
+    hits, units = study.hits.main(), study.units.filter(role=Unit.Role.MAIN)
+    if with_known_units:
+        hits, units = study.hits.all(), study.units.all()
+    hits.delete()
+    units.delete()
 
 
-def _bundled(study: Study) -> list[_Bundle]:
-    bundles = list(_bundles(study))
+def _all_bundles(study: Study, selected: Iterable[SelectedInstance]) -> list[_Bundle]:
+    """Every HIT of a plan, for the instances that were drawn, or for all if none were."""
+    bundles = list(_bundles(study, selected))
     if study.bundling == Study.Bundling.MIXED:
-        return _mixed(study, [unit for bundle in bundles for unit in bundle.units])
+        bundles = _mixed(study, [unit for bundle in bundles for unit in bundle.units])
+    if not bundles:
+        raise DomainError(
+            "nothing_to_plan",
+            "No instance of the dataset has generations of the systems to compare."
+            " Import generations first.",
+        )
     return bundles
 
 
-def _bundles(study: Study) -> Iterator[_Bundle]:
+def _bundles(study: Study, selected: Iterable[SelectedInstance]) -> Iterator[_Bundle]:
     """Every HIT's units, instances in the dataset's order, pairs in canonical order."""
     systems = study.ordered_systems()
     rng = random.Random(f"{study.seed}:units")
     scores = separability_by_instance(study)
-    drawn = {
-        (row.instance_id, row.system_a_id, row.system_b_id): row for row in study.selected.all()
-    }
+    drawn = {(row.instance_id, row.system_a_id, row.system_b_id): row for row in selected}
     assert study.dataset is not None
     for instance, by_system in _generations(study.dataset.instances.all(), systems):
         if study.unit_kind == Study.UnitKind.GENERATION:
@@ -162,7 +237,7 @@ def _bundles(study: Study) -> Iterator[_Bundle]:
             chosen = drawn.get((instance.pk, a.pk, b.pk))
             if drawn and chosen is None:
                 continue
-            units = _comparisons(study, (a, b), by_system, rng)
+            units = _comparisons(study, instance, (a, b), by_system, rng)
             score = scores.get((instance.pk, a.pk, b.pk))
             for unit in units:
                 if chosen is not None:
@@ -193,23 +268,28 @@ def _mixed(study: Study, units: list[Unit]) -> list[_Bundle]:
     return [_Bundle(None, tuple(hand)) for hand in hands if hand]
 
 
+# By sample index, the key of the generation.
+Samples = dict[int, int]
+
+
 def _generations(
-    instances: Iterable[Instance], systems: list[System]
-) -> Iterator[tuple[Instance, dict[int, dict[int, Generation]]]]:
-    """Each instance with its generations by system and sample index."""
-    by_instance: dict[int, dict[int, dict[int, Generation]]] = defaultdict(dict)
-    rows = Generation.objects.filter(system__in=systems, instance__in=instances).defer("text")
-    for generation in rows.iterator(chunk_size=BATCH):
-        samples = by_instance[generation.instance_id].setdefault(generation.system_id, {})
-        samples[generation.sample_index] = generation
-    for instance in instances:
+    instances: QuerySet[Instance], systems: list[System]
+) -> Iterator[tuple[Instance, dict[int, Samples]]]:
+    """Each instance with its generations by system and sample index; no text is read."""
+    by_instance: dict[int, dict[int, Samples]] = defaultdict(dict)
+    rows = Generation.objects.filter(system__in=systems, instance__in=instances).order_by("pk")
+    keys = rows.values_list("instance", "system", "sample_index", "pk")
+    for instance_id, system, sample, generation in keys.iterator(chunk_size=BATCH):
+        by_instance[instance_id].setdefault(system, {})[sample] = generation
+    for instance in instances.only("key"):
         yield instance, by_instance[instance.pk]
 
 
 def _comparisons(
     study: Study,
+    instance: Instance,
     pair: tuple[System, System],
-    by_system: dict[int, dict[int, Generation]],
+    by_system: dict[int, Samples],
     rng: random.Random,
 ) -> list[Unit]:
     """N comparisons: sample k of A against sample k of B, N of the common k drawn at random."""
@@ -221,11 +301,11 @@ def _comparisons(
     return [
         Unit(
             study=study,
-            instance_id=of_a[k].instance_id,
+            instance=instance,
             system_a=a,
             system_b=b,
-            generation_a=of_a[k],
-            generation_b=of_b[k],
+            generation_a_id=of_a[k],
+            generation_b_id=of_b[k],
             sample_a=k,
             sample_b=k,
             phase="all",
@@ -240,7 +320,7 @@ def _single_bundles(
     study: Study,
     instance: Instance,
     systems: list[System],
-    by_system: dict[int, dict[int, Generation]],
+    by_system: dict[int, Samples],
     rng: random.Random,
 ) -> Iterator[_Bundle]:
     """One generation a unit, the systems' generations shuffled and cut into HITs of N."""
@@ -250,7 +330,7 @@ def _single_bundles(
             key=f"{instance.key}#{index}.{k}",
             instance=instance,
             system_a=system,
-            generation_a=generation,
+            generation_a_id=generation,
             sample_a=k,
             phase="all",
             inclusion_probability=1.0,
@@ -264,7 +344,7 @@ def _single_bundles(
         yield _Bundle(instance, tuple(units[start : start + study.comparisons_per_hit]))
 
 
-def _write_plan(study: Study, bundles: list[_Bundle], rng: random.Random) -> Plan:
+def _write_plan(study: Study, bundles: list[_Bundle], rng: random.Random) -> None:
     hits = HIT.objects.bulk_create(
         [HIT(study=study, instance=b.instance, number=i) for i, b in enumerate(bundles, start=1)],
         batch_size=BATCH,
@@ -275,7 +355,6 @@ def _write_plan(study: Study, bundles: list[_Bundle], rng: random.Random) -> Pla
     numbers = range(study.ratings_per_hit)
     places = [place for hit in hits for place in _places(study, hit, numbers, rng)]
     Place.objects.bulk_create(places, batch_size=BATCH)
-    return Plan(hits=len(hits), units=len(units), places=len(places))
 
 
 def _seats(
@@ -289,7 +368,7 @@ def _seats(
     for (hit, unit), bit in zip(seated, bits, strict=True):
         seats[hit.pk].append(HITUnit(hit=hit, unit=unit, side_bit=bool(bit)))
     for own in seats.values():
-        again = rng.sample(own, min(study.repeats_per_hit, len(own)))
+        again = rng.sample(own, _repeats_in(study, len(own)))
         own += [HITUnit(hit=s.hit, unit=s.unit, repeat=1, side_bit=not s.side_bit) for s in again]
     return [seat for own in seats.values() for seat in own]
 

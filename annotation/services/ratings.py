@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import transaction
 from django.db.models.functions import Now
 
 from annotation.models import Assignment, HITUnit, Participation, Place, Rating
@@ -22,6 +21,7 @@ from annotation.services.screening import act_on_checks, grade_stage
 from annotation.services.tallies import TallyKey, set_flags, shift_tallies, tally_key
 from annotation.statements import complete_place, insert, ratings_of
 from studies.errors import DomainError
+from studies.freshness import changes_noted
 from studies.models import Criterion, Study
 
 
@@ -81,7 +81,7 @@ def _is_checked(assignment: Assignment) -> bool:
     return assignment.check_unit_id is not None and done.exists()
 
 
-@transaction.atomic
+@changes_noted()
 def _submit(
     assignment: Assignment,
     seat: HITUnit,

@@ -7,6 +7,7 @@ from django.db.models import Count, F, Q
 
 from annotation.models import Rater, Rating, Tally
 from annotation.models.rating import RatingQuerySet
+from studies.freshness import note_change
 from studies.models import Study
 
 # (unit, criterion, machine rater or None, label)
@@ -60,18 +61,25 @@ DO UPDATE SET n = annotation_tally.n + excluded.n
 def set_flags(*, ratings: RatingQuerySet, **flags: bool | str) -> int:
     """Set flags on the current ratings of a query and bring the tallies along.
 
-    Returns how many ratings it touched. A repeat is not tallied.
+    Returns how many ratings it touched. A repeat is not tallied. Studies whose report it changes
+    are noted.
     """
     shifts: Counter[TallyKey] = Counter()
-    current = list(ratings.filter(superseded=False).select_related("rater").order_by("pk"))
+    changed: set[str] = set()
+    own = ratings.filter(superseded=False).select_related("rater", "unit")
+    current = list(own.order_by("pk"))
     for rating in current:
         before = rating.is_counted
+        if any(getattr(rating, flag) != value for flag, value in flags.items()):
+            changed.add(rating.unit.study_id)
         for flag, value in flags.items():
             setattr(rating, flag, value)
         if rating.repeat == 0:
             shifts[tally_key(rating)] += int(rating.is_counted) - int(before)
     Rating.objects.filter(pk__in=[rating.pk for rating in current]).update(**flags)
     shift_tallies(shifts)
+    for study_id in changed:
+        note_change(study_id)
     return len(current)
 
 

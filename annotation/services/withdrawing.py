@@ -3,7 +3,6 @@
 from datetime import datetime
 
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.db.models import F
 
 from annotation.models import HIT, Assignment, Participation, Place, Rating
@@ -18,6 +17,7 @@ from annotation.services.places import (
 from annotation.services.tallies import set_flags
 from annotation.statements import complete_place
 from studies.clock import database_now
+from studies.freshness import changes_noted
 from studies.models import Study, StudyEvent
 from studies.services import record_event
 
@@ -30,7 +30,7 @@ OUT = (
 )
 
 
-@transaction.atomic
+@changes_noted()
 def withdraw_work(
     *,
     participation: Participation,
@@ -72,7 +72,7 @@ def withdraw_work(
     return len(assignments)
 
 
-@transaction.atomic
+@changes_noted()
 def stop_work(*, participation: Participation, status: str, now: datetime | None = None) -> bool:
     """End a participation where it stands: what is complete counts, the HIT in work is left.
 
@@ -112,7 +112,7 @@ def _leave(assignment: Assignment, now: datetime) -> None:
     assignment.save(update_fields=["status"])
 
 
-@transaction.atomic
+@changes_noted()
 def reinstate_work(*, participation: Participation, now: datetime | None = None) -> int:
     """Undo `withdraw_work`: ratings count again where their place, or another, is still free.
 

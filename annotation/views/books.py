@@ -49,6 +49,7 @@ def books(request: HttpRequest, study_id: str) -> HttpResponse:
         "lists": lists,
         "unknown": unknown.select_related("participation__rater"),
         "people": people[:MOST_ROWS],
+        "counted": found.counted,
         "more": max(0, len(people) - MOST_ROWS),
         "is_unverified": any(entry.participation.address for entry in found.entries),
         "has_reward": study.reward is not None,

@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.confirming import Question, ask, is_confirmed
+from annotation.counts import StudyCounts, study_counts
 from annotation.forms import DryRunForm
-from annotation.selectors import Progress, progress
 from annotation.services.dry_runs import (
     DryRunOptions,
     dry_runs_of,
@@ -82,7 +82,7 @@ def remove(request: HttpRequest, study_id: str, job_id: str) -> HttpResponse:
 
 
 def _removing(job: Job) -> Question:
-    found = progress(job.study)
+    found = study_counts(job.study)
     return Question(
         title="Delete this dry run?",
         sentences=(
@@ -106,7 +106,7 @@ class Run:
     """One dry run as the page tells of it."""
 
     job: Job
-    progress: Progress
+    progress: StudyCounts
 
     @property
     def is_moving(self) -> bool:
@@ -124,5 +124,5 @@ class Run:
 
 
 def _runs(study: Study) -> dict[str, Any]:
-    runs = [Run(job, progress(job.study)) for job in dry_runs_of(study)[:MOST_SHOWN]]
+    runs = [Run(job, study_counts(job.study)) for job in dry_runs_of(study)[:MOST_SHOWN]]
     return {"study": study, "runs": runs, "is_moving": any(run.is_moving for run in runs)}

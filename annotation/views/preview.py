@@ -63,12 +63,18 @@ def _sample(study: Study) -> dict[str, Any]:
     n = seat.hit.hit_units.count() if seat else study.comparisons_per_hit
     return {
         "page": unit and unit_page(unit, study.criteria.all(), a_first=a_first, shown_labels={}),
+        "has_dummies": unit is not None and _has_dummies(unit),
         "index": 1,
         **announcement(n, n + mixes_in_checks(study)),
         "answered": 0,
         "hit": 1,
         "hits": study.hits.main().count() or 1,
     }
+
+
+def _has_dummies(unit: Unit) -> bool:
+    texts = (unit.generation_a, unit.generation_b)
+    return any(text is not None and text.is_dummy for text in texts)
 
 
 def unplanned_unit(study: Study) -> Unit | None:

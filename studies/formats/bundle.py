@@ -67,6 +67,7 @@ class GenerationRow:
     text: str
     seed: int | None = None
     params: dict[str, Any] = field(default_factory=dict)
+    is_dummy: bool = False
 
 
 @dataclass(frozen=True)
@@ -190,6 +191,8 @@ class _Reading:
         found: list[GenerationRow] = []
         lines = array("q")
         seen: dict[tuple[str, str, int], int] = {}
+        # Degraded copies are made of either kind.
+        is_dummy: dict[str, bool] = {}
         others = self.unread.setdefault(GENERATIONS, set())
         for line, row in self._rows(GENERATIONS, self.problems):
             with self.problems.at(GENERATIONS, line):
@@ -197,6 +200,9 @@ class _Reading:
                 key = (generation.instance, generation.system, generation.sample_index)
                 if seen.setdefault(key, line) != line:
                     raise ValueError(f"sample {key} stands in line {seen[key]} already")
+                known = is_dummy.setdefault(generation.system, generation.is_dummy)
+                if known != generation.is_dummy and generation.system not in spec.controls:
+                    raise ValueError(f"system {generation.system!r} has real texts and dummy texts")
                 others.update(row.keys() - _GENERATION_COLUMNS)
                 found.append(generation)
                 lines.append(line)
@@ -304,11 +310,14 @@ def _generation(row: Row) -> GenerationRow:
         raise ValueError("text is empty")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
         raise ValueError(f"seed must be a whole number, not {seed!r}"[:200])
+    is_dummy = row.get("is_dummy", False)
+    if not isinstance(is_dummy, bool):
+        raise ValueError(f"is_dummy must be true or false, not {is_dummy!r}"[:200])
     instance, system = (
         check_id("instance", row.get("instance")),
         check_id("system", row.get("system")),
     )
-    return GenerationRow(instance, system, index, text, seed, _object(row, "params"))
+    return GenerationRow(instance, system, index, text, seed, _object(row, "params"), is_dummy)
 
 
 _INSTANCE_COLUMNS = frozenset(each.name for each in fields(InstanceRow))
@@ -336,5 +345,7 @@ def _write_jsonl(path: Path, rows: Iterable[InstanceRow | GenerationRow]) -> Non
     with path.open("w", encoding="utf-8") as file:
         for row in rows:
             values = {each.name: getattr(row, each.name) for each in fields(row)}
-            kept = {k: v for k, v in values.items() if v not in (None, "", [], {})}
+            kept = {
+                k: v for k, v in values.items() if v not in (None, "", [], {}) and v is not False
+            }
             file.write(json.dumps(kept, ensure_ascii=False, allow_nan=False) + "\n")

@@ -1,5 +1,6 @@
 """What is asked: datasets, studies, criteria, units, separability."""
 
+from studies.models.changes import ReportChanges
 from studies.models.dataset import Dataset, Generation, Instance, System
 from studies.models.event import StudyEvent
 from studies.models.job import Job
@@ -17,6 +18,7 @@ __all__ = [
     "InstanceSelection",
     "Job",
     "Membership",
+    "ReportChanges",
     "Round",
     "SelectedInstance",
     "SeparabilityScore",

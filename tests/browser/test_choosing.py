@@ -42,6 +42,7 @@ def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
     page.get_by_role("link", name="Choosing instances").click()
 
     page.get_by_label("generations each (K)").fill("3")
+    page.get_by_label("Server").select_option("Dummy texts (testing only)")
     page.get_by_role("button", name="Sample what is missing").click()
     expect(page.get_by_text("72 of 72")).to_be_visible()
     assert Generation.objects.count() == 72
@@ -60,9 +61,18 @@ def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
     expect(page.get_by_text("What it would bring: 30 ratings")).to_be_visible()
     expect(page.get_by_text("5 of 12")).to_be_visible()
     page.get_by_role("button", name="Draw these and plan the HITs").click()
-    expect(page.get_by_text("Drew 5 instances and planned 5 HITs with 15 places.")).to_be_visible()
+    said = "Drew 5 instances and planned 5 HITs with 10 units and 15 places."
+    expect(page.get_by_text(said)).to_be_visible()
     assert HIT.objects.count() == 5
     assert study.selected.filter(phase="control").count() == 1
+
+    expect(page.get_by_role("heading", name="72 dummy texts (testing only)")).to_be_visible()
+    page.get_by_text("Remove the dummy texts…").click()
+    expect(page.get_by_text("12 separability scores made of them, 1 draw")).to_be_visible()
+    check_readable(page)
+    page.get_by_role("button", name="Remove 72 dummy texts").click()
+    expect(page.get_by_text("Removed 72 dummy texts")).to_be_visible()
+    assert Generation.objects.count() == HIT.objects.count() == 0
 
 
 def test_the_end_of_a_job_brings_its_scores_and_takes_nothing_that_was_typed(
@@ -147,6 +157,7 @@ def test_a_refused_form_opens_at_the_field_that_is_to_be_mended(
     page.goto(log_in(page, live_server.url, study))
     page.get_by_label("Seed").first.fill("77")
     page.get_by_label("Prompt").fill("Sum it up")
+    page.get_by_label("Server").select_option("Dummy texts (testing only)")
     page.get_by_role("button", name="Sample what is missing").click()
     expect(page.get_by_text("Write {source} where an instance's text belongs.")).to_be_in_viewport()
     expect(page.get_by_label("Prompt")).to_be_focused()

@@ -7,6 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.services.planning import plan_hits
 from metrics.choosing import _marked
 from metrics.similarity import EntityJaccard
 from studies.models import Dataset, Generation, Job, Membership, SeparabilityScore
@@ -143,6 +144,7 @@ def test_what_a_service_refuses_is_said_in_its_form(desk):
     assert 'name="seed" value="77"' in html
     assert 'tabindex="-1" autofocus' in html
     Job.objects.create(study=study, dataset=study.dataset, kind="sampling")
+    Generation.objects.update(is_dummy=True)
     html = desk.post(at(study, "sample"), SAMPLE).content.decode()
     assert "let it go on, or stop it first" in html.partition("score-heading")[0]
     assert "Sum up {source}</textarea>" in html
@@ -218,7 +220,7 @@ def test_jobs_are_told_apart_by_what_they_were_asked(desk):
         Job.objects.create(study=study, dataset=study.dataset, kind=kind, options=asked)
     html = desk.get(at(study)).content.decode()
     assert "server gpu1, K = 7, each system&#x27;s own τ, seed 3" in html
-    assert "made-up texts, K = 7, τ = 0.3, 1 on 50 instances, seed 3" in html
+    assert "dummy texts, K = 7, τ = 0.3, 1 on 50 instances, seed 3" in html
     assert "BERTScore, encoder roberta-large" in html
     assert ">ROUGE-1<" in html
 
@@ -258,7 +260,16 @@ def test_07_another_researchers_study_does_not_exist(desk):
     assert desk.get(at(study)).status_code == 404
     for name in ("jobs", "results", "draw"):
         assert desk.get(part(study, name)).status_code == 404
-    for verb in ("sample", "score", "draw", "take-all", "pause", "resume", "stop"):
+    for verb in (
+        "sample",
+        "score",
+        "draw",
+        "take-all",
+        "pause",
+        "resume",
+        "stop",
+        "remove-dummies",
+    ):
         assert desk.post(at(study, verb)).status_code == 404
     assert not Generation.objects.exists()
 
@@ -307,6 +318,7 @@ def test_a_system_may_have_a_server_of_its_own(desk, settings):
 def test_other_temperatures_are_sampled_on_some_instances_and_shown_beside_the_own(desk):
     study = make_study(instances=8, member=desk.researcher)
     score_separability(study=study)
+    Generation.objects.update(is_dummy=True)
     form = {"server": "fake", "samples": 3, "seed": 0, "instances": 4, "temperatures": "0.3, 1"}
     desk.post(at(study, "sample"), form)
     assert Generation.objects.exclude(system__variant_of=None).count() == 2 * 2 * 4 * 3
@@ -365,14 +377,78 @@ def test_a_prompt_without_the_source_is_refused(desk):
     assert not Job.objects.exists()
 
 
-def test_made_up_texts_are_named_and_the_prompt_stays_for_the_next_job(desk):
+def server_field(html: str) -> str:
+    return re.search(r'<select name="server".*?</select>', html, re.S)[0]
+
+
+def test_without_a_model_server_there_is_no_default(desk, settings):
+    settings.TIEBREAK_MODEL_SERVERS = {}
     study = make_study(instances=1, member=desk.researcher)
-    assert "Made up." not in desk.get(at(study)).content.decode()
+    Generation.objects.all().delete()
+    html = desk.get(at(study)).content.decode()
+    assert re.findall(r'<option value="(.*?)"', server_field(html)) == ["", "fake"]
+    assert "selected" not in server_field(html).replace('value="" selected', "")
+    assert "TIEBREAK_MODEL_SERVERS" in fields_of(html)["Server"]
+    unasked = {"samples": 3, "seed": 0, "instances": 4}
+    for form in (unasked, unasked | {"server": ""}):
+        assert desk.post(at(study, "sample"), form).status_code == 400
+    assert not Job.objects.exists()
+    assert not Generation.objects.exists()
+
+
+def test_dummy_texts_are_never_preselected(desk, settings):
+    study = make_study(instances=1, member=desk.researcher)
+    Generation.objects.all().delete()
+    desk.post(at(study, "sample"), SAMPLE)
+    assert Generation.objects.filter(is_dummy=True).count() == 6
+    assert '"fake" selected' not in server_field(desk.get(at(study)).content.decode())
+    settings.TIEBREAK_MODEL_SERVERS = {"gpu1": {"provider": "http", "base_url": "http://g:1/v1"}}
+    html = desk.get(at(study)).content.decode()
+    assert re.findall(r'<option value="(.*?)"', server_field(html)) == ["gpu1", "fake"]
+    assert '"fake" selected' not in server_field(html)
+
+
+def test_dummy_texts_are_marked_wherever_they_are_shown(desk):
+    study = make_study(instances=2, member=desk.researcher)
+    Dataset.objects.update(created_by=desk.researcher)
+    score_separability(study=study)
+    addresses = {
+        at(study): "· dummy text<",
+        reverse("admin:studies_dataset_change", args=[study.dataset_id]): "dummy text</strong>",
+        reverse("annotation:preview", args=[study.pk]) + "?page=unit": "Dummy texts",
+    }
+    for address, mark in addresses.items():
+        assert mark not in desk.get(address).content.decode(), address
+    Generation.objects.update(is_dummy=True)
+    for planned in (False, True):
+        if planned:
+            plan_hits(study=study)
+        for address, mark in addresses.items():
+            assert mark in desk.get(address).content.decode(), address
+
+
+def test_dummy_texts_are_removed_once_their_number_is_confirmed(desk):
+    study = make_study(instances=2, member=desk.researcher)
+    Generation.objects.update(is_dummy=True)
+    html = desk.get(at(study)).content.decode()
+    assert '<input type="hidden" name="number" value="20">' in html
+    for number in ("", "19", "x" * 9, "٢٠"):
+        said = desk.post(at(study, "remove-dummies"), {"number": number}, follow=True)
+        assert "There are 20 dummy texts now" in said.content.decode()
+    assert Generation.objects.count() == 20
+    desk.post(at(study, "remove-dummies"), {"number": "20"})
+    assert not Generation.objects.exists()
+    assert "dummy texts (testing only)" not in desk.get(at(study)).content.decode()
+
+
+def test_dummy_texts_are_named_and_the_prompt_stays_for_the_next_job(desk):
+    study = make_study(instances=1, member=desk.researcher)
+    assert "dummy texts (testing only)" not in desk.get(at(study)).content.decode()
     Generation.objects.all().delete()
     form = {"server": "fake", "samples": 4, "seed": 0, "instances": 4, "prompt": "Sum up: {source}"}
     desk.post(at(study, "sample"), form)
     html = desk.get(at(study)).content.decode()
-    assert "Made up." in html
+    assert "8 dummy texts (testing only)" in html
     assert "Sum up: {source}</textarea>" in html
 
 

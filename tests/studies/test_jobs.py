@@ -1,5 +1,6 @@
 """Long work that is paused, killed, taken up and never done twice."""
 
+import json
 import sys
 from datetime import timedelta
 from importlib.util import find_spec
@@ -9,6 +10,8 @@ import pytest
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from annotation.exporting import export_study
+from annotation.importing import import_study
 from gateway import Failed, GatewayError, Sample, Sampled
 from gateway.encoders import FakeEncoder
 from studies import sampling, scoring
@@ -27,7 +30,7 @@ from studies.jobs import (
 )
 from studies.models import Generation, Job, SeparabilityScore, Study, System
 from studies.models.study import StudySystem
-from studies.sampling import prompt_for, seed_for
+from studies.sampling import FAKE, prompt_for, seed_for
 from studies.scoring import what_is_missing
 from studies.tasks import run_job_task
 from tests.studies.factories import make_study
@@ -43,12 +46,14 @@ def bare_study(instances: int = 12, **design) -> Study:
 
 
 def queued(study: Study, kind=Job.Kind.SAMPLING, **options) -> Job:
+    if kind == Job.Kind.SAMPLING:
+        options = {"server": FAKE} | options
     return Job.objects.create(study=study, dataset=study.dataset, kind=kind, options=options)
 
 
 def test_it_works():
     study = bare_study()
-    job = start_job(study=study, kind=Job.Kind.SAMPLING, options={"samples": 3})
+    job = start_job(study=study, kind=Job.Kind.SAMPLING, options={"server": FAKE, "samples": 3})
     job.refresh_from_db()
     assert (job.status, job.done, job.total, job.problem) == ("done", 72, 72, "")
     assert Generation.objects.count() == 72
@@ -321,9 +326,9 @@ def test_one_job_of_a_kind_at_a_time():
     study = bare_study()
     queued(study)
     with pytest.raises(DomainError, match="let it go on, or stop it first"):
-        start_job(study=study, kind=Job.Kind.SAMPLING, options={})
+        start_job(study=study, kind=Job.Kind.SAMPLING, options={"server": FAKE})
     stop_job(job=study.jobs.get())
-    assert start_job(study=study, kind=Job.Kind.SAMPLING, options={"samples": 2})
+    assert start_job(study=study, kind=Job.Kind.SAMPLING, options={"server": FAKE, "samples": 2})
 
 
 def study_beside(study: Study) -> Study:
@@ -340,11 +345,13 @@ def test_one_job_of_a_kind_at_a_time_for_a_dataset_whoever_asks():
     for status in ("queued", "running", "paused"):
         Job.objects.update(status=status)
         with pytest.raises(DomainError, match="not finished yet on this dataset") as refusal:
-            start_job(study=other, kind=Job.Kind.SAMPLING, options={})
+            start_job(study=other, kind=Job.Kind.SAMPLING, options={"server": FAKE})
         assert study.title not in refusal.value.message
-    assert start_job(study=bare_study(), kind=Job.Kind.SAMPLING, options={"samples": 2})
+    assert start_job(
+        study=bare_study(), kind=Job.Kind.SAMPLING, options={"server": FAKE, "samples": 2}
+    )
     stop_job(job=theirs)
-    assert start_job(study=other, kind=Job.Kind.SAMPLING, options={"samples": 2})
+    assert start_job(study=other, kind=Job.Kind.SAMPLING, options={"server": FAKE, "samples": 2})
 
 
 def test_a_job_does_not_go_on_beside_another():
@@ -382,7 +389,7 @@ def sent(monkeypatch) -> list[int]:
 
 
 def test_a_job_that_waits_behind_another_is_not_sent_every_minute(sent):
-    job = start_job(study=bare_study(), kind=Job.Kind.SAMPLING, options={})
+    job = start_job(study=bare_study(), kind=Job.Kind.SAMPLING, options={"server": FAKE})
     now = timezone.now()
     Job.objects.update(created_at=now - timedelta(hours=1))
     assert [take_up_abandoned_jobs(now + timedelta(minutes=m)) for m in (1, 3, 9)] == [0, 0, 0]
@@ -410,7 +417,7 @@ def test_a_job_that_no_broker_took_is_sent_as_soon_as_one_answers(monkeypatch, s
     with monkeypatch.context() as without:
         without.setattr(run_job_task, "apply_async", absent)
         with pytest.raises(DomainError, match="start the worker"):
-            start_job(study=study, kind=Job.Kind.SAMPLING, options={})
+            start_job(study=study, kind=Job.Kind.SAMPLING, options={"server": FAKE})
     assert take_up_abandoned_jobs(timezone.now() + LEASE) == 1
     assert sent == [study.jobs.get().pk]
 
@@ -565,6 +572,61 @@ def test_each_system_is_asked_of_its_own_server(settings, monkeypatch):
     assert Generation.objects.count() == 4
 
 
+def made_with(settings, monkeypatch, decoding, template="", **options) -> list[dict[str, object]]:
+    """What is stored of how texts were made, by a server with a key and a private address."""
+    settings.TIEBREAK_MODEL_SERVERS = {
+        "gpu1": {"provider": "http", "base_url": "http://10.0.0.5:1/v1", "api_key": "sesame"}
+    }
+    monkeypatch.setattr(
+        sampling, "open_models", lambda spec: Scripted(lambda n, request: texts(request))
+    )
+    study = bare_study(1)
+    System.objects.update(language_model="m", decoding=decoding, prompt_template=template)
+    run_job(job_id=queued(study, samples=2, server="gpu1", **options).pk)
+    return [row.params for row in Generation.objects.all()]
+
+
+def test_what_made_a_text_is_stored_with_it_after_defaults(settings, monkeypatch):
+    made = made_with(settings, monkeypatch, {})
+    wanted = {
+        "model": "scripted",
+        "server": "gpu1",
+        "prompt": "{source}",
+        "temperature": sampling.TEMPERATURE,
+        "top_p": 1.0,
+        "max_tokens": sampling.MAX_TOKENS,
+        "stop": [],
+        "finish_reason": "stop",
+    }
+    assert made == [wanted] * 4
+    assert not any(secret in str(made) for secret in ("sesame", "10.0.0.5"))
+
+
+def test_what_made_a_text_is_what_was_really_asked_for(settings, monkeypatch):
+    decoding = {"temperature": "0.9", "max_tokens": 7, "top_p": 0.5, "stop": ["\n"]}
+    made = made_with(settings, monkeypatch, decoding, prompt="Sum up {source}")
+    assert {(m["temperature"], m["max_tokens"], m["top_p"], *m["stop"]) for m in made} == {
+        (0.9, 7, 0.5, "\n")
+    }
+    assert {m["prompt"] for m in made} == {"Sum up {source}"}
+
+
+def test_the_prompt_that_is_stored_is_the_systems_own_where_it_has_one(settings, monkeypatch):
+    made = made_with(settings, monkeypatch, {}, "Shorten {source}", prompt="Sum up {source}")
+    assert {m["prompt"] for m in made} == {"Shorten {source}"}
+
+
+def test_what_made_a_text_leaves_with_it_and_comes_back(settings, monkeypatch, tmp_path):
+    made = made_with(settings, monkeypatch, {"temperature": 0.0})
+    export_study(study=Study.objects.get(), out=tmp_path / "out")
+    rows = [json.loads(line) for line in (tmp_path / "out/generations.jsonl").open()]
+    assert [row["params"] for row in rows] == made
+    copy = import_study(path=tmp_path / "out").study
+    texts = Generation.objects.filter(instance__dataset=copy.dataset)
+    assert [row.params for row in texts] == made
+    assert all(row.seed is not None for row in texts)
+
+
 def test_a_model_that_nobody_named_is_asked_for(settings):
     settings.TIEBREAK_MODEL_SERVERS = {"one": {"provider": "http", "base_url": "http://one:1/v1"}}
     job = queued(bare_study(1), server="one")
@@ -655,7 +717,7 @@ def test_the_seed_of_a_sample_does_not_depend_on_which_others_are_there(monkeypa
     instance = study.dataset.instances.get()
     Generation.objects.create(instance=instance, system=system, sample_index=1, text="imported")
     scripted(monkeypatch, lambda n, request: texts(request))
-    job = queued(study, samples=4)
+    job = queued(study, samples=4, server="gpu1")
     run_job(job_id=job.pk)
     base = seed_for(job, instance, system)
     rows = Generation.objects.filter(system=system).exclude(text="imported")

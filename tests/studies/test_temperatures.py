@@ -6,6 +6,7 @@ from annotation.exporting import export_study
 from studies.jobs import run_job
 from studies.models import Generation, Instance, Job, SeparabilityScore, Study, System
 from studies.robustness import variants
+from studies.sampling import FAKE
 from studies.services import use_dataset_systems
 from studies.temperatures import pairs_at_temperatures, some_instances
 from tests.studies.factories import make_study
@@ -14,6 +15,8 @@ pytestmark = pytest.mark.django_db
 
 
 def run(study: Study, kind: Job.Kind, **options) -> Job:
+    if kind == Job.Kind.SAMPLING:
+        options = {"server": FAKE} | options
     job = Job.objects.create(study=study, dataset=study.dataset, kind=kind, options=options)
     run_job(job_id=job.pk)
     job.refresh_from_db()

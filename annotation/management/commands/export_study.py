@@ -26,11 +26,19 @@ class Command(BaseCommand):
             raise CommandError(f"There is no study {options['study']!r}.")
         formats = [each.strip() for each in options["format"].split(",") if each.strip()]
         try:
-            ratings = export_study(study=study, out=options["out"], formats=formats)
+            counted = export_study(study=study, out=options["out"], formats=formats)
         except DomainError as error:
             raise CommandError(error.message) from error
         except OSError as error:
             raise CommandError(f"{options['out']} cannot be written: {error.strerror}.") from error
-        counts = {"out": str(options["out"]), "ratings": ratings, "formats": formats}
-        sentence = f"Wrote {ratings} ratings as {', '.join(formats)} to {options['out']}."
+        counts = {
+            "out": str(options["out"]),
+            "ratings": counted.rows,
+            "in_statistics": counted.counted,
+            "formats": formats,
+        }
+        sentence = (
+            f"Wrote {counted.rows} ratings, {counted.counted} of them in the statistics, as"
+            f" {', '.join(formats)} to {options['out']}."
+        )
         self.stdout.write(json.dumps(counts) if options["json"] else sentence)

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotation.counts import study_counts
 from annotation.importing import import_study
 from studies.errors import DomainError
 from studies.formats.limits import LIMITS, Limits
@@ -65,6 +66,7 @@ class Command(BaseCommand):
             "instances": imported.instances,
             "generations": imported.generations,
             "ratings": imported.ratings,
+            "in_statistics": study_counts(imported.study).ratings,
             "dataset": imported.study.dataset_id,
             "dataset_was_known": imported.dataset_was_known,
             "not_stored": imported.not_stored,
@@ -99,5 +101,5 @@ def _sentence(counts: dict[str, Any]) -> str:
     return (
         f"Imported {counts['title']!r} as study {counts['study']} ({counts['status']}):"
         f" {counts['instances']} instances, {counts['generations']} generations,"
-        f" {counts['ratings']} ratings."
+        f" {counts['ratings']} ratings, {counts['in_statistics']} of them in the statistics."
     )

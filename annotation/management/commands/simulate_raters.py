@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotation.counts import study_counts
 from annotation.services.dry_runs import DryRunOptions, prepare_dry_run, suggested_raters
 from annotation.simulation import Bot, simulate_raters
 from studies.errors import DomainError
@@ -77,8 +78,17 @@ class Command(BaseCommand):
             )
         except DomainError as error:
             raise CommandError(error.message) from error
-        counts = {"study": study.pk, "raters": len(bots), "answers": answers}
-        sentence = f"{len(bots)} bots gave {answers} answers, all marked simulated."
+        found = study_counts(study)
+        counts = {
+            "study": study.pk,
+            "raters": len(bots),
+            "answers": answers,
+            "in_statistics": found.ratings,
+        }
+        sentence = (
+            f"{len(bots)} bots gave {answers} answers, all marked simulated. The study has"
+            f" {found.ratings} ratings in the statistics now, of {found.expected} expected."
+        )
         self.stdout.write(json.dumps(counts) if options["json"] else sentence)
 
     def _dry_run(self, study: Study, options: dict[str, Any]) -> None:

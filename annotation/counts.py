@@ -1,0 +1,163 @@
+"""How many there are of everything in a study: counted here, and read by every page and file."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from django.db.models import Count, Max, Q
+
+from annotation.models import Rating
+from annotation.models.rating import IN_STATISTICS, MAIN_FIRST, RatingQuerySet
+from studies.clock import database_now
+from studies.models import Study, Unit
+
+# A rating with several flags is counted under the first of these.
+FLAGS = ("superseded", "excluded", "late", "partial", "surplus")
+
+
+@dataclass(frozen=True)
+class RatingCounts:
+    """Rows of ratings, each in exactly one of these: `counted`, a role, repeats, or a flag.
+
+    `counted` are those in the statistics: of main units, not planned repeats, without a flag that
+    takes them out. `people` and `machines` add up to them; `unparsed` are machine answers among
+    them that could not be read, `simulated` those among them that programs gave. Flags are counted
+    on first answers to main units alone, so that everything adds up to `rows`.
+    """
+
+    rows: int = 0
+    counted: int = 0
+    people: int = 0
+    machines: int = 0
+    unparsed: int = 0
+    simulated: int = 0
+    repeats: int = 0
+    training: int = 0
+    test: int = 0
+    gold: int = 0
+    superseded: int = 0
+    excluded: int = 0
+    late: int = 0
+    partial: int = 0
+    surplus: int = 0
+
+    @property
+    def flagged(self) -> int:
+        return sum(getattr(self, flag) for flag in FLAGS)
+
+
+@dataclass(frozen=True)
+class StudyCounts:
+    """A study's plan, how much of it is done, and its ratings.
+
+    `expected` is what the statistics get from people when every place is filled: one rating for
+    each place, unit and criterion. `expected_repeats` come on top, for planned repeats.
+    """
+
+    instances: int
+    hits: int
+    units: int
+    repeats: int
+    places: int
+    completed: int
+    live: int
+    expected: int
+    expected_repeats: int
+    annotators: int
+    unverified: int
+    rows: RatingCounts
+
+    @property
+    def remaining(self) -> int:
+        return self.places - self.completed
+
+    @property
+    def share(self) -> float:
+        return self.completed / self.places if self.places else 0.0
+
+    @property
+    def ratings(self) -> int:
+        """Those in the statistics."""
+        return self.rows.counted
+
+    @property
+    def simulated(self) -> int:
+        return self.rows.simulated
+
+
+def study_counts(study: Study, now: datetime | None = None) -> StudyCounts:
+    now = now or database_now()
+    places = study.places.aggregate(
+        places=Count("pk"),
+        completed=Count("pk", filter=Q(completed_at__isnull=False)),
+        live=Count("pk", filter=Q(completed_at__isnull=True, lease_until__gt=now)),
+    )
+    main = study.units.filter(role=Unit.Role.MAIN)
+    planned = main.aggregate(units=Count("pk"), instances=Count("instance", distinct=True))
+    repeats = Count("hit_units", filter=Q(hit_units__repeat__gt=0))
+    hits = study.hits.main().order_by().aggregate(hits=Count("pk", distinct=True), repeats=repeats)
+    people = Count("rater", distinct=True, filter=IN_STATISTICS & Q(rater__kind="human"))
+    ratings = Rating.objects.filter(unit__study=study).order_by()
+    rows = ratings.aggregate(**_EXPRESSIONS, annotators=people)
+    answers = dict(
+        study.places.order_by()
+        .values_list("hit__hit_units__repeat")
+        .annotate(n=Count("hit__hit_units"))
+    )
+    criteria = study.criteria.count()
+    return StudyCounts(
+        expected=answers.get(0, 0) * criteria,
+        expected_repeats=sum(n for repeat, n in answers.items() if repeat) * criteria,
+        annotators=rows["annotators"],
+        unverified=study.participations.exclude(address="").filter(simulated=False).count(),
+        rows=_unprefixed(rows),
+        **places,
+        **planned,
+        **hits,
+    )
+
+
+def rating_counts(ratings: RatingQuerySet) -> RatingCounts:
+    """The counts of any ratings, in one statement."""
+    return _unprefixed(ratings.order_by().aggregate(**_EXPRESSIONS))
+
+
+def counts_by_participation(study: Study) -> dict[int, tuple[RatingCounts, datetime]]:
+    """The same of each annotator's entry to the study, and when they answered last."""
+    rows = (
+        Rating.objects.filter(unit__study=study, assignment__participation__isnull=False)
+        .order_by()
+        .values("assignment__participation")
+        .annotate(**_EXPRESSIONS, last=Max("created_at"))
+    )
+    found = (cast(dict[str, Any], row) for row in rows)
+    return {row["assignment__participation"]: (_unprefixed(row), row["last"]) for row in found}
+
+
+def _unprefixed(row: dict[str, Any]) -> RatingCounts:
+    return RatingCounts(**{name.removeprefix(_PREFIX): row[name] for name in _EXPRESSIONS})
+
+
+def _first_flag(flag: str) -> Q:
+    before = dict.fromkeys(FLAGS[: FLAGS.index(flag)], False)
+    return MAIN_FIRST & Q(**{flag: True}, **before)
+
+
+# A column and its count cannot share a name.
+_PREFIX = "n_"
+_KINDS: dict[str, Q] = {
+    "counted": IN_STATISTICS,
+    "people": IN_STATISTICS & Q(rater__kind="human"),
+    "machines": IN_STATISTICS & Q(rater__kind="machine"),
+    "unparsed": IN_STATISTICS & Q(label__isnull=True),
+    "simulated": IN_STATISTICS & Q(simulated=True),
+    "repeats": Q(unit__role=Unit.Role.MAIN) & ~Q(repeat=0),
+    "training": Q(unit__role=Unit.Role.TRAINING),
+    "test": Q(unit__role=Unit.Role.QUALIFICATION),
+    "gold": Q(unit__role=Unit.Role.GOLD),
+    **{flag: _first_flag(flag) for flag in FLAGS},
+}
+_EXPRESSIONS: dict[str, Count] = {
+    f"{_PREFIX}rows": Count("pk"),
+    **{f"{_PREFIX}{name}": Count("pk", filter=which) for name, which in _KINDS.items()},
+}

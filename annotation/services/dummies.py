@@ -1,0 +1,117 @@
+"""Dummy texts leave a dataset, and with them whatever was made of them."""
+
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from annotation.models import Rating
+from annotation.services.planning import remove_plan
+from studies.errors import DomainError
+from studies.jobs import UNFINISHED
+from studies.models import (
+    Dataset,
+    Generation,
+    InstanceSelection,
+    SelectedInstance,
+    SeparabilityScore,
+    Study,
+    System,
+    Unit,
+)
+
+
+@dataclass(frozen=True)
+class DummyTexts:
+    """A dataset's dummy texts, and what goes with them: scores, and studies' draws and plans."""
+
+    texts: int
+    systems: tuple[str, ...]
+    scores: int
+    draws: int
+    plans: int
+
+
+def dummy_texts(dataset: Dataset) -> DummyTexts:
+    systems = _systems(dataset)
+    return DummyTexts(
+        texts=_texts(dataset).count(),
+        systems=tuple(systems.order_by("name").values_list("name", flat=True)),
+        scores=_scores(systems).count(),
+        draws=_draws(systems).count(),
+        plans=_planned(dataset).count(),
+    )
+
+
+@transaction.atomic
+def remove_dummy_generations(*, dataset: Dataset, confirmed: int) -> DummyTexts:
+    """Delete a dataset's dummy texts, their scores, and the draws and plans that rest on them.
+
+    Before: ``confirmed`` is how many there are, as the researcher was told. After: the dataset
+    holds real texts only, and drafts that had been planned with dummy texts have no plan. Raises
+    `DomainError` while a job may make more, or where people were shown some. Locks the dataset and
+    its studies, so that none is planned meanwhile.
+    """
+    dataset = Dataset.objects.select_for_update(no_key=True).get(pk=dataset.pk)
+    list(dataset.studies.select_for_update().order_by("pk"))
+    found = dummy_texts(dataset)
+    _check_can_remove(dataset, found, confirmed)
+    for study in list(_planned(dataset)):
+        _check_nobody_saw_them(study)
+        remove_plan(study, with_known_units=True)
+    systems = _systems(dataset)
+    SelectedInstance.objects.filter(study__in=_draws(systems).values("study")).delete()
+    _draws(systems).delete()
+    _scores(systems).delete()
+    _texts(dataset).delete()
+    System.objects.filter(dataset=dataset, generations=None).exclude(variant_of=None).delete()
+    return found
+
+
+def _check_can_remove(dataset: Dataset, found: DummyTexts, confirmed: int) -> None:
+    if dataset.jobs.filter(status__in=UNFINISHED).exists():
+        raise DomainError(
+            "job_unfinished",
+            "A job on this dataset is not finished yet: let it go on, or stop it, and then remove"
+            " the dummy texts.",
+        )
+    if found.texts != confirmed:
+        raise DomainError(
+            "dummies_changed",
+            f"There are {found.texts} dummy texts now, not {confirmed}. Look again, and confirm"
+            " this number.",
+        )
+
+
+def _check_nobody_saw_them(study: Study) -> None:
+    has_ratings = Rating.objects.filter(unit__study=study).exists()
+    if study.status != Study.Status.DRAFT or has_ratings:
+        raise DomainError(
+            "dummies_in_use",
+            f"The study “{study.title}” shows dummy texts and was opened, so they stand. Delete"
+            " that study first.",
+        )
+
+
+def _texts(dataset: Dataset) -> QuerySet[Generation]:
+    return Generation.objects.filter(instance__dataset=dataset, is_dummy=True)
+
+
+def _systems(dataset: Dataset) -> QuerySet[System]:
+    return System.objects.filter(pk__in=_texts(dataset).order_by().values("system"))
+
+
+def _scores(systems: QuerySet[System]) -> QuerySet[SeparabilityScore]:
+    return SeparabilityScore.objects.filter(Q(system_a__in=systems) | Q(system_b__in=systems))
+
+
+def _draws(systems: QuerySet[System]) -> QuerySet[InstanceSelection]:
+    """Of drafts: the chances of an open study's instances stand."""
+    compared = Study.objects.filter(systems__in=systems, status=Study.Status.DRAFT)
+    return InstanceSelection.objects.filter(study__in=compared)
+
+
+def _planned(dataset: Dataset) -> QuerySet[Study]:
+    texts = _texts(dataset)
+    showing = Unit.objects.filter(Q(generation_a__in=texts) | Q(generation_b__in=texts))
+    return Study.objects.filter(pk__in=showing.order_by().values("study"))

@@ -1,0 +1,101 @@
+"""The dashboard in a browser: it follows what annotators do, and prints."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.importing import import_study
+from annotation.selectors import seats_of
+from annotation.services.places import take_place
+from annotation.services.ratings import Answer, submit_ratings
+from metrics.services import refresh_report
+from studies.models import Study
+from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
+from tests.browser.test_choosing import log_in
+from tests.formats.bundles import make_bundle
+from tests.studies.factories import make_open_study, make_participation
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+
+
+def rate(study: Study, name: str) -> None:
+    assignment = take_place(participation=make_participation(study, name))
+    for number, seat in enumerate(seats_of(assignment)):
+        answers = {c: Answer("1", f"{name}-{number}") for c in study.criteria.all()}
+        submit_ratings(assignment=assignment, seat=seat, answers=answers)
+
+
+def open_dashboard(page: Page, url: str, study: Study) -> None:
+    log_in(page, url, study)
+    page.goto(f"{url}/studies/{study.pk}/")
+
+
+def test_a_rating_appears_within_two_seconds_and_its_statistics_when_they_are_made(
+    live_server, chromium_page: Page, monkeypatch
+):
+    study = make_open_study(instances=6, comparisons_per_hit=1, ratings_per_hit=2)
+    rate(study, "ann")
+    refresh_report(study=study)
+    # Reports are made by a worker, elsewhere.
+    monkeypatch.setattr("metrics.tasks.refresh_report_task.delay", lambda _: None)
+    page = chromium_page
+    open_dashboard(page, live_server.url, study)
+    expect(page.get_by_text("1 rating in the statistics")).to_be_visible()
+    page.wait_for_timeout(2500)  # the page has looked, and found nothing new
+    table = page.locator("#statistics .scroll").first
+    table.focus()
+    for n, name in enumerate(("bob", "cid", "dot"), start=2):
+        rate(study, name)
+        words = page.get_by_text(f"{n} ratings in the statistics")
+        expect(words).to_be_visible(timeout=2000)
+    expect(page.get_by_text("older than these counts")).to_be_visible()
+    expect(page.get_by_text("As of 1 ratings")).to_be_visible()
+    expect(table).to_be_focused()  # counts come without taking the statistics away
+    refresh_report(study=study)
+    expect(page.get_by_text("As of 4 ratings")).to_be_visible(timeout=2000)
+    expect(page.get_by_text("older than these counts")).to_have_count(0)
+    Study.objects.update(status="paused")
+    expect(page.get_by_text("The study is paused")).to_be_visible(timeout=2000)
+    check_ids(page)
+
+
+@pytest.mark.parametrize("width", [1440, 360])
+def test_a_dashboard_fits(live_server, chromium_page: Page, tmp_path, width):
+    study = rated_elsewhere(tmp_path)
+    chromium_page.set_viewport_size({"width": width, "height": 900})
+    open_dashboard(chromium_page, live_server.url, study)
+    expect(chromium_page.get_by_text("As of 12 ratings")).to_be_visible()
+    for check in (check_accessible, check_fits, check_ids, check_legible):
+        check(chromium_page)
+
+
+def rated_elsewhere(tmp_path: Path) -> Study:
+    study = import_study(path=make_bundle(tmp_path / "b", with_ratings=True)).study
+    refresh_report(study=study)
+    return study
+
+
+# A4 within margins of two centimetres, in the browser's pixels.
+SHEET = 642
+CLIPPED = """() => [...document.querySelectorAll(".board *")].filter(each =>
+    getComputedStyle(each).overflowX !== "visible" && each.scrollWidth > each.clientWidth
+    || each.getBoundingClientRect().right > document.documentElement.clientWidth + 1
+).map(each => each.outerHTML.slice(0, 80))"""
+
+
+def test_a_sheet_of_paper_clips_nothing(live_server, chromium_page: Page, tmp_path):
+    page, study = chromium_page, rated_elsewhere(tmp_path)
+    page.emulate_media(media="print", color_scheme="dark")
+    page.set_viewport_size({"width": SHEET, "height": 1000})
+    open_dashboard(page, live_server.url, study)
+    expect(page.get_by_text("As of 12 ratings")).to_be_visible()
+    assert page.evaluate(CLIPPED) == []
+    # Ink on white, whatever the screen's scheme.
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == "rgb(255, 255, 255)"
+    assert page.pdf(format="A4").startswith(b"%PDF")

@@ -1,0 +1,206 @@
+"""Every page and file counts alike, in a study that holds ratings of every kind."""
+
+import json
+import re
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation import exporting
+from annotation.counts import FLAGS, RatingCounts, rating_counts, study_counts
+from annotation.ledger import ledger
+from annotation.models import HIT, Assignment, Participation, Rater, Rating
+from annotation.selectors import seats_of
+from annotation.services.known_units import KnownPair, add_known_units
+from annotation.services.lifecycle import open_study
+from annotation.services.places import take_place
+from annotation.services.planning import plan_hits
+from annotation.services.ratings import Answer, submit_ratings
+from metrics.report import build_report
+from metrics.selectors import source_of
+from metrics.services import refresh_report
+from studies.formats import read_ratings
+from studies.models import Criterion, Generation, Study, Unit
+from tests.studies.factories import make_participation, make_study
+
+pytestmark = pytest.mark.django_db
+ROLES = {"training": Unit.Role.TRAINING, "test": Unit.Role.QUALIFICATION, "gold": Unit.Role.GOLD}
+# So many rows of each kind beside those that two annotators gave in the usual way.
+EXTRA = {
+    "training": ({}, 3),
+    "test": ({}, 4),
+    "gold": ({}, 5),
+    "repeats": ({"repeat": 1}, 2),
+    "superseded": ({"superseded": True, "late": True}, 6),
+    "excluded": ({"excluded": True, "surplus": True}, 7),
+    "late": ({"late": True}, 8),
+    "partial": ({"partial": True}, 9),
+    "surplus": ({"surplus": True}, 10),
+    "simulated": ({"simulated": True}, 2),
+}
+
+
+@pytest.fixture
+def study() -> Study:
+    """Two criteria, planned repeats, and a row of every kind there is."""
+    study = make_study(instances=6, comparisons_per_hit=3, ratings_per_hit=2, repeats_per_hit=1)
+    Criterion.objects.create(study=study, name="fluency", question="?", scale="preference:tie")
+    for role in ROLES.values():
+        texts = Generation.objects.order_by("system", "pk")
+        pair = KnownPair(texts.first(), texts.last(), {"preference": "-1"})
+        add_known_units(study=study, role=role, pairs=[pair])
+    plan_hits(study=study)
+    study = open_study(study=study)
+    for name in ("ann", "bob"):
+        assignment = take_place(participation=make_participation(study, name))
+        for number, seat in enumerate(seats_of(assignment)):
+            answers = {c: Answer("1", f"{name}-{number}") for c in study.criteria.all()}
+            submit_ratings(assignment=assignment, seat=seat, answers=answers)
+    for kind, (flags, n) in EXTRA.items():
+        for number in range(n):
+            add_row(study, f"{kind}-{number}", ROLES.get(kind, Unit.Role.MAIN), **flags)
+    for number in range(5):
+        machine = {"label": None, "raw": "?"} if number == 0 else {}
+        add_row(study, f"judge-{number}", kind="machine", **machine)
+    return study
+
+
+def add_row(study, name, role=Unit.Role.MAIN, *, kind="human", label="1", **fields) -> None:
+    own = {"participation": make_participation(study, name)} if kind == "human" else {"run": "1"}
+    person = own.get("participation")
+    rater = person.rater if person else Rater.objects.create(kind=kind, external_id=name)
+    hit = study.hits.main().first()
+    if role in {Unit.Role.TRAINING, Unit.Role.QUALIFICATION}:
+        hit = HIT.objects.get(study=study, kind=role)
+        own["run"] = f"{role}:1"
+    Rating.objects.create(
+        assignment=Assignment.objects.create(hit=hit, rater=rater, status="abandoned", **own),
+        rater=rater,
+        unit=study.units.filter(role=role).first(),
+        criterion=study.criteria.first(),
+        study_version=study.versions.first(),
+        client_key=name,
+        created_at=timezone.now(),
+        label=label,
+        **fields,
+    )
+
+
+# Two annotators, three units and two criteria; two rows of programs; five of machines.
+PEOPLE, MACHINES = 2 * 3 * 2 + 2, 5
+COUNTED = PEOPLE + MACHINES
+
+
+def test_each_row_is_of_one_kind(study):
+    counts = study_counts(study)
+    rows = counts.rows
+    assert rows == RatingCounts(
+        rows=Rating.objects.count(),
+        counted=COUNTED,
+        people=PEOPLE,
+        machines=MACHINES,
+        unparsed=1,
+        simulated=2,
+        repeats=2 * 1 * 2 + 2,
+        **{kind: n for kind, (_, n) in EXTRA.items() if kind not in {"repeats", "simulated"}},
+    )
+    others = rows.repeats + rows.training + rows.test + rows.gold + rows.flagged
+    assert rows.rows == rows.counted + others
+    assert rating_counts(Rating.objects.filter(unit__study=study)) == rows
+    assert (counts.instances, counts.hits, counts.units, counts.repeats) == (6, 6, 18, 6)
+    assert (counts.places, counts.completed) == (12, 2)
+    assert (counts.expected, counts.expected_repeats) == (18 * 2 * 2, 6 * 2 * 2)
+    assert counts.annotators == 4
+
+
+def test_the_report_uses_the_ratings_that_are_counted(study):
+    source = source_of(study)
+    report = build_report(source.table, scales=source.scales, replicates=10)
+    assert report["source"]["n_rows"] == study_counts(study).rows.rows
+    assert report["source"]["n_used"] == COUNTED
+    numbers = ("n_ratings", "n_machine_ratings", "n_unparsed")
+    used = [section[name] for section in report["criteria"].values() for name in numbers]
+    assert sum(used) == COUNTED
+
+
+def test_every_page_shows_the_same_number(client, django_user_model, study):
+    client.force_login(django_user_model.objects.create_superuser("ruth"))
+    refresh_report(study=study)
+    said = (
+        f"{COUNTED} ratings in the statistics: {PEOPLE} by 4 annotators and {MACHINES} by machine"
+    )
+    pages = {
+        reverse("metrics:dashboard", args=[study.pk]): said,
+        reverse("metrics:numbers", args=[study.pk]): said,
+        reverse("admin:studies_study_change", args=[study.pk]): said,
+        reverse("annotation:ledger", args=[study.pk]): f"{PEOPLE} ratings of theirs are in the",
+    }
+    for page, words in pages.items():
+        assert words in client.get(page).content.decode(), page
+    html = client.get(reverse("metrics:dashboard", args=[study.pk])).content.decode()
+    assert f"As of {COUNTED} ratings" in html
+    assert f"2 of {COUNTED} ratings come from programs" in html
+    assert "72 are expected of annotators in all" in html
+    assert f"Of {Rating.objects.count()} rows" in html
+    for kind in ("training", "test", *FLAGS):
+        assert f"<span>{EXTRA[kind][1]} {kind}</span>" in html
+    html = client.get(reverse("admin:studies_study_changelist")).content.decode()
+    assert "2 of 12" in html
+
+
+def test_the_participants_page_adds_up(study):
+    books = ledger(study)
+    assert books.counted == sum(entry.counted for entry in books.entries) == PEOPLE
+    for flag in FLAGS:
+        assert sum(getattr(entry.ratings, flag) for entry in books.entries) == EXTRA[flag][1]
+    assert {len(books.surplus), len(books.late)} == {10, 8}
+    assert len(books.entries) == Participation.objects.count()
+
+
+def test_the_export_its_codebook_and_its_message_agree(study, tmp_path):
+    out = StringIO()
+    formats = "jsonl,csv,parquet"
+    call_command(
+        "export_study", study.pk, out=tmp_path / "out", format=formats, json=True, stdout=out
+    )
+    rows = study_counts(study).rows
+    said = json.loads(out.getvalue())
+    assert (said["ratings"], said["in_statistics"]) == (rows.rows, COUNTED)
+    for suffix in formats.split(","):
+        table = read_ratings(tmp_path / f"out/ratings.{suffix}")
+        assert (len(table), int(table.is_counted.sum())) == (rows.rows, COUNTED)
+    book = (tmp_path / "out/codebook.md").read_text()
+    assert f"{rows.rows} ratings, {COUNTED} of them in the statistics" in book
+    listed = [int(n) for n in re.findall(r"^\| (\d+) \| ", book.partition("## Criteria")[0], re.M)]
+    assert listed[0] == COUNTED
+    assert sum(listed[:-1]) == listed[-1] == rows.rows
+
+
+def test_a_study_that_was_exported_and_imported_counts_alike(study, tmp_path):
+    call_command("export_study", study.pk, out=tmp_path / "out", stdout=StringIO())
+    out = StringIO()
+    call_command("import_study", tmp_path / "out", json=True, stdout=out)
+    said = json.loads(out.getvalue())
+    copy = Study.objects.get(pk=said["study"])
+    assert study_counts(copy).rows == study_counts(study).rows
+    assert (said["ratings"], said["in_statistics"]) == (Rating.objects.count() // 2, COUNTED)
+
+
+def test_ratings_that_come_during_an_export_are_in_none_of_its_files(study, tmp_path, monkeypatch):
+    write = exporting.write_rows
+
+    def and_somebody_rates(path, rows, columns):
+        n = write(path, rows, columns)
+        add_row(study, f"meanwhile-{path.suffix}")
+        return n
+
+    monkeypatch.setattr(exporting, "write_rows", and_somebody_rates)
+    counts = exporting.export_study(study=study, out=tmp_path / "out", formats=["jsonl", "csv"])
+    assert counts.counted == COUNTED
+    for name in ("ratings.jsonl", "ratings.csv"):
+        assert len(read_ratings(tmp_path / "out" / name)) == counts.rows
+    assert f"{counts.rows} ratings, {COUNTED} of them" in (tmp_path / "out/codebook.md").read_text()
+    assert study_counts(study).rows.counted == COUNTED + 2

@@ -1,0 +1,242 @@
+"""Which report is of now: whatever changes it is noticed, at a cost that does not grow."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import Rating
+from annotation.selectors import seats_of
+from annotation.services.places import find_work, take_place
+from annotation.services.ratings import Answer, submit_ratings
+from annotation.services.tallies import set_flags
+from annotation.services.withdrawing import reinstate_work, stop_work, withdraw_work
+from metrics import services
+from metrics.models import ReportSnapshot
+from metrics.services import ensure_fresh, refresh_report, watermark
+from studies.freshness import changes_noted, note_change
+from studies.models import Criterion, ReportChanges, Study, System
+from studies.scoring import freeze_separability, score_separability
+from tests.studies.factories import make_open_study, make_participation
+
+pytestmark = pytest.mark.django_db
+
+
+def rated(study: Study, name: str = "ann", *, units: int | None = None, now=None) -> None:
+    """One HIT by somebody, or its first units."""
+    assignment = take_place(participation=make_participation(study, name), now=now)
+    for number, seat in enumerate(seats_of(assignment)[:units]):
+        answers = {c: Answer("-1", f"{name}-{number}") for c in study.criteria.all()}
+        submit_ratings(assignment=assignment, seat=seat, answers=answers, now=now)
+
+
+@pytest.fixture
+def study() -> Study:
+    study = make_open_study(instances=6, ratings_per_hit=2)
+    for name in ("ann", "bob", "cid", "dot"):
+        rated(study, name)
+    return study
+
+
+def test_swapped_exclusions_are_another_state(study):
+    def exclude(*keys: int) -> None:
+        own = Rating.objects.filter(unit__study=study)
+        set_flags(ratings=own, excluded=False)
+        set_flags(ratings=own.filter(pk__in=keys), excluded=True)
+
+    first = Rating.objects.order_by("pk").first().pk
+    exclude(first, first + 3)
+    before = watermark(study)
+    exclude(first + 1, first + 2)
+    assert watermark(study) != before
+
+
+def test_a_rating_with_a_lower_key_that_is_committed_later_is_noticed(study):
+    refresh_report(study=study)
+    state = watermark(study)
+    late = Rating.objects.order_by("pk").first()
+    # As if its transaction had begun before those of newer keys, and ended after them.
+    key, late.pk = late.pk, None
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM annotation_rating WHERE id = %s", [key])
+    before = watermark(study)
+    late.pk, late._state.adding = key, True
+    late.save(force_insert=True)
+    assert watermark(study) == state != before
+
+
+def test_every_service_that_changes_flags_is_noticed(study):
+    now = timezone.now()
+    states = [watermark(study)]
+
+    def changed() -> bool:
+        states.append(watermark(study))
+        return states[-1] != states[-2]
+
+    ann = study.participations.get(rater__external_id="ann")
+    withdraw_work(participation=ann, status="excluded")
+    assert changed()
+    reinstate_work(participation=ann)
+    assert changed()
+    rated(study, "eve", units=2)
+    assert changed()
+    stop_work(participation=study.participations.get(rater__external_id="eve"), status="released")
+    assert changed()  # what they left is a fragment now
+    rated(study, "fay", units=2, now=now)
+    assert changed()
+    lapsed = now + timedelta(hours=2)
+    for name in ("gus", "hal", "ida", "jan", "kim", "lea", "mia", "ned"):
+        find_work(participation=make_participation(study, name), now=lapsed)
+    assert changed()  # somebody took the place over
+    freeze_separability(study=study)
+    assert not changed()
+    score_separability(study=study)
+    assert changed()
+
+
+def test_what_changes_no_report_is_no_other_state(study):
+    before = watermark(study)
+    set_flags(ratings=Rating.objects.filter(unit__study=study), excluded=False)
+    find_work(participation=make_participation(study, "eve"))
+    Study.objects.update(status="paused", title="Another")
+    rated(make_open_study(instances=1), "zoe")
+    assert watermark(study) == before
+
+
+@pytest.mark.parametrize("change", ["scale", "name", "position", "system"])
+def test_an_edited_design_is_another_state(study, change):
+    before = watermark(study)
+    if change == "system":
+        System.objects.filter(name="system-0").update(name="renamed")
+    else:
+        values = {"scale": "preference", "name": "better", "position": 7}
+        Criterion.objects.update(**{change: values[change]})
+    assert watermark(study) != before
+
+
+def test_the_counter_is_bumped_last_and_once(study):
+    ann = study.participations.get(rater__external_id="ann")
+    with CaptureQueriesContext(connection) as queries:
+        withdraw_work(participation=ann, status="excluded")
+    writes = [q["sql"] for q in queries if q["sql"].lstrip().startswith(("UPDATE", "INSERT"))]
+    bumps = [sql for sql in writes if "reportchanges" in sql]
+    assert len(bumps) == 1
+    assert writes[-1] == bumps[0]
+
+
+def test_a_change_that_is_rolled_back_is_not_noted(study):
+    @changes_noted()
+    def fails() -> None:
+        note_change(study.pk)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    assert not ReportChanges.objects.exists()
+    note_change(study.pk)
+    assert ReportChanges.objects.get().n == 1
+
+
+def test_an_ordinary_answer_bumps_nothing(study):
+    with CaptureQueriesContext(connection) as queries:
+        rated(study, "eve")
+    assert not any("reportchanges" in q["sql"] for q in queries)
+
+
+def test_rows_that_are_settled_are_not_counted_again(study, monkeypatch):
+    ReportSnapshot.objects.create(study=study)
+    before = watermark(study)
+    monkeypatch.setattr(services, "UNSETTLED", 5)
+    monkeypatch.setattr(services, "STRIDE", 8)
+    assert watermark(study) == before
+    snapshot = ReportSnapshot.objects.get()
+    newest = Rating.objects.latest("pk").pk
+    assert snapshot.settled_key == newest - 5
+    assert snapshot.settled_rows == Rating.objects.filter(pk__lte=newest - 5).count()
+    rated(study, "eve")
+    after = watermark(study)
+    ReportSnapshot.objects.update(settled_key=0, settled_rows=0)
+    assert watermark(study) == after != before
+
+
+def test_one_report_is_asked_for_at_a_time(study, monkeypatch):
+    asked = []
+    monkeypatch.setattr("metrics.tasks.refresh_report_task.delay", asked.append)
+    ensure_fresh(study=study)
+    rated(study, "eve")
+    ensure_fresh(study=study)
+    assert asked == [study.pk]
+    refresh_report(study=study)
+    rated(study, "fay")
+    ensure_fresh(study=study)
+    assert asked == [study.pk] * 2
+
+
+def test_a_report_that_an_older_one_overwrote_is_asked_for_again(study, monkeypatch):
+    asked = []
+    monkeypatch.setattr("metrics.tasks.refresh_report_task.delay", asked.append)
+    old = watermark(study)
+    rated(study, "eve")
+    refresh_report(study=study)
+    ReportSnapshot.objects.update(watermark=old)  # by a worker that began before
+    ensure_fresh(study=study)
+    assert asked == [study.pk]
+
+
+def test_statistics_that_are_not_of_now_say_of_when_they_are(
+    client, django_user_model, monkeypatch
+):
+    study = make_open_study(instances=6, ratings_per_hit=2)
+    ruth = django_user_model.objects.create_superuser("ruth")
+    client.force_login(ruth)
+    rated(study, "ann")
+    page = reverse("metrics:dashboard", args=[study.pk])
+    assert "older than these counts" not in client.get(page).content.decode()
+    monkeypatch.setattr("metrics.tasks.refresh_report_task.delay", lambda _: None)
+    made = datetime(2026, 3, 4, 12, 3, 5, tzinfo=UTC)
+    ReportSnapshot.objects.update(made_at=made)
+    rated(study, "bob")
+    Study.objects.update(status="paused")
+    for address in (page, reverse("metrics:numbers", args=[study.pk])):
+        html = client.get(address).content.decode()
+        assert "older than these counts" in html
+        assert "4 Mar 2026, 12:03:05" in html
+        assert "of 5 ratings" in html
+        assert "10 ratings in the statistics" in html
+    refresh_report(study=study)
+    assert "older than these counts" not in client.get(page).content.decode()
+
+
+def test_a_poll_that_finds_nothing_new_counts_no_ratings_and_costs_little(
+    client, django_user_model, study
+):
+    client.force_login(django_user_model.objects.create_superuser("ruth"))
+    refresh_report(study=study)
+    html = client.get(reverse("metrics:dashboard", args=[study.pk])).content.decode()
+    shown = {"shown": html.split('name="shown" value="')[1].split('"')[0]}
+    shown["statistics"] = ReportSnapshot.objects.get().watermark
+    address = reverse("metrics:numbers", args=[study.pk])
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get(address, shown).status_code == 204
+    assert len(queries) <= 10
+    assert not any("annotation_place" in q["sql"] for q in queries)
+    rated(study, "eve")
+    answer = client.get(address, shown)
+    assert b"25 ratings in the statistics" in answer.content
+
+
+def test_only_newer_statistics_are_sent(client, django_user_model, study, monkeypatch):
+    client.force_login(django_user_model.objects.create_superuser("ruth"))
+    refresh_report(study=study)
+    monkeypatch.setattr("metrics.tasks.refresh_report_task.delay", lambda _: None)
+    shown = {"shown": "older", "statistics": ReportSnapshot.objects.get().watermark}
+    address = reverse("metrics:numbers", args=[study.pk])
+    rated(study, "eve")
+    html = client.get(address, shown).content.decode()
+    assert "in the statistics" in html
+    assert 'id="statistics"' not in html
+    refresh_report(study=study)
+    assert 'id="statistics"' in client.get(address, shown).content.decode()
