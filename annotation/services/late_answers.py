@@ -12,7 +12,6 @@ from datetime import datetime
 from statistics import median
 
 from django.contrib.auth.models import User
-from django.db import transaction
 
 from annotation.models import Assignment, Rating
 from annotation.models.rating import RatingQuerySet
@@ -22,6 +21,7 @@ from annotation.services.screening import is_right
 from annotation.services.tallies import TallyKey, set_flags, shift_tallies, tally_key
 from studies.clock import database_now
 from studies.errors import DomainError
+from studies.freshness import changes_noted, note_change
 from studies.models import Study, StudyEvent
 from studies.services import record_event
 
@@ -87,7 +87,7 @@ def set_late_answers_aside(*, study: Study) -> int:
     return len({_whole_slot(row) for row in waiting})
 
 
-@transaction.atomic
+@changes_noted()
 def accept_late_answers(
     *, study: Study, by: User | None = None, now: datetime | None = None
 ) -> int:
@@ -109,18 +109,20 @@ def accept_late_answers(
     taken = 0
     for pk, own in by_assignment.items():
         taken += _take_in(found[pk], own, now)
+    note_change(study.pk)
     details = {"answers": taken, "people": len({row.rater_id for row in rows})}
     record_event(study=study, verb=StudyEvent.Verb.ACCEPT_LATE, by=by, details=details)
     return taken
 
 
-@transaction.atomic
+@changes_noted()
 def decline_late_answers(*, study: Study, by: User | None = None) -> int:
     """Leave the late answers out for good; they stay in the record. Returns how many."""
     study = _locked(study)
     rows = list(pending(study))
     own = Rating.objects.filter(pk__in=[row.pk for row in rows])
     own.update(superseded=True, excluded=True, excluded_reason=DECLINED)
+    note_change(study.pk)
     n = len({_whole_slot(row) for row in rows})
     details = {"answers": n, "people": len({row.rater_id for row in rows})}
     record_event(study=study, verb=StudyEvent.Verb.DECLINE_LATE, by=by, details=details)
