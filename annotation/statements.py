@@ -84,10 +84,8 @@ def lock_person(public_id: str, now: datetime | None = None) -> Person:
     held = None
     if work[0] is not None and rest[1]:
         held = _work(work, participation)
-    *numbers, moment = rest[3:]
-    lease_until, locked_at = moment_of(rest[2]), moment_of(moment)
-    assert locked_at is not None
-    return Person(participation, participation.study, held, lease_until, *numbers, locked_at)
+    decided = (*rest[3:-1], moment_of(rest[-1]))
+    return Person(participation, participation.study, held, moment_of(rest[2]), *decided)
 
 
 @dataclass(frozen=True)

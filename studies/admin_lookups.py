@@ -54,6 +54,6 @@ class TeamAdmin(DeclaredLookups, GroupAdmin):
     """Groups, for superusers."""
 
 
-for model, own in ((User, PeopleAdmin), (Group, TeamAdmin)):
-    admin.site.unregister(model)
-    admin.site.register(model, own)
+admin.site.unregister([User, Group])
+admin.site.register(User, PeopleAdmin)
+admin.site.register(Group, TeamAdmin)
