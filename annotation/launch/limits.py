@@ -67,10 +67,10 @@ _PAIRS = (
         " Lower it, or raise the other.",
     ),
     (
-        "leases_per_address",
-        "unconfirmed_leases",
-        "From one address {} places may be held at once, and by all unconfirmed annotators"
-        " together only {}. Lower the first, or raise the second.",
+        "entries_per_address_per_hour",
+        "annotators_per_address",
+        "From one internet address {} new annotators may come per hour, and only {} in all: the"
+        " limit per hour says nothing. Lower it, or raise the other.",
     ),
 )
 

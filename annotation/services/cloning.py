@@ -34,6 +34,7 @@ NOT_COPIED = frozenset(
         "studies.Study",  # its dry runs
         "studies.StudyVersion",
         "studies.StudyEvent",
+        "studies.ReportChanges",
         "studies.Job",
         "annotation.Place",
         "annotation.Participation",

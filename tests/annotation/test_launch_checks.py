@@ -156,7 +156,7 @@ def test_fewer_people_than_r_takes_warn():
     [
         ({"hits_per_day": 5, "hits_per_annotator": 2}, "limits_contradict"),
         ({"most_answers_per_day": 50, "most_answers": 9}, "limits_contradict"),
-        ({"leases_per_address": 20, "unconfirmed_leases": 5}, "limits_contradict"),
+        ({"entries_per_address_per_hour": 20, "annotators_per_address": 5}, "limits_contradict"),
         ({"minutes_per_hit": 50, "lease_minutes": 5}, "lease_too_short"),
         ({"comparisons_per_hit": 2, "repeats_per_hit": 1, "repeat_distance": 2}, None),
     ],
