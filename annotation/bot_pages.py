@@ -71,15 +71,15 @@ class Page:
     @cached_property
     def hit(self) -> str:
         """The words that number the HIT; "" where there is none, as in training or a test."""
-        words = " ".join(_words(each) for each in self._classed("hits"))
-        return words if any(c.isdigit() for c in words) else ""
+        numbered = f"//*[{_has('hits')} and not({_has('stage')})]"
+        return " ".join(_words(each) for each in self.root.xpath(numbered))
 
     @cached_property
     def name(self) -> str:
         """What people would call it: the part of the study for a unit, else its heading."""
         if self.texts:
             part = " ".join(_words(each) for each in self._classed("hits"))
-            return "".join(c for c in part.split(" ")[0] if not c.isdigit()) or "Unit"
+            return part.partition(" ")[0].rstrip(":") or "Unit"
         headings = [*self.root.xpath("//main//h2"), *self.root.xpath("//title")]
         return next((words for words in map(_words, headings) if words), "a page without a name")
 

@@ -97,7 +97,7 @@ def test_training_is_answered_once_a_unit():
         visit = walk_study(study=study, bot=Bot("a"), rng=Random(0)).finish()
     assert visit.problem == ""
     assert visit.answers == 4 + study.places.filter(completed_at__isnull=False).count()
-    assert visit.pages["Training"] == 8  # each unit, and what is held right
+    assert visit.pages["Practice"] == 8  # each unit, and what is held right
 
 
 def test_a_screened_study_with_everything_comes_to_its_end():

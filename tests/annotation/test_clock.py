@@ -9,8 +9,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from annotation.counts import study_counts
 from annotation.models import Assignment, HITUnit, Participation, Place, Rating, Trial
-from annotation.selectors import progress
 from annotation.services.places import NoWorkLeft, has_work, take_place
 from annotation.services.ratings import Answer, submit_rating
 from annotation.services.screening import begin_stage
@@ -128,7 +128,7 @@ def test_live_places_are_counted_by_the_databases_clock():
     study = one_place()
     take_place(participation=make_participation(study))
     with host_clock_off_by(HOUR):
-        assert progress(study).live == 1
+        assert study_counts(study).live == 1
 
 
 @pytest.mark.parametrize("offset", [HOUR, -HOUR])

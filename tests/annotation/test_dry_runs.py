@@ -76,7 +76,7 @@ def test_a_draft_is_taken_to_its_end_in_a_copy():
     assert copy.places.exclude(completed_at=None).count() == copy.places.count() == job.done > 0
     assert not Rating.objects.filter(unit__study=copy, simulated=False).exists()
     pages = dict(job.result["pages"])
-    assert {"Welcome", "Guidelines", "Training", "Test", "HIT", "Thank you"} <= set(pages)
+    assert {"Welcome", "Guidelines", "Practice", "Test", "Task", "Thank you"} <= set(pages)
 
 
 def test_no_simulated_rating_enters_the_study_itself():

@@ -9,7 +9,6 @@ from annotation.importing import import_study
 from annotation.models import HITUnit
 from annotation.services.dummies import dummy_texts, remove_dummy_generations
 from annotation.services.known_units import spoil_copies
-from annotation.services.lifecycle import open_study
 from annotation.services.planning import plan_hits
 from studies.errors import DomainError
 from studies.formats import FormatError
@@ -27,7 +26,7 @@ from studies.models import (
 from studies.sampling import FAKE, start_sampling
 from studies.scoring import score_separability
 from studies.selecting import draw_instances
-from tests.studies.factories import make_study
+from tests.studies.factories import make_study, open_knowingly
 
 pytestmark = pytest.mark.django_db
 PROSE = "A greenhouse burnt down on Monday. Nobody was in it then. All of the plants died at once."
@@ -172,7 +171,7 @@ def test_only_the_number_that_was_confirmed_is_removed(study):
 def test_what_people_were_shown_is_not_removed(study):
     Generation.objects.update(is_dummy=False)
     plan_hits(study=study)
-    open_study(study=study)
+    open_knowingly(study)
     Generation.objects.update(is_dummy=True)
     code = refused(lambda: remove_dummy_generations(dataset=study.dataset, confirmed=24))
     assert code == "dummies_in_use"

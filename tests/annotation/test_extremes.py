@@ -83,7 +83,7 @@ def _rates(ann) -> bool:
 def test_a_screening_of_extremes_is_taken(which):
     values = ends(Screening, which) | {"qualification_units": 1, "training_units": 0}
     values["pass_mark"] = 1
-    study = study_with(test=values.pop("qualification_units"), **_only_screening(values))
+    study = study_with(test=values.pop("qualification_units"), gold=1, **_only_screening(values))
     Screening.objects.get().full_clean()
     ann = annotator(study)
     assert ann.here().status_code == 200

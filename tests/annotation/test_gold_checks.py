@@ -9,14 +9,13 @@ import pytest
 from annotation.models import HIT, Assignment, Participation, Screening
 from annotation.selectors import worksheet
 from annotation.services.known_units import spoil_copies
-from annotation.services.lifecycle import open_study
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_ratings
 from annotation.services.screening import check_record
 from studies.models import Generation, Study, Unit
 from tests.annotation.annotators import Annotator, annotator, form_of
-from tests.studies.factories import make_participation, make_study
+from tests.studies.factories import make_participation, make_study, open_knowingly
 
 pytestmark = pytest.mark.django_db
 
@@ -32,7 +31,7 @@ def study_with_checks(
     plan_hits(study=study)
     spoil_copies(study=study, role=Unit.Role.GOLD, n=gold)
     Screening.objects.create(study=study, check_rate=check_rate)
-    return open_study(study=study)
+    return open_knowingly(study)
 
 
 def take_all(participation: Participation, hits: int) -> list[Assignment]:
@@ -212,7 +211,7 @@ def test_where_no_checks_are_mixed_in_a_task_says_its_one_number():
 def test_the_page_of_a_planned_repeat_is_built_like_every_other():
     study = make_study(instances=2, comparisons_per_hit=4, repeats_per_hit=2, repeat_distance=1)
     plan_hits(study=study)
-    page = annotator(open_study(study=study))
+    page = annotator(open_knowingly(study))
     numbers = walk(page)
     back = [structure(page.client.get(page.at(n)).content.decode()) for n in numbers if n != 1]
     assert len(back) == 5

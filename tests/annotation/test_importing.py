@@ -128,7 +128,7 @@ def test_an_export_names_nobody(tmp_path):
         )
     ann.refresh_from_db()
     out = tmp_path / "out"
-    assert export_study(study=study, out=out, formats=["jsonl", "csv", "parquet"]) == 2
+    assert export_study(study=study, out=out, formats=["jsonl", "csv", "parquet"]).rows == 2
     secrets = {
         *("WORKER-A1B2C3", "SUBMISSION-D4E5F6", "platform-study-7", "ann@example.org"),
         *("client-key-", "ruth-the-researcher", "ruth@example.org"),

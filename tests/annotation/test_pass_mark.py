@@ -9,7 +9,6 @@ from django.test import Client
 from annotation.models import HIT, Assignment, HITUnit, Participation, Rater, Screening, Trial
 from annotation.selectors import worksheet
 from annotation.services.known_units import spoil_copies
-from annotation.services.lifecycle import open_study
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_ratings
@@ -17,7 +16,7 @@ from annotation.services.screening import begin_stage, check_record
 from studies.errors import DomainError
 from studies.models import Criterion, Generation, Study, Unit
 from tests.annotation.annotators import annotator, form_of
-from tests.studies.factories import make_participation, make_study
+from tests.studies.factories import make_participation, make_study, open_knowingly
 
 pytestmark = pytest.mark.django_db
 
@@ -41,7 +40,7 @@ def study_of_two_criteria(
     Screening.objects.create(
         study=study, training_units=training, qualification_units=test, **screening
     )
-    return open_study(study=study)
+    return open_knowingly(study)
 
 
 def fresh(participation: Participation) -> Participation:

@@ -28,6 +28,8 @@ SET_BY_THE_SERVER = {
         *("number", "hits_per_annotator", "hits_per_day", "most_answers"),
         *("most_answers_per_day", "lease_minutes"),
     },
+    "studies.ReportChanges": {"n"},
+    "metrics.ReportSnapshot": {"settled_key", "settled_rows"},
     "annotation.HIT": {"number"},
     "annotation.HITUnit": {"repeat"},
     "annotation.Place": {"number", "remaining", "draw"},

@@ -7,11 +7,10 @@ from playwright.sync_api import Locator, Page, expect
 
 from annotation.models import ComprehensionQuestion, HITUnit, Screening
 from annotation.services.known_units import spoil_copies
-from annotation.services.lifecycle import open_study
 from annotation.services.planning import plan_hits
 from studies.models import Generation, Instance, Study, Unit
 from tests.browser.accessibility import check_accessible, check_fits
-from tests.studies.factories import make_open_study, make_study
+from tests.studies.factories import make_open_study, make_study, open_knowingly
 
 pytestmark = [
     pytest.mark.browser,
@@ -67,7 +66,7 @@ def test_right_to_left_texts_start_at_the_right_in_every_block(chromium_page: Pa
     ComprehensionQuestion.objects.create(
         study=study, text=HEBREW, choices=f"{ARABIC}\nno", answer=1
     )
-    open_study(study=study)
+    open_knowingly(study)
     page = chromium_page
     page.goto(f"{live_server.url}/s/{study.pk}/")
     assert is_right_aligned(page.locator(".prose p").first)
@@ -143,7 +142,7 @@ def screened_study() -> Study:
     ComprehensionQuestion.objects.create(
         study=study, text=WORD, choices=f"{WORD}\nno", answer=2, explanation=WORD
     )
-    return open_study(study=Study.objects.get())
+    return open_knowingly(Study.objects.get())
 
 
 @pytest.mark.parametrize("width", [360, 1440])
@@ -194,7 +193,7 @@ def test_training_says_what_was_expected_in_the_words_of_the_choices(
     plan_hits(study=study)
     spoil_copies(study=study, role=Unit.Role.TRAINING, n=1)
     Screening.objects.create(study=study, training_units=1)
-    open_study(study=study)
+    open_knowingly(study)
     page.set_viewport_size({"width": width, "height": 800})
     enter(page, live_server, study)
     first_is_right = not HITUnit.objects.get(hit__kind="training").side_bit

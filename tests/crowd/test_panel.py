@@ -18,6 +18,7 @@ from annotation.services.ways_in import close_way_in
 from studies.errors import DomainError
 from studies.models import Study
 from tests.annotation.annotators import Annotator
+from tests.confirming import post_confirmed
 from tests.studies.factories import make_open_study
 
 pytestmark = pytest.mark.django_db
@@ -255,6 +256,6 @@ def test_a_signed_panel_is_paid_by_the_researcher_and_not_by_its_key(desk):
     ann.choose()
     ann.here()
     pay = reverse("annotation:act", args=[study.pk, ann.participation.public_id, "approve"])
-    desk.post(pay)
+    post_confirmed(desk, pay)
     assert ann.participation.payments.get().status == "paid"
     assert study.recruitments.get().problem == ""

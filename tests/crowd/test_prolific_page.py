@@ -9,6 +9,7 @@ from annotation.models import Recruitment
 from annotation.models.crowd import decrypted
 from annotation.services.asking import ask_for
 from annotation.services.recruiting import steer, sync_recruitment
+from tests.confirming import post_confirmed
 from tests.crowd.fake_prolific import FakeProlific
 from tests.crowd.openapi import check_request
 from tests.studies.factories import make_open_study
@@ -59,16 +60,16 @@ def test_a_study_that_is_unpublished_there_is_not_said_to_be_open(fake, desk):
     assert state(desk, study) == "Not ready"
     way = Recruitment.objects.get()
     address = reverse("annotation:ask", args=[study.pk, "prolific", "publish"])
-    desk.post(address, {"places": "3"})
+    post_confirmed(desk, address, {"places": "3"})
     way.refresh_from_db()
     assert way.external_status == fake.studies[way.external_id]["status"] == "UNPUBLISHED"
     assert state(desk, study) == "Nobody is sent"
-    assert ">Publish</button>" in buttons(desk, study)
+    assert ">Publish…</button>" in buttons(desk, study)
     ask_for(recruitment=way, verb="start")
     assert fake.studies[way.external_id]["status"] == "ACTIVE"
     sync_recruitment(recruitment=Recruitment.objects.get())
     assert state(desk, study) == "Open"
-    assert ">Start</button>" in buttons(desk, study)
+    assert ">Start…</button>" in buttons(desk, study)
     steer(recruitment=Recruitment.objects.get(), verb="pause")
     assert state(desk, study) == "Nobody is sent"
 
@@ -76,7 +77,9 @@ def test_a_study_that_is_unpublished_there_is_not_said_to_be_open(fake, desk):
 def test_what_was_done_on_the_platform_itself_is_said_after_the_next_round(fake, desk):
     study = a_study(desk)
     save(desk, study, token=fake.token)
-    desk.post(reverse("annotation:ask", args=[study.pk, "prolific", "publish"]), {"places": "3"})
+    post_confirmed(
+        desk, reverse("annotation:ask", args=[study.pk, "prolific", "publish"]), {"places": "3"}
+    )
     way = Recruitment.objects.get()
     ask_for(recruitment=way, verb="start")
     for there, shown in (("COMPLETED", "Nobody is sent"), ("ACTIVE", "Open"), ("NEW WORD", "Open")):

@@ -113,7 +113,7 @@ def odd_study(rng: random.Random) -> tuple[list[dict], dict[str, str]]:
     raters = rng.choice([0, 1, 1, 2, 4])
     machines = rng.choice([0, 0, 1, 2]) if raters else 1
     systems = rng.choice([[], ["x", "y"], ["x", "y"], ["x", "y", "z"]])
-    drawn = rng.choice(["", "all", "drawn", "drawn", "without a control", "no probability"])
+    drawn = rng.choice(["", "all", "drawn", "drawn", "without a control"])
     has_bad_instance = "bad" in SCALES[scale] and rng.random() < 0.6
     unparsed = rng.choice([0, 0.3, 1])
     rows = []
@@ -148,5 +148,4 @@ def _drawn(rng: random.Random, drawn: str) -> dict[str, object]:
     if drawn in {"", "all"}:
         return {"phase": drawn}
     phase = "design" if drawn == "without a control" else rng.choice(["control", "design"])
-    probability = "" if drawn == "no probability" else rng.choice([0.2, 0.5, 1.0])
-    return {"phase": phase, "inclusion_probability": probability}
+    return {"phase": phase, "inclusion_probability": rng.choice([0.2, 0.5, 1.0])}

@@ -156,7 +156,7 @@ def test_a_figure_is_a_picture_of_its_own(client, study):
 
 def test_the_page_takes_few_queries(client, study, django_assert_max_num_queries):
     client.get(pages(study)[0])
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(18):
         client.get(pages(study)[0])
 
 

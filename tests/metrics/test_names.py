@@ -10,7 +10,6 @@ from django.urls import reverse
 
 from annotation.exporting import export_study
 from annotation.importing import import_study
-from annotation.services.lifecycle import open_study
 from annotation.services.planning import plan_hits
 from annotation.simulation import Bot, simulate_raters
 from metrics.models import ReportSnapshot
@@ -19,7 +18,7 @@ from studies.formats import FormatError
 from studies.models import Criterion, Dataset, Study, System
 from studies.scoring import score_separability
 from tests.formats.bundles import write_lines
-from tests.studies.factories import make_study
+from tests.studies.factories import make_study, open_knowingly
 
 pytestmark = pytest.mark.django_db
 
@@ -181,7 +180,7 @@ def test_every_page_and_file_has_room_for_any_name(name, client, owner, tmp_path
 def test_annotators_rate_criteria_of_any_name(name, client, owner, tmp_path):
     study = import_study(path=bundle(tmp_path / "b", name, with_ratings=False), owner=owner).study
     plan_hits(study=study)
-    study = open_study(study=study)
+    study = open_knowingly(study)
     simulate_raters(study=study, bots=[Bot("one", hits=1)], seed=0)
     assert study.units.filter(ratings__criterion__name=name).exists()
     assert_every_page_answers(client, study)

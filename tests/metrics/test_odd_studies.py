@@ -3,9 +3,11 @@
 import logging
 import random
 
+import numpy as np
 import pytest
 
-from metrics.report import build
+from metrics.report import build, build_report
+from studies.formats import RatingTable
 from tests.metrics.studies import odd_study, preferences, report_of, words
 
 
@@ -38,8 +40,10 @@ def test_a_pair_of_which_all_are_bad_has_no_rate_and_says_why():
 
 
 def test_without_inclusion_probabilities_only_the_weighted_rates_are_missing():
-    rows = preferences([[-1, 1]] * 20, phase="design")
-    found = report_of(rows)["criteria"]["preference"]
+    rows = preferences([[-1, 1]] * 20, phase="design", inclusion_probability=0.5)
+    table = RatingTable.from_rows(rows)  # a file may not leave them out, a table could
+    table["inclusion_probability"][:] = np.nan
+    found = build_report(table, replicates=20)["criteria"]["preference"]
     assert found["selection"]["a vs b"]["win_rate"]["value"] is None
     assert "20 of 20" in found["selection"]["a vs b"]["win_rate"]["reason"]
     assert found["systems"]["win_rate"]["a"]["value"] == 0.5

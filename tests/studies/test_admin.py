@@ -229,7 +229,7 @@ def zipped(folder, path):
 def test_a_bundle_is_uploaded(client, researcher, tmp_path):
     folder = make_bundle(tmp_path / "b", with_ratings=True)
     page = upload(client, zipped(folder, tmp_path / "b.zip")).content.decode()
-    assert "Imported 3 instances, 12 ratings." in page
+    assert "Imported 3 instances, 12 ratings, 12 of them in the statistics." in page
     assert Study.objects.get().memberships.get().user == researcher
 
 
