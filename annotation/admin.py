@@ -252,12 +252,7 @@ class CollectingStudyAdmin(StudyAdmin):
                 if error.code == "known_dataset":
                     form.ask_for_known()
             else:
-                n = study_counts(imported.study).ratings
-                sentence = (
-                    f"Imported {imported.instances} instances, {imported.ratings} ratings,"
-                    f" {n} of them in the statistics."
-                )
-                self.message_user(request, sentence, messages.SUCCESS)
+                self.message_user(request, _imported(imported), messages.SUCCESS)
                 for remark in imported.remarks:
                     self.message_user(request, remark, messages.WARNING)
                 return self._back(imported.study)
@@ -340,6 +335,13 @@ def _selected(request: HttpRequest) -> list[tuple[str, str]]:
     """Which rows of the list were ticked, for the form that asks to confirm."""
     ticked = [(ACTION_CHECKBOX_NAME, key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)]
     return [*ticked, ("select_across", request.POST.get("select_across", "0"))]
+
+
+def _imported(imported: Imported) -> str:
+    sentence = f"Imported {imported.instances} instances, {imported.ratings} ratings"
+    if not imported.ratings:
+        return f"{sentence}."
+    return f"{sentence}, {study_counts(imported.study).ratings} of them in the statistics."
 
 
 def _make_known_units(study: Study, form: KnownUnitsForm) -> int:

@@ -85,8 +85,10 @@ class SystemsOfDataset(SystemFormSet):
     def clean(self) -> None:
         super().clean()
         kept = [form for form in self.forms if form not in self.deleted_forms]
-        chosen = [form.cleaned_data.get("system") for form in kept if form.is_valid()]
-        foreign = [s.name for s in chosen if s and s.dataset_id != self.instance.dataset_id]
+        # Of rows that stand, as in a study that was opened, a form has cleaned the key alone.
+        chosen = [form.instance for form in kept if form.is_valid() and form.instance.system_id]
+        dataset = self.instance.dataset_id
+        foreign = [row.system.name for row in chosen if row.system.dataset_id != dataset]
         if foreign:
             raise forms.ValidationError(
                 f"{', '.join(foreign)}: not of the study's dataset. Remove these systems; with none"

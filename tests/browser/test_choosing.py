@@ -61,6 +61,8 @@ def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
     expect(page.get_by_text("What it would bring: 30 ratings")).to_be_visible()
     expect(page.get_by_text("5 of 12")).to_be_visible()
     page.get_by_role("button", name="Draw these and plan the HITs").click()
+    expect(page.get_by_text("5 of 12 scored instances are drawn")).to_be_visible()
+    page.get_by_role("button", name="Draw and plan").click()
     said = "Drew 5 instances and planned 5 HITs with 10 units and 15 places."
     expect(page.get_by_text(said)).to_be_visible()
     assert HIT.objects.count() == 5
