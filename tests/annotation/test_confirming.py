@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils.html import strip_tags
+from lxml import html as lxml_html
 
 from annotation.models import HIT, Payment, Recruitment
 from annotation.models.crowd import encrypted
@@ -228,6 +229,18 @@ def test_no_verb_loses_what_was_typed(client, ruth, verb):
     plan_hits(study=study)
     client.post(change(study), form_of(study, guidelines="Typed just now.", _do=verb))
     assert Study.objects.get(pk=study.pk).guidelines == "Typed just now."
+
+
+def test_the_page_of_an_open_study_can_be_sent_as_it_stands(client, ruth):
+    study = worked_on(ruth)
+    page = client.get(change(study)).content.decode()
+    [form] = [
+        each for each in lxml_html.document_fromstring(page).forms if each.get("id") == "study_form"
+    ]
+    sent = {**dict(form.form_values()), "_do": "pause"}
+    assert int(sent["study_systems-INITIAL_FORMS"]) == 2
+    assert client.post(change(study), sent).status_code == 302
+    assert state(study) == "paused"
 
 
 def test_planning_takes_what_was_typed(client, ruth):
