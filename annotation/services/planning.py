@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from annotation.balancing import balanced_bits, dealt
 from annotation.models import HIT, HITUnit, Place, Rating
 from studies.errors import DomainError
+from studies.formats.cells import MAX_ID
 from studies.models import Generation, Instance, SelectedInstance, Study, System, Unit
 from studies.scoring import separability_by_instance
 
@@ -242,12 +243,19 @@ def _bundles(study: Study, selected: Iterable[SelectedInstance]) -> Iterator[_Bu
             for unit in units:
                 if chosen is not None:
                     _note_draw(unit, chosen)
-                unit.key = f"{instance.key}#{index_a}.{index_b}.{unit.sample_a}"
+                unit.key = _unit_key(instance, f"#{index_a}.{index_b}.{unit.sample_a}")
                 if score is not None:
                     unit.separability_raw, unit.separability = score
                     unit.similarity = study.similarity
             if units:
                 yield _Bundle(instance, tuple(units))
+
+
+def _unit_key(instance: Instance, suffix: str) -> str:
+    """The instance's own key and the suffix, in the length that ids have in files."""
+    if len(instance.key) + len(suffix) > MAX_ID:
+        suffix = f"~{instance.pk}{suffix}"
+    return f"{instance.key[: MAX_ID - len(suffix)].rstrip()}{suffix}"
 
 
 def _note_draw(unit: Unit, chosen: SelectedInstance) -> None:
@@ -327,7 +335,7 @@ def _single_bundles(
     units = [
         Unit(
             study=study,
-            key=f"{instance.key}#{index}.{k}",
+            key=_unit_key(instance, f"#{index}.{k}"),
             instance=instance,
             system_a=system,
             generation_a_id=generation,

@@ -11,7 +11,8 @@ from annotation.services.planning import grow_ratings_per_hit, plan_hits
 from annotation.services.ratings import Answer, submit_rating
 from annotation.services.tallies import kept, recount
 from studies.errors import DomainError
-from studies.models import Generation, Study, StudySystem, Unit
+from studies.formats.cells import check_id
+from studies.models import Generation, Instance, Study, StudySystem, Unit
 from tests.studies.factories import make_open_study, make_participation, make_study
 
 pytestmark = pytest.mark.django_db
@@ -263,3 +264,13 @@ def test_15_unconfirmed_annotators_hold_only_so_many_places_at_once():
     assert take_place(participation=people[0]) == held[0]
     Participation.objects.filter(pk=people[2].pk).update(address="")  # a platform vouches
     assert take_place(participation=people[2])
+
+
+def test_units_of_the_longest_names_are_told_apart_and_leave_in_files():
+    study = make_study(instances=2, samples=2, comparisons_per_hit=2)
+    for n, instance in enumerate(Instance.objects.order_by("pk")):
+        Instance.objects.filter(pk=instance.pk).update(key="é" * 199 + str(n))
+    plan_hits(study=study)
+    keys = list(study.units.values_list("key", flat=True))
+    assert len(set(keys)) == 4
+    assert [check_id("unit", key) for key in keys] == keys
