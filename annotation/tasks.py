@@ -50,7 +50,7 @@ def renew_keys_task(recruitment_id: int) -> None:
 def sync_recruitments_task() -> None:
     """All studies that collect or collected lately: what no webhook brought is found here."""
     active = Recruitment.objects.exclude(study__status=Study.Status.DRAFT).exclude(external_id="")
-    for recruitment in active.select_related("study"):
+    for recruitment in active.select_related("study").order_by("pk"):
         _without_noise(partial(sync_recruitment, recruitment=recruitment))
 
 

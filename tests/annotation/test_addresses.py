@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from annotation.models import Assignment, Participation, Rating, Recruitment
+from annotation.models import Assignment, Participation, Place, Rating, Recruitment
 from annotation.services.addresses import has_room
 from annotation.services.participations import give_consent
 from annotation.services.places import NoWorkLeft, take_place
@@ -70,7 +70,8 @@ def test_who_comes_back_counts_and_is_counted_once():
     people = [_unconfirmed(study, name) for name in "abc"]
     for ann in people[:2]:
         take_place(participation=ann)
-    Assignment.objects.update(status="abandoned")  # left, and given to others since
+    Place.objects.update(assignment=None, lease_until=None)
+    Assignment.objects.update(status="abandoned")  # left, and free again
     for ann in people[:2]:
         assert take_place(participation=ann)
     with pytest.raises(NoWorkLeft) as refused:
