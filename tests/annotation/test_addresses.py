@@ -88,6 +88,7 @@ def test_a_limit_that_was_lowered_stops_newcomers_and_nobody_at_work():
     study.refresh_from_db()
     rooms = [has_room(study, address="here", rater_id=ann.rater_id) for ann in people]
     assert rooms == [True, True, True, False]
+    Place.objects.update(assignment=None, lease_until=None)
     Assignment.objects.update(status="abandoned")
     assert take_place(participation=people[2])
 
