@@ -54,9 +54,9 @@ RATERS = {"new": "raters like these", "these": "these raters"}
 
 
 def speaks_of(estimate: Json) -> str:
-    """Whom a figure speaks of, as a sentence."""
+    """Whom figures speak of, as a sentence."""
     scope = estimate["scope"]
-    return f"It speaks of {INSTANCES[scope['instances']]} and of {RATERS[scope['raters']]}."
+    return f"The figures speak of {INSTANCES[scope['instances']]} and of {RATERS[scope['raters']]}."
 
 
 def _where(estimate: Json) -> str:

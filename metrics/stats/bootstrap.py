@@ -24,10 +24,8 @@ from metrics.stats.validation import FloatArray, IntArray, check_resampling
 REPLICATES = 10_000
 CONFIDENCE_LEVEL = 0.95
 MOST_UNDEFINED = 0.05
-NO_WIDTH = (
-    "No interval: nearly all resampled studies gave this very value, and an interval without width"
-    " would claim too much of instances that nobody rated."
-)
+# An interval without width would claim to know of instances that nobody rated.
+NO_WIDTH = "No interval: nearly all resamples give this very value."
 _ROUNDING = 1e-9
 
 Interval = Literal["percentile", "bias-corrected"]

@@ -19,7 +19,7 @@ def with_enough(estimate: Estimate, clusters: float, resampled: str = "instance"
     ones (Kish) where they are weighted.
 
     >>> with_enough(Estimate(0.6, 0.5, 0.7, 0.05), 4).reason
-    'No interval: it takes at least 10 independent instances, and there are 4.'
+    'No interval: it takes 10 independent instances, and there are 4.'
     """
     if clusters >= FEWEST_CLUSTERS or not estimate.is_defined:
         return estimate
@@ -41,8 +41,7 @@ def too_few(clusters: float, resampled: str = "instance") -> str:
     if not float(clusters).is_integer():
         there += " effective ones after weighting"
     return (
-        f"No interval: it takes at least {FEWEST_CLUSTERS} independent {resampled}s, and there"
-        f" are {there}."
+        f"No interval: it takes {FEWEST_CLUSTERS} independent {resampled}s, and there are {there}."
     )
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from metrics.dashboard import sections
 from metrics.findings import NO_WINNER
+from metrics.stats.bootstrap import NO_WIDTH
 from tests.metrics.studies import estimates, preferences, report_of
 
 
@@ -79,7 +80,7 @@ def test_an_interval_without_width_is_none_and_makes_no_finding():
     rate = found["criteria"]["preference"]["systems"]["win_rate"]["a"]
     assert rate["value"] == 1
     assert rate["low"] is rate["standard_error"] is None
-    assert "without width" in rate["reason"]
+    assert rate["reason"] == NO_WIDTH
     assert sections(found)[0].wins[0] == NO_WINNER
 
 
