@@ -122,16 +122,38 @@ def rating_counts(ratings: RatingQuerySet) -> RatingCounts:
     return _unprefixed(ratings.order_by().aggregate(**_EXPRESSIONS))
 
 
-def counts_by_participation(study: Study) -> dict[int, tuple[RatingCounts, datetime]]:
-    """The same of each annotator's entry to the study, and when they answered last."""
+@dataclass(frozen=True)
+class ParticipationCounts:
+    """The ratings of one entry to the study, and when the last was given.
+
+    `came_late` came after the study was closed, whatever became of them since: a late answer that
+    was set aside is `superseded` in `ratings`.
+    """
+
+    ratings: RatingCounts = RatingCounts()
+    came_late: int = 0
+    last_at: datetime | None = None
+
+
+def counts_by_participation(study: Study) -> dict[int, ParticipationCounts]:
+    """The counts of each annotator's entry to the study."""
     rows = (
         Rating.objects.filter(unit__study=study, assignment__participation__isnull=False)
         .order_by()
         .values("assignment__participation")
-        .annotate(**_EXPRESSIONS, last=Max("created_at"))
+        .annotate(
+            **_EXPRESSIONS,
+            last=Max("created_at"),
+            came_late=Count("pk", filter=MAIN_FIRST & Q(late=True)),
+        )
     )
     found = (cast(dict[str, Any], row) for row in rows)
-    return {row["assignment__participation"]: (_unprefixed(row), row["last"]) for row in found}
+    return {
+        row["assignment__participation"]: ParticipationCounts(
+            _unprefixed(row), row["came_late"], row["last"]
+        )
+        for row in found
+    }
 
 
 def _unprefixed(row: dict[str, Any]) -> RatingCounts:

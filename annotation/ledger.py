@@ -9,7 +9,7 @@ from statistics import median
 from django.db.models import Count, DecimalField, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce
 
-from annotation.counts import RatingCounts, counts_by_participation
+from annotation.counts import ParticipationCounts, RatingCounts, counts_by_participation
 from annotation.crowd import provider_named
 from annotation.models import HIT, Assignment, Participation, Payment, Place
 from studies.clock import database_now
@@ -32,6 +32,7 @@ class Entry:
     ratings: RatingCounts
     paid: Decimal
     last_at: datetime | None
+    came_late: int = 0
 
     @property
     def counted(self) -> int:
@@ -110,7 +111,7 @@ def ledger(study: Study, now: datetime | None = None) -> Ledger:
         paid_without_data=[e for e in open_ones if e.paid and not e.hits and not _is_out(e)],
         data_without_payment=[e for e in open_ones if is_paying and _awaits_pay(e, gone)],
         surplus=[e for e in open_ones if e.ratings.surplus],
-        late=[e for e in open_ones if e.ratings.late],
+        late=[e for e in open_ones if e.came_late],
         screened_out=[e for e in open_ones if _awaits_screen_out_pay(e)],
         stuck=[e for e in open_ones if _is_stuck(e, holding, silent)],
     )
@@ -141,10 +142,10 @@ def _entries(study: Study) -> Iterable[Entry]:
     )
     answers = counts_by_participation(study)
     for row in rows:
-        ratings, last = answers.get(row.pk, (RatingCounts(), None))
+        found = answers.get(row.pk, ParticipationCounts())
         # SQLite sums money as floats.
         paid_so_far = row.paid.quantize(CENT)
-        yield Entry(row, row.hits, ratings, paid_so_far, last)
+        yield Entry(row, row.hits, found.ratings, paid_so_far, found.last_at, found.came_late)
 
 
 def _awaits_pay(entry: Entry, gone: set[int]) -> bool:

@@ -30,8 +30,7 @@ class StudyVerb:
 
 
 def _plan(study: Study, _by: User, _: Question | None) -> str:
-    plan = plan_hits(study=study)
-    return f"Planned {plan.hits} HITs with {plan.units} units and {plan.places} places."
+    return f"Planned {plan_hits(study=study).said}"
 
 
 def _open(study: Study, by: User, asked: Question | None) -> str:

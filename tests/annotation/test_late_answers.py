@@ -2,6 +2,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from annotation.consequences import quality
+from annotation.ledger import ledger
 from annotation.models import Assignment, Place, Rating
 from annotation.selectors import seats_of
 from annotation.services.late_answers import (
@@ -14,6 +15,7 @@ from annotation.services.late_answers import (
 from annotation.services.lifecycle import close_study, reopen_study
 from annotation.services.places import take_place
 from annotation.services.withdrawing import reinstate_work, withdraw_work
+from metrics.services import watermark
 from studies.errors import DomainError
 from studies.models import Study, StudyEvent
 from tests.annotation.test_ratings import LATER, START, answer, answer_all, check_counts
@@ -49,6 +51,21 @@ def test_a_closed_study_is_reopened_and_late_answers_stay_out():
     assert pending(study).count() == 4
     assert Place.objects.get().completed_at is None
     check_counts(study)
+
+
+def test_late_answers_that_were_set_aside_stay_in_the_ledger():
+    study, assignment = closed_midway()
+    study = reopen_study(study=study)
+    assert [entry.participation.pk for entry in ledger(study).late] == [assignment.participation_id]
+
+
+@pytest.mark.parametrize("decide", [accept_late_answers, decline_late_answers])
+def test_a_decision_on_late_answers_makes_the_report_old(decide):
+    study, _ = closed_midway()
+    study = reopen_study(study=study)
+    before = watermark(study)
+    decide(study=study)
+    assert watermark(study) != before
 
 
 @pytest.mark.parametrize("abandoned", ["whole_hit", "units"])
