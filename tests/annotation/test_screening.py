@@ -195,8 +195,9 @@ def work(ann: Participation, hits: int, *, right: bool) -> list[Assignment]:
 
 
 def test_checks_are_mixed_in_at_their_rate_and_nobody_meets_one_twice():
-    study = study_with(instances=40, gold=20, check_rate=0.3)
-    people = [make_participation(study, name) for name in "abc"]
+    # So many that the share leaves its bounds by chance once in a hundred thousand runs.
+    study = study_with(instances=60, gold=20, check_rate=0.3)
+    people = [make_participation(study, name) for name in "abcdef"]
     met = [each.check_unit_id for ann in people for each in work(ann, 30, right=True)]
     for ann in people:
         own = Assignment.objects.filter(participation=ann, check_unit__isnull=False)
