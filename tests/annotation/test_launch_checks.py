@@ -65,11 +65,30 @@ def test_a_screening_without_its_units_does_not_open(screening, code):
     assert errors(study) == {code}
 
 
-def test_a_test_that_nobody_can_pass_does_not_open():
-    study = make_planned(instances=6)
+def test_a_study_without_hits_does_not_open():
+    assert refusal(make_study(instances=3)).code == "not_planned"
+
+
+def lengthen_texts() -> None:
+    """So that copies can be degraded."""
     for generation in Generation.objects.all():
         generation.text = f"{generation.text} {' '.join(f'word{i}' for i in range(20))}"
         generation.save()
+
+
+def test_fewer_gold_units_than_an_annotator_would_meet_is_a_warning():
+    study = make_planned(instances=6)
+    lengthen_texts()
+    spoil_copies(study=study, role=Unit.Role.GOLD, n=2)
+    Screening.objects.create(study=study, check_rate=1)
+    assert "few_gold_units" in warnings(study)
+    spoil_copies(study=study, role=Unit.Role.GOLD, n=4)
+    assert "few_gold_units" not in warnings(study)
+
+
+def test_a_test_that_nobody_can_pass_does_not_open():
+    study = make_planned(instances=6)
+    lengthen_texts()
     spoil_copies(study=study, role=Unit.Role.QUALIFICATION, n=2)
     Screening.objects.create(study=study, qualification_units=2, pass_mark=9)
     assert refusal(study).code == "pass_mark_unreachable"
