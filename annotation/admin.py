@@ -42,8 +42,8 @@ else:
 
 
 CLONED = (
-    "Cloned: this copy is a draft of its own, with the same design, screening, units whose answer"
-    " is known, drawn instances and ways in. Plan its HITs, and connect its platforms anew."
+    "Cloned: this copy is a separate draft with the same design, screening, reference units,"
+    " selected instances and channels. Plan its HITs, and connect its platforms again."
 )
 
 

@@ -20,7 +20,7 @@ from studies.formats.bundle import FILES
 from studies.formats.errors import Problems
 from studies.formats.limits import LIMITS, Limits
 from studies.formats.rating_cells import FLAGS, moment_of
-from studies.formats.ratings import is_known
+from studies.formats.ratings import UNIT_FACTS, is_known
 from studies.importing import KnownDataset, Stored, design_problems, import_design, store
 from studies.models import Criterion, Generation, Instance, Study, System, Unit
 from studies.services import record_version
@@ -150,7 +150,7 @@ class _RatingsImport:
         rows: dict[str, int] = {}
         for i, key in enumerate(self.table["unit"]):
             rows.setdefault(key, i)
-        facts = {name: self._first_known(name) for name in _UNIT_FACTS}
+        facts = {name: self._first_known(name) for name in UNIT_FACTS}
         made = (
             self._unit(key, self.table["role"][i], {n: facts[n].get(key) for n in facts})
             for key, i in rows.items()
@@ -351,18 +351,6 @@ class _RatingsImport:
         return {name: self.table[name][i] for name in _RATING_COLUMNS}
 
 
-_UNIT_FACTS = (
-    "instance",
-    "system_a",
-    "system_b",
-    "sample_a",
-    "sample_b",
-    "phase",
-    "inclusion_probability",
-    "separability",
-    "separability_raw",
-    "similarity",
-)
 _RATING_COLUMNS = (
     "unit",
     "rater",

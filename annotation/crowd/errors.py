@@ -31,7 +31,7 @@ class PlatformError(DomainError):
 
 
 class NotConfirmedYet(DomainError):
-    """Who is at the door cannot be proved before a worker has asked: `Provider.renew_keys`.
+    """The signing key is unknown here until a worker has fetched the keys: `Provider.renew_keys`.
 
     Until then nobody is let in, and nothing is looked up by what the link says.
     """

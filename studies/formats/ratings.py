@@ -28,21 +28,21 @@ SUFFIXES = (".jsonl", ".csv", ".parquet")
 ALL_PHASES = "all"
 # Texts up to here are kept in memory once, however many rows say them.
 LONGEST_SHARED = 200
-# What a unit is, and a rater: the same in every row that says it.
+# What a unit is: the same in every row that says it.
+UNIT_FACTS = (
+    "instance",
+    "system_a",
+    "system_b",
+    "sample_a",
+    "sample_b",
+    "phase",
+    "inclusion_probability",
+    "separability",
+    "separability_raw",
+    "similarity",
+)
 _FACTS = {
-    "unit": (
-        "instance",
-        "system_a",
-        "system_b",
-        "sample_a",
-        "sample_b",
-        "phase",
-        "inclusion_probability",
-        "separability",
-        "separability_raw",
-        "similarity",
-        "category",
-    ),
+    "unit": (*UNIT_FACTS, "category"),
     "rater": ("kind",),
 }
 

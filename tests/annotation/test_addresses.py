@@ -147,6 +147,7 @@ def test_whom_a_platform_confirms_is_not_counted_by_address():
     study = open_study_with(annotators_per_address=1, entries_per_address_per_hour=1)
     for name in "abc":
         take_place(participation=make_participation(study, name))
+    assert Place.objects.filter(assignment__isnull=False).count() == 3
 
 
 def test_the_servers_own_bots_are_not_counted_by_address():

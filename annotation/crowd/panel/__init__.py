@@ -105,9 +105,7 @@ class Panel(Provider):
         person, submission = names.get("person_parameter"), names.get("submission_parameter")
         added = f"?{person or 'participantId'}=ID" + (f"&{submission}=VISIT" if submission else "")
         if names.get("is_signed"):
-            return (
-                f"whoever follows a link that the panel signed: the link below and {added}&{SIGNED}"
-            )
+            return f"people whose link the panel signed: the link below and {added}&{SIGNED}"
         return f"whoever follows the link below with their id added to it, as {added}"
 
     def keeps(self, recruitment: Recruitment) -> Kept:

@@ -194,7 +194,7 @@ class Prolific(Provider):
         return Departure(code=code, url=COMPLETE + code if code else "")
 
     def reports(self, recruitment: Recruitment) -> Iterable[PlatformReport]:
-        with suppress(PlatformError):  # whoever needs them at the door has them fetched again
+        with suppress(PlatformError):  # the next entry that needs the keys has them fetched again
             self._renew_old_keys(recruitment)
         with _client(recruitment) as client:
             return [_report(each) for each in client.submissions(_published(recruitment))]
