@@ -29,10 +29,10 @@ from annotation.study_verbs import VERBS
 from annotation.uploads import stored_upload, upload_limits
 from studies.access import studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
-from studies.errors import DomainError
 from studies.importing import KnownDataset
 from studies.models import Study, Unit
 from studies.services import is_frozen
+from tiebreak.errors import DomainError
 
 if TYPE_CHECKING:
     ScreeningTabular = admin.StackedInline[Screening, Study]

@@ -12,7 +12,7 @@ from urllib.parse import urljoin, urlsplit
 import httpx
 
 from annotation.bot_pages import Field, Page
-from metrics.similarity import similarity
+from tiebreak.similarity import similarity
 
 MAX_PAGES = 100_000
 # A page that looks the same so often leads nowhere, whatever is answered on it.

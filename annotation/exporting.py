@@ -11,12 +11,12 @@ from annotation.codebook import codebook
 from annotation.counts import RatingCounts, rating_counts
 from annotation.models import Rating
 from annotation.models.rating import RatingQuerySet
-from metrics.stats.scales import Scale
-from studies.errors import DomainError
-from studies.formats import GenerationRow, StudySpec, write_bundle, write_rows
-from studies.formats.bundle import CriterionSpec
 from studies.importing import DESIGN_FIELDS, generation_rows, instance_rows
 from studies.models import Generation, Instance, Study, System, Unit
+from tiebreak.errors import DomainError
+from tiebreak.formats import GenerationRow, StudySpec, write_bundle, write_rows
+from tiebreak.formats.bundle import CriterionSpec
+from tiebreak.scales import Scale
 
 # Row column → path from the rating, in the order of the format's table.
 _COLUMNS = {

@@ -22,7 +22,7 @@ from annotation.crowd import provider_named
 from annotation.models import Recruitment
 from annotation.views.doors import notice
 from studies.ciphers import cipher
-from studies.errors import DomainError
+from tiebreak.errors import DomainError
 
 PREFIX = "/f/"
 PURPOSE = "tiebreak.frame"

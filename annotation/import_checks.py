@@ -7,10 +7,10 @@ from django.db import models
 
 from annotation.models import Assignment, Place, Rater, Rating
 from studies.field_checks import check_column, complaint
-from studies.formats import RatingTable
-from studies.formats.errors import Problems
-from studies.formats.ratings import is_known
 from studies.models import Unit
+from tiebreak.formats import RatingTable
+from tiebreak.formats.errors import Problems
+from tiebreak.formats.ratings import is_known
 
 # Column of a ratings file → the field that stores it, where it is a column's own.
 _FIELDS: dict[str, tuple[type[models.Model], str]] = {

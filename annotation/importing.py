@@ -15,15 +15,15 @@ from django.utils import timezone
 from annotation.import_checks import columns_not_stored, rating_problems
 from annotation.models import HIT, Assignment, HITUnit, Place, Rater, Rating, Tally
 from annotation.services.tallies import TallyKey, tally_key
-from studies.formats import Bundle, FormatError, Problem, RatingTable, read_bundle
-from studies.formats.bundle import FILES
-from studies.formats.errors import Problems
-from studies.formats.limits import LIMITS, Limits
-from studies.formats.rating_cells import FLAGS, moment_of
-from studies.formats.ratings import UNIT_FACTS, is_known
 from studies.importing import KnownDataset, Stored, design_problems, import_design, store
 from studies.models import Criterion, Generation, Instance, Study, System, Unit
 from studies.services import record_version
+from tiebreak.formats import Bundle, FormatError, Problem, RatingTable, read_bundle
+from tiebreak.formats.bundle import FILES
+from tiebreak.formats.errors import Problems
+from tiebreak.formats.limits import LIMITS, Limits
+from tiebreak.formats.rating_cells import FLAGS, moment_of
+from tiebreak.formats.ratings import UNIT_FACTS, is_known
 
 BATCH = 1000
 

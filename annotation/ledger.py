@@ -13,8 +13,8 @@ from annotation.counts import ParticipationCounts, RatingCounts, counts_by_parti
 from annotation.crowd import provider_named
 from annotation.models import HIT, Assignment, Participation, Payment, Place
 from studies.clock import database_now
-from studies.errors import DomainError
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 Status = Participation.Status
 CENT = Decimal("0.01")

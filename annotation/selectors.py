@@ -22,8 +22,8 @@ from annotation.models import (
 )
 from annotation.models.rating import RatingQuerySet
 from annotation.statements import Person, seats_of_hit
-from metrics.stats.scales import BAD, Scale
 from studies.models import Criterion, Study, Unit
+from tiebreak.scales import BAD, Scale
 
 
 def criteria_of(study: Study) -> tuple[Criterion, ...]:

@@ -16,8 +16,8 @@ from django.urls import reverse
 from annotation.bots import Bot, Known, Walk, known_by
 from annotation.models import Rating
 from annotation.selectors import as_shown
-from studies.errors import DomainError
 from studies.models import Criterion, Study, Unit
+from tiebreak.errors import DomainError
 
 __all__ = ["HEADER", "Bot", "is_simulated", "one_connection", "simulate_raters", "walk_study"]
 

@@ -15,8 +15,8 @@ from annotation.services.recruiting import (
     sync_recruitment,
     sync_submission,
 )
-from studies.errors import DomainError
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 log = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
-from studies.formats import FormatError, Problem
-from studies.formats.limits import Limits
+from tiebreak.formats import FormatError, Problem
+from tiebreak.formats.limits import Limits
 
 if TYPE_CHECKING:
     Upload = UploadedFile[Any]

@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks.harness import Row, publish, seconds_of
 from benchmarks.separability import Instance, aligned, instances, megabytes
-from gateway.encoders import TransformersEncoder, batches_by_length
-from metrics.similarity import similarity
-from metrics.similarity.alignment import DEVICE_CHUNK
+from tiebreak.gateway.encoders import TransformersEncoder, batches_by_length
+from tiebreak.similarity import similarity
+from tiebreak.similarity.alignment import DEVICE_CHUNK
 
 TEXTS_OF = 2_000  # instances, twenty thousand texts
 SHAPE = {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24}

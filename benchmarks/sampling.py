@@ -22,7 +22,7 @@ import httpx
 import numpy as np
 
 from benchmarks.harness import Row, publish
-from gateway import OpenAIServer, Sampled, SampleRequest
+from tiebreak.gateway import OpenAIServer, Sampled, SampleRequest
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = os.environ.get("TIEBREAK_TEST_VLLM_PYTHON", "")
@@ -48,7 +48,7 @@ def served() -> Iterator[tuple[str, Path]]:
     """A tiny model behind a real server; its host and its folder."""
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as name:
         folder = Path(name)
-        builder = ROOT / "tests" / "gateway" / "tiny_llama.py"
+        builder = ROOT / "tests" / "tiebreak" / "gateway" / "tiny_llama.py"
         subprocess.run([PYTHON, builder, folder], check=True, env=ENVIRONMENT)
         host = f"127.0.0.1:{_free_port()}"
         server = _start(folder, host)

@@ -18,11 +18,11 @@ from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
 
 from benchmarks.harness import Row, publish
-from gateway.encoders import bundled_encoder
-from metrics.similarity import Alignments, Similarity, align_many, length_penalty, similarity
-from metrics.similarity.words import stem_of, words_13a
 from studies.demo.prose import words
 from studies.demo.sources import load_sources
+from tiebreak.gateway.encoders import bundled_encoder
+from tiebreak.similarity import Alignments, Similarity, align_many, length_penalty, similarity
+from tiebreak.similarity.words import stem_of, words_13a
 
 Instance = tuple[list[str], list[str]]
 Pair = tuple[str, str]

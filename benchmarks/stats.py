@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.harness import Row, measured, publish, seconds_of
-from metrics.report.criterion import Criterion, Machine
-from metrics.report.generators import Seeds
-from metrics.report.strata import strata_section
-from metrics.stats import (
+from tiebreak.formats import RatingTable
+from tiebreak.report.criterion import Criterion, Machine
+from tiebreak.report.generators import Seeds
+from tiebreak.report.strata import strata_section
+from tiebreak.scales import Scale
+from tiebreak.stats import (
     Patterns,
     agreement,
     bradley_terry,
     generator_for,
     krippendorff_alpha,
 )
-from metrics.stats.scales import Scale
-from studies.formats import RatingTable
 
 Counts = NDArray[np.int64]
 REPLICATES = 10_000

@@ -86,7 +86,7 @@ def _options(label: str) -> dict[str, Any]:
 
 
 def _servers(name: str) -> dict[str, dict[str, Any]]:
-    """What `gateway.ModelSettings` needs for each, by its label."""
+    """What `tiebreak.gateway.ModelSettings` needs for each, by its label."""
     found: dict[str, dict[str, Any]] = {}
     for entry in env.list(name, default=[]):
         label, _, address = str(entry).partition("=")
@@ -183,6 +183,7 @@ INSTALLED_APPS = [
     "csp",
     "django_htmx",
     "rest_framework",
+    "jobs",
     "studies",
     "annotation",
     "metrics",
@@ -225,7 +226,7 @@ TEMPLATES = [
 
 # One URL decides the database: SQLite as a file of its own, or PostgreSQL with a pool.
 DATABASES = {
-    "default": env.db_url("TIEBREAK_DATABASE_URL", default=f"sqlite:///{VAR_DIR}/tiebreak.sqlite3")
+    "default": env.db_url("TIEBREAK_DATABASE_URL", default=f"sqlite:///{VAR_DIR}/database.sqlite3")
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {

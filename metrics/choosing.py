@@ -25,9 +25,7 @@ from annotation.services.dummies import dummy_texts, remove_dummy_generations
 from annotation.services.planning import Plan, forecast_plan, plan_hits
 from metrics.charts import scenarios_chart, separability_histogram
 from metrics.forms import DesignForm, design_form, sampling_form, scoring_form
-from metrics.similarity import ENCODED, similarity_title
 from studies.access import researchers_only, study_for
-from studies.errors import DomainError
 from studies.jobs import Pace, pace_of, pause_job, resume_job, start_job, stop_job
 from studies.models import Generation, Job, SeparabilityScore, Study, System
 from studies.robustness import similarity_of_parts, variants
@@ -40,6 +38,8 @@ from studies.selecting import (
     take_all_instances,
 )
 from studies.stuck_jobs import stuck_jobs
+from tiebreak.errors import DomainError
+from tiebreak.similarity import ENCODED, similarity_title
 
 Json = dict[str, Any]
 MOST_JOBS = 6

@@ -8,10 +8,10 @@ from django.conf import settings
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from metrics.similarity import SIMILARITIES
 from studies.models import InstanceSelection, Job, Study
 from studies.sampling import FAKE
 from studies.scoring import what_is_missing
+from tiebreak.similarity import SIMILARITIES
 
 DUMMY = "Dummy texts (testing only)"
 NO_SERVER = (

@@ -1,10 +1,10 @@
 """What the analytics read: a study's ratings as the same table that its export gives."""
 
 from annotation.exporting import rating_rows
-from metrics.report.reading import Source
-from studies.formats import FormatError, Problem, RatingTable
-from studies.formats.ratings import canonical_digest
 from studies.models import Study
+from tiebreak.formats import FormatError, Problem, RatingTable
+from tiebreak.formats.ratings import canonical_digest
+from tiebreak.report.reading import Source
 
 
 def rating_table(study: Study) -> RatingTable:

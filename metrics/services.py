@@ -3,16 +3,15 @@
 import hashlib
 from datetime import datetime, timedelta
 
-from kombu.exceptions import OperationalError
-
 from annotation.models import Rating
+from jobs.queue import enqueue
 from metrics.models import ReportSnapshot
-from metrics.report import build_report
-from metrics.report.build import REPORT_VERSION
 from metrics.selectors import source_of
 from studies.clock import database_now
-from studies.errors import DomainError
 from studies.models import Study
+from tiebreak.errors import DomainError
+from tiebreak.report import build_report
+from tiebreak.report.build import REPORT_VERSION
 
 # A request that no worker answered for so long is made again.
 PATIENCE = timedelta(minutes=2)
@@ -84,8 +83,6 @@ def ensure_fresh(
     answered, the next look asks for what came meanwhile. Raises `DomainError` where no broker
     takes the request.
     """
-    from metrics.tasks import refresh_report_task  # noqa: PLC0415  tasks call this module
-
     now, state = now or database_now(), watermark(study) if state is None else state
     snapshot, _ = ReportSnapshot.objects.get_or_create(study=study)
     if snapshot.watermark == state and snapshot.report is not None:
@@ -95,15 +92,10 @@ def ensure_fresh(
     if not _claim(snapshot, state, now):
         return snapshot
     try:
-        refresh_report_task.delay(study.pk)
-    except OperationalError as error:
+        enqueue("metrics.tasks.refresh_report_task", study.pk)
+    except DomainError:
         ReportSnapshot.objects.filter(pk=snapshot.pk).update(requested="")
-        raise DomainError(
-            "no_broker",
-            "The numbers cannot be brought up to date: no job queue answers. Start the"
-            " worker and its broker, then reload this page.",
-            status=503,
-        ) from error
+        raise
     snapshot.refresh_from_db()
     return snapshot
 

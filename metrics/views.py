@@ -17,8 +17,8 @@ from metrics.dashboard import perception_pictures, sections
 from metrics.models import ReportSnapshot
 from metrics.services import ensure_fresh, watermark
 from studies.access import researchers_only, study_for
-from studies.errors import DomainError
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 STOP_POLLING = 286  # htmx's word for: no more of this
 

@@ -9,8 +9,8 @@ from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 
-from studies.identifiers import looks_like_public_id
 from studies.models import Dataset, Study
+from tiebreak.identifiers import looks_like_public_id
 
 View = Callable[..., HttpResponse]
 

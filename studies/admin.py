@@ -11,12 +11,12 @@ from django.db.models import Count, QuerySet
 from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest, HttpResponse
 
-from metrics.similarity import SIMILARITIES
 from studies.access import datasets_of, studies_of
 from studies.admin_lookups import DeclaredLookups
 from studies.members import MembershipForm
 from studies.models import Criterion, Dataset, Generation, Membership, Study, StudySystem, System
 from studies.services import FROZEN_FIELDS, is_frozen, save_design, use_dataset_systems
+from tiebreak.similarity import SIMILARITIES
 
 if TYPE_CHECKING:
     StudyModelAdmin = admin.ModelAdmin[Study]

@@ -4,7 +4,7 @@ import re
 
 from django.urls import register_converter
 
-from studies.identifiers import LENGTH
+from tiebreak.identifiers import LENGTH
 
 
 class PublicIdConverter:

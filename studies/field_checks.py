@@ -9,7 +9,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.backends.base.operations import BaseDatabaseOperations
 
-from studies.formats.errors import Problems
+from tiebreak.formats.errors import Problems
 
 Complaint = Callable[[Any], str | None]
 

@@ -10,14 +10,14 @@ from typing import Literal, TypeVar
 from django.contrib.auth.models import User
 from django.db import models, transaction
 
-from studies.errors import DomainError
 from studies.field_checks import check_column, check_fields, complaint
-from studies.formats import Bundle, GenerationRow, InstanceRow
-from studies.formats.bundle import GENERATIONS, INSTANCES
-from studies.formats.errors import Problems
-from studies.formats.spec import STUDY_FILE
 from studies.models import Criterion, Dataset, Generation, Instance, Membership, Study, System
 from studies.models.study import StudySystem
+from tiebreak.errors import DomainError
+from tiebreak.formats import Bundle, GenerationRow, InstanceRow
+from tiebreak.formats.bundle import GENERATIONS, INSTANCES
+from tiebreak.formats.errors import Problems
+from tiebreak.formats.spec import STUDY_FILE
 
 BATCH = 1000
 # What a study and its bundle call by one name.

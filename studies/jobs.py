@@ -10,13 +10,13 @@ from threading import Event, Thread
 from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
 from django.db.models import F, Q, QuerySet
-from kombu.exceptions import OperationalError
 
-from gateway import GatewayError
+from jobs.queue import enqueue
 from studies.clock import database_now
-from studies.errors import DomainError
-from studies.identifiers import new_public_id
 from studies.models import Dataset, Job, Study
+from tiebreak.errors import DomainError
+from tiebreak.gateway import GatewayError
+from tiebreak.identifiers import new_public_id
 
 log = logging.getLogger(__name__)
 
@@ -100,17 +100,13 @@ def _check_is_only_one(job: Job) -> None:
 
 def send(job: Job) -> None:
     """Hand a job to the queue of its kind, once what is known of it is committed."""
-    from studies.tasks import run_job_task  # noqa: PLC0415  tasks call this module
-
     own = Job.objects.filter(pk=job.pk)
     own.update(sent_at=database_now())
     try:
-        run_job_task.apply_async(args=[job.pk], queue=queue_of(job))
-    except OperationalError as error:
+        enqueue("studies.tasks.run_job_task", job.pk, queue=queue_of(job))
+    except DomainError:
         own.update(sent_at=None)
-        raise DomainError(
-            "no_broker", "No job queue answers: start the worker and its broker.", status=503
-        ) from error
+        raise
 
 
 def queue_of(job: Job) -> str:

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from metrics.similarity import Alignments, align, similarity
-from metrics.stats import generator_for
-from metrics.stats.separability import separability
 from studies.models import Generation, SeparabilityScore, Study
 from studies.temperatures import Pair, pairs_at_temperatures, some_instances
+from tiebreak.similarity import Alignments, align, similarity
+from tiebreak.stats import generator_for
+from tiebreak.stats.separability import separability
 
 # Scored anew for this, so not all of a large dataset.
 MOST_INSTANCES = 200

@@ -15,7 +15,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from gateway import (
+from studies.jobs import Progress, start_job, work_of
+from studies.models import Generation, Instance, Job, Study, System
+from studies.temperatures import at_temperatures, some_instances
+from tiebreak.errors import DomainError
+from tiebreak.gateway import (
     Failed,
     GatewayError,
     Message,
@@ -26,11 +30,7 @@ from gateway import (
     SampleRequest,
     open_models,
 )
-from gateway.transport import STOPPING
-from studies.errors import DomainError
-from studies.jobs import Progress, start_job, work_of
-from studies.models import Generation, Instance, Job, Study, System
-from studies.temperatures import at_temperatures, some_instances
+from tiebreak.gateway.transport import STOPPING
 
 CHUNK = 200
 # So many answers, or what comes in so many seconds, are written at once.

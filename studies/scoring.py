@@ -10,14 +10,19 @@ import numpy as np
 from django.conf import settings as django_settings
 from django.db import transaction
 
-from gateway import GatewayError
-from gateway.encoders import (
+from studies.freshness import changes_noted, note_change
+from studies.jobs import Progress, work_of
+from studies.models import Generation, Job, SeparabilityScore, Study, System, Unit
+from studies.temperatures import Pair, pairs_at_temperatures
+from tiebreak.errors import DomainError
+from tiebreak.gateway import GatewayError
+from tiebreak.gateway.encoders import (
     TextEncoder,
     TransformersEncoder,
     bundled_encoder,
     encoder_lacks,
 )
-from metrics.similarity import (
+from tiebreak.similarity import (
     ENCODED,
     Alignments,
     EntityJaccard,
@@ -26,13 +31,8 @@ from metrics.similarity import (
     align_many,
     similarity,
 )
-from metrics.similarity.entities import PIPELINE
-from metrics.stats.separability import normalised_separability, separability
-from studies.errors import DomainError
-from studies.freshness import changes_noted, note_change
-from studies.jobs import Progress, work_of
-from studies.models import Generation, Job, SeparabilityScore, Study, System, Unit
-from studies.temperatures import Pair, pairs_at_temperatures
+from tiebreak.similarity.entities import PIPELINE
+from tiebreak.stats.separability import normalised_separability, separability
 
 CHUNK = 100
 # What another encoder's score replaces.

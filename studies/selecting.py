@@ -8,9 +8,6 @@ from django.db import transaction
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from metrics.stats import generator_for
-from metrics.stats.selection import Selection, floored_weights, logistic_weights, select
-from studies.errors import DomainError
 from studies.models import (
     InstanceSelection,
     SelectedInstance,
@@ -22,6 +19,9 @@ from studies.models import (
 from studies.models.selection import FLOOR_TOO_HIGH, MAX_FLOOR
 from studies.scoring import separability_by_instance
 from studies.services import record_event
+from tiebreak.errors import DomainError
+from tiebreak.stats import generator_for
+from tiebreak.stats.selection import Selection, floored_weights, logistic_weights, select
 
 Pair = tuple[int, int]
 BATCH = 1000

@@ -8,7 +8,6 @@ from django.db import transaction
 from django.db.models import Model
 from django.utils import timezone
 
-from studies.errors import DomainError
 from studies.models import (
     Criterion,
     InstanceSelection,
@@ -20,6 +19,7 @@ from studies.models import (
     StudyVersion,
     System,
 )
+from tiebreak.errors import DomainError
 
 Row = TypeVar("Row", bound=Model)
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from metrics.stats import generator_for
 from studies.models import Dataset, Instance, Study, System
+from tiebreak.stats import generator_for
 
 Pair = tuple[System, System]
 

@@ -20,7 +20,7 @@ from annotation.crowd.provider import (
     Reentry,
     Standing,
 )
-from studies.errors import DomainError
+from tiebreak.errors import DomainError
 
 __all__ = [
     "Arrival",

@@ -1,6 +1,6 @@
 """What a platform's refusal or silence means for the one who asked."""
 
-from studies.errors import DomainError
+from tiebreak.errors import DomainError
 
 
 class PlatformError(DomainError):

@@ -10,8 +10,8 @@ from django import forms
 from django.http import HttpRequest
 
 from annotation.models import Participation, Payment, Recruitment
-from studies.errors import DomainError
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 
 class Ending(StrEnum):

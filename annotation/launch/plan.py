@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from annotation.launch.check import CHOOSING, LaunchCheck, counted, error, warning
 from annotation.services.planning import is_plan_current
-from metrics.similarity import similarity_title
 from studies.models import Study, Unit
 from studies.scoring import what_is_missing
+from tiebreak.similarity import similarity_title
 
 
 def planned(study: Study) -> Iterator[LaunchCheck]:

@@ -9,8 +9,8 @@ from annotation.launch.check import RECRUITMENT, LaunchCheck, error, warning
 from annotation.models import Recruitment
 from annotation.public_address import address_problem
 from annotation.services.ways_in import OPEN_LINK, has_open_link, ways_in
-from studies.errors import DomainError
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 
 def somebody_can_enter(study: Study) -> Iterator[LaunchCheck]:

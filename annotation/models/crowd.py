@@ -8,9 +8,9 @@ from django.db.models import Q
 
 from annotation.models.rater import Participation, Recruitment
 from studies.ciphers import cipher
-from studies.errors import DomainError
-from studies.identifiers import new_public_id
 from studies.models.bounds import MAX_REWARD, between
+from tiebreak.errors import DomainError
+from tiebreak.identifiers import new_public_id
 
 PURPOSE = "tiebreak.platform-secrets"
 

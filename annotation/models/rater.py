@@ -4,9 +4,9 @@ from django.db import models
 from django.db.models import Q
 
 from annotation.models.hit import HIT
-from studies.identifiers import new_public_id, new_seed
 from studies.models import Study, StudyVersion, Unit
 from studies.models.bounds import MAX_REWARD, between
+from tiebreak.identifiers import new_public_id, new_seed
 
 
 class Rater(models.Model):

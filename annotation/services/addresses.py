@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from django.db.models import Exists, OuterRef, QuerySet
 
 from annotation.models import Assignment, Participation
-from studies.errors import DomainError
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 HOUR = timedelta(hours=1)
 

@@ -6,16 +6,16 @@ from datetime import timedelta
 from decimal import Decimal
 
 from django.db.models import Q
-from kombu.exceptions import OperationalError
 
 from annotation.ledger import Entry, ledger
 from annotation.models import Participation, Payment, Recruitment
 from annotation.services.paying import approve, ask_to_return, pay, reject
 from annotation.services.recruiting import listen, publish, steer, sync_recruitment
 from annotation.services.withdrawing import OUT
+from jobs.queue import enqueue
 from studies.clock import database_now
-from studies.errors import DomainError
-from studies.identifiers import new_public_id
+from tiebreak.errors import DomainError
+from tiebreak.identifiers import new_public_id
 
 log = logging.getLogger(__name__)
 
@@ -28,8 +28,6 @@ def ask_for(*, recruitment: Recruitment, verb: str, **arguments: str) -> None:
 
     One thing at a time for each way in: a second press of the button is refused.
     """
-    from annotation.tasks import platform_verb_task  # noqa: PLC0415  tasks call this
-
     if verb not in VERBS:
         raise DomainError("no_such_verb", f"A platform is never asked to {verb!r}.", status=404)
     key, now = new_public_id(), database_now()
@@ -41,12 +39,10 @@ def ask_for(*, recruitment: Recruitment, verb: str, **arguments: str) -> None:
             "The platform is being asked something already: wait until that is answered.",
         )
     try:
-        platform_verb_task.delay(recruitment.pk, verb, arguments, key)
-    except OperationalError as error:
+        enqueue("annotation.tasks.platform_verb_task", recruitment.pk, verb, arguments, key)
+    except DomainError:
         Recruitment.objects.filter(pk=recruitment.pk, pending_key=key).update(pending="")
-        raise DomainError(
-            "no_broker", "No job queue answers: start the worker and its broker.", status=503
-        ) from error
+        raise
 
 
 def carry_out(*, recruitment: Recruitment, verb: str, arguments: dict[str, str], key: str) -> None:

@@ -9,9 +9,9 @@ from annotation.crowd import provider_named
 from annotation.crowd.invitation import people
 from annotation.models import ComprehensionQuestion, Payment, Rating, Recruitment, Screening
 from annotation.services.known_units import seat_known_units
-from studies.errors import DomainError
 from studies.models import Study, Unit
 from studies.services import copy_design, copy_rows
+from tiebreak.errors import DomainError
 
 # Every model that belongs to a study is in one of these. Of units and HITs those are copied whose
 # answer is known; of a way in what describes it, and not its connection.

@@ -22,9 +22,9 @@ from annotation.services.launch_checks import launch_checks
 from annotation.services.lifecycle import close_study, open_study
 from annotation.services.planning import plan_hits
 from annotation.simulation import known_choices, known_labels, one_connection, walk_study
-from studies.errors import DomainError
 from studies.jobs import UNFINISHED, Progress, send, stop_job, work_of
 from studies.models import Job, Study
+from tiebreak.errors import DomainError
 
 DRY_RUN = " (dry run)"
 # After so many raters in a row who filled no place, nobody will.

@@ -7,7 +7,6 @@ from django.db.models import Q, QuerySet
 
 from annotation.models import Rating
 from annotation.services.planning import remove_plan
-from studies.errors import DomainError
 from studies.jobs import UNFINISHED
 from studies.models import (
     Dataset,
@@ -19,6 +18,7 @@ from studies.models import (
     System,
     Unit,
 )
+from tiebreak.errors import DomainError
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from django.db.models import Max
 
 from annotation.balancing import balanced_bits
 from annotation.models import HIT, HITUnit
-from studies.errors import DomainError
-from studies.formats.errors import Problems
-from studies.formats.limits import LIMITS, Limits
-from studies.formats.rows import read_jsonl
 from studies.models import Generation, Study, System, Unit
 from studies.perturbing import heavily_perturbed, is_spoilable
+from tiebreak.errors import DomainError
+from tiebreak.formats.errors import Problems
+from tiebreak.formats.limits import LIMITS, Limits
+from tiebreak.formats.rows import read_jsonl
 
 CONTROL = "perturbed copy"
 # What the database compares with: a larger number names no sample.

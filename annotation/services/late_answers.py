@@ -20,10 +20,10 @@ from annotation.services.ratings import complete_set
 from annotation.services.screening import is_right
 from annotation.services.tallies import TallyKey, set_flags, shift_tallies, tally_key
 from studies.clock import database_now
-from studies.errors import DomainError
 from studies.freshness import changes_noted, note_change
 from studies.models import Study, StudyEvent
 from studies.services import record_event
+from tiebreak.errors import DomainError
 
 DECLINED = "declined as late"
 Slot = tuple[int, int, int]

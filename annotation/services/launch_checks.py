@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable
 
 from annotation.launch import asking, limits, plan, texts, ways
 from annotation.launch.check import LaunchCheck, Look
-from studies.errors import DomainError
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 # What annotators would stumble over, whenever they come.
 ALWAYS: tuple[Look, ...] = (

@@ -10,7 +10,7 @@ from annotation.models import Participation, Recruitment
 from annotation.selectors import hits_of_visit, share_of
 from annotation.services.places import has_work
 from annotation.services.withdrawing import stop_work
-from studies.errors import DomainError
+from tiebreak.errors import DomainError
 
 
 def departure(participation: Participation, ending: Ending) -> Departure:

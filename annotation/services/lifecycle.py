@@ -9,9 +9,9 @@ from django.utils import timezone
 from annotation.counts import study_counts
 from annotation.services.late_answers import set_late_answers_aside
 from annotation.services.launch_checks import check_can_open, launch_checks
-from studies.errors import DomainError
 from studies.models import Study, StudyEvent
 from studies.services import record_event, record_version
+from tiebreak.errors import DomainError
 
 Status, Verb = Study.Status, StudyEvent.Verb
 

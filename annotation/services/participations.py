@@ -10,8 +10,8 @@ from annotation.services.places import CLOSED_TO_NEWCOMERS
 from annotation.services.reentry import Browser, check_at_door
 from annotation.services.screening import check_screening_can_be_passed, clear_participation
 from studies.clock import database_now
-from studies.errors import DomainError
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 
 @transaction.atomic

@@ -13,7 +13,7 @@ from annotation.crowd.errors import PlatformError
 from annotation.ledger import screen_out_reward
 from annotation.models import Participation, Payment, Recruitment
 from annotation.services.withdrawing import withdraw_work
-from studies.errors import DomainError
+from tiebreak.errors import DomainError
 
 MOST = Decimal(100_000)
 

@@ -19,9 +19,9 @@ from annotation.statements import (
     lock_person,
     lock_places_of,
 )
-from studies.errors import DomainError
 from studies.freshness import changes_noted
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 
 class NotCleared(DomainError):

@@ -12,10 +12,10 @@ from django.db.models import QuerySet
 
 from annotation.balancing import balanced_bits, dealt
 from annotation.models import HIT, HITUnit, Place, Rating
-from studies.errors import DomainError
-from studies.formats.cells import MAX_ID
 from studies.models import Generation, Instance, SelectedInstance, Study, System, Unit
 from studies.scoring import separability_by_instance
+from tiebreak.errors import DomainError
+from tiebreak.formats.cells import MAX_ID
 
 BATCH = 1000
 DRAW_LIMIT = 2**62

@@ -20,9 +20,9 @@ from annotation.services.places import (
 from annotation.services.screening import act_on_checks, grade_stage
 from annotation.services.tallies import TallyKey, set_flags, shift_tallies, tally_key
 from annotation.statements import complete_place, insert, ratings_of
-from studies.errors import DomainError
 from studies.freshness import changes_noted
 from studies.models import Criterion, Study
+from tiebreak.errors import DomainError
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 from django.db.models import Q
-from kombu.exceptions import OperationalError
 
 from annotation.crowd import Arrival, PlatformReport, Standing, provider_named
 from annotation.crowd.errors import PlatformError
@@ -16,8 +15,9 @@ from annotation.services.participations import meet
 from annotation.services.paying import note_reward
 from annotation.services.screening import clear_participation
 from annotation.services.withdrawing import reinstate_work, withdraw_work
+from jobs.queue import enqueue
 from studies.clock import database_now
-from studies.errors import DomainError
+from tiebreak.errors import DomainError
 
 # How often a platform is asked about one person who waits at the door.
 ASK_AGAIN = timedelta(seconds=5)
@@ -36,15 +36,13 @@ BY_PLATFORM = set(OUT_BY.values())
 
 def ask_platform(*, participation: Participation, now: datetime | None = None) -> None:
     """Have a worker ask whether somebody who waits is there; once in a while for each."""
-    from annotation.tasks import confirm_participation_task  # noqa: PLC0415  tasks call this
-
     now = now or database_now()
     due = Q(asked_platform_at__isnull=True) | Q(asked_platform_at__lte=now - ASK_AGAIN)
     waiting = Participation.objects.filter(due, pk=participation.pk, confirmed_at__isnull=True)
     if waiting.update(asked_platform_at=now):
         try:
-            confirm_participation_task.delay(participation.pk)
-        except OperationalError:
+            enqueue("annotation.tasks.confirm_participation_task", participation.pk)
+        except DomainError:
             # They go on waiting, and the page asks again.
             Participation.objects.filter(pk=participation.pk).update(asked_platform_at=None)
 
@@ -133,8 +131,6 @@ def receive_event(
     So neither the order of events nor their age matters. Returns whether it was new. Raises
     `DomainError` for one that the platform did not sign, or signed too long ago.
     """
-    from annotation.tasks import sync_submission_task  # noqa: PLC0415  tasks call this
-
     now = now or database_now()
     provider = provider_named(recruitment.provider)
     event, submission = provider.submission_in_event(recruitment, headers, body, now)
@@ -145,19 +141,15 @@ def receive_event(
         return False
     try:
         if submission:
-            sync_submission_task.delay(recruitment.pk, submission)
-    except OperationalError as error:
+            enqueue("annotation.tasks.sync_submission_task", recruitment.pk, submission)
+    except DomainError:
         noted.delete()  # so that it is heard when the platform sends it again
-        raise DomainError(
-            "no_broker", "No job queue answers: please send this event again later.", status=503
-        ) from error
+        raise
     return True
 
 
 def ask_for_keys(*, recruitment: Recruitment, now: datetime | None = None) -> None:
     """Have a worker fetch what signed links are checked with; once in a while for everybody."""
-    from annotation.tasks import renew_keys_task  # noqa: PLC0415  tasks call this
-
     now = now or database_now()
     with transaction.atomic():
         own = Recruitment.objects.select_for_update().get(pk=recruitment.pk)
@@ -166,8 +158,8 @@ def ask_for_keys(*, recruitment: Recruitment, now: datetime | None = None) -> No
             return
         own.settings["keys_asked_at"] = now.isoformat()
         own.save(update_fields=["settings"])
-    with suppress(OperationalError):  # the page asks again
-        renew_keys_task.delay(recruitment.pk)
+    with suppress(DomainError):  # the page asks again
+        enqueue("annotation.tasks.renew_keys_task", recruitment.pk)
 
 
 def renew_keys(*, recruitment: Recruitment) -> None:

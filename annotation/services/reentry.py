@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from annotation.crowd import Reentry, provider_named
 from annotation.models import Participation, Recruitment
 from annotation.services.ways_in import check_lets_in
-from studies.errors import DomainError
+from tiebreak.errors import DomainError
 
 
 @dataclass(frozen=True)

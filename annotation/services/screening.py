@@ -16,8 +16,8 @@ from annotation.services.addresses import TOO_MANY_PEOPLE, has_room
 from annotation.services.withdrawing import stop_work, withdraw_work
 from annotation.statements import insert
 from studies.clock import database_now
-from studies.errors import DomainError
 from studies.models import Criterion, Study, Unit
+from tiebreak.errors import DomainError
 
 
 class Step(StrEnum):

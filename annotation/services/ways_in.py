@@ -11,8 +11,8 @@ from django.utils import timezone
 from annotation.crowd import Provider, provider_named, providers
 from annotation.models import Participation, Recruitment
 from annotation.models.crowd import encrypted
-from studies.errors import DomainError
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 # The way in of a study for which nobody set up any.
 OPEN_LINK = "open-link"

@@ -23,8 +23,8 @@ from annotation.services.reentry import Browser, check_at_door
 from annotation.services.ways_in import OPEN_LINK, has_open_link, recruitment_for
 from annotation.views.doors import SeeOther, annotator_page, forget, participation_in, study_at
 from studies.client_address import client_address
-from studies.errors import DomainError
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 SALT = "annotation.arrival"
 MOST_AGE = 24 * 60 * 60

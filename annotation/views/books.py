@@ -21,9 +21,9 @@ from annotation.services.paying import note_payment, settle, settle_payment
 from annotation.services.screening import check_records
 from annotation.services.withdrawing import reinstate_work, stop_work, withdraw_work
 from studies.access import researchers_only, study_for
-from studies.errors import DomainError
 from studies.models import Study, StudyEvent
 from studies.services import record_event
+from tiebreak.errors import DomainError
 
 Status = Participation.Status
 

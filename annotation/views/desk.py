@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from annotation.selectors import as_shown
-from metrics.stats.scales import BAD, Label, Scale
 from studies.models import Criterion, Instance, Unit
+from tiebreak.scales import BAD, Label, Scale
 
 FIELD = "criterion-{}"
 # More labels than this are typed, not chosen from a row.

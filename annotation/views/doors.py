@@ -14,8 +14,8 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 
 from annotation.models import Participation
-from studies.errors import DomainError
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 SALT = "annotation.participation"
 MOST_AGE = timedelta(days=90)

@@ -22,8 +22,8 @@ from annotation.services.dry_runs import (
     suggested_raters,
 )
 from studies.access import researchers_only, study_for
-from studies.errors import DomainError
 from studies.models import Job, Study
+from tiebreak.errors import DomainError
 
 MOST_SHOWN = 10
 

@@ -22,9 +22,9 @@ from annotation.views.doors import (
     remember,
     study_at,
 )
-from studies.errors import DomainError
 from studies.markdown import render_markdown
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 CHOOSE = "Please choose whether you agree."
 DRY_RUN = (

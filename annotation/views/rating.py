@@ -36,8 +36,8 @@ from annotation.views.doors import (
 )
 from annotation.views.ending import end_page
 from annotation.views.steps import lesson, step_page
-from studies.errors import DomainError
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 CHOOSE = "Please choose an answer."
 LOST = (

@@ -25,7 +25,7 @@ from annotation.views.desk import choice_as_shown
 from annotation.views.doors import SeeOther, annotator_page, participation_in
 from annotation.views.ending import end_page
 from annotation.views.reading import guidelines_page
-from studies.errors import DomainError
+from tiebreak.errors import DomainError
 
 
 def step_page(request: HttpRequest, participation: Participation) -> HttpResponse | Assignment:

@@ -32,9 +32,9 @@ from annotation.services.ways_in import (
     ways_in,
 )
 from studies.access import researchers_only, study_for
-from studies.errors import DomainError
 from studies.models import Study, StudyEvent
 from studies.services import record_event
+from tiebreak.errors import DomainError
 
 
 @require_safe

@@ -6,9 +6,9 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from studies.formats.cells import check_name
-from studies.identifiers import new_public_id
 from studies.models.bounds import MAX_BIG_SEED, MAX_POSITION, MIN_BIG_SEED, between
+from tiebreak.formats.cells import check_name
+from tiebreak.identifiers import new_public_id
 
 MAX_TEMPERATURE, MAX_TOKENS, MAX_STOPS, MAX_STOP_LENGTH = 2, 1_000_000, 16, 200
 

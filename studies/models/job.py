@@ -3,9 +3,9 @@ from django.core.validators import MinValueValidator
 from django.db import models
 from django.utils import timezone
 
-from studies.identifiers import new_public_id
 from studies.models.dataset import Dataset
 from studies.models.study import Study
+from tiebreak.identifiers import new_public_id
 
 
 class Job(models.Model):

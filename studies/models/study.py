@@ -7,8 +7,6 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from metrics.stats.scales import Scale
-from studies.identifiers import new_public_id, new_seed
 from studies.models.bounds import (
     MAX_COUNT,
     MAX_HOURLY_RATE,
@@ -19,6 +17,8 @@ from studies.models.bounds import (
     between,
 )
 from studies.models.dataset import Dataset, System, validate_name
+from tiebreak.identifiers import new_public_id, new_seed
+from tiebreak.scales import Scale
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

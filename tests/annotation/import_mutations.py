@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from tests.formats.bundles import STUDY, generations, instances, ratings
+from tests.tiebreak.formats.bundles import STUDY, generations, instances, ratings
 
 Files = dict[str, bytes]
 NUMBERS = [

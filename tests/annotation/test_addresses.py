@@ -12,10 +12,10 @@ from annotation.services.participations import give_consent
 from annotation.services.places import NoWorkLeft, take_place
 from annotation.services.screening import begin_stage
 from annotation.simulation import HEADER, _signer
-from studies.errors import DomainError
 from studies.models import Study
 from tests.annotation.annotators import Annotator, annotator
 from tests.studies.factories import make_open_study, make_participation
+from tiebreak.errors import DomainError
 
 pytestmark = pytest.mark.django_db
 

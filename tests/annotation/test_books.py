@@ -18,12 +18,12 @@ from annotation.services.places import take_place
 from annotation.services.ratings import Answer, submit_rating
 from annotation.services.screening import begin_stage
 from annotation.services.withdrawing import withdraw_work
-from studies.errors import DomainError
 from studies.models import Study
 from tests.annotation.annotators import annotator, form_of
 from tests.annotation.test_screening import answer_all, study_with
 from tests.confirming import post_confirmed
 from tests.studies.factories import make_open_study, make_participation
+from tiebreak.errors import DomainError
 
 pytestmark = pytest.mark.django_db
 

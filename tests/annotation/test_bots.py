@@ -14,9 +14,9 @@ from annotation.services.known_units import KnownPair, add_known_units, spoil_co
 from annotation.services.lifecycle import open_study
 from annotation.services.planning import plan_hits
 from annotation.simulation import one_connection, simulate_raters, walk_study
-from studies.errors import DomainError
 from studies.models import Criterion, Generation, Study, Unit
 from tests.studies.factories import make_open_study, make_participation, make_study
+from tiebreak.errors import DomainError
 
 pytestmark = pytest.mark.django_db
 

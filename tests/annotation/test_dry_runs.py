@@ -26,12 +26,12 @@ from annotation.services.dry_runs import (
 )
 from annotation.services.known_units import spoil_copies
 from annotation.services.planning import plan_hits
-from studies.errors import DomainError
 from studies.jobs import run_job
 from studies.models import Criterion, Generation, Job, Membership, Study, Unit
 from tests.annotation.test_bots import with_long_texts
 from tests.confirming import post_confirmed
 from tests.studies.factories import make_open_study, make_participation, make_study
+from tiebreak.errors import DomainError
 
 pytestmark = pytest.mark.django_db
 

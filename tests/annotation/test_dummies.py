@@ -10,8 +10,6 @@ from annotation.models import HITUnit
 from annotation.services.dummies import dummy_texts, remove_dummy_generations
 from annotation.services.known_units import spoil_copies
 from annotation.services.planning import plan_hits
-from studies.errors import DomainError
-from studies.formats import FormatError
 from studies.jobs import run_job
 from studies.models import (
     Generation,
@@ -27,6 +25,8 @@ from studies.sampling import FAKE, start_sampling
 from studies.scoring import score_separability
 from studies.selecting import draw_instances
 from tests.studies.factories import make_study, open_knowingly
+from tiebreak.errors import DomainError
+from tiebreak.formats import FormatError
 
 pytestmark = pytest.mark.django_db
 PROSE = "A greenhouse burnt down on Monday. Nobody was in it then. All of the plants died at once."

@@ -8,11 +8,11 @@ from hypothesis.extra.django import TestCase
 
 from annotation.counts import study_counts
 from annotation.services.planning import forecast_plan, plan_hits
-from studies.errors import DomainError
 from studies.models import Criterion, Generation, InstanceSelection, Study
 from studies.scoring import score_separability
 from studies.selecting import draw_instances, proposed_instances
 from tests.studies.factories import make_study
+from tiebreak.errors import DomainError
 
 DESIGNS = st.fixed_dictionaries(
     {

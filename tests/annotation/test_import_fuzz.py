@@ -14,11 +14,11 @@ from django.db import transaction
 
 from annotation.exporting import rating_rows
 from annotation.importing import import_study
-from studies.formats import FormatError
-from studies.formats.rating_cells import COLUMNS
-from studies.formats.rows import defused
 from studies.models import Generation, Instance, Study
 from tests.annotation.import_mutations import spoilt_archive, spoilt_files, written
+from tiebreak.formats import FormatError
+from tiebreak.formats.rating_cells import COLUMNS
+from tiebreak.formats.rows import defused
 
 pytestmark = pytest.mark.django_db
 

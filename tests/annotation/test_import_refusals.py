@@ -13,12 +13,12 @@ from django.urls import reverse
 from annotation.importing import import_study
 from annotation.models import Rating
 from annotation.services.known_units import import_known_units
-from studies.errors import DomainError
-from studies.formats import FormatError
-from studies.formats.limits import Limits
 from studies.models import Study, Unit
-from tests.formats.bundles import STUDY, append, make_bundle, ratings, write_lines
 from tests.studies.factories import make_open_study
+from tests.tiebreak.formats.bundles import STUDY, append, make_bundle, ratings, write_lines
+from tiebreak.errors import DomainError
+from tiebreak.formats import FormatError
+from tiebreak.formats.limits import Limits
 
 pytestmark = pytest.mark.django_db
 

@@ -16,15 +16,15 @@ from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_rating
 from annotation.services.tallies import kept, recount
-from metrics.report import build_report, read_source
 from metrics.selectors import source_of
-from studies.errors import DomainError
-from studies.formats import FormatError
 from studies.models import Dataset, SeparabilityScore, Study
 from studies.scoring import score_separability
-from tests.formats.bundles import FLAWS, make_bundle
 from tests.shared_data import shared_path
 from tests.studies.factories import make_open_study
+from tests.tiebreak.formats.bundles import FLAWS, make_bundle
+from tiebreak.errors import DomainError
+from tiebreak.formats import FormatError
+from tiebreak.report import build_report, read_source
 
 pytestmark = pytest.mark.django_db
 

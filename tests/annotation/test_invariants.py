@@ -32,9 +32,9 @@ from annotation.services.planning import grow_ratings_per_hit
 from annotation.services.ratings import Answer, submit_rating
 from annotation.services.tallies import kept, recount
 from annotation.services.withdrawing import OUT, reinstate_work, stop_work, withdraw_work
-from studies.errors import DomainError
 from studies.models import Study
 from tests.studies.factories import make_open_study, make_participation
+from tiebreak.errors import DomainError
 
 pytestmark = pytest.mark.django_db
 

@@ -12,9 +12,9 @@ from django.urls import reverse
 
 from annotation.importing import import_study
 from studies.access import datasets_of
-from studies.errors import DomainError
 from studies.models import Dataset, Generation, Study, System
-from tests.formats.bundles import make_bundle
+from tests.tiebreak.formats.bundles import make_bundle
+from tiebreak.errors import DomainError
 
 pytestmark = pytest.mark.django_db
 

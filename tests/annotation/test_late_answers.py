@@ -16,10 +16,10 @@ from annotation.services.lifecycle import close_study, reopen_study
 from annotation.services.places import take_place
 from annotation.services.withdrawing import reinstate_work, withdraw_work
 from metrics.services import watermark
-from studies.errors import DomainError
 from studies.models import Study, StudyEvent
 from tests.annotation.test_ratings import LATER, START, answer, answer_all, check_counts
 from tests.studies.factories import make_open_study, make_participation
+from tiebreak.errors import DomainError
 
 pytestmark = pytest.mark.django_db
 

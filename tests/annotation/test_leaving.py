@@ -13,11 +13,11 @@ from annotation.models import Participation, Payment, Place, Rating, Recruitment
 from annotation.services.leaving import leave_early, may_leave_early
 from annotation.services.lifecycle import close_study
 from annotation.services.withdrawing import reinstate_work, withdraw_work
-from studies.errors import DomainError
 from studies.models import Study
 from tests.annotation.annotators import Annotator, annotator, form_of
 from tests.confirming import post_confirmed
 from tests.studies.factories import make_open_study, make_participation
+from tiebreak.errors import DomainError
 
 pytestmark = pytest.mark.django_db
 

@@ -13,10 +13,10 @@ from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_ratings
 from annotation.services.screening import begin_stage, check_record
-from studies.errors import DomainError
 from studies.models import Criterion, Generation, Study, Unit
 from tests.annotation.annotators import annotator, form_of
 from tests.studies.factories import make_participation, make_study, open_knowingly
+from tiebreak.errors import DomainError
 
 pytestmark = pytest.mark.django_db
 

@@ -10,10 +10,10 @@ from annotation.services.places import NoWorkLeft, take_place
 from annotation.services.planning import grow_ratings_per_hit, plan_hits
 from annotation.services.ratings import Answer, submit_rating
 from annotation.services.tallies import kept, recount
-from studies.errors import DomainError
-from studies.formats.cells import check_id
 from studies.models import Generation, Instance, Study, StudySystem, Unit
 from tests.studies.factories import make_open_study, make_participation, make_study
+from tiebreak.errors import DomainError
+from tiebreak.formats.cells import check_id
 
 pytestmark = pytest.mark.django_db
 

@@ -11,9 +11,9 @@ from annotation.services.lifecycle import close_study, pause_study
 from annotation.services.places import NoWorkLeft, take_place
 from annotation.services.ratings import Answer, submit_rating
 from annotation.services.tallies import kept, recount, set_flags
-from studies.errors import DomainError
 from studies.models import Study
 from tests.studies.factories import make_open_study, make_participation
+from tiebreak.errors import DomainError
 
 pytestmark = pytest.mark.django_db
 

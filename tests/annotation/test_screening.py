@@ -34,13 +34,13 @@ from annotation.services.screening import (
 )
 from annotation.services.tallies import kept, recount
 from annotation.services.withdrawing import reinstate_work, withdraw_work
-from metrics.stats.scales import Scale
-from studies.errors import DomainError
-from studies.formats import FormatError
 from studies.models import Generation, Study, Unit
 from studies.perturbing import heavily_perturbed
 from tests.annotation.annotators import annotator, form_of
 from tests.studies.factories import make_participation, make_study, open_knowingly
+from tiebreak.errors import DomainError
+from tiebreak.formats import FormatError
+from tiebreak.scales import Scale
 
 pytestmark = pytest.mark.django_db
 

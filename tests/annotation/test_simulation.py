@@ -14,10 +14,10 @@ from annotation.services.known_units import spoil_copies
 from annotation.services.planning import plan_hits
 from annotation.services.screening import check_records
 from annotation.simulation import HEADER, Bot, simulate_raters
-from metrics.stats.bias import position_bias
-from studies.errors import DomainError
 from studies.models import Generation, Instance, Study, Unit
 from tests.studies.factories import make_open_study, make_study, open_knowingly
+from tiebreak.errors import DomainError
+from tiebreak.stats.bias import position_bias
 
 pytestmark = pytest.mark.django_db
 

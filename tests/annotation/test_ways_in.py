@@ -18,11 +18,11 @@ from annotation.services.ways_in import (
     reopen_way_in,
     ways_in,
 )
-from studies.errors import DomainError
 from studies.models import Study
 from tests.annotation.annotators import Annotator
 from tests.confirming import post_confirmed
 from tests.studies.factories import make_open_study, make_study
+from tiebreak.errors import DomainError
 
 pytestmark = pytest.mark.django_db
 

@@ -23,7 +23,7 @@ from tests.architecture.test_urls import address, patterns
 from tests.shared_data import ROOT
 from tests.studies.factories import make_open_study
 
-PACKAGES = ("annotation", "config", "gateway", "metrics", "studies")
+PACKAGES = ("annotation", "config", "metrics", "studies", "tiebreak")
 OWN = [path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py"))]
 
 

@@ -13,8 +13,8 @@ from metrics.services import refresh_report
 from studies.models import Study
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.browser.test_choosing import log_in
-from tests.formats.bundles import make_bundle
 from tests.studies.factories import make_open_study, make_participation
+from tests.tiebreak.formats.bundles import make_bundle
 
 pytestmark = [
     pytest.mark.browser,
@@ -42,7 +42,7 @@ def test_a_rating_appears_within_two_seconds_and_its_statistics_when_they_are_ma
     rate(study, "ann")
     refresh_report(study=study)
     # Reports are made by a worker, elsewhere.
-    monkeypatch.setattr("metrics.tasks.refresh_report_task.delay", lambda _: None)
+    monkeypatch.setattr("metrics.tasks.refresh_report_task.apply_async", lambda args, queue: None)
     page = chromium_page
     open_dashboard(page, live_server.url, study)
     expect(page.get_by_text("1 rating in the statistics")).to_be_visible()

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from annotation.models import Participation, Rating
 from studies.models import Generation, Study
-from tests.formats.bundles import write_lines
+from tests.tiebreak.formats.bundles import write_lines
 
 # A busy machine may take its time over a job, and none of it is waited for in vain.
 PATIENCE_MS = 60_000

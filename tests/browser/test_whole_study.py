@@ -16,7 +16,7 @@ from annotation.models import Rating
 from annotation.services.tallies import kept, recount
 from studies.models import Dataset, Study
 from studies.scoring import score_separability
-from tests.formats.bundles import make_bundle
+from tests.tiebreak.formats.bundles import make_bundle
 
 pytestmark = [
     pytest.mark.browser,

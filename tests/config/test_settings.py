@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from gateway import ModelSettings, open_models
 from tests.shared_data import ROOT
+from tiebreak.gateway import ModelSettings, open_models
 
 GOOD = {
     "TIEBREAK_ENV": "production",

@@ -28,8 +28,8 @@ from annotation.crowd.mturk.client import (
     external_question,
 )
 from annotation.crowd.mturk.protocol import PREVIEW, PUBLIC_ORIGINS, Entry, read_entry
-from studies.errors import DomainError
 from tests.crowd.fake_mturk import MTurkSimulator
+from tiebreak.errors import DomainError
 
 ENDPOINT = "https://mturk.example"
 ACCESS, SECRET = "ACCESSKEY0123456789X", "secret/of+the/requester"

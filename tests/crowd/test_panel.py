@@ -15,11 +15,11 @@ from annotation.models.crowd import decrypted
 from annotation.services.participations import give_consent
 from annotation.services.reentry import Browser
 from annotation.services.ways_in import close_way_in
-from studies.errors import DomainError
 from studies.models import Study
 from tests.annotation.annotators import Annotator
 from tests.confirming import post_confirmed
 from tests.studies.factories import make_open_study
+from tiebreak.errors import DomainError
 
 pytestmark = pytest.mark.django_db
 

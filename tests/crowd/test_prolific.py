@@ -26,12 +26,12 @@ from annotation.services.recruiting import (
 from annotation.services.tallies import kept, recount
 from annotation.services.ways_in import save_recruitment
 from annotation.tasks import platform_verb_task, sync_recruitments_task
-from studies.errors import DomainError
 from studies.models import Study
 from tests.annotation.annotators import Annotator, form_of
 from tests.crowd.fake_prolific import FakeProlific
 from tests.crowd.openapi import check_request
 from tests.studies.factories import make_open_study, make_study, open_knowingly
+from tiebreak.errors import DomainError
 
 pytestmark = [pytest.mark.django_db, pytest.mark.enable_socket]
 
@@ -467,7 +467,7 @@ def test_27_a_message_that_comes_again_pays_nobody_again(fake, monkeypatch):
     recruitment = on_prolific(fake)
     participation = submitted(fake, recruitment)
     sent = []
-    monkeypatch.setattr(platform_verb_task, "delay", lambda *message: sent.append(message))
+    monkeypatch.setattr(platform_verb_task, "apply_async", lambda args, queue: sent.append(args))
     bonus = {"participation": participation.public_id, "kind": "bonus", "amount": "0.50"}
     ask_for(recruitment=recruitment, verb="pay", **bonus)
     with pytest.raises(DomainError, match="being asked something already"):
@@ -481,7 +481,7 @@ def test_27_a_message_that_comes_again_pays_nobody_again(fake, monkeypatch):
 
 def test_26_a_worker_that_died_blocks_the_platform_no_longer_than_its_patience(fake, monkeypatch):
     recruitment = on_prolific(fake)
-    monkeypatch.setattr(platform_verb_task, "delay", lambda *message: None)
+    monkeypatch.setattr(platform_verb_task, "apply_async", lambda args, queue: None)
     ask_for(recruitment=recruitment, verb="sync")
     with pytest.raises(DomainError, match="being asked something already"):
         ask_for(recruitment=recruitment, verb="sync")
@@ -650,7 +650,7 @@ def test_26_one_odd_error_does_not_end_the_round(monkeypatch, caplog):
 
 def test_26_what_took_too_long_leaves_what_was_asked_since_alone(fake, monkeypatch):
     recruitment, sent = on_prolific(fake), []
-    monkeypatch.setattr(platform_verb_task, "delay", lambda *message: sent.append(message))
+    monkeypatch.setattr(platform_verb_task, "apply_async", lambda args, queue: sent.append(args))
     ask_for(recruitment=recruitment, verb="approve-all")
 
     def slow(way, _arguments):

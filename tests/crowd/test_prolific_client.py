@@ -12,10 +12,10 @@ import pytest
 from annotation.crowd.errors import PlatformError
 from annotation.crowd.prolific.client import BONUS_LIMIT, LONGEST_PAUSE_S, ProlificClient
 from annotation.crowd.prolific.drafts import maximum_allowed_minutes
-from studies.errors import DomainError
 from tests.crowd.asking_prolific import active_study, connect, draft
 from tests.crowd.fake_prolific import FakeProlific
 from tests.crowd.openapi import check_request
+from tiebreak.errors import DomainError
 
 REASON = "You answered every item within a second, and both attention checks were wrong. " * 2
 

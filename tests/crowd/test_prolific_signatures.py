@@ -23,9 +23,9 @@ from annotation.crowd.prolific.signatures import (
     verify_entry_token,
     verify_webhook,
 )
-from studies.errors import DomainError
 from tests.crowd.asking_prolific import URL, active_study, connect
 from tests.crowd.fake_prolific import KEY_ID, FakeProlific, jwks, signing_key
+from tiebreak.errors import DomainError
 
 
 @pytest.fixture

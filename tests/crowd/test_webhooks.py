@@ -37,7 +37,7 @@ def looked_at(monkeypatch):
     """The submissions that a worker was sent to look at."""
     seen: list[str] = []
     monkeypatch.setattr(
-        sync_submission_task, "delay", lambda _, submission: seen.append(submission)
+        sync_submission_task, "apply_async", lambda args, queue: seen.append(args[1])
     )
     return seen
 
@@ -139,13 +139,13 @@ def test_what_is_not_signed_is_refused_before_it_is_parsed(way, looked_at):
 def test_an_event_that_no_worker_could_be_told_of_is_heard_when_it_comes_again(way, monkeypatch):
     heard: list[str] = []
 
-    def no_broker(*_):
+    def no_broker(**_):
         raise OperationalError
 
-    monkeypatch.setattr(sync_submission_task, "delay", no_broker)
+    monkeypatch.setattr(sync_submission_task, "apply_async", no_broker)
     assert refusal(post(way, event())) == (503, "no_broker")
     monkeypatch.setattr(
-        sync_submission_task, "delay", lambda _, submission: heard.append(submission)
+        sync_submission_task, "apply_async", lambda args, queue: heard.append(args[1])
     )
     assert post(way, event()).status_code == 204
     assert heard == ["X1"]

@@ -10,10 +10,10 @@ import jsonschema
 import numpy as np
 
 from metrics.dashboard import sections
-from metrics.report import build_report
-from metrics.stats import logistic_weights, select
-from studies.formats import RatingTable
 from tests.shared_data import ROOT
+from tiebreak.formats import RatingTable
+from tiebreak.report import build_report
+from tiebreak.stats import logistic_weights, select
 
 SCALES = {
     "preference": [-1, 1],

@@ -9,11 +9,11 @@ from django.utils import timezone
 
 from annotation.services.planning import plan_hits
 from metrics.choosing import _marked
-from metrics.similarity import EntityJaccard
 from studies.models import Dataset, Generation, Job, Membership, SeparabilityScore
 from studies.scoring import score_separability
 from tests.confirming import post_confirmed
 from tests.studies.factories import make_open_study, make_study
+from tiebreak.similarity import EntityJaccard
 
 pytestmark = pytest.mark.django_db
 

@@ -19,12 +19,12 @@ from annotation.services.lifecycle import open_study
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_ratings
-from metrics.report import build_report
 from metrics.selectors import source_of
 from metrics.services import refresh_report
-from studies.formats import read_ratings
 from studies.models import Criterion, Generation, Study, Unit
 from tests.studies.factories import make_participation, make_study
+from tiebreak.formats import read_ratings
+from tiebreak.report import build_report
 
 pytestmark = pytest.mark.django_db
 ROLES = {"training": Unit.Role.TRAINING, "test": Unit.Role.QUALIFICATION, "gold": Unit.Role.GOLD}

@@ -9,13 +9,13 @@ from annotation.importing import import_study
 from annotation.simulation import Bot, simulate_raters
 from metrics.findings import STRATA, stratum_name
 from metrics.models import ReportSnapshot
-from metrics.report import build_report
 from metrics.selectors import source_of
 from metrics.services import ensure_fresh, refresh_report
-from metrics.stats.strata import AGREEMENT_STRATA
 from studies.models import Membership, Study
-from tests.formats.bundles import make_bundle
 from tests.studies.factories import make_open_study
+from tests.tiebreak.formats.bundles import make_bundle
+from tiebreak.report import build_report
+from tiebreak.stats.strata import AGREEMENT_STRATA
 
 pytestmark = pytest.mark.django_db
 
@@ -103,7 +103,9 @@ def test_nothing_is_sent_again_while_nothing_changed(client, study):
 
 def test_new_ratings_ask_for_one_new_report(study, monkeypatch):
     asked = []
-    monkeypatch.setattr("metrics.tasks.refresh_report_task.delay", asked.append)
+    monkeypatch.setattr(
+        "metrics.tasks.refresh_report_task.apply_async", lambda args, queue: asked.append(*args)
+    )
     for _ in range(3):
         ensure_fresh(study=study)
     assert asked == [study.pk]
@@ -115,13 +117,13 @@ def test_new_ratings_ask_for_one_new_report(study, monkeypatch):
 def test_without_a_broker_the_page_says_so(client, study, monkeypatch):
     from kombu.exceptions import OperationalError
 
-    def refuse(_: str) -> None:
+    def refuse(**_: object) -> None:
         raise OperationalError("no broker")
 
-    monkeypatch.setattr("metrics.tasks.refresh_report_task.delay", refuse)
+    monkeypatch.setattr("metrics.tasks.refresh_report_task.apply_async", refuse)
     page = client.get(pages(study)[0])
     assert page.status_code == 200
-    assert "no job queue answers" in page.content.decode()
+    assert "The job queue does not answer" in page.content.decode()
 
 
 def test_an_empty_study_says_what_to_do(client, member):

@@ -5,8 +5,8 @@ import pytest
 
 from metrics.dashboard import sections
 from metrics.findings import NO_WINNER
-from metrics.stats.bootstrap import NO_WIDTH
 from tests.metrics.studies import estimates, preferences, report_of
+from tiebreak.stats.bootstrap import NO_WIDTH
 
 
 def study(instances: int, *, seed: int = 0, raters: int = 3, **more) -> list[dict]:

@@ -164,7 +164,9 @@ def test_rows_that_are_settled_are_not_counted_again(study, monkeypatch):
 
 def test_one_report_is_asked_for_at_a_time(study, monkeypatch):
     asked = []
-    monkeypatch.setattr("metrics.tasks.refresh_report_task.delay", asked.append)
+    monkeypatch.setattr(
+        "metrics.tasks.refresh_report_task.apply_async", lambda args, queue: asked.append(*args)
+    )
     ensure_fresh(study=study)
     rated(study, "eve")
     ensure_fresh(study=study)
@@ -177,7 +179,9 @@ def test_one_report_is_asked_for_at_a_time(study, monkeypatch):
 
 def test_a_report_that_an_older_one_overwrote_is_asked_for_again(study, monkeypatch):
     asked = []
-    monkeypatch.setattr("metrics.tasks.refresh_report_task.delay", asked.append)
+    monkeypatch.setattr(
+        "metrics.tasks.refresh_report_task.apply_async", lambda args, queue: asked.append(*args)
+    )
     old = watermark(study)
     rated(study, "eve")
     refresh_report(study=study)
@@ -195,7 +199,7 @@ def test_statistics_that_are_not_of_now_say_of_when_they_are(
     rated(study, "ann")
     page = reverse("metrics:dashboard", args=[study.pk])
     assert "older than these counts" not in client.get(page).content.decode()
-    monkeypatch.setattr("metrics.tasks.refresh_report_task.delay", lambda _: None)
+    monkeypatch.setattr("metrics.tasks.refresh_report_task.apply_async", lambda args, queue: None)
     made = datetime(2026, 3, 4, 12, 3, 5, tzinfo=UTC)
     ReportSnapshot.objects.update(made_at=made)
     rated(study, "bob")
@@ -231,7 +235,7 @@ def test_a_poll_that_finds_nothing_new_counts_no_ratings_and_costs_little(
 def test_only_newer_statistics_are_sent(client, django_user_model, study, monkeypatch):
     client.force_login(django_user_model.objects.create_superuser("ruth"))
     refresh_report(study=study)
-    monkeypatch.setattr("metrics.tasks.refresh_report_task.delay", lambda _: None)
+    monkeypatch.setattr("metrics.tasks.refresh_report_task.apply_async", lambda args, queue: None)
     shown = {"shown": "older", "statistics": ReportSnapshot.objects.get().watermark}
     address = reverse("metrics:numbers", args=[study.pk])
     rated(study, "eve")

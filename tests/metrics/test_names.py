@@ -13,12 +13,12 @@ from annotation.importing import import_study
 from annotation.services.planning import plan_hits
 from annotation.simulation import Bot, simulate_raters
 from metrics.models import ReportSnapshot
-from metrics.report import build_report, read_source
-from studies.formats import FormatError
 from studies.models import Criterion, Dataset, Study, System
 from studies.scoring import score_separability
-from tests.formats.bundles import write_lines
 from tests.studies.factories import make_study, open_knowingly
+from tests.tiebreak.formats.bundles import write_lines
+from tiebreak.formats import FormatError
+from tiebreak.report import build_report, read_source
 
 pytestmark = pytest.mark.django_db
 

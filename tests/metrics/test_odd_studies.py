@@ -6,9 +6,9 @@ import random
 import numpy as np
 import pytest
 
-from metrics.report import build, build_report
-from studies.formats import RatingTable
 from tests.metrics.studies import odd_study, preferences, report_of, words
+from tiebreak.formats import RatingTable
+from tiebreak.report import build, build_report
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -70,7 +70,7 @@ def test_a_section_that_fails_leaves_the_others_and_is_logged(name, error, monke
     rows = preferences([[-1, 1, 1]] * 12)
     whole = report_of(rows)["criteria"]["preference"]
     monkeypatch.setattr(build, f"{name}_section", fail)
-    with caplog.at_level(logging.WARNING, logger="metrics.report.build"):
+    with caplog.at_level(logging.WARNING, logger="tiebreak.report.build"):
         found = report_of(rows)
     section = found["criteria"]["preference"]
     assert list(section["problems"]) == [name]

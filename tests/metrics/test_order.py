@@ -12,11 +12,11 @@ from annotation.exporting import export_study
 from annotation.importing import import_study
 from metrics.dashboard import sections
 from metrics.models import ReportSnapshot
-from metrics.report import build_report
 from metrics.services import refresh_report
-from studies.formats import RatingTable
 from studies.models import Membership
-from tests.formats.bundles import make_bundle
+from tests.tiebreak.formats.bundles import make_bundle
+from tiebreak.formats import RatingTable
+from tiebreak.report import build_report
 
 ORDER = ["zest", "preference", "accuracy"]
 

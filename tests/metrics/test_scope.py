@@ -72,7 +72,7 @@ def test_without_weighted_rates_a_draw_has_no_heading_of_who_wins(monkeypatch):
     def fail(*_: object) -> None:
         raise ValueError("It cannot be.")
 
-    monkeypatch.setattr("metrics.report.build.selection_section", fail)
+    monkeypatch.setattr("tiebreak.report.build.selection_section", fail)
     found = report_of(drawn_study("top", seed=3, n=150))
     assert found["criteria"]["preference"]["systems"]["win_rate"]["first"]["low"] > 0.5
     assert sections(found)[0].wins[0] == NO_WINNER

@@ -5,8 +5,8 @@ import pytest
 
 from metrics.choosing import _marked
 from metrics.findings import selection_finding
-from metrics.report import build_report
-from studies.formats import RatingTable
+from tiebreak.formats import RatingTable
+from tiebreak.report import build_report
 
 
 def rows(n: int = 400, *, seed: int = 0, drawn: bool = True):

@@ -10,8 +10,8 @@ from annotation.models import HIT, Place, Screening
 from annotation.services.places import take_place
 from studies.models import Dataset, Membership, Study
 from tests.confirming import post_confirmed
-from tests.formats.bundles import FLAWS, make_bundle
 from tests.studies.factories import make_dataset, make_open_study, make_participation, make_study
+from tests.tiebreak.formats.bundles import FLAWS, make_bundle
 
 pytestmark = pytest.mark.django_db
 

@@ -12,10 +12,7 @@ from kombu.exceptions import OperationalError
 
 from annotation.exporting import export_study
 from annotation.importing import import_study
-from gateway import Failed, GatewayError, Sample, Sampled
-from gateway.encoders import FakeEncoder
 from studies import sampling, scoring
-from studies.errors import DomainError
 from studies.jobs import (
     LEASE,
     WORK,
@@ -34,6 +31,9 @@ from studies.sampling import FAKE, prompt_for, seed_for
 from studies.scoring import what_is_missing
 from studies.tasks import run_job_task
 from tests.studies.factories import make_study
+from tiebreak.errors import DomainError
+from tiebreak.gateway import Failed, GatewayError, Sample, Sampled
+from tiebreak.gateway.encoders import FakeEncoder
 
 pytestmark = pytest.mark.django_db
 
@@ -416,8 +416,9 @@ def test_a_job_that_no_broker_took_is_sent_as_soon_as_one_answers(monkeypatch, s
     study = bare_study()
     with monkeypatch.context() as without:
         without.setattr(run_job_task, "apply_async", absent)
-        with pytest.raises(DomainError, match="start the worker"):
+        with pytest.raises(DomainError) as refused:
             start_job(study=study, kind=Job.Kind.SAMPLING, options={"server": FAKE})
+        assert refused.value.code == "no_broker"
     assert take_up_abandoned_jobs(timezone.now() + LEASE) == 1
     assert sent == [study.jobs.get().pk]
 

@@ -9,12 +9,12 @@ from annotation.services.lifecycle import open_study
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_rating
-from studies.errors import DomainError
 from studies.models import InstanceSelection, SelectedInstance, SeparabilityScore, Study
 from studies.models.study import StudySystem
 from studies.scoring import score_separability
 from studies.selecting import draw_instances, pools, prospects, take_all_instances
 from tests.studies.factories import make_open_study, make_participation, make_study
+from tiebreak.errors import DomainError
 
 pytestmark = pytest.mark.django_db
 

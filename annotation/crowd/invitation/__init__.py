@@ -16,8 +16,8 @@ from annotation.crowd.provider import (
     Provider,
 )
 from annotation.models import Participation, Recruitment
-from studies.errors import DomainError
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 SALT = "annotation.invitation"
 

@@ -26,8 +26,8 @@ from annotation.crowd.provider import (
 )
 from annotation.models import Participation, Payment, Recruitment
 from annotation.models.crowd import decrypted
-from studies.errors import DomainError
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 STANDINGS = {
     "Submitted": Standing.SUBMITTED,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from studies.errors import DomainError
+from tiebreak.errors import DomainError
 
 PRODUCTION_ORIGIN = "https://www.mturk.com"
 SANDBOX_ORIGIN = "https://workersandbox.mturk.com"

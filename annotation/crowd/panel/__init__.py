@@ -29,8 +29,8 @@ from annotation.crowd.provider import (
 )
 from annotation.models import Participation, Recruitment
 from annotation.models.crowd import decrypted
-from studies.errors import DomainError
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 
 def _plain_url(value: str) -> None:

@@ -42,8 +42,8 @@ from annotation.crowd.provider import (
 )
 from annotation.models import Participation, Payment, PlatformEvent, Recruitment
 from annotation.models.crowd import decrypted
-from studies.errors import DomainError
 from studies.models.bounds import MAX_REWARD
+from tiebreak.errors import DomainError
 
 COMPLETE = "https://app.prolific.com/submissions/complete?cc="
 PARAMETERS = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"

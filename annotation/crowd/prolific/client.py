@@ -46,7 +46,7 @@ from annotation.crowd.prolific.refusals import (
     unanswered,
     unreachable,
 )
-from studies.errors import DomainError
+from tiebreak.errors import DomainError
 
 BASE_URL = "https://api.prolific.com/api/v1/"
 PAGE_SIZE = 100

@@ -3,7 +3,7 @@
 import httpx
 
 from annotation.crowd.errors import PlatformError
-from gateway.retry_after import retry_after_s
+from tiebreak.gateway.retry_after import retry_after_s
 
 REFUSALS = {
     401: (

@@ -12,7 +12,7 @@ import jwt
 from jwt.types import Options
 
 from annotation.crowd.errors import PlatformError
-from studies.errors import DomainError
+from tiebreak.errors import DomainError
 
 ISSUER = "https://www.prolific.com"
 ENTRY_AGE_S = 120

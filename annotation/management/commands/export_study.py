@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.exporting import FORMATS, export_study
-from studies.errors import DomainError
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 
 class Command(BaseCommand):

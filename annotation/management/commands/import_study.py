@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.counts import study_counts
 from annotation.importing import import_study
-from studies.errors import DomainError
-from studies.formats.limits import LIMITS, Limits
+from tiebreak.errors import DomainError
+from tiebreak.formats.limits import LIMITS, Limits
 
 
 class Command(BaseCommand):

@@ -9,9 +9,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotation.counts import study_counts
 from annotation.services.dry_runs import DryRunOptions, prepare_dry_run, suggested_raters
 from annotation.simulation import Bot, simulate_raters
-from studies.errors import DomainError
 from studies.jobs import run_job
 from studies.models import Job, Study
+from tiebreak.errors import DomainError
 
 RATERS = 3
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics.report import build_report, read_source
-from metrics.report.build import REPLICATES
-from metrics.report.reading import Source
-from studies.formats import FormatError, atomic_path
-from studies.identifiers import looks_like_public_id
+from metrics.selectors import study_source
+from tiebreak.formats import FormatError, atomic_path
+from tiebreak.identifiers import looks_like_public_id
+from tiebreak.report import build_report, read_source
+from tiebreak.report.build import REPLICATES
+from tiebreak.report.reading import Source
 
 
 class Command(BaseCommand):
@@ -60,8 +61,6 @@ class Command(BaseCommand):
 def _source(text: str) -> Source:
     path = Path(text)
     if not path.exists() and looks_like_public_id(text):
-        from metrics.selectors import study_source  # noqa: PLC0415  only this needs a database
-
         return study_source(text)
     return read_source(path)
 

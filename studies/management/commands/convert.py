@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from studies.formats import FormatError
-from studies.readers import READERS, convert
+from tiebreak.formats import FormatError
+from tiebreak.formats.readers import READERS, convert
 
 
 class Command(BaseCommand):

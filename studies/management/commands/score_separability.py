@@ -5,10 +5,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics.similarity import SIMILARITIES
-from studies.errors import DomainError
 from studies.models import Study
 from studies.scoring import score_separability
+from tiebreak.errors import DomainError
+from tiebreak.similarity import SIMILARITIES
 
 WIDTH = 30
 

@@ -1,0 +1,10 @@
+from django.apps import AppConfig
+from django.utils.module_loading import autodiscover_modules
+
+
+class JobsConfig(AppConfig):
+    name = "jobs"
+
+    def ready(self) -> None:
+        """Load every app's tasks, so that a web process can send them by name."""
+        autodiscover_modules("tasks")

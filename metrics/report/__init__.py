@@ -1,6 +1,0 @@
-"""The whole report of a study, from its ratings: the same code for page, file and command."""
-
-from metrics.report.build import REPORT_VERSION, build_report
-from metrics.report.reading import read_source
-
-__all__ = ["REPORT_VERSION", "build_report", "read_source"]

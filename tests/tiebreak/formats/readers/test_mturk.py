@@ -1,0 +1,106 @@
+import csv
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests.shared_data import shared_path
+from tiebreak.formats import read_bundle, read_ratings
+from tiebreak.formats.readers import READERS
+
+COLUMNS = [
+    "WorkerId",
+    "Input.model1_summary1",
+    "Input.model2_summary1",
+    "Input.id1",
+    "Answer.pref1",
+]
+
+
+def batch(tmp_path, *rows, name="old_new_topic_pref_data.csv"):
+    path = tmp_path / name
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        writer.writerows(rows)
+    return path
+
+
+def test_the_left_text_belongs_to_the_system_that_its_id_names(tmp_path):
+    path = batch(tmp_path, ["1", "left", "right", "2", "-1"], ["2", "left", "right", "1", "1"])
+    found = READERS["mturk"]([path], None)
+    first, second = found.ratings
+    assert found.spec.systems == ("old", "new")
+    assert (first["label"], first["side_a"]) == (1, "right")
+    assert (second["label"], second["side_a"]) == (1, "left")
+    texts = {(g.instance, g.system): g.text for g in found.generations}
+    assert texts[first["instance"], "new"] == "left"
+    assert texts[second["instance"], "old"] == "left"
+    assert first["instance"] != second["instance"]
+
+
+def test_workers_of_two_files_are_two_raters(tmp_path):
+    one = batch(tmp_path, ["1", "a", "b", "1", "0"])
+    two = batch(tmp_path, ["1", "c", "d", "1", "0"], name="old_other_topic.csv")
+    found = READERS["mturk"]([one, two], None)
+    assert len({row["rater"] for row in found.ratings}) == 2
+    assert found.spec.systems == ("old", "new", "other")
+
+
+def test_systems_may_be_named_and_are_never_an_error(tmp_path):
+    path = batch(tmp_path, ["1", "a", "b", "1", "0"], name="batch.csv")
+    assert READERS["mturk"]([path], None).spec.systems == ("A", "B")
+    assert READERS["mturk"]([path], ("x", "y")).spec.systems == ("x", "y")
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (["1", "a", "b", "3", "0"], r"line 2: Input\.id1 is '3'"),
+        (["1", "a", "b", "1", "2"], r"line 2: Answer\.pref1 is '2'"),
+        (["1", "", "b", "1", "0"], "line 2: the column Input.model1_summary1 is missing or empty"),
+    ],
+)
+def test_a_bad_row_is_named(row, sentence, tmp_path):
+    path = batch(tmp_path, row)
+    with pytest.raises(CommandError, match=sentence):
+        call_command("convert", "mturk", str(path), "--out", str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_published_batches_become_a_bundle(tmp_path):
+    files = sorted(shared_path("data", "separability").glob("*.csv"))
+    call_command("convert", "mturk", *map(str, files), "--out", str(tmp_path / "out"), verbosity=0)
+    bundle = read_bundle(tmp_path / "out")
+    assert len(bundle.instances) == 100
+    assert len(bundle.ratings) == 1500
+    assert (bundle.spec.ratings_per_hit, bundle.spec.comparisons_per_hit) == (3, 5)
+    duplicates = {}
+    for category in {instance.category for instance in bundle.instances}:
+        own = {i.id for i in bundle.instances if i.category == category}
+        texts = [(g.instance, g.system, g.text) for g in bundle.generations if g.instance in own]
+        duplicates[category] = len(texts) - len(set(texts))
+    assert sorted(duplicates.values()) == [40, 97]
+
+
+def test_an_out_folder_with_files_is_not_touched(tmp_path):
+    path = batch(tmp_path, ["1", "a", "b", "1", "0"])
+    with pytest.raises(CommandError, match="there already"):
+        call_command("convert", "mturk", str(path), "--out", str(tmp_path))
+
+
+def test_pandalm_keeps_what_a_machine_said_otherwise(tmp_path):
+    folder = shared_path("data", "pandalm")
+    call_command("convert", "pandalm", str(folder), "--out", str(tmp_path / "r.csv"), verbosity=0)
+    table = read_ratings(tmp_path / "r.csv")
+    unparsed = [label is None for label in table["label"]]
+    assert sum(unparsed) == 25
+    assert set(table["raw"][unparsed]) == {"garbage"}
+    assert set(table["rater"][table["kind"] == "machine"]) == {"gpt-3.5-turbo", "pandalm-7b"}
+
+
+def test_pandalms_comparisons_share_their_inputs(tmp_path):
+    folder = shared_path("data", "pandalm")
+    call_command("convert", "pandalm", str(folder), "--out", str(tmp_path / "b"), verbosity=0)
+    bundle = read_bundle(tmp_path / "b")
+    assert len(set(bundle.ratings["unit"])) == 999
+    assert len(bundle.instances) == len(set(bundle.ratings["instance"])) == 170

@@ -1,0 +1,50 @@
+"""Whatever file a reader is given: a bundle, or a sentence that names the file."""
+
+import random
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests.shared_data import shared_path
+from tiebreak.formats import FormatError
+from tiebreak.formats.readers import READERS, convert
+
+FILES = {
+    "not UTF-8": b"\xff\xfe\x00",
+    "empty": b"",
+    "NUL": b"a,b\n\x00,1\n",
+    "deep": b"[" * 100_000,
+    "huge number": b'[{"idx": 1e999, "annotator1": 1}]',
+    "wrong types": b'[{"idx": {}, "cmp_key": 1, "response1": [], "response2": {}, "annotator1": 1}]',
+    "lists": b"[[1], [2]]",
+    "a column": b"subset\n1\n",
+    "lone": b'[{"idx": "\\ud800", "annotator1": 1}]',
+}
+
+
+@pytest.mark.parametrize("reader", sorted(READERS))
+@pytest.mark.parametrize("ending", ["csv", "json", "jsonl"])
+@pytest.mark.parametrize("content", sorted(FILES))
+def test_a_file_of_another_kind_is_named(reader, ending, content, tmp_path):
+    path = tmp_path / f"file.{ending}"
+    path.write_bytes(FILES[content])
+    with pytest.raises(FormatError) as refusal:
+        convert(reader, [path], None)
+    assert "file" in refusal.value.problems[0].file
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_damaged_published_file_is_read_or_named(seed, tmp_path):
+    rng = random.Random(seed)
+    name, folder = rng.choice([(name, name) for name in READERS if name != "mturk"])
+    source = rng.choice(sorted(p for p in shared_path("data", folder).iterdir() if p.is_file()))
+    raw = bytearray(source.read_bytes()[: rng.choice([2_000, 20_000])])
+    for _ in range(rng.randrange(4)):
+        raw[rng.randrange(len(raw))] = rng.randrange(256)
+    path = tmp_path / source.name
+    path.write_bytes(bytes(raw))
+    try:
+        call_command("convert", name, str(path), "--out", str(tmp_path / "out"), verbosity=0)
+    except CommandError as error:
+        refusal = str(error)
+        assert path.name in refusal

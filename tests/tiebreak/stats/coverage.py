@@ -1,0 +1,108 @@
+"""How often 95% intervals hold the truth, by simulation: `python -m tests.tiebreak.stats.coverage`.
+
+Studies are drawn from one population, whose statistics are known from a very large sample of it.
+"""
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tiebreak.stats import Comparison, Estimate, Patterns, generator_for, win_rate
+from tiebreak.stats.agreement import agreement_statistics
+from tiebreak.stats.bootstrap import estimate_each, on_columns
+from tiebreak.stats.human_machine import comparison_statistics
+from tiebreak.stats.rating_sets import RatingSets, summarise_rating_sets
+
+LABELS = 3
+POPULATION = 400_000
+REPLICATES = 1000
+
+
+@dataclass(frozen=True)
+class Design:
+    """A study: so many instances, units of each, human ratings of a unit."""
+
+    instances: int
+    units: int = 1
+    raters: int = 4
+    level: str = "ordinal"
+
+    def __str__(self) -> str:
+        return f"{self.instances} × {self.units}"
+
+
+def draw(design: Design, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Human counts, machine counts and instances; what an instance is like, its units share."""
+    instance = np.repeat(np.arange(design.instances), design.units)
+    leaning = rng.dirichlet([1.2, 0.8, 1.5], size=design.instances)[instance]
+    own = 0.7 * leaning + 0.3 * rng.dirichlet([1.0] * LABELS, size=len(instance))
+    humans = rng.multinomial(design.raters, own)
+    machine = rng.multinomial(1, 0.6 * own + 0.4 * np.array([0.2, 0.3, 0.5]))
+    return humans, machine, instance
+
+
+def estimates(design: Design, rng: np.random.Generator, replicates: int) -> dict[str, Estimate]:
+    humans, machine, instance = draw(design, rng)
+    pair = Comparison.of(humans, machine, clusters=instance)
+    among = agreement_statistics(LABELS, level=design.level, values=None, k=LABELS)
+    groups = comparison_statistics(pair, level=design.level)
+    kept = ("human_machine", "single_human_machine", "delta", "classification")
+    statistics = {f"human_human {n}": on_columns(s, pair.humans) for n, s in among.items()}
+    statistics |= {f"{g} {name}": s for g in kept for name, s in groups[g].items()}
+    options = {"rng": rng, "replicates": replicates}
+    found = estimate_each(statistics, pair.patterns, **options)
+    patterns = Patterns.of(humans, clusters=instance)
+    found["win_rate"] = win_rate(patterns, **options)
+    sets = RatingSets(_sets(humans), instance, 1, 0)
+    summary = summarise_rating_sets(sets, **options)
+    for name in ("consistency", "zero", "perfect", "preference_strength"):
+        found[f"rating_sets {name}"] = getattr(summary, name)
+    return found
+
+
+def _sets(humans: np.ndarray) -> np.ndarray:
+    """Each unit's ratings read as one rater's set."""
+    return np.column_stack([humans[:, 0], humans[:, 2], humans.sum(axis=1)])
+
+
+def truth(design: Design) -> dict[str, float]:
+    large = Design(POPULATION, design.units, design.raters, design.level)
+    found = estimates(large, np.random.default_rng(99), replicates=0)
+    return {name: each.value for name, each in found.items() if each.is_defined}
+
+
+def coverage(design: Design, *, studies: int, seed: int = 0) -> dict[str, float]:
+    """Share of the simulated studies whose interval holds the truth; NaN where most have none."""
+    true, hits = truth(design), defaultdict(list)
+    for found in _studies(design, studies, seed):
+        for name, value in true.items():
+            each = found[name]
+            hits[name].append(np.nan if np.isnan(each.low) else each.low <= value <= each.high)
+    return {
+        name: np.nanmean(held) if np.isnan(held).mean() < 0.05 else np.nan
+        for name, held in hits.items()
+    }
+
+
+def _studies(design: Design, studies: int, seed: int) -> Iterator[Mapping[str, Estimate]]:
+    for study in range(studies):
+        yield estimates(design, generator_for(seed, str(design), str(study)), REPLICATES)
+
+
+def main() -> int:
+    designs = [
+        Design(*shape) for shape in ((20,), (50,), (100,), (200,), (1000,), (40, 5), (200, 5))
+    ]
+    table = {str(design): coverage(design, studies=int(sys.argv[1])) for design in designs}
+    print("| statistic |", " | ".join(table), "|")
+    for name in table[str(designs[0])]:
+        cells = [f"{100 * column.get(name, np.nan):.1f}" for column in table.values()]
+        print(f"| {name} |", " | ".join(cells), "|")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

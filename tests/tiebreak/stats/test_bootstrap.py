@@ -1,0 +1,215 @@
+"""Intervals: what is resampled, that it is the bootstrap, and that digits stay put."""
+
+import numpy as np
+import pytest
+
+from tests.tiebreak.stats.published import separability
+from tiebreak.stats import (
+    Comparison,
+    Patterns,
+    agreement,
+    generator_for,
+    human_machine,
+    krippendorff_alpha,
+    percentage_agreement,
+    win_rate,
+)
+from tiebreak.stats.bootstrap import interval
+from tiebreak.stats.resampling import replicate_weights
+
+
+def clustered(seed=0, instances=60, units=5):
+    """Units of one instance lean the same way."""
+    rng = np.random.default_rng(seed)
+    shares = np.repeat(rng.dirichlet([0.7] * 3, size=instances), units, axis=0)
+    return np.array([rng.multinomial(3, share) for share in shares]), np.repeat(
+        np.arange(instances), units
+    )
+
+
+def naive_alphas(counts, clusters, replicates, seed):
+    """The bootstrap as one would write it: draw instances, take their units, compute."""
+    rng = np.random.default_rng(seed)
+    members = [np.flatnonzero(clusters == name) for name in np.unique(clusters)]
+    for _ in range(replicates):
+        drawn = rng.integers(0, len(members), size=len(members))
+        yield krippendorff_alpha(counts[np.concatenate([members[i] for i in drawn])]).value
+
+
+def test_instances_are_resampled_as_the_naive_loop_does():
+    counts, clusters = clustered()
+    naive = np.array(list(naive_alphas(counts, clusters, 1500, 1)))
+    found = krippendorff_alpha(counts, clusters=clusters, rng=generator_for(0))
+    assert found.standard_error == pytest.approx(naive.std(), rel=0.08)
+    assert [found.low, found.high] == pytest.approx(np.quantile(naive, [0.025, 0.975]), abs=0.015)
+    assert "over instances" in found.method
+
+
+def test_units_are_resampled_as_the_naive_loop_does():
+    counts, _ = clustered(1)
+    naive = np.array(list(naive_alphas(counts, np.arange(len(counts)), 1500, 1)))
+    found = krippendorff_alpha(counts, rng=generator_for(0))
+    assert found.standard_error == pytest.approx(naive.std(), rel=0.08)
+    assert [found.low, found.high] == pytest.approx(np.quantile(naive, [0.025, 0.975]), abs=0.015)
+    assert "over units" in found.method
+
+
+def test_instances_give_wider_intervals_than_units_where_units_share_them():
+    counts, clusters = clustered()
+    by_unit = win_rate(counts, rng=generator_for(0))
+    by_instance = win_rate(counts, clusters=clusters, rng=generator_for(0))
+    assert by_unit.value == by_instance.value
+    assert by_instance.high - by_instance.low > 1.3 * (by_unit.high - by_unit.low)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("mistral-7b_vicuna-7b_samsum", 1.8),
+        ("vicuna-7b_gpt-3.5-turbo-instruct_cnn_dm", 1.45),
+    ],
+)
+def test_instances_widen_the_published_win_rates(name, expected):
+    labels, instances, _, units = separability(name)
+    counts = np.zeros((250, 3), dtype=int)
+    np.add.at(counts, (units, labels + 1), 1)
+    clusters = np.zeros(250, dtype=int)
+    clusters[units] = instances
+    by_unit = win_rate(counts, rng=generator_for(0))
+    by_instance = win_rate(counts, clusters=clusters, rng=generator_for(0))
+    widths = (by_instance.high - by_instance.low) / (by_unit.high - by_unit.low)
+    assert widths == pytest.approx(expected, abs=0.1)
+
+
+def test_digits_do_not_depend_on_the_order_of_rows_or_on_the_names_of_instances():
+    counts, clusters = clustered()
+    order = np.random.default_rng(2).permutation(len(counts))
+    names = np.array([f"x{97 * name % 60}" for name in clusters])
+    first = agreement(counts, clusters=clusters, rng=generator_for(0))
+    second = agreement(counts[order], clusters=names[order], rng=generator_for(0))
+    assert first == second
+    assert agreement(counts, rng=generator_for(0)) == agreement(counts[order], rng=generator_for(0))
+
+
+def test_instances_of_different_sizes_are_whole():
+    counts, clusters = clustered(units=3)
+    kept = np.random.default_rng(0).random(len(counts)) < 0.7
+    found = percentage_agreement(counts[kept], clusters=clusters[kept], rng=generator_for(0))
+    naive = []
+    rng = np.random.default_rng(1)
+    shares = [
+        (counts[kept & (clusters == name)].max(axis=1) / 3) for name in np.unique(clusters[kept])
+    ]
+    for _ in range(3000):
+        drawn = rng.integers(0, len(shares), size=len(shares))
+        naive.append(np.concatenate([shares[i] for i in drawn]).mean())
+    assert found.standard_error == pytest.approx(np.std(naive), rel=0.06)
+
+
+def test_instances_with_one_unit_each_are_units():
+    counts, _ = clustered()
+    alone = krippendorff_alpha(counts, clusters=np.arange(len(counts))[::-1], rng=generator_for(0))
+    assert alone == krippendorff_alpha(counts, rng=generator_for(0))
+
+
+@pytest.mark.parametrize("multiplicities", [[500, 300, 200], [1] * 40, [2, 1, 1, 3]])
+def test_weights_are_multinomial(multiplicities):
+    counted = np.array(multiplicities)
+    total = counted.sum()
+    weights = np.concatenate(list(replicate_weights(counted, 20_000, np.random.default_rng(0))))
+    assert (weights.sum(axis=1) == total).all()
+    assert weights.mean(axis=0) == pytest.approx(counted, rel=0.03)
+    variance = counted * (1 - counted / total)
+    assert weights.var(axis=0) == pytest.approx(variance, rel=0.06)
+
+
+@pytest.mark.parametrize("multiplicities", [[500, 300, 200], [1] * 40])
+@pytest.mark.parametrize("batch", [1, 7, 1000])
+def test_weights_do_not_depend_on_the_batch(multiplicities, batch):
+    def drawn(size):
+        rng = np.random.default_rng(0)
+        return np.concatenate(list(replicate_weights(np.array(multiplicities), 50, rng, size)))
+
+    assert (drawn(batch) == drawn(None)).all()
+
+
+def test_a_batch_bounds_what_is_drawn_at_once():
+    blocks = replicate_weights(np.ones(30, dtype=np.int64), 100, np.random.default_rng(0), 8)
+    assert max(len(block) for block in blocks) == 8
+
+
+def test_many_distinct_clusters_are_drawn_in_bounded_blocks():
+    many = np.ones(200_000, dtype=np.int64)
+    first = next(replicate_weights(many, 10_000, np.random.default_rng(0)))
+    assert first.size <= 2**21 + len(many)
+
+
+def test_without_a_generator_or_replicates_there_is_no_interval():
+    counts, _ = clustered()
+    for options in ({}, {"rng": generator_for(0), "replicates": 0}):
+        found = krippendorff_alpha(counts, **options)
+        assert np.isfinite(found.value)
+        assert np.isnan([found.low, found.high, found.standard_error]).all()
+        assert found.reason is None
+
+
+def test_one_cluster_has_no_interval_and_says_so():
+    found = percentage_agreement([[2, 1]], rng=generator_for(0))
+    assert found.value == pytest.approx(2 / 3)
+    assert np.isnan(found.low)
+    assert found.reason == "No interval: there is one unit only."
+
+
+def test_more_than_a_twentieth_undefined_replicates_have_no_interval():
+    # One unit of ten differs: a third of the replicates has one label only.
+    counts = [[2, 0]] * 9 + [[0, 2]]
+    found = krippendorff_alpha(counts, rng=generator_for(0))
+    assert found.value == 1.0
+    assert np.isnan([found.low, found.high]).all()
+    lost = int(found.reason.removeprefix("No interval: undefined in ").split()[0])
+    assert lost == pytest.approx(10_000 * (0.9**10 + 0.1**10), rel=0.06)
+
+
+def test_a_few_undefined_replicates_are_left_out():
+    drawn = np.array([1.0] * 48 + [0.5] * 48 + [np.nan] * 4)
+    found = interval(1.0, drawn, n=10, clusters=10)
+    assert (found.low, found.high) == (0.5, 1.0)
+
+
+def test_a_wider_confidence_level_gives_a_wider_interval():
+    counts, _ = clustered()
+    wide, narrow = (
+        krippendorff_alpha(counts, rng=generator_for(0), confidence_level=level)
+        for level in (0.99, 0.8)
+    )
+    assert wide.low < narrow.low < narrow.value < narrow.high < wide.high
+
+
+def test_generators_differ_by_every_name_and_repeat():
+    def first(*names):
+        return generator_for(*names).integers(2**60)
+
+    drawn = {first(0, "a", "b"), first(0, "ab"), first(0, "b", "a"), first(1, "a", "b"), first(0)}
+    assert len(drawn) == 5
+    assert first(0, "a", "b") == first(0, "a", "b")
+
+
+def test_the_bias_corrected_interval_of_js_covers_a_distance_of_zero():
+    # Machine and humans draw from one distribution: the truth is 0, the plug-in is above it.
+    rng = np.random.default_rng(0)
+    humans = rng.multinomial(3, [0.5, 0.3, 0.2], size=400)
+    machine = rng.permutation(humans)
+    pair = Comparison.of(humans, machine)
+    found = human_machine(pair, rng=generator_for(0)).binned_js
+    assert found.low >= 0
+    assert found.low <= found.value
+    assert "bias-corrected" in found.method
+
+
+def test_patterns_are_reduced_once_and_used_often():
+    counts, clusters = clustered()
+    patterns = Patterns.of(counts, clusters=clusters)
+    again = krippendorff_alpha(patterns, rng=generator_for(0))
+    assert again == krippendorff_alpha(counts, clusters=clusters, rng=generator_for(0))
+    with pytest.raises(ValueError, match="clusters must go to Patterns"):
+        krippendorff_alpha(patterns, clusters=clusters)

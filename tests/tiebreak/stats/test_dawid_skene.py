@@ -1,0 +1,145 @@
+"""Dawid–Skene against simulations with a known truth, and against direct optimisation."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import softmax
+
+from tiebreak.stats import dawid_skene
+
+CONFUSION = np.array(
+    [
+        [[0.9, 0.05, 0.05], [0.05, 0.9, 0.05], [0.05, 0.05, 0.9]],
+        [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6]],
+        [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]],
+        [[0.95, 0.05, 0.0], [0.4, 0.6, 0.0], [0.1, 0.1, 0.8]],
+        [[1 / 3, 1 / 3, 1 / 3]] * 3,
+    ]
+)
+PRIOR = np.array([0.5, 0.2, 0.3])
+
+
+def simulated(seed, *, units, missing=0.0):
+    rng = np.random.default_rng(seed)
+    truth = rng.choice(3, p=PRIOR, size=units)
+    unit, rater = (grid.ravel() for grid in np.meshgrid(range(units), range(5), indexing="ij"))
+    shares = CONFUSION[rater, truth[unit]]
+    label = (rng.random((len(unit), 1)) > shares.cumsum(axis=1)).sum(axis=1)
+    kept = rng.random(len(unit)) >= missing
+    return truth, unit[kept], rater[kept], label[kept]
+
+
+def fitted(unit, rater, label, *, units, **options):
+    return dawid_skene(unit, rater, label, n_units=units, n_raters=5, n_labels=3, **options)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+def test_a_known_truth_is_recovered(missing):
+    _, *ratings = simulated(0, units=4000, missing=missing)
+    found = fitted(*ratings, units=4000)
+    assert found.converged
+    assert np.abs(found.confusion - CONFUSION).max() < 0.1
+    assert found.prior == pytest.approx(PRIOR, abs=0.03)
+    expected = np.einsum("t,rtt->r", PRIOR, CONFUSION)
+    assert found.accuracy == pytest.approx(expected, abs=0.04)
+
+
+def test_it_beats_the_majority_where_raters_differ():
+    truth, unit, rater, label = simulated(1, units=3000)
+    found = fitted(unit, rater, label, units=3000)
+    votes = np.zeros((3000, 3))
+    np.add.at(votes, (unit, label), 1)
+    assert np.mean(found.labels == truth) > np.mean(votes.argmax(axis=1) == truth) + 0.03
+
+
+def test_posteriors_are_calibrated():
+    truth, *ratings = simulated(2, units=6000)
+    found = fitted(*ratings, units=6000)
+    sure = found.posterior.max(axis=1)
+    right = found.labels == truth
+    for low, high in ((0.5, 0.7), (0.7, 0.9), (0.9, 0.99)):
+        own = (sure >= low) & (sure < high)
+        assert right[own].mean() == pytest.approx(sure[own].mean(), abs=0.05)
+
+
+def test_the_likelihood_is_that_of_direct_optimisation():
+    _, unit, rater, label = simulated(3, units=40)
+    kept = rater < 3
+    unit, rater, label = unit[kept], rater[kept], label[kept]
+
+    def cost(x):
+        prior, confusion = softmax(x[:3]), softmax(x[3:].reshape(3, 3, 3), axis=2)
+        joint = np.tile(np.log(prior), (40, 1))
+        np.add.at(joint, unit, np.log(confusion[rater, :, label]))
+        return -np.logaddexp.reduce(joint, axis=1).sum()
+
+    found = dawid_skene(unit, rater, label, n_units=40, n_raters=3, n_labels=3, smoothing=0)
+    start = np.log(np.concatenate([found.prior, found.confusion.ravel()]) + 1e-4)
+    best = minimize(cost, start, method="BFGS")
+    assert found.log_likelihood == pytest.approx(-best.fun, abs=1e-3)
+
+
+def test_one_step_by_hand():
+    """Two units, two raters who agree on the first and differ on the second."""
+    found = dawid_skene(
+        [0, 0, 1, 1],
+        [0, 1, 0, 1],
+        [0, 0, 0, 1],
+        n_units=2,
+        n_raters=2,
+        n_labels=2,
+        smoothing=0,
+        most_steps=1,
+    )
+    # From shares (1, 0) and (½, ½): prior (¾, ¼); rater 0 always says 0, rater 1 says 1 in
+    # ½ of 1½ units with truth 0 and in all of the ½ with truth 1.
+    assert found.prior == pytest.approx([0.75, 0.25])
+    assert found.confusion[1] == pytest.approx(np.array([[2 / 3, 1 / 3], [0, 1]]))
+    assert found.posterior[1] == pytest.approx([0.5, 0.5])
+    assert not found.converged
+
+
+def test_order_of_ratings_and_names_of_labels_do_not_matter():
+    _, unit, rater, label = simulated(4, units=200)
+    order = np.random.default_rng(0).permutation(len(unit))
+    found = fitted(unit, rater, label, units=200)
+    again = fitted(unit[order], rater[order], label[order], units=200)
+    assert again.posterior == pytest.approx(found.posterior)
+    renamed = fitted(unit, rater, np.array([2, 0, 1])[label], units=200)
+    assert renamed.posterior[:, [2, 0, 1]] == pytest.approx(found.posterior, abs=1e-6)
+
+
+def test_what_is_missing_stays_unknown():
+    units, raters, labels = [0, 0, 1, 1, 2], [0, 1, 0, 1, 2], [0, 0, 1, 1, -1]
+    found = dawid_skene(units, raters, labels, n_units=3, n_raters=3, n_labels=2)
+    assert found.labels.tolist() == [0, 1, -1]
+    assert np.isnan(found.posterior[2]).all()
+    assert np.isnan(found.confusion[2]).all()
+    assert np.isnan(found.accuracy[2])
+    assert found.n_units == 2
+    nothing = dawid_skene([0], [0], [-1], n_units=1, n_raters=1, n_labels=2)
+    assert np.isnan(nothing.log_likelihood)
+    assert (nothing.n_units, nothing.labels.tolist(), nothing.converged) == (0, [-1], False)
+
+
+def test_one_label():
+    found = dawid_skene([0, 0], [0, 1], [0, 0], n_units=1, n_raters=2, n_labels=1)
+    assert found.posterior.tolist() == [[1.0]]
+    assert found.accuracy.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"labels": [0, 5]}, "labels must lie in -1..1"),
+        ({"units": [0, 9]}, "units must lie in"),
+        ({"raters": [0]}, "one length"),
+        ({"units": [0, 0], "raters": [1, 1]}, "rater 1 rated unit 0 more than once"),
+        ({"smoothing": -1}, "smoothing must be 0 or more"),
+        ({"most_steps": 0}, "most_steps"),
+    ],
+)
+def test_bad_arguments_are_named(change, message):
+    arguments = {"units": [0, 1], "raters": [0, 1], "labels": [0, 1]} | change
+    with pytest.raises(ValueError, match=message):
+        dawid_skene(**arguments, n_units=2, n_raters=2, n_labels=2)

@@ -1,0 +1,140 @@
+"""Discernment: tests by hand and by enumeration, the harmonic mean, and its caps."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import rankdata, wilcoxon
+
+from tiebreak.stats import (
+    discernment,
+    discernment_score,
+    harmonic_mean_p,
+    summarise_discernment,
+)
+
+
+def by_enumeration(differences):
+    """P(signed-rank sum ≥ observed) over all signs of the differences that are not 0."""
+    d = np.array([each for each in differences if each])
+    ranks = rankdata(np.abs(d))
+    observed = ranks[d > 0].sum()
+    sums = [ranks[np.array(signs, bool)].sum() for signs in product([0, 1], repeat=len(d))]
+    return np.mean(np.array(sums) >= observed)
+
+
+@pytest.mark.parametrize("differences", [[2, 1, 3, -4, 5, 6], [1, 2, 3, 4, 5], [-1, -2, 3.5, 7]])
+def test_one_criterion_equals_the_enumeration_of_signs(differences):
+    found = discernment(np.array(differences)[:, None], np.zeros((len(differences), 1)))
+    assert found.p.value == pytest.approx(by_enumeration(differences))
+    assert found.score.value == pytest.approx(np.log(found.p.value) / np.log(0.05))
+
+
+@pytest.mark.parametrize("zero_method", ["wilcox", "pratt", "zsplit"])
+def test_zeros_are_treated_as_asked(zero_method):
+    rng = np.random.default_rng(0)
+    original = rng.integers(1, 6, size=(80, 2)).astype(float)
+    perturbed = np.clip(original - rng.integers(0, 2, size=(80, 2)), 1, 5)
+    found = discernment(original, perturbed, zero_method=zero_method)
+    for column, each in enumerate(found.p_values):
+        difference = (original - perturbed)[:, column]
+        expected = wilcoxon(difference, alternative="greater", zero_method=zero_method).pvalue
+        assert each.value == pytest.approx(expected)
+        assert zero_method in each.method
+
+
+def test_it_is_one_sided():
+    better = discernment(np.full((8, 1), 4.0), np.arange(1.0, 9)[:, None] / 4)
+    worse = discernment(np.arange(1.0, 9)[:, None] / 4, np.full((8, 1), 4.0))
+    assert better.p.value < 0.05
+    assert worse.p.value > 0.9
+
+
+def test_no_difference_has_p_1_and_discerns_nothing():
+    found = discernment([[3, 4], [5, 5]], [[3, 4], [5, 5]])
+    assert (found.p.value, found.score.value) == (1, 0)
+
+
+def test_harmonic_mean_by_hand():
+    assert harmonic_mean_p([0.1, 0.2]) == pytest.approx(2 / (10 + 5))
+    assert harmonic_mean_p([0.1, 0.2], weights=[3, 1]) == pytest.approx(4 / (30 + 5))
+    assert harmonic_mean_p([0.1, 0.2], weights=[5, 5]) == pytest.approx(harmonic_mean_p([0.1, 0.2]))
+    assert harmonic_mean_p([0.1, 0.2], literal=True) == pytest.approx(1 / 15)
+    # With weights the paper's formula is the weighted harmonic mean already.
+    assert harmonic_mean_p([0.1, 0.2], weights=[3, 1], literal=True) == pytest.approx(4 / 35)
+    assert harmonic_mean_p([0.0, 0.9]) == 0
+    assert harmonic_mean_p([0.0, 0.9], weights=[0, 1]) == pytest.approx(0.9)
+
+
+def test_criteria_are_weighted():
+    rng = np.random.default_rng(1)
+    original = rng.normal(size=(30, 3))
+    perturbed = original - rng.normal([1, 0, 0.3], 1, size=(30, 3))
+    found = discernment(original, perturbed, weights=[0.5, 0.25, 0.25])
+    values = [each.value for each in found.p_values]
+    assert found.p.value == pytest.approx(harmonic_mean_p(values, weights=[2, 1, 1]))
+    alone = discernment(original, perturbed, weights=[0, 0, 7])
+    assert alone.p.value == pytest.approx(values[2])
+
+
+def test_missing_scores_leave_their_criterion():
+    original, perturbed = np.array([[5.0, 1], [4, 2], [5, 9]]), np.array([[1.0, 0], [2, 0], [4, 0]])
+    perturbed[2, 1] = np.nan
+    found = discernment(original, perturbed)
+    assert [each.n for each in found.p_values] == [3, 2]
+    assert found.p.n == 2
+    perturbed[:, 1] = np.nan
+    found = discernment(original, perturbed)
+    assert np.isnan(found.score.value)
+    assert found.score.reason == "No text has a score of both its versions."
+    assert discernment(original, perturbed, weights=[1, 0]).score.is_defined
+
+
+def test_a_score_is_capped_where_p_underflows():
+    assert discernment_score(0.05) == pytest.approx(1)
+    assert discernment_score(0.0025) == pytest.approx(2)
+    assert discernment_score(0.0) == discernment_score(1e-320) == pytest.approx(236.5, abs=0.05)
+    assert discernment_score(1.0) == 0
+
+
+def test_levels_weigh_alike():
+    levels = {"a": "characters", "b": "words", "c": "words", "d": "words", "e": "sentences"}
+    found = summarise_discernment({"a": 6.0, "b": 1.0, "c": 2.0, "d": 3.0, "e": 1.0}, levels)
+    assert found.average.value == pytest.approx((6 + 2 + 1) / 3)
+    assert found.minimum.value == 1
+    assert found.levels["words"].value == 2
+    assert found.average.n == 5
+
+
+def test_an_undefined_score_is_not_averaged_away():
+    found = summarise_discernment({"a": np.nan, "b": 1.0}, {"a": "words", "b": "characters"})
+    assert np.isnan(found.average.value)
+    assert "words" in found.minimum.reason
+    assert found.levels["characters"].value == 1
+    assert "No perturbation" in summarise_discernment({}, {}).average.reason
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"original": [[1.0]]}, "one shape"),
+        ({"original": [1.0, 2.0]}, "items × criteria"),
+        ({"perturbed": [[np.inf], [1.0]]}, "perturbed must be finite"),
+        ({"weights": [1, 2]}, "weights must give one number"),
+        ({"weights": [-1]}, "weights must be 0 or more"),
+        ({"weights": [0]}, "one above 0"),
+        ({"zero_method": "none"}, "zero_method must be one of"),
+    ],
+)
+def test_bad_arguments_are_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        discernment(**({"original": [[1.0], [2.0]], "perturbed": [[0.0], [1.0]]} | change))
+
+
+def test_bad_p_values_and_levels_are_named():
+    with pytest.raises(ValueError, match=r"p_values must lie in 0\.\.1"):
+        harmonic_mean_p([1.5])
+    with pytest.raises(ValueError, match="one p-value or more"):
+        harmonic_mean_p([])
+    with pytest.raises(ValueError, match="missing: \\['a'\\]"):
+        summarise_discernment({"a": 1.0}, {})

@@ -1,0 +1,109 @@
+"""Paired tests against scipy and enumeration, and how p falls with more instances."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import permutation_test as scipy_permutation_test
+from scipy.stats import ttest_1samp
+
+from tiebreak.stats import generator_for, p_value_curve, paired_t_test, permutation_test
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_t_equals_scipy(seed):
+    d = np.random.default_rng(seed).normal(0.2, 1, size=25)
+    assert paired_t_test(d).value == pytest.approx(ttest_1samp(d, 0).pvalue)
+
+
+def test_permutations_of_few_instances_are_all_of_them():
+    d = np.array([1, 0.5, -0.5, 1, 0, 1, -1, 0.5])
+    sums = [abs(np.dot(signs, d)) for signs in product([-1, 1], repeat=8)]
+    expected = np.mean(np.array(sums) >= abs(d.sum()))
+    found = permutation_test(d, rng=generator_for(0))
+    assert found.value == pytest.approx(expected)
+    assert "exact" in found.method
+
+
+def test_random_permutations_equal_scipys():
+    d = np.random.default_rng(1).normal(0.25, 1, size=60)
+    expected = scipy_permutation_test(
+        (d,), np.mean, permutation_type="samples", n_resamples=20_000, rng=0
+    ).pvalue
+    found = permutation_test(d, rng=generator_for(0), permutations=20_000)
+    assert found.value == pytest.approx(expected, abs=0.01)
+    assert found.method.endswith("20000 draws")
+
+
+def test_a_permutation_p_is_never_0():
+    found = permutation_test(np.ones(100), rng=generator_for(0), permutations=500)
+    assert found.value == pytest.approx(1 / 501)
+
+
+def test_p_is_uniform_where_nothing_differs():
+    rng = np.random.default_rng(2)
+    p = [
+        permutation_test(rng.choice([-1, 0, 1], 40), rng=rng, permutations=400).value
+        for _ in range(400)
+    ]
+    assert np.mean(np.array(p) < 0.05) < 0.09
+    t = [paired_t_test(rng.normal(size=40)).value for _ in range(1000)]
+    assert 0.03 < np.mean(np.array(t) < 0.05) < 0.07
+
+
+def test_degenerate_differences():
+    assert paired_t_test([0, 0, 0]).value == 1
+    assert permutation_test([0, 0, 0], rng=generator_for(0)).value == 1
+    assert "alike" in paired_t_test([1, 1, 1]).reason
+    for d in ([], [1.0]):
+        assert "two instances" in paired_t_test(d).reason
+        assert "two instances" in permutation_test(d, rng=generator_for(0)).reason
+
+
+class TestCurve:
+    def test_p_falls_with_more_instances(self):
+        d = np.random.default_rng(3).normal(0.35, 1, size=400)
+        for test in ("t", "permutation"):
+            found = p_value_curve(d, [10, 40, 160], rng=generator_for(0), draws=60, test=test)
+            assert (np.diff(found.median) < 0).all()
+            assert (np.diff(found.significant) > 0).all()
+            assert (found.low <= found.median).all()
+            assert (found.median <= found.high).all()
+
+    def test_all_instances_give_the_test_itself(self):
+        d = np.random.default_rng(4).normal(0.2, 1, size=50)
+        found = p_value_curve(d, [50], rng=generator_for(0), draws=5)
+        assert [found.median[0], found.high[0]] == pytest.approx([paired_t_test(d).value] * 2)
+
+    def test_power_is_that_of_the_t_test(self):
+        """Subsets of a large population are as good as new studies."""
+        d = np.random.default_rng(5).normal(0.5, 1, size=100_000)
+        found = p_value_curve(d, [34], rng=generator_for(0), draws=1500)
+        assert found.significant[0] == pytest.approx(0.808, abs=0.03)
+
+    def test_digits_are_those_of_the_seed(self):
+        d = np.random.default_rng(6).normal(size=60)
+        first, again = (p_value_curve(d, [20], rng=generator_for(1), draws=50) for _ in range(2))
+        assert first.median.tolist() == again.median.tolist()
+
+    def test_no_sizes(self):
+        assert len(p_value_curve([1.0, 2.0], [], rng=generator_for(0)).median) == 0
+
+    @pytest.mark.parametrize(
+        ("sizes", "options", "message"),
+        [
+            ([1], {}, "sizes must be a whole number, 2 or more"),
+            ([9], {}, "at most the 3 instances"),
+            ([2], {"test": "z"}, "test must be one of"),
+            ([2], {"draws": 0}, "draws"),
+        ],
+    )
+    def test_bad_arguments_are_named(self, sizes, options, message):
+        with pytest.raises(ValueError, match=message):
+            p_value_curve([1.0, 0, 1], sizes, rng=generator_for(0), **options)
+
+
+def test_bad_differences_are_named():
+    for test in (paired_t_test, lambda d: permutation_test(d, rng=generator_for(0))):
+        with pytest.raises(ValueError, match="differences must be finite"):
+            test([1.0, np.nan])

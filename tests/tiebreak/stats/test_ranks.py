@@ -1,0 +1,167 @@
+"""Ranks, and scores under comparison schedules."""
+
+import numpy as np
+import pytest
+
+from tiebreak.stats import (
+    Estimate,
+    bradley_terry,
+    generator_for,
+    ranks,
+    schedule,
+    shared_ranks,
+    win_loss_ratio,
+    win_rate,
+)
+
+
+def test_overlapping_intervals_share_a_rank():
+    scores = {
+        "top": Estimate(0.9, 0.8, 1.0),
+        "second": Estimate(0.7, 0.6, 0.85),
+        "third": Estimate(0.6, 0.5, 0.7),
+        "last": Estimate(0.1, 0.0, 0.2),
+        "unknown": Estimate(0.5, reason="No interval."),
+    }
+    assert shared_ranks(scores) == {
+        "top": 1,
+        "second": 1,
+        "third": 2,
+        "last": 4,
+        "unknown": None,
+    }
+
+
+def test_touching_intervals_overlap():
+    assert shared_ranks({"x": Estimate(2, 1, 3), "y": Estimate(0, -1, 1)}) == {"x": 1, "y": 1}
+
+
+def test_ranks_with_intervals():
+    drawn = np.array([[3, 2, 1]] * 95 + [[2, 3, 1]] * 5)
+    found = ranks({"x": Estimate(3, n=7), "y": Estimate(2), "z": Estimate(1)}, drawn)
+    assert [each.value for each in found.values()] == [1, 2, 3]
+    assert (found["x"].low, found["x"].high, found["x"].n) == (1, 2, 7)
+    assert (found["z"].low, found["z"].high) == (3, 3)
+
+
+def test_equal_scores_share_their_mean_rank():
+    found = ranks({"x": Estimate(2), "y": Estimate(2), "z": Estimate(1)}, np.zeros((0, 3)))
+    assert [each.value for each in found.values()] == [1.5, 1.5, 3]
+
+
+def test_undefined_scores_have_no_rank_and_replicates_are_counted():
+    drawn = np.array([[2.0, 1.0]] * 9 + [[np.nan, 1.0]])
+    found = ranks({"x": Estimate(2), "y": Estimate(1)}, drawn)
+    assert "1 of 10 replicates" in found["x"].reason
+    missing = ranks({"x": Estimate(2), "y": Estimate(np.nan, reason="Why.")}, np.zeros((0, 2)))
+    assert (missing["x"].value, missing["y"].reason) == (1, "Why.")
+    assert "no score" in ranks({"x": Estimate(np.nan)}, np.zeros((0, 1)))["x"].reason
+
+
+def test_ranks_of_a_fit():
+    rng = np.random.default_rng(0)
+    counts = rng.multinomial(5, [0.6, 0.1, 0.3], size=200)
+    a, b = np.array([["p", "q", "p"], ["q", "r", "r"]])[:, np.arange(200) % 3]
+    fit = bradley_terry(counts, system_a=a, system_b=b, rng=generator_for(0), replicates=200)
+    found = ranks(fit.systems, fit.drawn)
+    assert [each.value for each in found.values()] == [1, 2, 3]
+    assert shared_ranks(fit.systems) == {"p": 1, "q": 2, "r": 3}
+
+
+def test_bad_replicates_are_named():
+    with pytest.raises(ValueError, match=r"drawn must be \(replicates, 1\)"):
+        ranks({"x": Estimate(1)}, [[1, 2]])
+
+
+@pytest.mark.parametrize(("tie", "expected"), [(0, 0.5), (0.5, 0.625), (1, 0.75)])
+def test_what_a_tie_is_worth(tie, expected):
+    assert win_rate([[2, 1, 1]], tie=tie).value == expected
+
+
+def test_a_tie_is_worth_no_more_than_a_win():
+    with pytest.raises(ValueError, match="tie must lie between 0 and 1"):
+        win_rate([[2, 1, 1]], tie=2)
+
+
+class TestSchedules:
+    def drawn(self, kind, comparisons, seed=0, candidates=6):
+        return schedule(candidates, comparisons, kind=kind, rng=generator_for(seed))
+
+    def test_random_draws_ordered_pairs_once(self):
+        pairs = self.drawn("random", 30)
+        assert len({tuple(pair) for pair in pairs.tolist()}) == 30
+
+    def test_no_repeat_compares_a_pair_once_in_either_order(self):
+        pairs = self.drawn("no-repeat", 15)
+        assert len({frozenset(pair) for pair in pairs.tolist()}) == 15
+        first_shown = np.mean([(self.drawn("no-repeat", 15, s) @ [1, -1] > 0) for s in range(99)])
+        assert 0.45 < first_shown < 0.55
+
+    def test_symmetric_has_both_orders(self):
+        pairs = self.drawn("symmetric", 12).tolist()
+        assert len({frozenset(pair) for pair in pairs}) == 6
+        assert pairs[::2] == [pair[::-1] for pair in pairs[1::2]]
+
+    @pytest.mark.parametrize("kind", ["random", "no-repeat", "symmetric"])
+    def test_every_pair_is_as_likely(self, kind):
+        counted = np.zeros((4, 4))
+        for seed in range(1500):
+            first, second = self.drawn(kind, 4, seed, candidates=4).T
+            np.add.at(counted, (first, second), 1)
+        shares = counted[~np.eye(4, dtype=bool)] / 1500
+        assert shares == pytest.approx(4 / 12, abs=0.05)
+
+    @pytest.mark.parametrize(
+        ("kind", "comparisons", "message"),
+        [
+            ("random", 31, "30 or fewer"),
+            ("no-repeat", 16, "15 or fewer"),
+            ("symmetric", 3, "even"),
+            ("symmetric", 0, "comparisons"),
+            ("all", 2, "kind must be one of"),
+        ],
+    )
+    def test_impossible_schedules_are_refused(self, kind, comparisons, message):
+        with pytest.raises(ValueError, match=message):
+            self.drawn(kind, comparisons)
+        with pytest.raises(ValueError, match="candidates"):
+            schedule(1, 1, kind="random", rng=generator_for(0))
+
+
+class TestWinLossRatio:
+    def test_by_hand(self):
+        found = win_loss_ratio([[0, 1], [1, 2], [2, 0]], [1, 0.5, 0.25], candidates=4)
+        assert [each.value for each in found[:3]] == [(1 + 0.75) / 2, 0.25, 0.375]
+        assert "with nobody" in found[3].reason
+
+    def test_unparsed_answers_are_no_comparison(self):
+        found = win_loss_ratio([[0, 1], [0, 1]], [1, np.nan], candidates=2)
+        assert [(each.value, each.n) for each in found] == [(1, 1), (0, 1)]
+
+    def test_position_bias_cancels_in_a_symmetric_schedule_and_not_in_others(self):
+        """A judge who always prefers the first shown says nothing."""
+        for kind, alike in (("symmetric", True), ("no-repeat", False)):
+            pairs = schedule(6, 8, kind=kind, rng=generator_for(1))
+            found = win_loss_ratio(pairs, np.ones(8), candidates=6)
+            known = [each.value for each in found if each.is_defined]
+            assert bool(np.ptp(known) == 0) is alike
+
+    def test_scores_stay_between_0_and_1(self):
+        rng = np.random.default_rng(0)
+        pairs = schedule(8, 20, kind="random", rng=rng)
+        found = win_loss_ratio(pairs, rng.random(20), candidates=8)
+        assert all(0 <= each.value <= 1 for each in found if each.is_defined)
+
+    @pytest.mark.parametrize(
+        ("pairs", "outcomes", "message"),
+        [
+            ([[0, 0]], [1], "compared with itself"),
+            ([[0, 5]], [1], "pairs must lie in"),
+            ([0, 1], [1], r"pairs must be \(comparisons, 2\)"),
+            ([[0, 1]], [2], "outcomes must lie in 0..1"),
+            ([[0, 1]], [1, 0], "one length"),
+        ],
+    )
+    def test_bad_arguments_are_named(self, pairs, outcomes, message):
+        with pytest.raises(ValueError, match=message):
+            win_loss_ratio(pairs, outcomes, candidates=3)

@@ -1,0 +1,125 @@
+"""Raters two by two, without one, and against themselves."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from tiebreak.stats import (
+    drop_one_influence,
+    generator_for,
+    krippendorff_alpha,
+    pairwise_agreement,
+    self_consistency,
+)
+
+UNITS, RATERS, LABELS = 60, 5, 3
+SHAPE = {"n_units": UNITS, "n_raters": RATERS, "n_labels": LABELS}
+
+
+def study(seed=0):
+    """Ratings with holes; rater 4 answers at random."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, LABELS, UNITS)
+    table = np.where(
+        rng.random((UNITS, RATERS)) < 0.75, truth[:, None], rng.integers(0, LABELS, (UNITS, RATERS))
+    )
+    table[:, 4] = rng.integers(0, LABELS, UNITS)
+    table[rng.random((UNITS, RATERS)) < 0.2] = -1
+    unit, rater = (grid.ravel() for grid in np.indices((UNITS, RATERS)))
+    return table, (unit, rater, table.ravel())
+
+
+def counts_of(table):
+    return np.stack([(table == label).sum(axis=1) for label in range(LABELS)], axis=1)
+
+
+def test_pairs_equal_scikit_learn():
+    table, ratings = study()
+    found = pairwise_agreement(*ratings, **SHAPE)
+    for r in range(RATERS):
+        for s in range(RATERS):
+            both = (table[:, r] >= 0) & (table[:, s] >= 0)
+            first, second = table[both, r], table[both, s]
+            assert found.shared[r, s] == both.sum()
+            assert found.agreement[r, s] == pytest.approx(np.mean(first == second))
+            assert found.kappa[r, s] == pytest.approx(cohen_kappa_score(first, second))
+
+
+def test_pairs_without_a_shared_unit_or_without_variation_are_undefined():
+    found = pairwise_agreement(
+        [0, 0, 1, 2], [0, 1, 0, 2], [1, 1, -1, 0], n_units=3, n_raters=3, n_labels=2
+    )
+    assert found.shared.tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
+    assert np.isnan(found.agreement[0, 2])
+    assert np.isnan(found.kappa[0, 1])
+    assert found.agreement[0, 1] == 1
+
+
+def test_influence_is_alpha_without_a_rater():
+    table, ratings = study()
+    whole = krippendorff_alpha(counts_of(table)).value
+    found = drop_one_influence(*ratings, **SHAPE)
+    for rater, each in enumerate(found):
+        expected = krippendorff_alpha(counts_of(np.delete(table, rater, axis=1))).value
+        assert each.without.value == pytest.approx(expected)
+        assert each.change.value == pytest.approx(expected - whole)
+        assert each.n_ratings == (table[:, rater] >= 0).sum()
+    assert max(range(RATERS), key=lambda r: found[r].change.value) == 4
+
+
+def test_influence_has_an_interval_on_the_same_replicates():
+    _, ratings = study()
+    found = drop_one_influence(*ratings, **SHAPE, rng=generator_for(0), replicates=300)
+    random = found[4].change
+    assert 0 < random.low < random.value < random.high
+    # Both sides see the same units: the change is known better than α itself.
+    assert random.standard_error < found[4].without.standard_error
+    by_instance = drop_one_influence(
+        *ratings, **SHAPE, clusters=np.arange(UNITS) // 3, rng=generator_for(0), replicates=50
+    )
+    assert "instances" in by_instance[4].change.method
+
+
+def test_influence_of_an_ordinal_scale():
+    table, ratings = study(1)
+    found = drop_one_influence(*ratings, **SHAPE, level="ordinal")
+    expected = krippendorff_alpha(counts_of(table[:, 1:]), level="ordinal").value
+    assert found[0].without.value == pytest.approx(expected)
+
+
+def test_influence_where_nobody_else_pairs_is_undefined():
+    found = drop_one_influence([0, 0, 1], [0, 1, 0], [0, 1, 0], n_units=2, n_raters=2, n_labels=2)
+    assert np.isnan(found[0].without.value)
+    assert "No unit has two ratings" in found[0].change.reason
+
+
+def test_self_consistency_by_hand():
+    found = self_consistency([0, 0, 0, 1, 2], [0, 1, 2, 1, -1], [0, 1, 0, 0, 1], n_raters=4)
+    assert [each.n for each in found] == [3, 1, 0, 0]
+    assert found[0].value == pytest.approx(2 / 3)
+    assert found[1].value == 0
+    assert 0 < found[1].high < 1
+    assert "planned repeat" in found[2].reason
+    assert np.isnan(found[3].value)
+
+
+@pytest.mark.parametrize("function", [pairwise_agreement, drop_one_influence])
+@pytest.mark.parametrize(
+    ("ratings", "message"),
+    [
+        (([0, 0], [0, 0], [0, 1]), "rater 0 rated unit 0 more than once"),
+        (([0], [0, 1], [0, 1]), "one length"),
+        (([0], [0], [7]), "labels must lie in"),
+        (([0.5], [0], [0]), "units must be integers"),
+    ],
+)
+def test_bad_ratings_are_named(function, ratings, message):
+    with pytest.raises(ValueError, match=message):
+        function(*ratings, n_units=2, n_raters=2, n_labels=2)
+
+
+def test_bad_repeats_are_named():
+    with pytest.raises(ValueError, match="raters must lie in"):
+        self_consistency([3], [0], [0], n_raters=1)
+    with pytest.raises(ValueError, match="one length"):
+        self_consistency([0], [0, 1], [0], n_raters=1)

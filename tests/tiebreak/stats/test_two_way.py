@@ -1,0 +1,114 @@
+"""Intervals over instances and raters: by hand, and by simulation where raters differ."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from tiebreak.stats import generator_for, krippendorff_alpha, two_way, win_rate
+
+
+def study(seed, *, units=150, raters=12, per_unit=3, severity=1.0):
+    """Ratings of A, tie, B; raters lean to one side, each in their own way."""
+    rng = np.random.default_rng(seed)
+    unit = np.repeat(np.arange(units), per_unit)
+    rater = np.concatenate([rng.choice(raters, per_unit, replace=False) for _ in range(units)])
+    lean = rng.normal(0, 0.4, units)[unit] + severity * rng.normal(0, 1, raters)[rater]
+    latent = lean + rng.logistic(size=len(unit))
+    label = np.where(latent < -0.5, 2, np.where(latent < 0.5, 1, 0))
+    return unit, rater, label
+
+
+def found(statistic, ratings, *, units=150, raters=12, **options):
+    return two_way(statistic, *ratings, n_units=units, n_raters=raters, n_labels=3, **options)
+
+
+def test_the_variance_is_the_sum_of_both_parts():
+    unit, rater, label = study(0)
+    both = found(win_rate, (unit, rater, label), rng=generator_for(0), replicates=500)
+    counts = np.zeros((150, 3), int)
+    np.add.at(counts, (unit, label), 1)
+    alone = win_rate(counts, rng=generator_for(0), replicates=500)
+    without = []
+    for code in range(12):
+        left = np.zeros((150, 3), int)
+        np.add.at(left, (unit[rater != code], label[rater != code]), 1)
+        without.append(win_rate(left).value)
+    jackknife = 11 / 12 * np.sum((np.array(without) - np.mean(without)) ** 2)
+    assert both.value == alone.value
+    assert both.standard_error == pytest.approx(np.sqrt(alone.standard_error**2 + jackknife))
+    assert both.high - both.value == pytest.approx(1.959964 * both.standard_error, rel=1e-5)
+    assert "jackknife over 12 raters" in both.method
+
+
+def test_without_a_generator_there_is_no_interval():
+    each = found(krippendorff_alpha, study(1))
+    assert np.isnan(each.low)
+    assert each.is_defined
+
+
+def test_one_rater_has_no_interval():
+    each = two_way(
+        win_rate,
+        range(12),
+        [0] * 12,
+        [0, 2, 1] * 4,
+        n_units=12,
+        n_raters=1,
+        n_labels=3,
+        rng=generator_for(0),
+        replicates=50,
+    )
+    assert each.value == 0.5
+    assert "one rater" in each.reason
+    assert np.isnan(each.standard_error)
+
+
+def test_raters_without_whom_nothing_is_defined_are_counted():
+    each = two_way(
+        krippendorff_alpha,
+        np.repeat(range(12), 2),
+        [0, 1] * 12,
+        [0, 0, 1, 1, 0, 1] * 4,
+        n_units=12,
+        n_raters=2,
+        n_labels=2,
+        rng=generator_for(0),
+        replicates=200,
+    )
+    assert "undefined" in each.reason
+    assert np.isnan(each.low)
+
+
+def test_instances_and_options_are_passed_on():
+    ratings = study(2)
+    statistic = partial(krippendorff_alpha, level="ordinal")
+    each = found(
+        statistic,
+        ratings,
+        clusters=np.arange(150) // 3,
+        rng=generator_for(0),
+        replicates=100,
+        confidence_level=0.9,
+    )
+    assert "instances" in each.method
+    assert each.high - each.value == pytest.approx(1.644854 * each.standard_error, rel=1e-5)
+
+
+@pytest.mark.slow
+def test_it_covers_where_raters_differ_and_instances_alone_do_not():
+    """The truth is that of many instances and many raters."""
+    *_, label = study(999, units=60_000, raters=4000)
+    truth = (np.mean(label == 0) + np.mean(label == 1) / 2).item()
+    held = {"both": 0, "instances": 0}
+    for seed in range(400):
+        ratings = study(seed, raters=30)
+        options = {"rng": generator_for(seed), "replicates": 300}
+        both = found(win_rate, ratings, raters=30, **options)
+        counts = np.zeros((150, 3), int)
+        np.add.at(counts, (ratings[0], ratings[2]), 1)
+        alone = win_rate(counts, rng=generator_for(seed), replicates=300)
+        held["both"] += both.low <= truth <= both.high
+        held["instances"] += alone.low <= truth <= alone.high
+    assert held["both"] / 400 >= 0.92
+    assert held["instances"] / 400 < 0.8

@@ -1,0 +1,126 @@
+"""Scales as the file formats write them, and the labels that are on them."""
+
+import pytest
+
+from tiebreak.stats import Scale, infer_scale
+
+
+@pytest.mark.parametrize(
+    ("spec", "kind", "level", "labels"),
+    [
+        ("preference", "preference", "nominal", (-1, 1)),
+        ("preference:tie", "preference", "nominal", (-1, 0, 1)),
+        ("preference:5", "preference", "ordinal", (-2, -1, 0, 1, 2)),
+        ("preference:7", "preference", "ordinal", (-3, -2, -1, 0, 1, 2, 3)),
+        ("preference:tie+bad", "preference", "nominal", (-1, 0, 1, "bad")),
+        ("preference+bad", "preference", "nominal", (-1, 1, "bad")),
+        ("preference:5+bad", "preference", "ordinal", (-2, -1, 0, 1, 2, "bad")),
+        ("nominal:a,b", "nominal", "nominal", ("a", "b")),
+        ("nominal:yes, no,1", "nominal", "nominal", ("yes", "no", "1")),
+        ("ordinal:1..5", "ordinal", "ordinal", (1, 2, 3, 4, 5)),
+        ("ordinal:-1..1", "ordinal", "ordinal", (-1, 0, 1)),
+        ("interval:1..3", "interval", "interval", (1, 2, 3)),
+        ("interval", "interval", "interval", None),
+        ("ratio", "ratio", "ratio", None),
+    ],
+)
+def test_specs(spec, kind, level, labels):
+    scale = Scale.parse(spec)
+    assert (scale.spec, scale.kind, scale.level, scale.labels) == (spec, kind, level, labels)
+    assert scale.bad == spec.endswith("+bad")
+    assert scale.order_labels == (labels[:-1] if scale.bad else labels)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "", "likert", "preference:3", "preference:tie+good", "ordinal", "ordinal:5..1",
+        "ordinal:1..1", "ordinal:a..b", "ordinal:1..1000", "ordinal:1..5+bad", "nominal", "nominal:",
+        "nominal:a", "nominal:a,,b", "nominal:a,a", "ratio:1..5", "interval:x", "ordinal:1...5",
+        "ordinal:²..5", 5, None,
+    ],
+)  # fmt: skip
+def test_what_is_no_scale_is_refused_in_a_sentence(spec):
+    with pytest.raises(ValueError, match=r"scale .*[.]$"):
+        Scale.parse(spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "value", "label"),
+    [
+        ("preference:tie", "-1", -1),
+        ("preference:tie", 1.0, 1),
+        ("preference:tie", "0.0", 0),
+        ("preference:tie", " 1 ", 1),
+        ("preference:5+bad", "bad", "bad"),
+        ("ordinal:1..5", "5", 5),
+        ("nominal:1,2", 1, "1"),
+        ("nominal:1,2", 1.0, "1"),
+        ("nominal:a,b", "a", "a"),
+        ("interval", "2.5", 2.5),
+        ("interval", 3, 3.0),
+        ("ratio", "0", 0.0),
+    ],
+)
+def test_labels_become_canonical(spec, value, label):
+    found = Scale.parse(spec).parse_label(value)
+    assert found == label
+    assert type(found) is type(label)
+
+
+@pytest.mark.parametrize(
+    ("spec", "value"),
+    [
+        ("preference", 0),
+        ("preference:tie", 2),
+        ("preference:tie", "bad"),
+        ("preference:tie", True),
+        ("preference:tie", "left"),
+        ("preference:tie", None),
+        ("ordinal:1..5", 2.5),
+        ("ordinal:1..5", "nan"),
+        ("ordinal:1..5", 10**400),
+        ("nominal:a,b", "A"),
+        ("nominal:a,b", None),
+        ("interval", "inf"),
+        ("interval", ""),
+        ("ratio", -1),
+    ],
+)
+def test_labels_off_the_scale_are_refused_in_a_sentence(spec, value):
+    with pytest.raises(ValueError, match=r"^The label .*[.]$|^The label .*Allowed: "):
+        Scale.parse(spec).parse_label(value)
+
+
+@pytest.mark.parametrize(
+    ("labels", "criterion", "spec"),
+    [
+        ([-1, 0, 1], "preference", "preference:tie"),
+        ([1, 1], "quality", "preference:tie"),
+        (["-1", "1"], "quality", "preference:tie"),
+        ([], "preference", "preference:tie"),
+        ([None, None], "preference", "preference:tie"),
+        ([-2, 2], "preference", "preference:5"),
+        (["3", "-1"], "preference", "preference:7"),
+        ([-1, 1, "bad"], "preference", "preference:tie+bad"),
+        ([1, 2, 5], "coherence", "ordinal:1..5"),
+        (["1", "4.0"], "coherence", "ordinal:1..4"),
+        ([1.5, 2], "coherence", "interval"),
+        ([1, 5000], "length", "interval"),
+        ([7], "coherence", "interval"),
+        (["yes", "no", None], "fluent", "nominal:no,yes"),
+        (["good", "bad"], "preference", "nominal:bad,good"),
+        ([1, 2, "bad"], "quality", "nominal:1,2,bad"),
+    ],
+)
+def test_scales_are_inferred_from_the_labels_of_a_file(labels, criterion, spec):
+    scale = infer_scale(labels, criterion)
+    assert scale.spec == spec
+    for label in labels:
+        if label is not None:
+            scale.parse_label(label)
+
+
+def test_nothing_to_infer_from_is_refused():
+    with pytest.raises(ValueError, match="declare the scale"):
+        infer_scale([None], "coherence")

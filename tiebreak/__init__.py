@@ -1,0 +1,1 @@
+"""Human preference studies: statistics, text similarities, reports and file formats."""

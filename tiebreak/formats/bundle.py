@@ -1,0 +1,351 @@
+"""A study bundle: a folder, or its .zip, with everything that a study is made of."""
+
+import json
+import tempfile
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, fields, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from tiebreak.formats.archive import MAX_FILES, extract
+from tiebreak.formats.cells import check_id
+from tiebreak.formats.errors import FormatError, Problem, Problems
+from tiebreak.formats.limits import LIMITS, Limits
+from tiebreak.formats.ratings import SUFFIXES, RatingTable, read_ratings
+from tiebreak.formats.rows import Row, read_jsonl
+from tiebreak.formats.spec import (
+    ALL_PAIRS,
+    STUDY_FILE,
+    CriterionSpec,
+    SpecLines,
+    StudySpec,
+    read_spec,
+    systems_of_rows,
+    write_spec,
+)
+from tiebreak.formats.writing import atomic_folder
+from tiebreak.scales import Scale
+
+__all__ = [
+    "Bundle",
+    "CriterionSpec",
+    "GenerationRow",
+    "InstanceRow",
+    "Lines",
+    "StudySpec",
+    "find_ratings",
+    "opened_bundle",
+    "read_bundle",
+    "write_bundle",
+]
+
+# What an export adds for its readers.
+CODEBOOK = "codebook.md"
+# Stands for the bundle itself where things are listed by file.
+FILES = "files of the bundle"
+INSTANCES, GENERATIONS = "instances.jsonl", "generations.jsonl"
+
+
+@dataclass(frozen=True)
+class InstanceRow:
+    id: str
+    source: str = ""
+    messages: list[Any] = field(default_factory=list)
+    category: str = ""
+    reference: str = ""
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class GenerationRow:
+    instance: str
+    system: str
+    sample_index: int
+    text: str
+    seed: int | None = None
+    params: dict[str, Any] = field(default_factory=dict)
+    is_dummy: bool = False
+
+
+@dataclass(frozen=True)
+class Lines:
+    """In which line of its file each part of a bundle stands."""
+
+    spec: SpecLines = field(default_factory=SpecLines)
+    instances: Sequence[int] = ()
+    generations: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle that was read and found whole.
+
+    `unread` names, by file, the columns that nothing here reads, and under `FILES` such files.
+    """
+
+    spec: StudySpec
+    instances: list[InstanceRow]
+    generations: list[GenerationRow]
+    ratings: RatingTable | None = None
+    ratings_path: Path | None = None
+    lines: Lines = field(default_factory=Lines, compare=False, repr=False)
+    unread: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
+
+
+Check = Callable[[Bundle, Problems], None]
+
+
+@contextmanager
+def opened_bundle(path: Path, *, limits: Limits = LIMITS) -> Iterator[Path]:
+    """The bundle as a folder: a .zip is unpacked, within bounds, for as long as it is needed."""
+    with ExitStack() as stack:
+        if path.suffix == ".zip":
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tiebreak-")))
+            path = extract(path, folder, limits)
+        yield path
+
+
+def read_bundle(path: Path, *, limits: Limits = LIMITS, check: Check | None = None) -> Bundle:
+    """Read and check a whole bundle; `FormatError` names every bad row with line and reason.
+
+    `check` may add problems of its own to what could be read, so that all are named at once.
+    """
+    with opened_bundle(path, limits=limits) as folder:
+        problems = Problems()
+        if not (folder / STUDY_FILE).is_file():
+            raise FormatError([Problem(STUDY_FILE, None, f"is missing in {path.name}")])
+        bundle = _Reading(folder, problems, limits).bundle()
+        if check is not None:
+            check(bundle, problems)
+        problems.check()
+        return bundle
+
+
+def find_ratings(folder: Path) -> Path | None:
+    """The bundle's ratings file, if it has one; JSONL before CSV before Parquet."""
+    candidates = (folder / f"ratings{suffix}" for suffix in SUFFIXES)
+    return next((path for path in candidates if path.is_file()), None)
+
+
+class _Reading:
+    """One bundle while it is read. What is wrong in one file hides nothing of the others."""
+
+    def __init__(self, folder: Path, problems: Problems, limits: Limits) -> None:
+        self.folder, self.problems, self.limits = folder, problems, limits
+        self.read = read_spec(folder, problems, limits)
+        self.instances: dict[str, int] = {}  # by id, also of rows that are wrong otherwise
+        self.unread: dict[str, set[str]] = {}
+
+    def bundle(self) -> Bundle:
+        instances, instance_lines = self._instances()
+        spec = self._spec()
+        generations, generation_lines = self._generations(spec)
+        path = find_ratings(self.folder)
+        ratings = None
+        if path is not None:
+            ratings = read_ratings(path, limits=self.limits, problems=self.problems)
+            self.unread[path.name] = set(ratings.unread)
+            categories = {row.id: row.category for row in instances}
+            self._check_ratings(ratings, spec, categories)
+        lines = Lines(self.read.lines, instance_lines, generation_lines)
+        self.unread[FILES] = self._other_files()
+        unread = {name: tuple(sorted(found)) for name, found in self.unread.items() if found}
+        return Bundle(spec, instances, generations, ratings, path, lines, unread)
+
+    def _other_files(self) -> set[str]:
+        known = {STUDY_FILE, INSTANCES, GENERATIONS, CODEBOOK, *self.read.files}
+        known |= {f"ratings{suffix}" for suffix in SUFFIXES}
+        files = islice((path for path in self.folder.iterdir() if path.is_file()), MAX_FILES)
+        return {path.name for path in files} - known
+
+    def _spec(self) -> StudySpec:
+        spec = self.read.spec
+        if spec.systems != (ALL_PAIRS,):
+            return spec
+        rows = self._rows(GENERATIONS, Problems())
+        systems = systems_of_rows(row for _, row in rows)
+        return replace(spec, systems=tuple(name for name in systems if name not in spec.controls))
+
+    def _rows(self, name: str, problems: Problems) -> Iterator[tuple[int, Row]]:
+        if not (self.folder / name).is_file():
+            problems.add(name, None, "is missing in the bundle")
+            return iter(())
+        return read_jsonl(self.folder / name, problems, self.limits)
+
+    def _instances(self) -> tuple[list[InstanceRow], Sequence[int]]:
+        found: list[InstanceRow] = []
+        lines = array("q")
+        for line, row in self._rows(INSTANCES, self.problems):
+            with self.problems.at(INSTANCES, line):
+                key = check_id("id", row.get("id"))
+                if self.instances.setdefault(key, line) != line:
+                    raise ValueError(f"id {key!r} stands in line {self.instances[key]} already")
+                found.append(_instance(key, row))
+                lines.append(line)
+        return found, lines
+
+    def _generations(self, spec: StudySpec) -> tuple[list[GenerationRow], Sequence[int]]:
+        found: list[GenerationRow] = []
+        lines = array("q")
+        seen: dict[tuple[str, str, int], int] = {}
+        # Degraded copies are made of either kind.
+        is_dummy: dict[str, bool] = {}
+        others = self.unread.setdefault(GENERATIONS, set())
+        for line, row in self._rows(GENERATIONS, self.problems):
+            with self.problems.at(GENERATIONS, line):
+                generation = self._generation(row, spec)
+                key = (generation.instance, generation.system, generation.sample_index)
+                if seen.setdefault(key, line) != line:
+                    raise ValueError(f"sample {key} stands in line {seen[key]} already")
+                known = is_dummy.setdefault(generation.system, generation.is_dummy)
+                if known != generation.is_dummy and generation.system not in spec.controls:
+                    raise ValueError(f"system {generation.system!r} has real texts and dummy texts")
+                others.update(row.keys() - _GENERATION_COLUMNS)
+                found.append(generation)
+                lines.append(line)
+        return found, lines
+
+    def _generation(self, row: Row, spec: StudySpec) -> GenerationRow:
+        generation = _generation(row)
+        if generation.instance not in self.instances:
+            raise ValueError(f"instance {generation.instance!r} is not in {INSTANCES}")
+        systems = (*spec.systems, *spec.controls)
+        if generation.system not in systems and not self.read.unknown & {"systems", "controls"}:
+            names = ", ".join(systems) or "none"
+            raise ValueError(
+                f"system {generation.system!r} is unknown; {STUDY_FILE} has {names}"[:300]
+            )
+        return generation
+
+    def _check_ratings(
+        self, ratings: RatingTable, spec: StudySpec, categories: dict[str, str]
+    ) -> None:
+        """Every rating's criterion, label, instance and systems are the bundle's own."""
+        scales = {each.name: Scale.parse(each.scale) for each in spec.criteria}
+        systems = {*spec.systems, *spec.controls, ""}
+        criteria_known = "criteria" not in self.read.unknown
+        systems_known = not self.read.unknown & {"systems", "controls"}
+        for i, line in enumerate(ratings.lines):
+            with self.problems.at(ratings.name, int(line)):
+                criterion, label = ratings["criterion"][i], ratings["label"][i]
+                if criterion not in scales and criteria_known:
+                    raise ValueError(f"criterion {criterion!r} is not in {STUDY_FILE}")
+                if label is not None and criterion in scales:
+                    scales[criterion].parse_label(label)
+                self._check_instance(ratings, i, categories)
+                for side in ("system_a", "system_b"):
+                    if ratings[side][i] not in systems and systems_known:
+                        raise ValueError(f"system {ratings[side][i]!r} is not in {STUDY_FILE}")
+
+    def _check_instance(self, ratings: RatingTable, i: int, categories: dict[str, str]) -> None:
+        instance, category = ratings["instance"][i], ratings["category"][i]
+        if instance and instance not in self.instances:
+            raise ValueError(f"instance {instance!r} is not in {INSTANCES}")
+        if category and category != categories.get(instance, category):
+            raise ValueError(
+                f"category {category!r} is not that of instance {instance!r} in {INSTANCES}:"
+                f" {categories[instance]!r}"
+            )
+
+
+def _instance(key: str, row: Row) -> InstanceRow:
+    return InstanceRow(
+        id=key,
+        source=_optional_text(row, "source"),
+        messages=_messages(row.get("messages")),
+        category=_optional_text(row, "category"),
+        reference=_optional_text(row, "reference"),
+        metadata=_metadata(row),
+    )
+
+
+def _metadata(row: Row) -> dict[str, Any]:
+    """What stands under metadata, and in columns that are not the format's own."""
+    others = {name: value for name, value in row.items() if name not in _INSTANCE_COLUMNS}
+    metadata = _object(row, "metadata")
+    twice = others.keys() & metadata.keys()
+    if twice:
+        raise ValueError(f"{min(twice)!r} stands in metadata and in a column of its own")
+    return metadata | others
+
+
+def _object(row: Row, name: str) -> dict[str, Any]:
+    value = row.get(name)
+    if value is not None and not isinstance(value, dict):
+        raise ValueError(f"{name} must be an object, not {value!r}"[:200])
+    return value or {}
+
+
+def _messages(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    turns = isinstance(value, list) and all(
+        isinstance(turn, dict) and isinstance(turn.get("content"), str) for turn in value
+    )
+    if not turns:
+        raise ValueError("messages must be a list of turns with role and content")
+    return list(value)
+
+
+def _optional_text(row: Row, name: str) -> str:
+    value = row.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be a text, not {value!r}"[:200])
+    return value
+
+
+def _generation(row: Row) -> GenerationRow:
+    index, text, seed = row.get("sample_index"), row.get("text"), row.get("seed")
+    index = 0 if index is None else index
+    if isinstance(index, bool) or not isinstance(index, int):
+        raise ValueError(f"sample_index must be a whole number from 0, not {index!r}"[:200])
+    if not isinstance(text, str):
+        raise ValueError(f"text must be a text, not {text!r}"[:200])
+    if not text.strip():
+        raise ValueError("text is empty")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
+        raise ValueError(f"seed must be a whole number, not {seed!r}"[:200])
+    is_dummy = row.get("is_dummy", False)
+    if not isinstance(is_dummy, bool):
+        raise ValueError(f"is_dummy must be true or false, not {is_dummy!r}"[:200])
+    instance, system = (
+        check_id("instance", row.get("instance")),
+        check_id("system", row.get("system")),
+    )
+    return GenerationRow(instance, system, index, text, seed, _object(row, "params"), is_dummy)
+
+
+_INSTANCE_COLUMNS = frozenset(each.name for each in fields(InstanceRow))
+_GENERATION_COLUMNS = frozenset(each.name for each in fields(GenerationRow))
+
+
+def write_bundle(
+    path: Path,
+    spec: StudySpec,
+    instances: Iterable[InstanceRow],
+    generations: Iterable[GenerationRow],
+    *,
+    extra: Callable[[Path], None] | None = None,
+) -> None:
+    """Write a bundle folder, whole or not at all. `extra` may put more files into it."""
+    with atomic_folder(path) as folder:
+        write_spec(folder, spec)
+        _write_jsonl(folder / "instances.jsonl", instances)
+        _write_jsonl(folder / "generations.jsonl", generations)
+        if extra is not None:
+            extra(folder)
+
+
+def _write_jsonl(path: Path, rows: Iterable[InstanceRow | GenerationRow]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for row in rows:
+            values = {each.name: getattr(row, each.name) for each in fields(row)}
+            kept = {
+                k: v for k, v in values.items() if v not in (None, "", [], {}) and v is not False
+            }
+            file.write(json.dumps(kept, ensure_ascii=False, allow_nan=False) + "\n")

@@ -1,0 +1,69 @@
+"""What is wrong with a file: every bad row by name, line and reason."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from tiebreak.errors import DomainError
+
+SHOWN = 50
+LONGEST_REASON = 500
+
+
+def shorten(reason: str) -> str:
+    """A reason that can be shown: what a file holds is quoted in it."""
+    shown = reason.encode(errors="backslashreplace").decode()
+    return shown if len(shown) <= LONGEST_REASON else shown[:LONGEST_REASON] + "…"
+
+
+@dataclass(frozen=True)
+class Problem:
+    file: str
+    line: int | None
+    reason: str
+
+    def __str__(self) -> str:
+        where = self.file if self.line is None else f"{self.file}, line {self.line}"
+        return f"{where}: {self.reason}"
+
+
+class FormatError(DomainError, ValueError):
+    """A file that was refused, with its problems; the first `SHOWN` are in the message."""
+
+    def __init__(self, problems: list[Problem], total: int | None = None) -> None:
+        self.problems = problems
+        self.total = total or len(problems)
+        lines = [str(problem) for problem in problems[:SHOWN]]
+        if self.total > len(lines):
+            lines.append(f"… and {self.total - len(lines)} more problems.")
+        super().__init__("bad_file", "\n".join(lines), status=400)
+
+
+@dataclass
+class Problems:
+    """Collects problems, keeping the first ones and counting the rest."""
+
+    found: list[Problem] = field(default_factory=list)
+    total: int = 0
+
+    def add(self, file: str, line: int | None, reason: str) -> None:
+        self.total += 1
+        if len(self.found) < SHOWN:
+            self.found.append(Problem(file, line, shorten(reason)))
+
+    @contextmanager
+    def at(self, file: str, line: int | None) -> Iterator[None]:
+        """Turn a row's `ValueError` into a problem of its line."""
+        try:
+            yield
+        except ValueError as error:
+            self.add(file, line, str(error))
+
+    def extend(self, error: "FormatError") -> None:
+        """Take over what another reader refused."""
+        self.total += error.total
+        self.found += error.problems[: max(0, SHOWN - len(self.found))]
+
+    def check(self) -> None:
+        if self.found:
+            raise FormatError(self.found, self.total)

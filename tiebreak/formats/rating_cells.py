@@ -1,0 +1,202 @@
+"""One row of a ratings file: which columns there are, and what each may hold."""
+
+import math
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from typing import Any
+
+from tiebreak.formats.cells import check_id
+from tiebreak.formats.rows import Row
+
+KINDS = ("human", "machine")
+ROLES = ("main", "repeat", "gold", "training", "qualification")
+EXCLUDING_FLAGS = ("surplus", "superseded", "partial", "late", "excluded")
+FLAGS = (*EXCLUDING_FLAGS, "simulated")
+INTEGERS = (
+    "repeat",
+    "sample_a",
+    "sample_b",
+    "position",
+    "hit_position",
+    "duration_ms",
+    "study_version",
+)
+NUMBERS = (
+    "separability",
+    "separability_raw",
+    "inclusion_probability",
+    "chars_a",
+    "chars_b",
+)
+TEXTS = (
+    "criterion",
+    "run",
+    "order",
+    "instance",
+    "system_a",
+    "system_b",
+    "category",
+    "similarity",
+    "phase",
+    "side_a",
+    "layout",
+    "created_at",
+    "participation",
+    "excluded_reason",
+    "raw",
+    "text_a",
+    "text_b",
+)
+COLUMNS = ("unit", "rater", "label", "kind", "role", *TEXTS, *INTEGERS, *NUMBERS, *FLAGS)
+ARROW_TYPES = (
+    dict.fromkeys(INTEGERS, "int64")
+    | dict.fromkeys(NUMBERS, "float64")
+    | dict.fromkeys(FLAGS, "bool_")
+)
+_TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+# Up to here every whole number has a float of its own.
+LARGEST_WHOLE = 2**53
+
+
+def parse_rating(row: Row) -> Row:
+    """One row with every column present and typed, or `ValueError`."""
+    if "sample_index" in row:
+        row = _with_samples(row)
+    parsed: Row = {"unit": _required(row, "unit"), "rater": _required(row, "rater")}
+    parsed["kind"] = _one_of("kind", row.get("kind"), KINDS)
+    parsed["role"] = _one_of("role", row.get("role"), ROLES)
+    for column, parse in _PARSERS.items():
+        value = row.get(column)
+        parsed[column] = _ABSENT[column] if value is None else parse(column, value)
+    parsed["criterion"] = parsed["criterion"] or "preference"
+    if math.isnan(parsed["repeat"]):
+        parsed["repeat"] = 1.0 if parsed["role"] == "repeat" else 0.0
+    parsed["label"] = _label(row, parsed)
+    return parsed
+
+
+def _with_samples(row: Row) -> Row:
+    """`sample_index` is the sample of both sides; a side that says another contradicts it."""
+    both = row["sample_index"]
+    if both in (None, ""):
+        return row
+    for side in ("sample_a", "sample_b"):
+        if row.get(side) not in (None, "", both):
+            raise ValueError(f"{side} is {row[side]!r} and sample_index {both!r}"[:200])
+    return {**row, "sample_a": both, "sample_b": both}
+
+
+def _label(row: Row, parsed: Row) -> Any:
+    if "label" not in row:
+        raise ValueError("the column label is missing")
+    label = row["label"]
+    if label is None and parsed["kind"] == "human":
+        raise ValueError("a human's label may not be empty")
+    if label is None and not parsed["raw"]:
+        raise ValueError("a machine's empty label needs its answer in the column raw")
+    if not isinstance(label, (str, int, float, type(None))) or isinstance(label, bool):
+        raise ValueError(f"label must be a number or a text, not {label!r}"[:200])
+    if isinstance(label, int) and abs(label) > LARGEST_WHOLE:
+        raise ValueError(f"label {str(label)[:40]} is too large")
+    return label
+
+
+def _required(row: Row, column: str) -> str:
+    value = row.get(column)
+    if column not in row:
+        raise ValueError(f"the column {column} is missing")
+    return check_id(column, value)
+
+
+def _one_of(column: str, value: Any, allowed: tuple[str, ...]) -> str:
+    if value in (None, ""):
+        return allowed[0]
+    if value not in allowed:
+        raise ValueError(f"{column} must be one of {', '.join(allowed)}, not {value!r}"[:200])
+    return str(value)
+
+
+def _text(column: str, value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise ValueError(f"{column} must be a text, not {value!r}"[:200])
+    return str(value)
+
+
+def _moment(column: str, value: Any) -> str:
+    """A date and time of ISO 8601 that is one in UTC too; without an offset it is UTC."""
+    text = value.isoformat() if isinstance(value, date) else _text(column, value)
+    if text and moment_of(text) is None:
+        raise ValueError(
+            f"{column} must be a date and time such as 2026-03-01T14:05:09Z, not {text!r}"[:200]
+        )
+    return text
+
+
+def moment_of(text: str) -> datetime | None:
+    """What a cell of `created_at` means, None where it means nothing."""
+    if re.search(r"[.,]\d{7}", text):  # would be cut to millionths of a second
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _number(column: str, value: Any) -> float:
+    if value == "":
+        return math.nan
+    if not _is_number(value):
+        raise ValueError(f"{column} must be a number, not {value!r}"[:200])
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"{column} must be finite, not {value!r}"[:200])
+    return number
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return _NUMBER.fullmatch(value.strip()) is not None
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _integer(column: str, value: Any) -> float:
+    number = _number(column, value)
+    if not math.isnan(number) and not (number == int(number) and 0 <= number <= LARGEST_WHOLE):
+        raise ValueError(f"{column} must be a whole number from 0, not {value!r}"[:200])
+    return number
+
+
+def _flag(column: str, value: Any) -> bool:
+    word = str(value).strip().lower()
+    if word not in _TRUE + _FALSE:
+        raise ValueError(f"{column} must be true or false, not {value!r}"[:200])
+    return word in _TRUE
+
+
+def _probability(column: str, value: Any) -> float:
+    number = _number(column, value)
+    if not math.isnan(number) and not 0 < number <= 1:
+        raise ValueError(f"{column} must lie above 0 and up to 1, not {value!r}"[:200])
+    return number
+
+
+_PARSERS: dict[str, Callable[[str, Any], Any]] = (
+    dict.fromkeys(TEXTS, _text)
+    | dict.fromkeys(INTEGERS, _integer)
+    | dict.fromkeys(NUMBERS, _number)
+    | dict.fromkeys(FLAGS, _flag)
+    | {"inclusion_probability": _probability, "created_at": _moment}
+)
+_ABSENT: Row = (
+    dict.fromkeys(TEXTS, "")
+    | dict.fromkeys(INTEGERS, math.nan)
+    | dict.fromkeys(NUMBERS, math.nan)
+    | dict.fromkeys(FLAGS, False)
+)

@@ -1,0 +1,58 @@
+"""Published datasets and crowd-platform files, turned into bundles or ratings. No Django.
+
+Adding one: a module with a function from paths and options to `Converted`, and a line here.
+"""
+
+import csv
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tiebreak.formats import FormatError, Problem
+from tiebreak.formats.readers.converted import Converted
+from tiebreak.formats.readers.llmbar import read_llmbar
+from tiebreak.formats.readers.mtbench import read_mtbench
+from tiebreak.formats.readers.mturk import read_mturk
+from tiebreak.formats.readers.pandalm import read_pandalm
+from tiebreak.formats.readers.summeval import read_summeval
+
+# What taking a file of another layout apart raises.
+_ODD = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    csv.Error,
+)
+
+Reader = Callable[[Sequence[Path], tuple[str, str] | None], Converted]
+
+READERS: dict[str, Reader] = {
+    "llmbar": read_llmbar,
+    "mtbench": read_mtbench,
+    "mturk": read_mturk,
+    "pandalm": read_pandalm,
+    "summeval": read_summeval,
+}
+
+__all__ = ["READERS", "Converted", "Reader", "convert"]
+
+
+def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
+    """Read files with the reader of this name. Raises `FormatError` for whatever does not fit.
+
+    Readers name the lines of what they expect to go wrong; a file of quite another layout is
+    refused as a whole.
+    """
+    names = ", ".join(path.name for path in paths)
+    try:
+        converted = READERS[name](paths, systems)
+    except FormatError:
+        raise
+    except _ODD as error:
+        reason = f"is not laid out as {name} expects: {type(error).__name__}: {error}"
+        raise FormatError([Problem(names, None, reason)]) from error
+    if not converted.instances and not converted.ratings:
+        raise FormatError([Problem(names, None, f"holds nothing that {name} reads")])
+    return converted

@@ -1,0 +1,90 @@
+"""What every reader returns, and the ways into a file that several share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tiebreak.formats import (
+    FormatError,
+    GenerationRow,
+    InstanceRow,
+    Problem,
+    StudySpec,
+    write_bundle,
+    write_rows,
+)
+from tiebreak.formats.cells import check_cells, parse_json
+from tiebreak.formats.errors import Problems
+from tiebreak.formats.rating_cells import COLUMNS
+from tiebreak.formats.rows import Row
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A published study as a bundle with ratings."""
+
+    spec: StudySpec
+    instances: list[InstanceRow]
+    generations: list[GenerationRow]
+    ratings: list[Row]
+
+    def write(self, path: Path) -> None:
+        """As a ratings file if the path's ending says so, else as a bundle folder."""
+        present = {name for row in self.ratings for name in row}
+        columns = [name for name in COLUMNS if name in present]
+        if path.suffix in {".jsonl", ".csv", ".parquet"}:
+            write_rows(path, self.ratings, columns)
+            return
+        write_bundle(
+            path,
+            self.spec,
+            self.instances,
+            self.generations,
+            extra=lambda folder: _write_ratings(folder / "ratings.jsonl", self.ratings, columns),
+        )
+
+
+def _write_ratings(path: Path, rows: list[Row], columns: Sequence[str]) -> None:
+    write_rows(path, rows, columns)
+
+
+def files_of(paths: Sequence[Path], pattern: str) -> list[Path]:
+    """The files themselves; a folder stands for the files in it that fit the pattern."""
+    found: list[Path] = []
+    for path in paths:
+        found += sorted(path.glob(pattern)) if path.is_dir() else [path]
+    if not found:
+        names = ", ".join(path.name for path in paths)
+        raise FormatError([Problem(names, None, f"holds no file that fits {pattern}")])
+    return found
+
+
+def load_json(path: Path) -> Any:
+    try:
+        return parse_json(path.read_bytes())
+    except ValueError as error:
+        raise FormatError([Problem(path.name, None, str(error))]) from error
+    except OSError as error:
+        raise FormatError(
+            [Problem(path.name, None, f"cannot be read: {error.strerror}")]
+        ) from error
+
+
+def load_list(path: Path) -> list[Row]:
+    rows = load_json(path)
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise FormatError([Problem(path.name, None, "is not a list of objects")])
+    problems = Problems()
+    for number, row in enumerate(rows, start=1):
+        with problems.at(path.name, number):
+            check_cells(row)
+    problems.check()
+    return rows
+
+
+def cell(row: Row, name: str, path: Path, line: int) -> Any:
+    """A column that the reader cannot do without."""
+    if name not in row or row[name] is None:
+        raise FormatError([Problem(path.name, line, f"the column {name} is missing or empty")])
+    return row[name]

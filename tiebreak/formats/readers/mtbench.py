@@ -1,0 +1,67 @@
+"""MT-Bench human judgments and GPT-4's pairwise verdicts, as CSV of votes."""
+
+import csv
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from tiebreak.formats import FormatError, InstanceRow, Problem, StudySpec
+from tiebreak.formats.bundle import CriterionSpec
+from tiebreak.formats.readers.converted import Converted, cell, files_of
+from tiebreak.formats.rows import Row
+
+PREFERENCE = CriterionSpec("preference", "preference:tie", "Which answer is better?")
+LABELS = {"model_a": -1, "model_b": 1, "tie": 0, "tie (inconsistent)": 0}
+
+
+def read_mtbench(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
+    """Votes with `question_id, model_a, model_b, turn, winner`; with `judge` they are human.
+
+    Systems stand in alphabetical order, whichever side a vote has them on. A judge's second vote
+    on a unit is flagged superseded.
+    """
+    ratings: list[Row] = []
+    for path in files_of(paths, "*.csv"):
+        if not path.is_file():
+            raise FormatError([Problem(path.name, None, "there is no such file")])
+        with path.open(encoding="utf-8", newline="") as file:
+            ratings += [_vote(row, path, line) for line, row in enumerate(csv.DictReader(file), 2)]
+    seen: Counter[tuple[str, str]] = Counter()
+    for row in ratings:
+        seen[row["unit"], row["rater"]] += 1
+        row["superseded"] = seen[row["unit"], row["rater"]] > 1
+    names = {str(row[side]) for row in ratings for side in ("system_a", "system_b")}
+    spec = StudySpec(
+        title="MT-Bench human judgments",
+        criteria=(PREFERENCE,),
+        systems=tuple(sorted(names)),
+        comparisons_per_hit=1,
+    )
+    instances = [InstanceRow(name) for name in dict.fromkeys(row["instance"] for row in ratings)]
+    return Converted(spec, instances, [], ratings)
+
+
+def _vote(row: Row, path: Path, line: int) -> Row:
+    first, second = (str(cell(row, name, path, line)) for name in ("model_a", "model_b"))
+    winner = str(cell(row, "winner", path, line))
+    label = LABELS.get(winner)
+    in_order = first < second
+    a, b = (first, second) if in_order else (second, first)
+    instance = f"{cell(row, 'question_id', path, line)}/{cell(row, 'turn', path, line)}"
+    human = "judge" in row
+    if human and label is None:
+        raise FormatError([Problem(path.name, line, f"winner is {winner!r}, which is unknown")])
+    answer: Row = {"label": None, "raw": winner}
+    if label is not None:
+        answer = {"label": label if in_order else -label}
+    return {
+        "unit": f"{instance}/{a}/{b}",
+        "rater": str(row["judge"]) if human else "gpt-4",
+        "kind": "human" if human else "machine",
+        "criterion": PREFERENCE.name,
+        "instance": instance,
+        "system_a": a,
+        "system_b": b,
+        "side_a": "left" if in_order else "right",
+        **answer,
+    }

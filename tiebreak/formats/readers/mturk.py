@@ -1,0 +1,149 @@
+"""Batch results of Amazon Mechanical Turk in the layout of the SEPARABILITY study.
+
+`Input.model1_summaryk` is the text shown on the left, from the system that `Input.idk` (1 or 2)
+names; `Answer.prefk` is −1 left, 1 right, 0 none. An instance is a tuple of all its texts; pair k
+is sample k of both systems. Worker ids are numbered anew in each file.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiebreak.formats import FormatError, GenerationRow, InstanceRow, Problem, StudySpec
+from tiebreak.formats.bundle import CriterionSpec
+from tiebreak.formats.errors import Problems
+from tiebreak.formats.readers.converted import Converted, cell, files_of
+from tiebreak.formats.rows import Row, read_rows
+
+PREFERENCE = CriterionSpec("preference", "preference:tie", "Which text do you prefer?")
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """One comparison of a row: the texts in system order, the label, and A's side."""
+
+    text_a: str
+    text_b: str
+    label: int
+    side_a: str
+
+
+def read_mturk(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
+    """One batch file or several, each a pair of systems (`systems`, or guessed from its name)."""
+    instances: list[InstanceRow] = []
+    generations: list[GenerationRow] = []
+    ratings: list[Row] = []
+    names: list[str] = []
+    comparisons = workers = 1
+    for path in files_of(paths, "*.csv"):
+        pair = systems or _guess_systems(path)
+        names += [name for name in pair if name not in names]
+        batch = _Batch(path, pair)
+        for line, row in _rows(path):
+            batch.add(line, row)
+        instances += batch.instances
+        generations += batch.generations
+        ratings += batch.ratings
+        comparisons, workers = max(comparisons, batch.size), max(workers, batch.raters_per_hit())
+    spec = StudySpec(
+        title="Imported from Mechanical Turk",
+        criteria=(PREFERENCE,),
+        systems=tuple(names),
+        ratings_per_hit=workers,
+        comparisons_per_hit=comparisons,
+    )
+    return Converted(spec, instances, generations, ratings)
+
+
+class _Batch:
+    """One file while it is read: instances are recognised by their texts."""
+
+    def __init__(self, path: Path, systems: tuple[str, str]) -> None:
+        self.path, self.systems = path, systems
+        self.name = path.stem.removesuffix("_pref_data")
+        self.instances: list[InstanceRow] = []
+        self.generations: list[GenerationRow] = []
+        self.ratings: list[Row] = []
+        self.size = 0
+        self._known: dict[tuple[tuple[str, str], ...], str] = {}
+        self._raters: dict[str, int] = {}
+
+    def add(self, line: int, row: Row) -> None:
+        pairs = _pairs(row, self.path, line)
+        self.size = max(self.size, len(pairs))
+        instance = self._instance(tuple((pair.text_a, pair.text_b) for pair in pairs))
+        self._raters[instance] = self._raters.get(instance, 0) + 1
+        worker = str(cell(row, "WorkerId", self.path, line)).strip()
+        for k, pair in enumerate(pairs):
+            self.ratings.append(
+                {
+                    "unit": f"{instance}/{k}",
+                    "rater": f"{self.name}/{worker}",
+                    "label": pair.label,
+                    "criterion": PREFERENCE.name,
+                    "instance": instance,
+                    "category": self.name,
+                    "system_a": self.systems[0],
+                    "system_b": self.systems[1],
+                    "sample_a": k,
+                    "sample_b": k,
+                    "side_a": pair.side_a,
+                    "position": k + 1,
+                }
+            )
+
+    def raters_per_hit(self) -> int:
+        return max(self._raters.values(), default=1)
+
+    def _instance(self, texts: tuple[tuple[str, str], ...]) -> str:
+        if texts not in self._known:
+            name = f"{self.name}/{len(self._known) + 1:04d}"
+            self._known[texts] = name
+            self.instances.append(InstanceRow(name, category=self.name))
+            for k, pair in enumerate(texts):
+                for system, text in zip(self.systems, pair, strict=True):
+                    self.generations.append(GenerationRow(name, system, k, text))
+        return self._known[texts]
+
+
+def _rows(path: Path) -> list[tuple[int, Row]]:
+    if not path.is_file():
+        raise FormatError([Problem(path.name, None, "there is no such file")])
+    problems = Problems()
+    rows = list(read_rows(path, problems))
+    problems.check()
+    return rows
+
+
+def _pairs(row: Row, path: Path, line: int) -> list[_Pair]:
+    columns = [re.fullmatch(r"Answer\.pref(\d+)", name) for name in row]
+    numbers = sorted(int(match[1]) for match in columns if match)
+    if not numbers:
+        reason = "has no column Answer.pref1: this is not a batch of pairwise preferences"
+        raise FormatError([Problem(path.name, line, reason)])
+    return [_pair(row, number, path, line) for number in numbers]
+
+
+def _pair(row: Row, k: int, path: Path, line: int) -> _Pair:
+    left = str(cell(row, f"Input.model1_summary{k}", path, line))
+    right = str(cell(row, f"Input.model2_summary{k}", path, line))
+    left_system = _choice(row, f"Input.id{k}", ("1", "2"), path, line)
+    shown = int(_choice(row, f"Answer.pref{k}", ("-1", "0", "1"), path, line))
+    if left_system == "1":
+        return _Pair(left, right, shown, "left")
+    return _Pair(right, left, -shown, "right")
+
+
+def _choice(row: Row, name: str, allowed: tuple[str, ...], path: Path, line: int) -> str:
+    value = str(cell(row, name, path, line)).strip().removesuffix(".0")
+    if value not in allowed:
+        reason = f"{name} is {value!r}, not one of {', '.join(allowed)}"
+        raise FormatError([Problem(path.name, line, reason)])
+    return value
+
+
+def _guess_systems(path: Path) -> tuple[str, str]:
+    """The first two parts of the file's name, or A and B: names do not parse for certain."""
+    parts = [part for part in path.stem.split("_") if part]
+    return (parts[0], parts[1]) if len(parts) > 2 and parts[0] != parts[1] else ("A", "B")

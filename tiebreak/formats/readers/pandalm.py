@@ -1,0 +1,142 @@
+"""The PandaLM test set: three annotators a comparison, and machine raters in files beside it.
+
+Labels: 0 tie, 1 the first response, 2 the second. What a machine said otherwise is kept raw.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tiebreak.formats import FormatError, GenerationRow, InstanceRow, Problem, StudySpec
+from tiebreak.formats.bundle import CriterionSpec
+from tiebreak.formats.readers.converted import Converted, cell, files_of, load_list
+from tiebreak.formats.rows import Row
+
+PREFERENCE = CriterionSpec("preference", "preference:tie", "Which response is better?")
+LABELS = {"0": 0, "tie": 0, "1": -1, "2": 1}
+ANNOTATORS = ("annotator1", "annotator2", "annotator3")
+
+
+def read_pandalm(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
+    """The test set and any files of machine results, told apart by their columns.
+
+    `systems` is not needed: each row names its pair.
+    """
+    files = {path: load_list(path) for path in files_of(paths, "*.json")}
+    humans = {path: rows for path, rows in files.items() if "annotator1" in rows[0]}
+    if len(humans) != 1:
+        names = ", ".join(path.name for path in files)
+        reason = "exactly one file must hold the annotators (a column annotator1)"
+        raise FormatError([Problem(names, None, reason)])
+    path, rows = next(iter(humans.items()))
+    units = {_index(row, path, line): row for line, row in enumerate(rows, start=1)}
+    _name_instances(list(units.values()))
+    ratings = [rating for row in units.values() for rating in _of_annotators(row)]
+    for machine_path, answers in files.items():
+        if machine_path != path:
+            ratings += _of_machine(machine_path, answers, units)
+    spec = StudySpec(
+        title="PandaLM test set",
+        criteria=(PREFERENCE,),
+        systems=tuple(sorted({name for row in units.values() for name in _systems(row)})),
+        ratings_per_hit=len(ANNOTATORS),
+        comparisons_per_hit=1,
+    )
+    return Converted(
+        spec,
+        list({instance.id: instance for instance in map(_instance, units.values())}.values()),
+        [
+            GenerationRow(row["instance"], system, row["samples"][system], text)
+            for row in units.values()
+            for system, text in _texts(row).items()
+            if text.strip() and row["is_first"][system]
+        ],
+        ratings,
+    )
+
+
+def _index(row: Row, path: Path, line: int) -> int:
+    for column in ("idx", "cmp_key", "response1", "response2", *ANNOTATORS):
+        cell(row, column, path, line)
+    return int(row["idx"])
+
+
+def _systems(row: Row) -> tuple[str, str]:
+    first, _, second = str(row["cmp_key"]).partition("_")
+    return first, second
+
+
+def _texts(row: Row) -> dict[str, str]:
+    """The response of each system; some are not text in the file, such as `true`."""
+    responses = (row["response1"], row["response2"])
+    texts = (each if isinstance(each, str) else str(each).lower() for each in responses)
+    return dict(zip(_systems(row), texts, strict=True))
+
+
+def _source(row: Row) -> str:
+    parts = (str(row.get("instruction") or ""), str(row.get("input") or ""))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _name_instances(rows: list[Row]) -> None:
+    """Give rows with the same input one instance, and distinct responses of a system a sample.
+
+    The test set compares many pairs of systems on one input, and intervals resample inputs.
+    """
+    instances: dict[str, str] = {}
+    samples: dict[tuple[str, str], dict[str, int]] = {}
+    for row in rows:
+        row["instance"] = instances.setdefault(_source(row), f"input-{len(instances) + 1:04d}")
+        row["samples"], row["is_first"] = {}, {}
+        for system, text in _texts(row).items():
+            known = samples.setdefault((row["instance"], system), {})
+            row["is_first"][system] = text not in known
+            row["samples"][system] = known.setdefault(text, len(known))
+
+
+def _instance(row: Row) -> InstanceRow:
+    category = str(row.get("motivation_app") or "")
+    return InstanceRow(row["instance"], source=_source(row), category=category)
+
+
+def _common(row: Row) -> Row:
+    system_a, system_b = _systems(row)
+    return {
+        "unit": str(row["idx"]),
+        "criterion": PREFERENCE.name,
+        "instance": row["instance"],
+        "system_a": system_a,
+        "system_b": system_b,
+        **_samples(row),
+        "category": str(row.get("motivation_app") or ""),
+    }
+
+
+def _samples(row: Row) -> Row:
+    """Which sample each side is; an empty response is none."""
+    sides = zip(("sample_a", "sample_b"), _texts(row).items(), strict=True)
+    return {side: row["samples"][system] for side, (system, text) in sides if text.strip()}
+
+
+def _of_annotators(row: Row) -> list[Row]:
+    return [
+        {**_common(row), "rater": name, "kind": "human", **_label(row[name])} for name in ANNOTATORS
+    ]
+
+
+def _of_machine(path: Path, answers: list[Row], units: dict[int, Row]) -> list[Row]:
+    name = path.stem.removesuffix("-testset-v1")
+    found = []
+    for line, answer in enumerate(answers, start=1):
+        result = next((key for key in answer if key.endswith("_result")), None)
+        unit = units.get(answer.get("idx", -1))
+        if result is None or unit is None:
+            reason = "has no result, or an idx that the test set does not have"
+            raise FormatError([Problem(path.name, line, reason)])
+        found.append({**_common(unit), "rater": name, "kind": "machine", **_label(answer[result])})
+    return found
+
+
+def _label(answer: Any) -> Row:
+    label = LABELS.get(str(answer).strip().lower())
+    return {"label": label} if label is not None else {"label": None, "raw": str(answer) or "?"}

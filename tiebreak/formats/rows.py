@@ -1,0 +1,150 @@
+"""Rows of JSONL, CSV and Parquet files with their line numbers, within bounds."""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from tiebreak.formats.cells import MAX_COLUMNS, check_cells, parse_json
+from tiebreak.formats.errors import FormatError, Problem, Problems
+from tiebreak.formats.limits import LIMITS, Limits
+
+Row = dict[str, Any]
+# Few at a time: a small file can unfold into large cells, which are refused one by one.
+PARQUET_ROWS = 64
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def read_rows(path: Path, problems: Problems, limits: Limits = LIMITS) -> Iterator[tuple[int, Row]]:
+    """Rows by line number. A broken line is noted in `problems` and left out."""
+    readers = {".jsonl": _read_jsonl, ".csv": _read_csv, ".parquet": _read_parquet}
+    if path.suffix not in readers:
+        raise FormatError([Problem(path.name, None, "is not a .jsonl, .csv or .parquet file")])
+    return _counted(readers[path.suffix](path, problems, limits), path, problems, limits)
+
+
+def read_jsonl(
+    path: Path, problems: Problems, limits: Limits = LIMITS
+) -> Iterator[tuple[int, Row]]:
+    return _counted(_read_jsonl(path, problems, limits), path, problems, limits)
+
+
+def _counted(
+    rows: Iterator[tuple[int, Row]], path: Path, problems: Problems, limits: Limits
+) -> Iterator[tuple[int, Row]]:
+    """The rows, up to as many as are allowed."""
+    for count, (line, row) in enumerate(rows, start=1):
+        if count > limits.rows:
+            reason = f"has more than {limits.rows:,} rows, the limit for one file"
+            problems.add(path.name, line, limits.refusal(reason))
+            return
+        yield line, row
+
+
+def _read_jsonl(path: Path, problems: Problems, limits: Limits) -> Iterator[tuple[int, Row]]:
+    with path.open("rb") as file:
+        number = 0
+        while raw := file.readline(limits.line + 1):
+            number += 1
+            if len(raw) > limits.line:
+                problems.add(path.name, number, f"the line is longer than {limits.line} bytes")
+                return
+            if raw.strip():
+                with problems.at(path.name, number):
+                    row = parse_json(raw)
+                    if not isinstance(row, dict):
+                        raise ValueError("is not a JSON object")
+                    yield number, check_cells(row, limits.cell)
+
+
+def _read_csv(path: Path, problems: Problems, limits: Limits) -> Iterator[tuple[int, Row]]:
+    csv.field_size_limit(limits.line)
+    lines = _Lines(path)
+    try:
+        with path.open("rb") as file:
+            reader = csv.reader(lines.of(file, limits.line), strict=True)
+            header = next(reader, None)
+            if header is None:
+                problems.add(path.name, None, "is empty")
+            elif len(set(header)) < len(header) or len(header) > MAX_COLUMNS:
+                problems.add(path.name, 1, "names a column twice, or too many columns")
+            else:
+                yield from _csv_rows(path, reader, header, problems, limits)
+    except (csv.Error, ValueError) as error:
+        problems.add(path.name, lines.number, f"is not CSV: {error}")
+
+
+@dataclass
+class _Lines:
+    """A file's lines as text, and the number of the one that was read last."""
+
+    path: Path
+    number: int = 0
+
+    def of(self, file: IO[bytes], longest: int) -> Iterator[str]:
+        while raw := file.readline(longest + 1):
+            self.number += 1
+            if len(raw) > longest:
+                raise ValueError(f"the line is longer than {longest} bytes")
+            try:
+                yield raw.decode("utf-8-sig" if self.number == 1 else "utf-8")
+            except UnicodeDecodeError:
+                raise ValueError("this line is not UTF-8 text") from None
+
+
+def _csv_rows(
+    path: Path, reader: Any, header: list[str], problems: Problems, limits: Limits
+) -> Iterator[tuple[int, Row]]:
+    for cells in reader:
+        if not cells:
+            continue
+        with problems.at(path.name, reader.line_num):
+            if len(cells) != len(header):
+                raise ValueError(f"has {len(cells)} cells, the header {len(header)}")
+            row = {
+                name: None if cell == "" else defused(cell)
+                for name, cell in zip(header, cells, strict=True)
+            }
+            yield reader.line_num, check_cells(row, limits.cell)
+
+
+def defused(cell: str) -> str:
+    """A CSV cell as it was before `neutral` made it harmless to spreadsheets."""
+    return (
+        cell[1:] if cell.startswith("'") and cell[1:].startswith((*FORMULA_STARTS, "'")) else cell
+    )
+
+
+def neutral(cell: str) -> str:
+    """A text cell that no spreadsheet takes for a formula."""
+    looks_like_formula = cell.startswith(FORMULA_STARTS) or cell.startswith("'")
+    return "'" + cell if looks_like_formula and not _is_number(cell) else cell
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _read_parquet(path: Path, problems: Problems, limits: Limits) -> Iterator[tuple[int, Row]]:
+    import pyarrow as pa  # noqa: PLC0415  a heavy import that only this format needs
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    number = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            if len(set(names)) < len(names) or len(names) > MAX_COLUMNS:
+                problems.add(path.name, None, "names a column twice, or too many columns")
+                return
+            for batch in file.iter_batches(batch_size=PARQUET_ROWS):
+                for row in batch.to_pylist():
+                    number += 1
+                    with problems.at(path.name, number):
+                        yield number, check_cells(row, limits.cell)
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        problems.add(path.name, number or None, f"is not a Parquet file: {error}")

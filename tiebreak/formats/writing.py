@@ -1,0 +1,105 @@
+"""Files out: whole under their final name, or not there at all."""
+
+import csv
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from tiebreak.formats.rating_cells import ARROW_TYPES
+from tiebreak.formats.rows import Row, neutral
+
+BATCH = 2000
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """A temporary file beside the final one, renamed when the block ends without an error."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder beside the final one, renamed when the block ends without an error.
+
+    An earlier folder of that name must be empty: nothing is overwritten.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    try:
+        yield temporary
+        temporary.chmod(0o755)
+        temporary.replace(path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_rows(path: Path, rows: Iterable[Row], columns: Sequence[str]) -> int:
+    """Write rows in the format that the name's ending says; returns how many. Streams."""
+    writer = {".jsonl": _write_jsonl, ".csv": _write_csv, ".parquet": _write_parquet}[path.suffix]
+    with atomic_path(path) as temporary:
+        return writer(temporary, iter(rows), columns)
+
+
+def _write_jsonl(path: Path, rows: Iterator[Row], columns: Sequence[str]) -> int:
+    count = 0
+    with path.open("w", encoding="utf-8") as file:
+        for row in rows:
+            kept = {name: row[name] for name in columns if row.get(name) is not None}
+            if "label" in columns:
+                kept["label"] = row.get("label")
+            file.write(json.dumps(kept, ensure_ascii=False, allow_nan=False) + "\n")
+            count += 1
+    return count
+
+
+def _write_csv(path: Path, rows: Iterator[Row], columns: Sequence[str]) -> int:
+    count = 0
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        for row in rows:
+            writer.writerow([_cell(row.get(name)) for name in columns])
+            count += 1
+    return count
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(value)
+    return neutral(value) if isinstance(value, str) else value
+
+
+def _write_parquet(path: Path, rows: Iterator[Row], columns: Sequence[str]) -> int:
+    import pyarrow as pa  # noqa: PLC0415  a heavy import that only this format needs
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    schema = pa.schema([(name, getattr(pa, ARROW_TYPES.get(name, "string"))()) for name in columns])
+    count = 0
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        while batch := list(islice(rows, BATCH)):
+            typed = [{name: _arrow_value(row.get(name), name) for name in columns} for row in batch]
+            writer.write_table(pa.Table.from_pylist(typed, schema=schema))
+            count += len(batch)
+    return count
+
+
+def _arrow_value(value: Any, name: str) -> Any:
+    # Labels are numbers in one criterion and words in another: one column holds them as text.
+    return str(value) if name == "label" and value is not None else value

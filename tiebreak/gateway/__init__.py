@@ -1,0 +1,40 @@
+"""The one door to models: whoever needs a model's words or numbers asks here. No Django."""
+
+from tiebreak.gateway.fake import FakeModels
+from tiebreak.gateway.http import OpenAIServer
+from tiebreak.gateway.opening import ModelSettings, open_models
+from tiebreak.gateway.protocol import (
+    AnswerLogprob,
+    AnswerLogprobRequest,
+    Failed,
+    GatewayError,
+    LabelLogprobs,
+    LabelLogprobsRequest,
+    Message,
+    Models,
+    Prompt,
+    Sample,
+    Sampled,
+    SampleRequest,
+)
+from tiebreak.gateway.vllm_engine import InProcessVLLM
+
+__all__ = [
+    "AnswerLogprob",
+    "AnswerLogprobRequest",
+    "Failed",
+    "FakeModels",
+    "GatewayError",
+    "InProcessVLLM",
+    "LabelLogprobs",
+    "LabelLogprobsRequest",
+    "Message",
+    "ModelSettings",
+    "Models",
+    "OpenAIServer",
+    "Prompt",
+    "Sample",
+    "SampleRequest",
+    "Sampled",
+    "open_models",
+]

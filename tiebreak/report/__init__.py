@@ -1,0 +1,6 @@
+"""The whole report of a study, from its ratings: the same code for page, file and command."""
+
+from tiebreak.report.build import REPORT_VERSION, build_report
+from tiebreak.report.reading import read_source
+
+__all__ = ["REPORT_VERSION", "build_report", "read_source"]

@@ -1,0 +1,138 @@
+"""A report from a table of ratings."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tiebreak.formats import RatingTable
+from tiebreak.formats.ratings import canonical_digest
+from tiebreak.report.bias import bias_section
+from tiebreak.report.criterion import Criterion, criteria_of
+from tiebreak.report.generators import Seeds
+from tiebreak.report.perception import perception_section
+from tiebreak.report.raters import raters_section
+from tiebreak.report.scopes import of_selected
+from tiebreak.report.selection import drawn_units, selection_section
+from tiebreak.report.sets import sets_section
+from tiebreak.report.strata import no_strata, strata_section
+from tiebreak.report.systems import systems_section
+
+REPORT_VERSION = 1
+REPLICATES = 10_000
+NO_LABEL = "No label of this criterion could be read."
+UNFORESEEN = "An unforeseen error ({error}), which the log describes."
+
+logger = logging.getLogger(__name__)
+
+
+def build_report(
+    table: RatingTable,
+    *,
+    seed: int = 0,
+    replicates: int = REPLICATES,
+    scales: Mapping[str, str] | None = None,
+    unparsed: str | None = None,
+    source: Mapping[str, Any] | None = None,
+    order: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Every statistic of the ratings, ready for JSON: NaN is null, with a reason.
+
+    Parameters
+    ----------
+    table : RatingTable
+        All rows, flagged ones too; which of them count is decided here.
+    scales : criterion → scale
+        What is not declared is inferred, and the report says so.
+    unparsed : label
+        The label that machine answers which could not be read stand for, as some published
+        tables have it; otherwise they are disagreements where that makes sense, and missing.
+    order : criteria in the order in which they are shown
+        Others follow as they first appear in the table. ``criteria_order`` of the report has it,
+        as a database need not keep the order of an object's keys.
+
+    A section that cannot be computed is left empty, and ``problems`` of its criterion says why;
+    a criterion of which nothing is known is in ``problems`` of the report.
+
+    Raises
+    ------
+    FormatError : a label that is not of its scale, by line.
+    """
+    used = table.select(table.is_counted)
+    digest = canonical_digest(table)
+    found, unknown = criteria_of(table, scales or {}, unparsed, order)
+    about = {"kind": "file", "sha256": digest, **(source or {})}
+    return {
+        "report_version": REPORT_VERSION,
+        "seed": seed,
+        "replicates": replicates,
+        "source": {**about, "rows_sha256": digest, "n_rows": len(table), "n_used": len(used)},
+        "simulated": bool(np.any(used["simulated"])),
+        "criteria_order": [each.name for each in found],
+        "criteria": {each.name: _section(each, seed, replicates) for each in found},
+        "problems": unknown,
+    }
+
+
+def _section(criterion: Criterion, seed: int, replicates: int) -> dict[str, Any]:
+    scale, seeds = criterion.scale, Seeds(seed, (criterion.name,))
+    parts, problems = _parts(criterion, seeds, replicates)
+    return {
+        "scale": scale.spec,
+        "scale_inferred": criterion.scale_inferred,
+        "level": scale.level,
+        "labels": list(criterion.labels),
+        "n_units": criterion.n_units,
+        "n_ratings": int((criterion.is_human & ~criterion.is_unparsed).sum()),
+        "n_machine_ratings": int((~criterion.is_human & ~criterion.is_unparsed).sum()),
+        "n_unparsed": int(criterion.is_unparsed.sum()),
+        "resampling": criterion.resampling,
+        "votes": criterion.votes,
+        **parts,
+        "problems": problems,
+    }
+
+
+def _parts(
+    criterion: Criterion, seeds: Seeds, replicates: int
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Every section that could be computed, and why the others could not.
+
+    No section takes the others away with it. The three that every criterion has are there all the
+    same, with nothing known.
+    """
+    parts: dict[str, Any] = {}
+    problems: dict[str, str] = {}
+    for name, make in _makers(criterion, seeds, replicates).items():
+        try:
+            parts[name] = make()
+        except ValueError as refusal:  # how statistics refuse what they cannot be computed from
+            logger.warning("%s of %s: %s", name, criterion.name, refusal, exc_info=True)
+            problems[name] = str(refusal)
+        except Exception as error:  # a defect: it is logged, and named on the page
+            logger.exception("%s of %s failed", name, criterion.name)
+            problems[name] = UNFORESEEN.format(error=type(error).__name__)
+    if drawn_units(criterion).any():
+        parts = {
+            name: each if name == "selection" else of_selected(each) for name, each in parts.items()
+        }
+    nothing = no_strata(criterion, problems.get("strata", NO_LABEL))
+    return {"strata": nothing, "perception": [], "raters": {}} | parts, problems
+
+
+def _makers(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Callable[[], Any]]:
+    """What computes each section of the report's criterion, by the section's name."""
+    makers: dict[str, Callable[[], Any]] = {"raters": lambda: raters_section(criterion)}
+    if criterion.labels:
+        makers["strata"] = lambda: strata_section(criterion, seeds, replicates)
+        makers["perception"] = lambda: perception_section(criterion)
+    if criterion.scale.kind == "preference":
+        below = seeds.below
+        makers |= {
+            "rating_sets": lambda: sets_section(criterion, below("rating_sets"), replicates),
+            "systems": lambda: systems_section(criterion, below("win_rate"), replicates),
+            "selection": lambda: selection_section(criterion),
+            "bias": lambda: bias_section(criterion),
+        }
+    return makers

@@ -1,0 +1,21 @@
+"""Where every statistic's randomness comes from: the seed, and the statistic's own name."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tiebreak.stats import generator_for
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """A seed with the path of names that leads to a statistic."""
+
+    seed: int
+    path: tuple[str, ...] = ()
+
+    def below(self, *names: str) -> "Seeds":
+        return Seeds(self.seed, (*self.path, *names))
+
+    def generator(self, *names: str) -> np.random.Generator:
+        return generator_for(self.seed, *self.path, *names)

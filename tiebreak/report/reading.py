@@ -1,0 +1,49 @@
+"""A report's source on disk: a ratings file, or a bundle with ratings."""
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tiebreak.formats import (
+    FormatError,
+    Problem,
+    RatingTable,
+    is_ratings_file,
+    read_bundle,
+    read_ratings,
+)
+from tiebreak.formats.bundle import find_ratings, opened_bundle
+
+
+@dataclass(frozen=True)
+class Source:
+    """Ratings with the scales that were declared for them and where they came from."""
+
+    table: RatingTable
+    scales: dict[str, str] = field(default_factory=dict)
+    about: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The criteria in the order of the study or bundle that declares them."""
+        return tuple(self.scales)
+
+
+def read_source(path: Path) -> Source:
+    """Read a ratings file, a bundle folder or a bundle's .zip. Raises `FormatError`."""
+    if is_ratings_file(path):
+        return Source(read_ratings(path), about={"kind": "file", "sha256": _sha256(path)})
+    if not path.exists():
+        raise FormatError([Problem(str(path), None, "there is no such file, bundle or study")])
+    with opened_bundle(path) as folder:
+        bundle, ratings = read_bundle(folder), find_ratings(folder)
+        if bundle.ratings is None or ratings is None:
+            raise FormatError([Problem(path.name, None, "the bundle holds no ratings to analyse")])
+        scales = {each.name: each.scale for each in bundle.spec.criteria}
+        return Source(bundle.ratings, scales, {"kind": "bundle", "sha256": _sha256(ratings)})
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,89 @@
+"""Text similarities s(y, y′) and the alignment matrices of whole instances. No Django.
+
+Each similarity is symmetric; the longer text, by its own tokens, is the reference. Empty against
+non-empty is 0, both empty 1. Those of words work everywhere; the others say what to install.
+"""
+
+from tiebreak.gateway.encoders import TextEncoder, bundled_encoder
+from tiebreak.similarity.alignment import Alignments, align, align_many
+from tiebreak.similarity.bertscore import BertScore, LengthAdjustedBertScore, length_penalty
+from tiebreak.similarity.entities import EntityJaccard, EntityRecogniser, SpacyEntities
+from tiebreak.similarity.lexical import Bleu, Rouge1
+from tiebreak.similarity.measure import Similarity
+from tiebreak.similarity.sentences import SentenceCosine
+
+DEFAULT = LengthAdjustedBertScore.name
+LEXICAL: dict[str, type[Similarity]] = {each.name: each for each in (Rouge1, Bleu)}
+ENCODED: dict[str, type[BertScore] | type[SentenceCosine]] = {
+    each.name: each for each in (BertScore, LengthAdjustedBertScore, SentenceCosine)
+}
+SIMILARITIES: dict[str, type[Similarity]] = {
+    **LEXICAL,
+    **ENCODED,
+    EntityJaccard.name: EntityJaccard,
+}
+
+
+def similarity_title(name: str) -> str:
+    """What people call a similarity; one that is none of ours is called as it is.
+
+    Examples
+    --------
+    >>> similarity_title("rouge1")
+    'ROUGE-1'
+    """
+    return SIMILARITIES[name].title if name in SIMILARITIES else name
+
+
+def similarity(name: str, *, encoder: TextEncoder | None = None) -> Similarity:
+    """The similarity of that name.
+
+    Parameters
+    ----------
+    name : str
+        One of `SIMILARITIES`.
+    encoder : TextEncoder, optional
+        What BERTScore and the sentence cosine encode with; `bundled_encoder` if none is given.
+        The others have no use for one.
+
+    Raises
+    ------
+    ValueError
+        For another name; it lists the ones there are.
+    GatewayError
+        ``missing_package``: what must be installed, and how.
+
+    Examples
+    --------
+    >>> similarity("rouge1")("a cat sat", "the cat sat")
+    0.6666666666666666
+    """
+    if name in LEXICAL:
+        return LEXICAL[name]()
+    if name in ENCODED:
+        return ENCODED[name](encoder or bundled_encoder())
+    if name == EntityJaccard.name:
+        return EntityJaccard(SpacyEntities())
+    raise ValueError(f"{name!r} is not a similarity; there are {', '.join(SIMILARITIES)}")
+
+
+__all__ = [
+    "DEFAULT",
+    "ENCODED",
+    "SIMILARITIES",
+    "Alignments",
+    "BertScore",
+    "Bleu",
+    "EntityJaccard",
+    "EntityRecogniser",
+    "LengthAdjustedBertScore",
+    "Rouge1",
+    "SentenceCosine",
+    "Similarity",
+    "SpacyEntities",
+    "align",
+    "align_many",
+    "length_penalty",
+    "similarity",
+    "similarity_title",
+]

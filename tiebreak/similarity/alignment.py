@@ -1,0 +1,134 @@
+"""Alignment matrices: how alike a system's generations are to one another and to another's."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from multiprocessing import get_context
+
+import numpy as np
+
+from tiebreak.similarity.measure import FloatArray, Similarity
+
+CHUNK, DEVICE_CHUNK = 32, 128  # a device wants more texts at once
+Instance = tuple[Sequence[str], Sequence[str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Alignments:
+    """Similarities of one instance: (K_A, K_A), (K_B, K_B) and (K_A, K_B).
+
+    ``truncated`` counts the generations of which only the beginning was read.
+    """
+
+    self_a: FloatArray
+    self_b: FloatArray
+    cross: FloatArray
+    truncated: int = 0
+
+
+def align(texts_a: Sequence[str], texts_b: Sequence[str], similarity: Similarity) -> Alignments:
+    """All pairs within and between two systems' generations of one instance.
+
+    Parameters
+    ----------
+    texts_a, texts_b : sequences of K_A and of K_B texts
+        Either may be empty: its matrices have no rows.
+    similarity : Similarity
+
+    Examples
+    --------
+    >>> from tiebreak.similarity import similarity
+    >>> align(["a b", "a c"], ["a b"], similarity("rouge1")).cross.tolist()
+    [[1.0], [0.5]]
+    """
+    return _aligned([(texts_a, texts_b)], similarity)[0]
+
+
+def align_many(
+    instances: Iterable[Instance],
+    similarity: Similarity,
+    *,
+    chunk: int | None = None,
+    workers: int = 1,
+) -> Iterator[Alignments]:
+    """The alignments of many instances, in their order, as they come.
+
+    Memory does not grow with their number: `chunk` instances are held at a time by each process,
+    and each distinct text of a chunk is prepared once.
+
+    Parameters
+    ----------
+    instances : iterable of (texts of system A, texts of system B)
+    similarity : Similarity
+    chunk : int, optional
+        Instances prepared together; an encoder makes its batches of the texts of one chunk.
+        32 unless given, 128 where a device computes.
+    workers : int, default 1
+        Processes to share the chunks of a similarity of words.
+
+    Raises
+    ------
+    ValueError
+        For more than one worker of a similarity that holds a model: each would load its own.
+    """
+    if workers > 1 and not similarity.is_parallel:
+        raise ValueError(
+            f"{similarity.name} holds a model and runs in one process: ask for workers=1"
+        )
+    chunks = _chunks(instances, chunk or (DEVICE_CHUNK if similarity.is_on_device else CHUNK))
+    if workers > 1:
+        pool: Executor = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+        return _shared_out(chunks, similarity, pool, workers)
+    if similarity.is_on_device:  # one chunk is tokenised while the device is busy with another
+        return _shared_out(chunks, similarity, ThreadPoolExecutor(2), 2)
+    return (found for each in chunks for found in _aligned(each, similarity))
+
+
+def _shared_out(
+    chunks: Iterator[list[Instance]], similarity: Similarity, pool: Executor, workers: int
+) -> Iterator[Alignments]:
+    pending: deque[Future[list[Alignments]]] = deque()
+    try:
+        for each in chunks:
+            pending.append(pool.submit(_aligned, each, similarity))
+            if len(pending) > 2 * workers:  # no more is read than these can be busy with
+                yield from pending.popleft().result()
+        while pending:
+            yield from pending.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _chunks(instances: Iterable[Instance], size: int) -> Iterator[list[Instance]]:
+    rest = iter(instances)
+    while found := list(islice(rest, size)):
+        yield found
+
+
+def _aligned(instances: Sequence[Instance], similarity: Similarity) -> list[Alignments]:
+    texts = list(dict.fromkeys(text for a, b in instances for text in (*a, *b)))
+    prepared = dict(zip(texts, similarity.prepare(texts), strict=True))
+    distinct = [list(dict.fromkeys([*a, *b])) for a, b in instances]
+    matrices = similarity.between_each([[prepared[text] for text in each] for each in distinct])
+    is_truncated = {text: similarity.is_truncated(each) for text, each in prepared.items()}
+    return [
+        _alignments(*each, texts, matrix, is_truncated)
+        for each, texts, matrix in zip(instances, distinct, matrices, strict=True)
+    ]
+
+
+def _alignments(
+    texts_a: Sequence[str],
+    texts_b: Sequence[str],
+    distinct: Sequence[str],
+    matrix: FloatArray,
+    is_truncated: dict[str, bool],
+) -> Alignments:
+    place = {text: index for index, text in enumerate(distinct)}
+    np.fill_diagonal(matrix, 1.0)
+    a = np.array([place[text] for text in texts_a], dtype=np.intp)
+    b = np.array([place[text] for text in texts_b], dtype=np.intp)
+    truncated = sum(is_truncated[text] for text in (*texts_a, *texts_b))
+    return Alignments(matrix[np.ix_(a, a)], matrix[np.ix_(b, b)], matrix[np.ix_(a, b)], truncated)

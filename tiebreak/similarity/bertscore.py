@@ -1,0 +1,121 @@
+"""BERTScore: tokens matched greedily by the cosine of their vectors, all pairs at once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiebreak.gateway.encoders import TextEncoder, TokenEmbeddings
+from tiebreak.similarity.matching import greedy_f1_each
+from tiebreak.similarity.measure import FloatArray, Similarity, settled_by_emptiness
+from tiebreak.similarity.words import words_13a
+
+VERSION = 1  # of the definition below, stored with the scores
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """One text: its tokens, and how many 13a words the whole of it has."""
+
+    tokens: TokenEmbeddings
+    words: int
+
+
+class BertScore(Similarity):
+    """BERTScore F1 without idf weights or baseline rescaling, as the bert-score package's.
+
+    Each token of either text is matched to the likest of the other; precision and recall are
+    the means of those cosines, a negative one counting 0; in [0, 1]. Opening and closing tokens
+    can be matched and have no weight. A text without tokens is empty.
+
+    Parameters
+    ----------
+    encoder : TextEncoder
+
+    Source: Zhang et al. 2020, section 3.
+    """
+
+    name = "bertscore"
+    title = "BERTScore"
+
+    def __init__(self, encoder: TextEncoder) -> None:
+        self.encoder = encoder
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """The encoder's settings beside the similarity's own."""
+        return {**super().settings, "version": VERSION, **self.encoder.settings}
+
+    def prepare(self, texts: Sequence[str]) -> list[Encoded]:
+        """The tokens of each text, encoded once."""
+        tokens = self.encoder.encode_tokens(texts)
+        return [
+            Encoded(each, len(words_13a(text))) for each, text in zip(tokens, texts, strict=True)
+        ]
+
+    @property
+    def is_on_device(self) -> bool:
+        """The encoder is."""
+        return self.encoder.device != "cpu"
+
+    def between(self, prepared: Sequence[Encoded]) -> FloatArray:
+        """F1 of all pairs, (n, n)."""
+        return self.between_each([prepared])[0]
+
+    def between_each(self, groups: Sequence[Sequence[Encoded]]) -> list[FloatArray]:
+        """The same of several groups, for which a device is waited for once."""
+        empty = [np.array([_is_empty(each) for each in group], dtype=bool) for group in groups]
+        full = [[each.tokens for each in group if not _is_empty(each)] for group in groups]
+        return [_with_empty(*each) for each in zip(empty, greedy_f1_each(full), strict=True)]
+
+    def is_truncated(self, prepared: Encoded) -> bool:
+        """The text was longer than the encoder's window."""
+        return prepared.tokens.is_truncated
+
+
+class LengthAdjustedBertScore(BertScore):
+    """BERTScore F1 times exp(1 − longer/shorter), in 13a words of the whole texts; in [0, 1].
+
+    Words are counted before any truncation. The published code of the length adjustment mixes
+    characters and tokens and can exceed 1; this cannot.
+
+    Source: Ghosh et al. 2024, section 3.
+    """
+
+    name = "bertscore_length_adjusted"
+    title = "length-adjusted BERTScore"
+
+    def between_each(self, groups: Sequence[Sequence[Encoded]]) -> list[FloatArray]:
+        """Length-adjusted F1 of all pairs within each group."""
+        words = [np.array([each.words for each in group], dtype=float) for group in groups]
+        found = super().between_each(groups)
+        return [f1 * length_penalty(each) for f1, each in zip(found, words, strict=True)]
+
+
+def _is_empty(text: Encoded) -> bool:
+    return not text.tokens.is_counted.any()
+
+
+def _with_empty(is_empty: NDArray[np.bool_], f1: FloatArray) -> FloatArray:
+    """The F1 of texts with tokens among those without."""
+    found = np.zeros((len(is_empty), len(is_empty)))
+    found[np.ix_(~is_empty, ~is_empty)] = f1
+    return settled_by_emptiness(is_empty, found)
+
+
+def length_penalty(lengths: NDArray[np.floating[Any]]) -> FloatArray:
+    """exp(1 − longer/shorter) of all pairs of lengths (n,): (n, n), in [0, 1].
+
+    1 where both are 0, and 0 where one is.
+
+    Examples
+    --------
+    >>> length_penalty(np.array([2.0, 4.0]))[0].round(4).tolist()
+    [1.0, 0.3679]
+    """
+    longer = np.maximum.outer(lengths, lengths)
+    shorter = np.minimum.outer(lengths, lengths)
+    ratio = np.divide(longer, shorter, out=np.ones_like(longer), where=shorter > 0)
+    return settled_by_emptiness(lengths == 0, np.exp(1 - ratio))

@@ -1,0 +1,94 @@
+"""Similarities from words."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tiebreak.similarity.measure import FloatArray, Similarity, settled_by_emptiness
+from tiebreak.similarity.words import (
+    IntArray,
+    Words,
+    longer_grams,
+    rouge_words,
+    shared_counts,
+    word_numbers,
+    words_13a,
+)
+
+MAX_ORDER = 4
+
+
+class Rouge1(Similarity):
+    """ROUGE-1 F1 with Porter stemming, as the rouge-score package computes it; in [0, 1].
+
+    A text without a letter a–z or a digit has no words and is empty.
+
+    Source: Lin 2004, section 2 (N = 1); F1 is symmetric, so neither text need be the reference.
+    """
+
+    name = "rouge1"
+    title = "ROUGE-1"
+    is_parallel = True
+
+    def prepare(self, texts: Sequence[str]) -> list[Words]:
+        """The stemmed words of each text."""
+        return [rouge_words(text) for text in texts]
+
+    def between(self, prepared: Sequence[Words]) -> FloatArray:
+        """F1 of all pairs: twice the shared words over the words of both, (n, n)."""
+        length = np.array([len(words) for words in prepared])
+        shared = shared_counts(*word_numbers(prepared), len(prepared))
+        f1: FloatArray = 2 * shared / np.maximum(length[:, None] + length, 1)
+        return settled_by_emptiness(length == 0, f1)
+
+
+class Bleu(Similarity):
+    """Sentence BLEU of the shorter against the longer text, 13a tokens, order 4; in [0, 1].
+
+    Exponential smoothing and effective order, as sacrebleu's `sentence_score`. Of two texts with
+    equally many tokens the mean of both directions is taken, which keeps it symmetric.
+
+    Source: Papineni et al. 2002, eq. 3; Chen and Cherry 2014, smoothing 3.
+    """
+
+    name = "bleu"
+    title = "BLEU"
+    is_parallel = True
+
+    def prepare(self, texts: Sequence[str]) -> list[Words]:
+        """The 13a words of each text."""
+        return [words_13a(text) for text in texts]
+
+    def between(self, prepared: Sequence[Words]) -> FloatArray:
+        """BLEU of all pairs, (n, n)."""
+        length = np.array([len(words) for words in prepared], dtype=np.int64)
+        directed = _directed_bleu(length, *word_numbers(prepared))
+        shorter = np.sign(length - length[:, None])  # 1 where the row's text is the shorter one
+        found = ((1 + shorter) * directed + (1 - shorter) * directed.T) / 2
+        return settled_by_emptiness(length == 0, found)
+
+
+def _directed_bleu(length: IntArray, words: IntArray, text: IntArray) -> FloatArray:
+    """BLEU of each row's text against each column's, (n, n); 0 where no word is shared."""
+    logs = np.zeros((len(length), len(length)))
+    halvings = np.zeros_like(logs)
+    grams = words
+    for order in range(1, MAX_ORDER + 1):
+        grams = longer_grams(grams, words, order) if order > 1 else words
+        total = (length - order + 1)[:, None]
+        shared = _shared(grams, text, order, len(length))
+        if order == 1:
+            is_apart = shared == 0
+        halvings += (shared == 0) & (total > 0)
+        smoothed = np.where(shared > 0, shared, 0.5**halvings)
+        logs += np.where(total > 0, np.log(smoothed / np.maximum(total, 1)), 0)
+    orders = np.clip(length, 1, MAX_ORDER)[:, None]
+    brevity = np.minimum(0, 1 - length / np.maximum(length, 1)[:, None])
+    return np.where(is_apart, 0.0, np.exp(brevity + logs / orders))
+
+
+def _shared(grams: IntArray, text: IntArray, order: int, texts: int) -> FloatArray:
+    """How many n-grams each pair of texts shares, those across two texts left out."""
+    first, last = text[: len(grams)], text[order - 1 :]
+    is_inside = first == last
+    return shared_counts(grams[is_inside], first[is_inside], texts)

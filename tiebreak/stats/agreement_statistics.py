@@ -1,0 +1,193 @@
+"""Agreement statistics as additive features and a value of their sums."""
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tiebreak.scales import Level
+from tiebreak.stats.bootstrap import Statistic, ratio
+from tiebreak.stats.validation import FloatArray, IntArray, as_values, check_at_least, check_choice
+
+Categories = int | Literal["observed"] | None
+
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
+NO_PAIR = "No unit has two ratings."
+ONE_LABEL = "Only one label was observed: no variation, so no chance agreement to compare with."
+
+CERTAIN = "One label only: agreement by chance is certain."
+
+
+def has_pair(rows: IntArray) -> npt.NDArray[np.bool_]:
+    """Units (U, L) with two ratings or more: the others say nothing about agreement."""
+    paired: npt.NDArray[np.bool_] = rows.sum(axis=1) >= 2
+    return paired
+
+
+def pair_shares(rows: IntArray) -> FloatArray:
+    """Share of a unit's pairs of ratings that agree; 0 for units without a pair."""
+    size = rows.sum(axis=1)
+    agreeing = (rows * (rows - 1)).sum(axis=1)
+    shares: FloatArray = agreeing / np.maximum(size * (size - 1), 1)
+    return shares
+
+
+def central_counts(rows: IntArray, *, level: Level) -> IntArray:
+    """Ratings of each unit at its mode, or from ordinal up at its lower median."""
+    check_choice(level, allowed=LEVELS, name="level")
+    if level == "nominal":
+        modal: IntArray = rows.max(axis=1)
+        return modal
+    return rows[np.arange(len(rows)), lower_medians(rows)]
+
+
+def lower_medians(rows: IntArray) -> IntArray:
+    """Column of each unit's lower median; 0 for units without ratings."""
+    reached = 2 * rows.cumsum(axis=1) >= rows.sum(axis=1, keepdims=True)
+    medians: IntArray = reached.argmax(axis=1)
+    return medians
+
+
+def percentage_statistic(*, level: Level) -> Statistic:
+    def features(rows: IntArray) -> FloatArray:
+        paired = has_pair(rows)
+        share = central_counts(rows, level=level) / np.maximum(rows.sum(axis=1), 1)
+        return np.stack([paired, paired * share], axis=1).astype(np.float64)
+
+    return Statistic(2, features, mean_value, NO_PAIR, NO_PAIR)
+
+
+def mean_value(sums: FloatArray) -> FloatArray:
+    return ratio(sums[..., 1], sums[..., 0])
+
+
+def randolph_statistic(k: int) -> Statistic:
+    def features(rows: IntArray) -> FloatArray:
+        return np.stack([has_pair(rows), pair_shares(rows)], axis=1).astype(np.float64)
+
+    def value(sums: FloatArray) -> FloatArray:
+        return randolph_value(mean_value(sums), k)
+
+    return Statistic(2, features, value, NO_PAIR, CERTAIN)
+
+
+def randolph_value(observed: FloatArray, k: int) -> FloatArray:
+    """(P − 1/k) / (1 − 1/k), NaN for one label."""
+    return chance_corrected(observed, np.full_like(observed, 1 / k))
+
+
+def label_number(rows: IntArray, k: Categories) -> int:
+    """k itself, the columns of the scale, or the labels that units with two ratings show."""
+    if k == "observed":
+        return max(1, int(rows[has_pair(rows)].any(axis=0).sum()))
+    if k is None:
+        return int(rows.shape[1])
+    check_at_least(k, 1, name="k")
+    return k
+
+
+def fleiss_statistic(labels: int) -> Statistic:
+    def features(rows: IntArray) -> FloatArray:
+        paired = has_pair(rows)
+        shares = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)
+        return np.column_stack([paired, pair_shares(rows), shares * paired[:, None]])
+
+    def value(sums: FloatArray) -> FloatArray:
+        marginals = ratio(sums[..., 2:], sums[..., :1])
+        return chance_corrected(mean_value(sums), (marginals**2).sum(axis=-1))
+
+    return Statistic(labels + 2, features, value, NO_PAIR, ONE_LABEL)
+
+
+def cohen_statistic(n_labels: int) -> Statistic:
+    """Rows are pairs of label codes + 1, 0 for a missing rating."""
+
+    def features(rows: IntArray) -> FloatArray:
+        both: npt.NDArray[np.bool_] = np.logical_and(rows[:, 0] > 0, rows[:, 1] > 0)
+        marginals = [
+            both[:, None] * (rows[:, [rater]] == np.arange(1, n_labels + 1)) for rater in (0, 1)
+        ]
+        agreed = both & (rows[:, 0] == rows[:, 1])
+        return np.column_stack([both, agreed, *marginals]).astype(np.float64)
+
+    def value(sums: FloatArray) -> FloatArray:
+        first, second = sums[..., 2 : n_labels + 2], sums[..., n_labels + 2 :]
+        return cohen_value(mean_value(sums), first, second)
+
+    empty = "No unit was rated by both raters."
+    return Statistic(2 * n_labels + 2, features, value, empty, ONE_LABEL)
+
+
+def cohen_value(observed: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+    """κ from the share of agreement and both raters' label totals (..., L)."""
+    total = first.sum(axis=-1) * second.sum(axis=-1)
+    return chance_corrected(observed, ratio((first * second).sum(axis=-1), total))
+
+
+def chance_corrected(observed: FloatArray, chance: FloatArray) -> FloatArray:
+    """(observed − chance) / (1 − chance), NaN where agreement by chance is certain."""
+    return ratio(observed - chance, 1 - chance)
+
+
+def alpha_statistic(labels: int, *, level: Level, values: npt.ArrayLike | None = None) -> Statistic:
+    low, high = np.triu_indices(labels, k=1)
+    squared = squared_distances(labels, level=level, values=values)
+
+    def features(rows: IntArray) -> FloatArray:
+        paired = has_pair(rows)
+        kept = rows * paired[:, None]
+        pairs = kept[:, low] * kept[:, high] / np.maximum(rows.sum(axis=1) - 1, 1)[:, None]
+        # A fixed metric is known per unit; mid-ranks are known only once all is summed.
+        apart = pairs if squared is None else pairs @ squared[low, high]
+        return np.column_stack([paired, kept, apart])
+
+    def value(sums: FloatArray) -> FloatArray:
+        marginals, apart = sums[..., 1 : labels + 1], sums[..., labels + 1 :]
+        if squared is None:
+            return ordinal_alpha(apart, marginals)
+        return metric_alpha(apart[..., 0], marginals, squared)
+
+    width = 1 + labels + (len(low) if squared is None else 1)
+    return Statistic(width, features, value, NO_PAIR, ONE_LABEL)
+
+
+def metric_alpha(apart: FloatArray, marginals: FloatArray, squared: FloatArray) -> FloatArray:
+    """α from Σ o_ck δ²_ck over c < k, the label totals (..., L), and δ² (L, L)."""
+    expected = ((marginals @ squared) * marginals).sum(axis=-1) / 2
+    return _alpha(apart, expected, marginals)
+
+
+def ordinal_alpha(pairs: FloatArray, marginals: FloatArray) -> FloatArray:
+    """α from coincidences o_ck of c < k (..., L(L−1)/2) and the label totals (..., L).
+
+    Krippendorff's ordinal metric is the squared difference of the labels' mid-ranks.
+    """
+    low, high = np.triu_indices(marginals.shape[-1], k=1)
+    ranks = marginals.cumsum(axis=-1) - marginals / 2
+    squared = (ranks[..., high] - ranks[..., low]) ** 2
+    expected = (marginals[..., low] * marginals[..., high] * squared).sum(axis=-1)
+    return _alpha((pairs * squared).sum(axis=-1), expected, marginals)
+
+
+def _alpha(apart: FloatArray, expected: FloatArray, marginals: FloatArray) -> FloatArray:
+    alpha: FloatArray = 1 - (marginals.sum(axis=-1) - 1) * ratio(apart, expected)
+    return alpha
+
+
+def squared_distances(
+    labels: int, *, level: Level, values: npt.ArrayLike | None = None
+) -> FloatArray | None:
+    """δ² between labels (L, L); None for ordinal, whose metric depends on the sample."""
+    check_choice(level, allowed=LEVELS, name="level")
+    if level == "ordinal":
+        return None
+    if level == "nominal":
+        return 1 - np.eye(labels)
+    numbers = as_values(values, labels=labels)
+    apart = np.subtract.outer(numbers, numbers)
+    if level == "interval":
+        return apart**2
+    if (numbers < 0).any():
+        raise ValueError("values must be 0 or more on a ratio scale.")
+    # The only sum of 0 is that of 0 with itself, which is no distance at all.
+    return np.nan_to_num(ratio(apart, np.add.outer(numbers, numbers))) ** 2

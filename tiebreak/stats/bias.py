@@ -1,0 +1,62 @@
+"""What a rater prefers that is not the text: where it stood, or how long it is."""
+
+from math import sqrt
+from statistics import NormalDist
+
+from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
+from tiebreak.stats.results import THESE, Estimate, undefined
+from tiebreak.stats.validation import check_at_least, check_resampling
+
+# Ratings are taken as independent: of other instances and other raters it says nothing.
+WILSON = "Wilson score interval"
+
+
+def position_bias(
+    first: int, second: int, *, confidence_level: float = CONFIDENCE_LEVEL
+) -> Estimate:
+    """P(first shown preferred) − ½ from numbers of ratings without ties, with a Wilson interval.
+
+    >>> round(position_bias(60, 40).value, 4)
+    0.1
+    """
+    n = first + second
+    if n == 0:
+        return undefined("No rating prefers a text whose position is known.")
+    low, high = wilson_interval(first, n, confidence_level=confidence_level)
+    share = first / n
+    error = sqrt(share * (1 - share) / n)
+    return Estimate(
+        (first - second) / (2 * n), low - 0.5, high - 0.5, error, n, WILSON, stated_scope=THESE
+    )
+
+
+def length_bias(
+    longer: int, shorter: int, *, confidence_level: float = CONFIDENCE_LEVEL
+) -> Estimate:
+    """P(longer preferred) − P(shorter preferred), without ties and texts of one length.
+
+    >>> length_bias(60, 40).value
+    0.2
+    """
+    n = longer + shorter
+    if n == 0:
+        return undefined("No rating prefers one of two texts of known, different length.")
+    low, high = wilson_interval(longer, n, confidence_level=confidence_level)
+    share = longer / n
+    error = 2 * sqrt(share * (1 - share) / n)
+    return Estimate(
+        (longer - shorter) / n, 2 * low - 1, 2 * high - 1, error, n, WILSON, stated_scope=THESE
+    )
+
+
+def wilson_interval(
+    successes: int, n: int, *, confidence_level: float = CONFIDENCE_LEVEL
+) -> tuple[float, float]:
+    """The score interval of a share. Source: Wilson 1927."""
+    check_at_least(successes, 0, name="successes")
+    check_at_least(n, max(successes, 1), name="n")
+    check_resampling(0, confidence_level, None)
+    z = NormalDist().inv_cdf((1 + confidence_level) / 2)
+    centre = (successes + z**2 / 2) / (n + z**2)
+    half = z / (n + z**2) * sqrt(successes * (n - successes) / n + z**2 / 4)
+    return centre - half, centre + half

@@ -1,0 +1,193 @@
+"""Bradley–Terry strengths: maximum likelihood, with ties as half wins or by Davidson's model.
+
+Sources: Bradley and Terry 1952; Ford 1957 (when the maximum exists); Davidson 1970 (ties).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, REPLICATES, interval
+from tiebreak.stats.counts import Patterns
+from tiebreak.stats.games import TIE, Games
+from tiebreak.stats.independence import FEWEST_CLUSTERS, with_enough
+from tiebreak.stats.paired_likelihood import Outcomes, Strengths, maximum_likelihood, why_none
+from tiebreak.stats.resampling import replicate_counts
+from tiebreak.stats.results import Estimate, undefined
+from tiebreak.stats.validation import (
+    FloatArray,
+    IntArray,
+    as_counts,
+    as_groups,
+    as_unit_weights,
+    check_choice,
+    check_resampling,
+)
+
+Ties = Literal["half", "davidson"]
+
+NO_GAMES = "No rating compares two systems."
+NOT_CONVERGED = "The fit did not converge."
+NO_TIE = "No rating is a tie: ν is 0, and its logarithm has no value."
+TIES_ARE_HALVES = "Ties are half wins here: there is no tie parameter."
+_BATCH_ELEMENTS = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class BradleyTerry:
+    """Log-strengths by system, with mean 0: P(i beats j) = 1 / (1 + exp(θ_j − θ_i)) without ties.
+
+    ``tie`` is log ν of Davidson's model, NaN with a reason where ties are half wins. ``drawn``
+    (replicates, systems) are the bootstrap fits, NaN where one does not exist: what ranks are
+    read off. On the scale of Elo a strength is 1000 + 400 θ / ln 10.
+    """
+
+    systems: dict[str, Estimate]
+    tie: Estimate
+    converged: bool
+    iterations: int
+    drawn: FloatArray
+
+
+def bradley_terry(
+    counts: npt.ArrayLike,
+    *,
+    system_a: Sequence[str],
+    system_b: Sequence[str],
+    ties: Ties = "half",
+    weights: npt.ArrayLike | None = None,
+    clusters: npt.ArrayLike | None = None,
+    replicates: int = REPLICATES,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    rng: np.random.Generator | None = None,
+    batch: int | None = None,
+) -> BradleyTerry:
+    """Log-strengths of any number of systems by maximum likelihood.
+
+    Parameters
+    ----------
+    counts : (units, 3) ratings: A preferred, tie, B preferred
+    system_a, system_b : (units,) names of each unit's systems
+    ties : "half", half a win for each; or "davidson", an outcome of its own with
+        P(tie) = ν √(π_i π_j) / (π_i + π_j + ν √(π_i π_j))
+    weights : (units,) ≥ 0, of each unit's ratings in the likelihood, such as of separability
+    clusters : (units,) instance of each unit; replicates draw instances
+
+    Comparisons in groups that never meet are refused with the groups' names. Where a system or a
+    group only wins, or only loses, the maximum does not exist: NaN, with a reason that names it;
+    such replicates count as undefined. Newton's method with step halving; ``converged`` says
+    whether the gradient vanished. Units without a rating, or of weight 0, leave.
+
+    >>> found = bradley_terry([[6, 0, 2], [3, 2, 3]], system_a=["a", "b"], system_b=["b", "c"])
+    >>> [round(each.value, 4) for each in found.systems.values()]
+    [0.7324, -0.3662, -0.3662]
+    """
+    check_choice(ties, allowed=("half", "davidson"), name="ties")
+    check_resampling(replicates, confidence_level, batch)
+    rows = as_counts(counts)
+    weighted = as_unit_weights(weights, length=len(rows))
+    games = Games.of(np.where(weighted[:, None] > 0, rows, 0), system_a=system_a, system_b=system_b)
+    if not games.names:
+        return BradleyTerry({}, undefined(NO_GAMES), False, 0, np.zeros((0, 0)))
+    groups = None if clusters is None else as_groups(clusters, length=len(rows), name="clusters")
+    table = _Table(games, weighted, groups, davidson=ties == "davidson")
+    fit = maximum_likelihood(table.of_sample())
+    drawn = np.zeros((0, len(games.names) + 1))
+    enough = table.patterns.n_clusters >= FEWEST_CLUSTERS
+    if rng is not None and replicates and fit.converged[0] and enough:
+        blocks = replicate_counts(table.patterns, replicates, rng, batch or table.batch)
+        drawn = np.concatenate(list(_refits(table, blocks, fit.parameters[0])))
+    return _result(table, fit, drawn, confidence_level)
+
+
+def _refits(
+    table: "_Table", blocks: Iterator[FloatArray], start: FloatArray
+) -> Iterator[FloatArray]:
+    for counts in blocks:
+        yield maximum_likelihood(table.outcomes(counts), start=start).parameters
+
+
+def _result(
+    table: "_Table", fit: Strengths, drawn: FloatArray, confidence_level: float
+) -> BradleyTerry:
+    games = table.games
+    values, resampled = fit.parameters[0], table.patterns.resampled
+    method = f"bootstrap over {resampled}s, percentile, {len(drawn)} replicates"
+    reason = why_none(table.of_sample(), games.names) or NOT_CONVERGED
+
+    def found(place: int, n: int, reason: str) -> Estimate:
+        value, clusters = float(values[place]), table.clusters_of(place)
+        if np.isnan(value):
+            return undefined(reason, n)
+        if not len(drawn):
+            return with_enough(Estimate(value, n=n), clusters, resampled)
+        return interval(
+            value,
+            drawn[:, place],
+            n=n,
+            clusters=clusters,
+            resampled=resampled,
+            method=method,
+            confidence_level=confidence_level,
+        )
+
+    strengths = {name: found(k, games.involving(k), reason) for k, name in enumerate(games.names)}
+    tie = undefined(TIES_ARE_HALVES)
+    if table.davidson:
+        tie = found(-1, len(games.first), reason if games.counts[:, TIE].any() else NO_TIE)
+    return BradleyTerry(strengths, tie, bool(fit.converged[0]), fit.steps, drawn[:, :-1])
+
+
+class _Table:
+    """Units reduced to distinct rows of (pair, outcomes, weight), and rows summed by pair."""
+
+    def __init__(
+        self, games: Games, weights: FloatArray, groups: IntArray | None, *, davidson: bool
+    ) -> None:
+        self.games, self.systems, self.davidson = games, len(games.names), davidson
+        pair_codes = games.first * self.systems + games.second
+        self._pairs, pair = np.unique(pair_codes, return_inverse=True)
+        values, weight = np.unique(weights[games.kept], return_inverse=True)
+        clusters = None if groups is None else groups[games.kept]
+        rows = np.column_stack([pair, weight, games.counts])
+        self.patterns = Patterns.of(rows, clusters=clusters)
+        distinct = self.patterns.rows
+        outcomes = distinct[:, 2:] * values[distinct[:, 1]][:, None]
+        self._sums = self._summing(distinct[:, 0], outcomes)
+
+    def clusters_of(self, system: int) -> int:
+        """How many clusters have a game of this system; of any where it is none (the ties)."""
+        first, second = np.divmod(self._pairs[self.patterns.rows[:, 0]], self.systems)
+        plays = (first == system) | (second == system) if system >= 0 else first >= 0
+        return self.patterns.clusters_with(plays)
+
+    def _summing(self, pair: IntArray, outcomes: FloatArray) -> csr_array:
+        """(3 × pairs, P): multiplied with row counts, the weighted outcomes of each pair."""
+        places = (3 * pair[:, None] + np.arange(3)).ravel()
+        columns = np.repeat(np.arange(len(pair)), 3)
+        shape = (3 * len(self._pairs), len(pair))
+        return csr_array((outcomes.ravel(), (places, columns)), shape=shape)
+
+    @property
+    def batch(self) -> int:
+        """How many (S, S) matrices, or row counts, of a replicate are in memory at once."""
+        return max(1, _BATCH_ELEMENTS // max(self.systems**2, len(self.patterns.rows)))
+
+    def of_sample(self) -> Outcomes:
+        return self.outcomes(self.patterns.unit_counts[:, None].astype(np.float64))
+
+    def outcomes(self, counts: FloatArray) -> Outcomes:
+        """Wins and ties of every pair in each replicate, from row counts (P, replicates)."""
+        sums = (self._sums @ counts).T.reshape(counts.shape[1], len(self._pairs), 3)
+        first, second = np.divmod(self._pairs, self.systems)
+        wins = np.zeros((len(sums), self.systems, self.systems))
+        ties = np.zeros_like(wins)
+        wins[:, first, second], wins[:, second, first] = sums[..., 0], sums[..., 2]
+        ties[:, first, second] = ties[:, second, first] = sums[..., 1]
+        if self.davidson:
+            return Outcomes(wins, ties)
+        return Outcomes(wins + ties / 2, np.zeros_like(ties))

@@ -1,0 +1,163 @@
+"""What the units' true labels may be, and how each rater confuses them: Dawid and Skene 1979."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.special import logsumexp
+
+from tiebreak.stats.counts import count_matrix
+from tiebreak.stats.results import NAN
+from tiebreak.stats.validation import (
+    FloatArray,
+    IntArray,
+    as_codes,
+    check_at_least,
+    check_rated_once,
+    check_same_length,
+)
+
+SMOOTHING = 0.01
+MOST_STEPS = 500
+TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class DawidSkene:
+    """Posterior labels and rater confusion.
+
+    ``posterior`` (U, L): P(true label | all ratings), NaN for a unit without one. ``labels`` (U,):
+    the likeliest, −1 without a rating; of equals the first. ``confusion`` (raters, L, L): P(given
+    label | true label), rows sum to 1, NaN for a rater without a rating. ``prior`` (L,): shares of true labels.
+    ``accuracy`` (raters,): P(given = true).
+    """
+
+    posterior: FloatArray
+    labels: IntArray
+    confusion: FloatArray
+    prior: FloatArray
+    accuracy: FloatArray
+    log_likelihood: float
+    converged: bool
+    steps: int
+    n_units: int
+
+
+def dawid_skene(
+    units: npt.ArrayLike,
+    raters: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    *,
+    n_units: int,
+    n_raters: int,
+    n_labels: int,
+    smoothing: float = SMOOTHING,
+    most_steps: int = MOST_STEPS,
+) -> DawidSkene:
+    """Latent labels by expectation–maximisation, from long ratings.
+
+    Parameters
+    ----------
+    units, raters, labels : aligned vectors of codes, one row a rating
+        A label of −1 (missing) is passed over; a rater rates a unit at most once.
+    smoothing : pseudo-count of every cell of a rater's confusion and of the prior
+        Above 0 it keeps a rater of few ratings from being certain; 0 is maximum likelihood.
+
+    Starts from each unit's shares of labels, so that labels keep their names while raters are
+    better than chance. It finds a local maximum of the (penalised) likelihood, and ``converged``
+    says whether the likelihood stood still. Raters are taken to be independent given the truth:
+    near-copies look accurate. Without a rating everything is NaN.
+
+    >>> units, raters = [0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2] * 3
+    >>> found = dawid_skene(units, raters, [0, 0, 1, 1, 1, 0, 0, 0, 1], n_units=3, n_raters=3, n_labels=2)
+    >>> found.labels.tolist(), found.accuracy.round(1).tolist()
+    ([0, 1, 0], [1.0, 1.0, 0.0])
+    """
+    check_at_least(n_labels, 1, name="n_labels")
+    check_at_least(most_steps, 1, name="most_steps")
+    if not (smoothing >= 0 and np.isfinite(smoothing)):
+        raise ValueError(f"smoothing must be 0 or more, not {smoothing}.")
+    given = as_codes(labels, below=n_labels, name="labels", missing=True)
+    unit = as_codes(units, below=n_units, name="units")
+    rater = as_codes(raters, below=n_raters, name="raters")
+    check_same_length(units=unit, raters=rater, labels=given)
+    read = given >= 0
+    unit, rater, given = unit[read], rater[read], given[read]
+    check_rated_once(unit, rater)
+    counts = count_matrix(unit, given, n_units=n_units, n_labels=n_labels)
+    ratings = csr_array(
+        (np.ones(len(unit)), (unit, rater * n_labels + given)), shape=(n_units, n_raters * n_labels)
+    )
+    return _fit(ratings, counts, smoothing, most_steps)
+
+
+def _fit(ratings: csr_array, counts: IntArray, smoothing: float, most_steps: int) -> DawidSkene:
+    rated = counts.sum(axis=1) > 0
+    posterior = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    before, step, converged = -np.inf, 0, not rated.any()
+    while not converged and step < most_steps:
+        prior, confusion = _parameters(ratings, posterior, smoothing)
+        posterior, likelihood = _posterior(ratings, prior, confusion, rated)
+        height = likelihood + _penalty(prior, confusion, smoothing)
+        converged = bool(height - before <= TOLERANCE * max(1.0, abs(height)))
+        before, step = height, step + 1
+    if not rated.any():
+        return _nothing(ratings, counts.shape[1])
+    accuracy = np.einsum("t,rtt->r", prior, confusion)
+    silent = np.asarray(ratings.sum(axis=0)).reshape(confusion.shape[:2]).sum(axis=1) == 0
+    confusion[silent], accuracy[silent] = NAN, NAN
+    posterior[~rated] = NAN
+    labels = np.where(rated, np.argmax(np.nan_to_num(posterior), axis=1), -1)
+    n = int(rated.sum())
+    return DawidSkene(posterior, labels, confusion, prior, accuracy, likelihood, converged, step, n)
+
+
+def _parameters(
+    ratings: csr_array, posterior: FloatArray, smoothing: float
+) -> tuple[FloatArray, FloatArray]:
+    """Prior (L,) and confusion (R, true, given) given the posterior: the M step."""
+    labels = posterior.shape[1]
+    shared = posterior.sum(axis=0) + smoothing
+    given = np.asarray(ratings.T @ posterior).reshape(-1, labels, labels).swapaxes(1, 2) + smoothing
+    total = given.sum(axis=2, keepdims=True)
+    # A true label that a rater never met says nothing of them.
+    confusion = np.divide(given, total, out=np.full_like(given, 1 / labels), where=total > 0)
+    return shared / shared.sum(), confusion
+
+
+def _posterior(
+    ratings: csr_array, prior: FloatArray, confusion: FloatArray, rated: npt.NDArray[np.bool_]
+) -> tuple[FloatArray, float]:
+    """Posterior (U, L) and the log-likelihood: the E step."""
+    labels = len(prior)
+    by_given = _log(confusion).swapaxes(1, 2).reshape(-1, labels)
+    joint = _log(prior) + np.asarray(ratings @ by_given)
+    of_unit = logsumexp(joint, axis=1, keepdims=True)
+    posterior = np.where(rated[:, None], np.exp(joint - of_unit), 0)
+    return posterior, float(of_unit[rated].sum())
+
+
+def _penalty(prior: FloatArray, confusion: FloatArray, smoothing: float) -> float:
+    if smoothing == 0:
+        return 0.0
+    return smoothing * float(np.log(prior).sum() + np.log(confusion).sum())
+
+
+def _log(shares: FloatArray) -> FloatArray:
+    return np.log(shares, out=np.full_like(shares, -np.inf), where=shares > 0)
+
+
+def _nothing(ratings: csr_array, labels: int) -> DawidSkene:
+    units, raters = ratings.shape[0], ratings.shape[1] // labels
+    return DawidSkene(
+        np.full((units, labels), NAN),
+        np.full(units, -1),
+        np.full((raters, labels, labels), NAN),
+        np.full(labels, NAN),
+        np.full(raters, NAN),
+        NAN,
+        converged=False,
+        steps=0,
+        n_units=0,
+    )

@@ -1,0 +1,184 @@
+"""Whether a rater sees a perturbation: lower scores for the perturbed text than for the original.
+
+Source: Wang et al. 2024 (DHP), section 3.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import wilcoxon
+
+from tiebreak.stats.results import Estimate, undefined
+from tiebreak.stats.validation import (
+    as_criterion_weights,
+    as_scores,
+    as_shares,
+    check_choice,
+)
+
+SIGNIFICANT = 0.05
+# The smallest p that is told from 0: below it every D is the same.
+SMALLEST_P = float(np.finfo(np.float64).tiny)
+NO_PAIRS = "No text has a score of both its versions."
+NO_SCORES = "No perturbation has a discernment score."
+
+
+@dataclass(frozen=True)
+class Discernment:
+    """One perturbation: p per criterion, their weighted harmonic mean, and D = log₀.₀₅ p.
+
+    D is 1 at p = 0.05, larger where the rater sees the change clearly, 0 at p = 1.
+    """
+
+    p_values: tuple[Estimate, ...]
+    p: Estimate
+    score: Estimate
+
+
+@dataclass(frozen=True)
+class DiscernmentSummary:
+    """Over all perturbations: each level weighs the same in the average."""
+
+    average: Estimate
+    minimum: Estimate
+    levels: dict[str, Estimate]
+
+
+def discernment(
+    original: npt.ArrayLike,
+    perturbed: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+    zero_method: str = "wilcox",
+    literal: bool = False,
+) -> Discernment:
+    """Discernment of one perturbation from scores of the texts and of their perturbed versions.
+
+    Parameters
+    ----------
+    original, perturbed : (texts, criteria) scores, higher is better
+        NaN is a missing score: such a pair leaves its criterion's test, n is what remains.
+    weights : (criteria,) ≥ 0, of the experts; equal where none are given
+    zero_method : what a difference of 0 is to the test: "wilcox" leaves it out (as published),
+        "pratt" ranks it, "zsplit" splits it
+    literal : the paper's formula where no weights are given, see `harmonic_mean_p`
+
+    One-sided signed-rank test per criterion, scipy's exact or normal form as it chooses. Where
+    all differences are 0, p = 1. A criterion without a pair makes the whole undefined. D is
+    capped where p is below the smallest normal number. Source: DHP, eqs. 1–3.
+
+    >>> found = discernment([[5], [4], [5], [3], [5]], [[3], [3], [2], [2], [4]])
+    >>> found.p.value, round(found.score.value, 4)
+    (0.03125, 1.1569)
+    """
+    check_choice(zero_method, allowed=("wilcox", "pratt", "zsplit"), name="zero_method")
+    first, second = as_scores(original, name="original"), as_scores(perturbed, name="perturbed")
+    if first.shape != second.shape:
+        raise ValueError(
+            f"original and perturbed must have one shape, not {first.shape} and {second.shape}."
+        )
+    shares = as_criterion_weights(weights, criteria=first.shape[1])
+    p_values = tuple(_signed_rank(column, zero_method) for column in (first - second).T)
+    counted = [each for each, share in zip(p_values, shares, strict=True) if share > 0]
+    n = min(each.n for each in counted)
+    if not all(each.is_defined for each in counted):
+        return Discernment(p_values, undefined(NO_PAIRS, n), undefined(NO_PAIRS, n))
+    p = harmonic_mean_p(
+        [each.value for each in counted],
+        weights=None if weights is None else shares[shares > 0],
+        literal=literal,
+    )
+    return Discernment(
+        p_values,
+        Estimate(p, n=n, method="harmonic mean of one-sided signed-rank tests"),
+        Estimate(discernment_score(p), n=n, method="log₀.₀₅ of the harmonic mean p"),
+    )
+
+
+def _signed_rank(differences: npt.NDArray[np.float64], zero_method: str) -> Estimate:
+    known = differences[~np.isnan(differences)]
+    method = f"one-sided Wilcoxon signed-rank, {zero_method}"
+    if not len(known):
+        return undefined(NO_PAIRS)
+    if not known.any():
+        return Estimate(1.0, n=len(known), method=method)
+    p = wilcoxon(known, alternative="greater", zero_method=zero_method).pvalue
+    return Estimate(float(p), n=len(known), method=method)
+
+
+def harmonic_mean_p(
+    p_values: npt.ArrayLike, *, weights: npt.ArrayLike | None = None, literal: bool = False
+) -> float:
+    """Σw / Σ(w / p) in [0, 1], with weights of sum 1.
+
+    Equal weights and no weights agree. ``literal`` without weights gives 1 / Σ(1 / p), as the
+    paper writes it, which is M times smaller. A p of 0 makes the mean 0. Sources: Wilson 2019;
+    DHP, eq. 2.
+
+    >>> round(harmonic_mean_p([0.01, 0.05]), 4), round(harmonic_mean_p([0.01, 0.05], literal=True), 4)
+    (0.0167, 0.0083)
+    """
+    p = as_shares(p_values, name="p_values")
+    if not len(p):
+        raise ValueError("p_values must hold one p-value or more.")
+    shares = as_criterion_weights(weights, criteria=len(p))
+    if literal and weights is None:
+        shares = np.ones(len(p))
+    entering = shares > 0
+    if (p[entering] == 0).any():
+        return 0.0
+    return float(min(1.0, 1 / (shares[entering] / p[entering]).sum()))
+
+
+def discernment_score(p: float) -> float:
+    """D = log₀.₀₅ p: 0 at 1, 1 at 0.05, at most 236.5 where p can't be told from 0.
+
+    >>> discernment_score(0.05), round(discernment_score(0.0), 1)
+    (1.0, 236.5)
+    """
+    (share,) = as_shares([p], name="p")
+    return abs(log(max(share, SMALLEST_P)) / log(SIGNIFICANT))
+
+
+def summarise_discernment(
+    scores: Mapping[str, float], levels: Mapping[str, str]
+) -> DiscernmentSummary:
+    """Average and minimum of D over perturbations.
+
+    ``scores`` gives D by perturbation, ``levels`` the level of each (characters, words,
+    sentences, or finer): the average is of level means, so that a level with many perturbations
+    counts no more. An undefined score (NaN) makes its level and the summary undefined. Source:
+    DHP, section 3.4.
+
+    >>> levels = {"typos": "characters", "fictional": "words", "deleted": "words"}
+    >>> found = summarise_discernment({"typos": 1.0, "fictional": 4.0, "deleted": 2.0}, levels)
+    >>> found.average.value, found.minimum.value
+    (2.0, 1.0)
+    """
+    unknown = sorted(set(scores) - set(levels))
+    if unknown:
+        raise ValueError(f"levels must name the level of every perturbation; missing: {unknown}.")
+    by_level: dict[str, list[float]] = {}
+    for name, score in scores.items():
+        by_level.setdefault(levels[name], []).append(score)
+    found = {
+        level: _mean(own, f"{level}: a score is undefined.") for level, own in by_level.items()
+    }
+    lost = next((each.reason for each in found.values() if not each.is_defined), None)
+    if not scores or lost:
+        nothing = undefined(lost or NO_SCORES, len(scores))
+        return DiscernmentSummary(nothing, nothing, found)
+    average = float(np.mean([each.value for each in found.values()]))
+    return DiscernmentSummary(
+        Estimate(average, n=len(scores), method="mean of level means"),
+        Estimate(min(scores.values()), n=len(scores), method="minimum over perturbations"),
+        found,
+    )
+
+
+def _mean(values: list[float], reason: str) -> Estimate:
+    mean = float(np.mean(values))
+    return undefined(reason, len(values)) if np.isnan(mean) else Estimate(mean, n=len(values))

@@ -1,0 +1,202 @@
+"""Estimates from instances drawn with unequal probabilities, and what drawing them so has saved.
+
+Source: Särndal, Swensson and Wretman 1992, section 5.7 (the ratio of Hájek's estimators).
+"""
+
+from dataclasses import dataclass, replace
+from math import exp, sqrt
+from statistics import NormalDist
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import t as student_t
+
+from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, NO_WIDTH
+from tiebreak.stats.independence import FEWEST_CLUSTERS, kish, with_enough
+from tiebreak.stats.results import NAN, Estimate, Scope, undefined
+from tiebreak.stats.validation import (
+    FloatArray,
+    as_numbers,
+    check_resampling,
+    check_same_length,
+)
+
+Mask = npt.NDArray[np.bool_]
+
+_ROUNDING = 1e-9
+NOTHING = "No instance was selected."
+ONE = "No interval: there is one instance only."
+NO_CONTROL = (
+    "No instance of a control sample has ratings that count, so there is nothing to compare with."
+)
+FEW_CONTROLS = (
+    "It takes at least {fewest} instances of the control sample to compare with, and there are"
+    " {there} with ratings that count."
+)
+ALL_CONTROL = "Only the control sample has ratings that count, so there is nothing to compare."
+
+
+def hajek_estimate(
+    values: npt.ArrayLike,
+    inclusion: npt.ArrayLike,
+    *,
+    sizes: npt.ArrayLike | None = None,
+    covers: bool = True,
+    confidence_level: float = CONFIDENCE_LEVEL,
+) -> Estimate:
+    """Σ(v / π) / Σ(s / π) over the selected instances: what a uniform draw would estimate.
+
+    Parameters
+    ----------
+    values : (n,) total of each instance, such as its wins (with half ties)
+    inclusion : (n,) in (0, 1], each one's probability of having been drawn
+    sizes : (n,) > 0, what totals are per, such as its ratings; ones for a mean of instances
+    covers : whether the draw speaks of every instance of the dataset (`Selection.covers`);
+        if not, method and scope say *selected instances only*
+
+    z interval, with the variance of the linearised ratio between instances, as if they were
+    drawn with replacement: it includes the noise of ratings, and is on the wide side where much
+    of the dataset is drawn. Under 10 effective instances there is no interval. Source: Särndal et
+    al. 1992, eq. 5.7.2.
+
+    >>> round(hajek_estimate([1, 0, 1], [0.5, 1, 0.5]).value, 4)
+    0.8
+    """
+    check_resampling(0, confidence_level, None)
+    totals = as_numbers(values, name="values")
+    drawn = as_numbers(inclusion, name="inclusion")
+    per = np.ones(len(totals)) if sizes is None else as_numbers(sizes, name="sizes")
+    check_same_length(values=totals, inclusion=drawn, sizes=per)
+    if ((drawn <= 0) | (drawn > 1)).any():
+        raise ValueError("inclusion must lie above 0 and at most at 1: these were drawn.")
+    if (per <= 0).any():
+        raise ValueError("sizes must be above 0: leave instances without a rating out.")
+    n = len(totals)
+    if n == 0:
+        return undefined(NOTHING)
+    effective = kish(1 / drawn)
+    method = (
+        f"Hájek, z, over instances; {'every instance' if covers else 'selected instances only'}"
+    )
+    scope = Scope("dataset" if covers else "selected")
+    sums = _Sums.of(totals / drawn, per / drawn)
+    point = Estimate(float(sums.ratio), n=n, method=method, stated_scope=scope)
+    if n == 1:
+        return replace(point, reason=ONE)
+    error = float(np.sqrt(sums.variance))
+    if error <= _ROUNDING * max(1.0, abs(point.value)):
+        return with_enough(replace(point, reason=NO_WIDTH), effective)
+    reach = NormalDist().inv_cdf((1 + confidence_level) / 2) * error
+    found = replace(point, low=point.value - reach, high=point.value + reach)
+    return replace(with_enough(found, effective), standard_error=error)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """What a Hájek estimate is made of: n, Σa, Σb, Σa², Σab, Σb² of a = v / π and b = s / π.
+
+    As sums, so that leaving out any one instance is a subtraction.
+    """
+
+    n: npt.NDArray[np.float64]
+    sums: FloatArray
+
+    @classmethod
+    def of(cls, a: FloatArray, b: FloatArray) -> Self:
+        return cls(np.array(float(len(a))), _products(a, b).sum(axis=1))
+
+    def without(self, a: FloatArray, b: FloatArray) -> "_Sums":
+        """Without each of these instances (k,) in turn."""
+        return _Sums(self.n - np.ones(len(a)), self.sums[:, None] - _products(a, b))
+
+    @property
+    def ratio(self) -> npt.NDArray[np.float64]:
+        return np.asarray(self.sums[0] / self.sums[1])
+
+    @property
+    def variance(self) -> npt.NDArray[np.float64]:
+        """Of the linearised ratio, as if instances were drawn with replacement."""
+        _, whole, squares, products, sizes = self.sums
+        rest = squares - 2 * self.ratio * products + self.ratio**2 * sizes
+        return np.asarray(self.n / (self.n - 1) * np.maximum(rest, 0) / whole**2)
+
+
+def _products(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.stack([a, b, a * a, a * b, b * b])
+
+
+def ratings_saved(chosen: Estimate, control: Estimate) -> Estimate:
+    """Instances that a uniform draw would have needed beyond ``chosen.n`` for the same width.
+
+    ``control`` is the estimate from the uniform control sample alone, ``chosen`` the Hájek
+    estimate from all selected instances: n_control · (SE_control / SE_chosen)² − n_chosen. Times
+    ratings an instance, ratings saved. Negative where the selection cost precision, and shown so.
+    A point without an interval, which is mostly noise: `instances_saved` has one.
+    """
+    errors = chosen.standard_error, control.standard_error
+    if not all(np.isfinite(errors)) or 0 in errors:
+        return undefined("Both estimates need a standard error above 0.", chosen.n)
+    needed = control.n * (control.standard_error / chosen.standard_error) ** 2
+    return Estimate(needed - chosen.n, n=chosen.n, method="against the control sample's own width")
+
+
+def instances_saved(
+    values: npt.ArrayLike,
+    inclusion: npt.ArrayLike,
+    in_control: npt.ArrayLike,
+    *,
+    sizes: npt.ArrayLike | None = None,
+    confidence_level: float = CONFIDENCE_LEVEL,
+) -> Estimate:
+    """`ratings_saved` in instances, with the interval of a ratio of two variances.
+
+    ``values``, ``inclusion`` and ``sizes`` as in `hajek_estimate`, ``in_control`` (n,) whether an
+    instance is in the control sample. t interval of the logarithm of needed / n, its error by the
+    jackknife over instances within either phase: the control sample is part of both variances.
+    Under 10 instances in the control sample, undefined: a variance of so few is noise.
+    """
+    totals, drawn = as_numbers(values, name="values"), as_numbers(inclusion, name="inclusion")
+    per = np.ones(len(totals)) if sizes is None else as_numbers(sizes, name="sizes")
+    control = np.asarray(in_control, dtype=np.bool_)
+    check_same_length(values=totals, inclusion=drawn, sizes=per, in_control=control)
+    if not FEWEST_CLUSTERS <= control.sum() < len(control):
+        return undefined(_why_not_saved(control), len(control))
+    chosen = hajek_estimate(totals, drawn, sizes=per)
+    uniform = hajek_estimate(totals[control], np.ones(int(control.sum())), sizes=per[control])
+    point = ratings_saved(chosen, uniform)
+    if not point.is_defined:
+        return point
+    spread, freedom = _log_saving_error(totals / drawn, per / drawn, totals, per, control)
+    if not (np.isfinite(spread) and spread > 0):
+        return replace(point, reason=NO_WIDTH)
+    n, reach = point.n, float(student_t.ppf((1 + confidence_level) / 2, freedom)) * spread
+    low, high = ((point.value + n) * exp(end) - n for end in (-reach, reach))
+    method = f"{point.method}, t of the log ratio, jackknife over instances by phase"
+    return replace(point, low=low, high=high, method=method, stated_scope=Scope("dataset"))
+
+
+def _why_not_saved(control: Mask) -> str:
+    if control.all():
+        return ALL_CONTROL
+    there = int(control.sum())
+    return FEW_CONTROLS.format(fewest=FEWEST_CLUSTERS, there=there) if there else NO_CONTROL
+
+
+def _log_saving_error(
+    a: FloatArray, b: FloatArray, totals: FloatArray, per: FloatArray, control: Mask
+) -> tuple[float, float]:
+    """Standard error of log(n_c · V_c / V) by leaving instances out, and its degrees of freedom."""
+    whole, alone = _Sums.of(a, b), _Sums.of(totals[control], per[control])
+    chosen = whole.without(a, b).variance * (whole.n - 1)
+    uniform = np.full(len(a), float(alone.variance * alone.n))
+    uniform[control] = alone.without(totals[control], per[control]).variance * (alone.n - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(uniform) - np.log(chosen)
+    sizes = np.array([control.sum(), (~control).sum()])
+    parts = np.array(
+        [(k - 1) * logs[m].var() for k, m in zip(sizes, (control, ~control), strict=True)]
+    )
+    total = float(parts.sum())
+    freedom = total**2 / float((parts**2 / np.maximum(sizes - 1, 1)).sum()) if total > 0 else 1.0
+    return sqrt(total) if np.isfinite(total) else NAN, freedom

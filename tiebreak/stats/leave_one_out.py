@@ -1,0 +1,75 @@
+"""Leave-one-out agreement: a label against the mode of the others."""
+
+from typing import Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from tiebreak.stats.bootstrap import Resampling, Statistic, estimate, ratio
+from tiebreak.stats.counts import Patterns, as_patterns
+from tiebreak.stats.results import Estimate
+from tiebreak.stats.validation import FloatArray, IntArray
+
+NO_PAIR = "No unit has two ratings."
+
+
+def leave_one_out(
+    counts: npt.ArrayLike | Patterns,
+    *,
+    clusters: npt.ArrayLike | None = None,
+    **resampling: Unpack[Resampling],
+) -> Estimate:
+    """Mean over units of the share of ratings that equal the mode of the unit's other ratings.
+
+    ``counts`` is (units, labels) or `Patterns`. A tie among k modes earns 1/k, the expectation of
+    the published random choice. Units with fewer than two ratings leave.
+    Source: HREF, algorithm 1 (inner).
+
+    >>> leave_one_out([[0, 3, 1]]).value
+    0.75
+    """
+    patterns = as_patterns(counts, clusters=clusters)
+    return estimate(leave_one_out_statistic(), patterns, **resampling)
+
+
+def leave_one_out_statistic() -> Statistic:
+    def features(rows: IntArray) -> FloatArray:
+        size = rows.sum(axis=1)
+        credit = np.zeros(len(rows))
+        for label in range(rows.shape[1]):
+            credit += rows[:, label] * mode_credits(rows, without=label)[:, label]
+        paired = size >= 2
+        return np.stack([paired, paired * credit / np.maximum(size, 1)], axis=1).astype(np.float64)
+
+    def value(sums: FloatArray) -> FloatArray:
+        return ratio(sums[..., 1], sums[..., 0])
+
+    return Statistic(2, features, value, NO_PAIR, NO_PAIR)
+
+
+def outer_credits(rows: IntArray) -> FloatArray:
+    """What each label (U, L) would earn against the modes of the unit's n − 1 subsets.
+
+    The expectation over which rating is left out; 0 for units with fewer than two ratings.
+    Source: HREF, algorithm 1 (outer).
+    """
+    size = np.maximum(rows.sum(axis=1, keepdims=True), 1)
+    earned = np.zeros(rows.shape)
+    for label in range(rows.shape[1]):
+        earned += rows[:, [label]] / size * mode_credits(rows, without=label)
+    paired: FloatArray = earned * (rows.sum(axis=1, keepdims=True) >= 2)
+    return paired
+
+
+def mode_credits(rows: IntArray, *, without: int | None = None) -> FloatArray:
+    """1/(number of modes) at each unit's modes (U, L), 0 elsewhere and where nothing is left.
+
+    ``without`` takes one rating of that label out first; units that lack it are left as they are.
+    """
+    left = rows.copy()
+    if without is not None:
+        left[:, without] = np.maximum(left[:, without] - 1, 0)
+    top = left.max(axis=1, keepdims=True)
+    modes = (left == top) & (top > 0)
+    credits: FloatArray = modes / np.maximum(modes.sum(axis=1, keepdims=True), 1)
+    return credits

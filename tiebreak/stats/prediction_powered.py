@@ -1,0 +1,301 @@
+"""Few human labels and many machine labels: the machine's mean, corrected by the humans.
+
+The machine labels everything and may be wrong; the humans say by how much, on the units that
+they labelled. Both sets are random draws from the same units.
+"""
+
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, ratio
+from tiebreak.stats.results import NAN, Estimate, undefined
+from tiebreak.stats.validation import (
+    FloatArray,
+    IntArray,
+    as_counts,
+    as_groups,
+    as_numbers,
+    check_ddof,
+    check_resampling,
+    check_same_length,
+    check_share,
+)
+
+NO_LABEL = "No unit has a human label."
+NO_PAIR = "No unit has both a human and a machine label."
+NO_UNLABELLED = "No unit without a human label has a machine label."
+ONE_INSTANCE = "No interval: a standard error needs two independent units or instances."
+NO_VARIATION = "No interval: the labels do not vary, and a z interval would have no width."
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class PredictionPowered:
+    """A prediction-powered estimate, and beside it the classical one from human labels alone.
+
+    ``lam`` is λ, how much of the machine is believed; ``n_labelled`` and ``n_unlabelled`` count
+    the units that entered on either side, ``unparsed_…`` those that left because the machine's
+    label is missing. ``classical`` is of all human labels.
+    """
+
+    estimate: Estimate
+    classical: Estimate
+    lam: float
+    n_labelled: int
+    n_unlabelled: int
+    unparsed_labelled: int
+    unparsed_unlabelled: int
+
+
+def prediction_powered_mean(
+    labels: npt.ArrayLike,
+    predictions: npt.ArrayLike,
+    unlabelled: npt.ArrayLike,
+    *,
+    lam: float | None = None,
+    ddof: int = 0,
+    clusters: npt.ArrayLike | None = None,
+    unlabelled_clusters: npt.ArrayLike | None = None,
+    confidence_level: float = CONFIDENCE_LEVEL,
+) -> PredictionPowered:
+    """Mean human label over units: λ·mean(f unlabelled) + mean(y − λ·f), with its z interval.
+
+    Parameters
+    ----------
+    labels : (n,) finite human labels y
+    predictions, unlabelled : (n,) and (N,) machine labels f of labelled and of other units
+        NaN where the answer could not be read: such a unit leaves and is counted, and the mean is
+        over units with a readable answer. A fixed number in its place keeps it, validly.
+    lam : λ in 0..1; power-tuned where None. 1 believes the machine fully, 0 is the classical mean
+    ddof : variances divide by n (0) or by n − 1 (1), or by numbers of instances
+    clusters, unlabelled_clusters : instance of each unit, both or neither, names shared
+        The mean is still over units, instances being drawn whole. Errors come from instance sums
+        over both sets, so a unit or instance in both is not taken for two.
+
+    λ̂ = cov(y, f) / ((1 + n/N) var(f)), cut to 0..1, covariance over n, variance pooled over
+    n + N − 1; with shared instances, the λ of least variance. A constant f has λ̂ = 0. Intervals
+    may pass the ends of the scale. No interval for one unit or instance, or without variation.
+    Source: Angelopoulos et al. 2023 (PPI++), Example 1; ARES is ``lam=1``, and may repeat the
+    labelled units in ``unlabelled``, there as if independent.
+
+    >>> found = prediction_powered_mean([1, 0, 1, 1], [1, 0, 0, 1], [1, 0, 1, 1, 1, 0], lam=1)
+    >>> round(found.estimate.value, 4), found.classical.value
+    (0.9167, 0.75)
+    """
+    check_resampling(0, confidence_level, None)
+    check_ddof(ddof)
+    if lam is not None:
+        check_share(lam, name="lam")
+    sample = _Sample.of(labels, predictions, unlabelled, clusters, unlabelled_clusters)
+    used = sample.parsed()
+    found, tuned = _rectified(used, lam, ddof, confidence_level)
+    return PredictionPowered(
+        found,
+        _classical(sample, ddof, confidence_level),
+        tuned,
+        n_labelled=len(used.labels),
+        n_unlabelled=len(used.unlabelled),
+        unparsed_labelled=len(sample.labels) - len(used.labels),
+        unparsed_unlabelled=len(sample.unlabelled) - len(used.unlabelled),
+    )
+
+
+def prediction_powered_win_rate(
+    humans: npt.ArrayLike,
+    machine: npt.ArrayLike,
+    *,
+    lam: float | None = None,
+    ddof: int = 0,
+    clusters: npt.ArrayLike | None = None,
+    confidence_level: float = CONFIDENCE_LEVEL,
+) -> PredictionPowered:
+    """Expected win rate of system A as humans would give it, mean over units.
+
+    ``humans`` and ``machine`` are (units, 3) counts of the same units: A preferred, tie, B
+    preferred. A unit's label is its mean over ratings of 1, ½ and 0, so that units weigh alike
+    (`win_rate` weighs ratings alike). Units without a human rating are the unlabelled ones, units
+    without a machine rating unparsed. ``clusters`` name each unit's instance. Options, edges and
+    source as in `prediction_powered_mean`.
+
+    >>> humans = [[2, 0, 0], [0, 1, 1], [0, 0, 0], [0, 0, 0]]
+    >>> machine = [[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]]
+    >>> prediction_powered_win_rate(humans, machine, lam=1).estimate.value
+    0.375
+    """
+    rated, predicted = _win_scores(humans, name="humans"), _win_scores(machine, name="machine")
+    check_same_length(humans=rated, machine=predicted)
+    labelled = ~np.isnan(rated)
+    groups = None if clusters is None else as_groups(clusters, length=len(rated), name="clusters")
+    return prediction_powered_mean(
+        rated[labelled],
+        predicted[labelled],
+        predicted[~labelled],
+        lam=lam,
+        ddof=ddof,
+        clusters=None if groups is None else groups[labelled],
+        unlabelled_clusters=None if groups is None else groups[~labelled],
+        confidence_level=confidence_level,
+    )
+
+
+def _win_scores(counts: npt.ArrayLike, *, name: str) -> FloatArray:
+    """Each unit's mean of 1, ½, 0 over its ratings, NaN without one."""
+    rows = as_counts(counts, name=name)
+    if rows.shape[1] != 3:
+        raise ValueError(f"{name} must have three columns: A preferred, tie, B preferred.")
+    return ratio(rows @ np.array([1.0, 0.5, 0.0]), rows.sum(axis=1).astype(np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Labels (n,), predictions (n,) and (N,), and the instance of every unit of either set."""
+
+    labels: FloatArray
+    predictions: FloatArray
+    unlabelled: FloatArray
+    groups: IntArray
+    unlabelled_groups: IntArray
+
+    @classmethod
+    def of(
+        cls,
+        labels: npt.ArrayLike,
+        predictions: npt.ArrayLike,
+        unlabelled: npt.ArrayLike,
+        clusters: npt.ArrayLike | None,
+        unlabelled_clusters: npt.ArrayLike | None,
+    ) -> Self:
+        human = as_numbers(labels, name="labels")
+        machine = as_numbers(predictions, name="predictions", missing=True)
+        other = as_numbers(unlabelled, name="unlabelled", missing=True)
+        check_same_length(labels=human, predictions=machine)
+        n, total = len(human), len(human) + len(other)
+        groups = np.arange(total)
+        if clusters is not None and unlabelled_clusters is not None:
+            groups = _joint_groups(clusters, unlabelled_clusters, n, len(other))
+        elif clusters is not None or unlabelled_clusters is not None:
+            raise ValueError("clusters and unlabelled_clusters must be given together.")
+        return cls(human, machine, other, groups[:n], groups[n:])
+
+    def parsed(self) -> "_Sample":
+        """Only the units that the machine labelled."""
+        read, other = ~np.isnan(self.predictions), ~np.isnan(self.unlabelled)
+        return _Sample(
+            self.labels[read],
+            self.predictions[read],
+            self.unlabelled[other],
+            self.groups[read],
+            self.unlabelled_groups[other],
+        )
+
+    @property
+    def is_clustered(self) -> bool:
+        groups = np.concatenate([self.groups, self.unlabelled_groups])
+        return len(np.unique(groups)) < len(groups)
+
+    def instance_sums(self, labelled: FloatArray, unlabelled: FloatArray) -> FloatArray:
+        groups = np.concatenate([self.groups, self.unlabelled_groups])
+        values = np.concatenate([labelled, unlabelled])
+        return np.bincount(groups, weights=values).astype(np.float64)
+
+
+def _joint_groups(
+    clusters: npt.ArrayLike, unlabelled_clusters: npt.ArrayLike, n: int, others: int
+) -> IntArray:
+    first = as_groups(clusters, length=n, name="clusters")
+    second = as_groups(unlabelled_clusters, length=others, name="unlabelled_clusters")
+    if not len(first) or not len(second):
+        return np.concatenate([first, second])
+    names = np.concatenate([np.asarray(clusters), np.asarray(unlabelled_clusters)])
+    return as_groups(names, length=n + others, name="clusters")
+
+
+def _rectified(
+    sample: _Sample, lam: float | None, ddof: int, confidence_level: float
+) -> tuple[Estimate, float]:
+    """The estimate and the λ it used."""
+    n, others = len(sample.labels), len(sample.unlabelled)
+    if n == 0 or others == 0:
+        return undefined(NO_UNLABELLED if n else NO_PAIR, n), NAN if lam is None else lam
+    used = _tuned(sample) if lam is None else float(lam)
+    rest = sample.labels - used * sample.predictions
+    value = float(used * sample.unlabelled.mean() + rest.mean())
+    alone = len(np.unique(sample.groups)) < 2
+    alone |= used > 0 and len(np.unique(sample.unlabelled_groups)) < 2
+    error = NAN if alone else _standard_error(sample, rest, used * sample.unlabelled, ddof)
+    how = ("given" if lam is not None else "power-tuned") + f" λ = {used:.4g}"
+    if sample.is_clustered:
+        how += ", errors from instance sums"
+    largest = max(np.abs(sample.labels).max(), np.abs(sample.predictions).max())
+    point = Estimate(value, standard_error=error, n=n, method=f"z, {how}")
+    return _z_interval(point, largest=largest, confidence_level=confidence_level), used
+
+
+def _classical(sample: _Sample, ddof: int, confidence_level: float) -> Estimate:
+    """The mean of all human labels, whatever the machine said."""
+    n = len(sample.labels)
+    if n == 0:
+        return undefined(NO_LABEL)
+    alone = len(np.unique(sample.groups)) < 2
+    none = np.zeros(len(sample.unlabelled))
+    error = NAN if alone else _standard_error(sample, sample.labels, none, ddof)
+    how = ", errors from instance sums" if len(np.unique(sample.groups)) < n else ""
+    largest = float(np.abs(sample.labels).max())
+    value, method = float(sample.labels.mean()), f"z, human labels alone{how}"
+    point = Estimate(value, standard_error=error, n=n, method=method)
+    return _z_interval(point, largest=largest, confidence_level=confidence_level)
+
+
+def _tuned(sample: _Sample) -> float:
+    """λ of least variance, cut to 0..1; 0 where the predictions are constant."""
+    n, others = len(sample.labels), len(sample.unlabelled)
+    pooled = np.concatenate([sample.predictions, sample.unlabelled])
+    if pooled.min() == pooled.max():
+        return 0.0
+    human, machine = _centred(sample.labels), _centred(sample.predictions)
+    if not sample.is_clustered:
+        best = (human @ machine / n) / ((1 + n / others) * pooled.var(ddof=1))
+        return float(np.clip(best, 0, 1))
+    first = sample.instance_sums(human / n, np.zeros(others))
+    second = sample.instance_sums(machine / n, -_centred(sample.unlabelled) / others)
+    spread = float(second @ second)
+    return float(np.clip(first @ second / spread, 0, 1)) if spread > 0 else 0.0
+
+
+def _standard_error(
+    sample: _Sample, labelled: FloatArray, unlabelled: FloatArray, ddof: int
+) -> float:
+    """Of mean(labelled) + mean(unlabelled): what each instance adds to the error, squared."""
+    sides = (labelled, sample.groups), (unlabelled, sample.unlabelled_groups)
+    first, second = (_shares_of_error(values, groups, ddof) for values, groups in sides)
+    sums = sample.instance_sums(first, second)
+    return float(np.sqrt(sums @ sums))
+
+
+def _shares_of_error(values: FloatArray, groups: IntArray, ddof: int) -> FloatArray:
+    """What each unit adds to the error of the mean; for ``ddof`` 1 enlarged by √(G / (G − 1))."""
+    if len(values) == 0:
+        return values
+    instances = len(np.unique(groups))
+    enlarged = np.sqrt(instances / max(instances - ddof, 1))
+    shares: FloatArray = _centred(values) / len(values) * enlarged
+    return shares
+
+
+def _centred(values: FloatArray) -> FloatArray:
+    centred: FloatArray = values - values.mean()
+    return centred
+
+
+def _z_interval(point: Estimate, *, largest: float, confidence_level: float) -> Estimate:
+    """The point, which knows its standard error, with its interval or why there is none."""
+    if np.isnan(point.standard_error):
+        return replace(point, reason=ONE_INSTANCE)
+    if point.standard_error <= _ROUNDING * largest:
+        return replace(point, standard_error=NAN, reason=NO_VARIATION)
+    reach = NormalDist().inv_cdf((1 + confidence_level) / 2) * point.standard_error
+    return replace(point, low=point.value - reach, high=point.value + reach)

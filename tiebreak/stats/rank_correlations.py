@@ -1,0 +1,160 @@
+"""Rank correlations of two sides whose labels are in order."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from tiebreak.stats.bootstrap import AnyStatistic, RowStatistic, Statistic, ratio
+from tiebreak.stats.pairs import NO_OVERLAP, Pairs
+from tiebreak.stats.validation import FloatArray, IntArray, as_values
+
+Correlation = Literal["spearman", "kendall"]
+Summary = Literal["medians", "means"]
+Sides = Callable[[IntArray], tuple[FloatArray, FloatArray]]
+
+CORRELATIONS: tuple[Correlation, ...] = ("spearman", "kendall")
+CONSTANT = "One side gave one label only: there is no rank to correlate."
+MOST_CELLS = 4096
+_MANY_CELLS = f"No interval: more than {MOST_CELLS} pairs of distinct labels."
+
+
+def medians_statistic(pairs: Pairs, correlation: Correlation) -> AnyStatistic:
+    """Correlation of the entries of both sides."""
+    return _statistic(pairs.entries, (pairs.labels, pairs.labels), pairs, correlation)
+
+
+def means_statistic(
+    pairs: Pairs, rows: IntArray, correlation: Correlation, *, values: npt.ArrayLike | None
+) -> AnyStatistic:
+    """Correlation of the mean ratings of both sides; ``rows`` are all that can occur."""
+    numbers = as_values(values, labels=pairs.labels)
+    columns = slice(0, pairs.labels), pairs.parsed
+    supports = [np.unique(_means(rows[:, side], numbers)) for side in columns]
+
+    def sides(rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        both = pairs.count(rows)[:, None]
+        human, machine = (
+            both * (_means(rows[:, side], numbers)[:, None] == support)
+            for side, support in zip(columns, supports, strict=True)
+        )
+        return human, machine
+
+    return _statistic(sides, (len(supports[0]), len(supports[1])), pairs, correlation)
+
+
+def _means(counts: IntArray, numbers: FloatArray) -> FloatArray:
+    """Rounded relative to the scale's range, so that equal means of fractions are ties."""
+    means: FloatArray = counts @ numbers / np.maximum(counts.sum(axis=1), 1)
+    unit = float(np.ptp(numbers)) * 1e-12 or 1.0
+    return np.round(means / unit) * unit
+
+
+def _statistic(
+    sides: Sides, shape: tuple[int, int], pairs: Pairs, correlation: Correlation
+) -> AnyStatistic:
+    value_of = {"spearman": spearman_value, "kendall": kendall_value}[correlation]
+    cells = shape[0] * shape[1]
+    if cells > MOST_CELLS:
+        return _row_statistic(sides, shape, pairs, correlation)
+
+    def features(rows: IntArray) -> FloatArray:
+        left, right = sides(rows)
+        table = (left[:, :, None] * right[:, None, :]).reshape(len(rows), cells)
+        return np.column_stack([pairs.count(rows), table])
+
+    def value(sums: FloatArray) -> FloatArray:
+        return value_of(sums[..., 1:].reshape(*sums.shape[:-1], *shape))
+
+    return Statistic(1 + cells, features, value, NO_OVERLAP, CONSTANT)
+
+
+def _row_statistic(
+    sides: Sides, shape: tuple[int, int], pairs: Pairs, correlation: Correlation
+) -> RowStatistic:
+    """Where a table of both sides' labels is wider than is good for thousands of replicates."""
+
+    def bind(rows: IntArray) -> Callable[[FloatArray], FloatArray]:
+        row, x, y, weight = _entries(*sides(rows))
+        if correlation == "spearman":
+            return lambda counts: _spearman(counts[..., row] * weight, x, y, shape)
+        cells = x * shape[1] + y
+        return lambda counts: kendall_value(
+            np.bincount(cells, counts[row] * weight, shape[0] * shape[1])
+            .astype(np.float64)
+            .reshape(shape)
+        )
+
+    no_interval = None if correlation == "spearman" else _MANY_CELLS
+    return RowStatistic(bind, pairs.count, NO_OVERLAP, CONSTANT, no_interval=no_interval)
+
+
+def _entries(
+    left: FloatArray, right: FloatArray
+) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    """Every pair of labels that a row enters with: row, label left, label right, weight."""
+    row_x, x = np.nonzero(left)
+    row_y, y = np.nonzero(right)
+    partners = np.bincount(row_y, minlength=len(left))
+    times = partners[row_x]
+    first = np.repeat(np.arange(len(x)), times)
+    within = np.arange(len(first)) - np.repeat(times.cumsum() - times, times)
+    second = np.repeat((partners.cumsum() - partners)[row_x], times) + within
+    row = row_x[first]
+    return row, x[first], y[second], left[row, x[first]] * right[row, y[second]]
+
+
+def _spearman(weights: FloatArray, x: IntArray, y: IntArray, shape: tuple[int, int]) -> FloatArray:
+    """Spearman's ρ of weighted entries (..., E)."""
+    sides = []
+    for codes, size in zip((x, y), shape, strict=True):
+        places = np.arange(len(codes))
+        one_hot = csr_array((np.ones(len(codes)), (codes, places)), shape=(size, len(codes)))
+        marginals = (one_hot @ weights.T).T
+        sides.append((_centred_ranks(marginals)[..., codes], _varies(marginals)))
+    (a, a_varies), (b, b_varies) = sides
+    spread = np.sqrt((weights * a**2).sum(axis=-1) * (weights * b**2).sum(axis=-1))
+    return np.where(a_varies & b_varies, ratio((weights * a * b).sum(axis=-1), spread), np.nan)
+
+
+def spearman_value(table: FloatArray) -> FloatArray:
+    """Spearman's ρ of tables (..., R, C), ties by mid-ranks; NaN where one side is constant."""
+    rows, columns = table.sum(axis=-1), table.sum(axis=-2)
+    x, y = _centred_ranks(rows), _centred_ranks(columns)
+    shared = (x * (table @ y[..., None])[..., 0]).sum(axis=-1)
+    spread = np.sqrt((rows * x**2).sum(axis=-1) * (columns * y**2).sum(axis=-1))
+    return np.where(_varies(rows) & _varies(columns), ratio(shared, spread), np.nan)
+
+
+def kendall_value(table: FloatArray) -> FloatArray:
+    """Kendall's τ-b of tables (..., R, C); NaN where one side is constant."""
+    rows, columns = table.sum(axis=-1), table.sum(axis=-2)
+    ordered = (table * (_beyond(table) - _beyond(table[..., ::-1])[..., ::-1])).sum(axis=(-1, -2))
+    untied = np.sqrt(_untied(rows) * _untied(columns))
+    return np.where(_varies(rows) & _varies(columns), ratio(ordered, untied), np.nan)
+
+
+def _centred_ranks(marginals: FloatArray) -> FloatArray:
+    ranks = marginals.cumsum(axis=-1) - marginals / 2
+    centred: FloatArray = ranks - marginals.sum(axis=-1, keepdims=True) / 2
+    return centred
+
+
+def _untied(marginals: FloatArray) -> FloatArray:
+    """Pairs that differ on this side."""
+    untied: FloatArray = (marginals.sum(axis=-1) ** 2 - (marginals**2).sum(axis=-1)) / 2
+    return untied
+
+
+def _varies(marginals: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    return np.asarray((marginals > 0).sum(axis=-1) >= 2)
+
+
+def _beyond(table: FloatArray) -> FloatArray:
+    """For each cell the sum of what lies strictly below and to the right of it."""
+    whole = table[..., ::-1, ::-1].cumsum(axis=-1).cumsum(axis=-2)[..., ::-1, ::-1]
+    beyond = np.zeros_like(whole)
+    beyond[..., :-1, :-1] = whole[..., 1:, 1:]
+    return beyond

@@ -1,0 +1,252 @@
+"""Which instances to annotate: designs with known inclusion probabilities.
+
+First a uniform control sample, then from the rest the instances that promise most. Source:
+Madow 1949 (randomised systematic sampling with unequal probabilities).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import hypergeom
+
+from tiebreak.stats.results import NAN
+from tiebreak.stats.separability import RANGES, range_edges, range_of
+from tiebreak.stats.validation import (
+    FloatArray,
+    IntArray,
+    as_numbers,
+    check_at_least,
+    check_choice,
+    check_share,
+)
+
+Design = Literal["uniform", "proportional", "top", "strata"]
+Mask = npt.NDArray[np.bool_]
+
+SIMULATED_CONTROLS = 500
+_ROUNDING = 1e-9
+CONTROL, CHOSEN = "control", "design"
+ONLY_TOP = (
+    "Only the most separable instances are chosen: instances of low separability still hold "
+    "information, and estimates speak of the selected instances only."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """A draw of n of N instances, reproducible from its seed.
+
+    ``phase`` (N,): "control", "design", or "" where an instance was not drawn. ``conditional``
+    (N,): probability of the design phase given the control sample, NaN in the control sample.
+    ``inclusion`` (N,): probability of being drawn in either phase, before anything was drawn.
+    ``covers`` is whether every instance could have been drawn; ``warning`` says what it means
+    where not.
+    """
+
+    design: Design
+    phase: npt.NDArray[np.str_]
+    conditional: FloatArray
+    inclusion: FloatArray
+
+    @property
+    def selected(self) -> Mask:
+        drawn: Mask = self.phase != ""
+        return drawn
+
+    @property
+    def covers(self) -> bool:
+        return bool((self.inclusion > 0).all())
+
+    @property
+    def warning(self) -> str | None:
+        return None if self.covers else ONLY_TOP
+
+
+def logistic_weights(
+    delta: npt.ArrayLike, *, beta: float = 6.0, threshold: float = 0.4
+) -> FloatArray:
+    """1 / (1 + exp(−β (δ − T))) of normalised δ (N,): positive for every instance.
+
+    >>> logistic_weights([0.4, 1.0]).round(4).tolist()
+    [0.5, 0.9734]
+    """
+    weights: FloatArray = 1 / (1 + np.exp(-beta * (as_numbers(delta, name="delta") - threshold)))
+    return weights
+
+
+def floored_weights(delta: npt.ArrayLike, *, floor: float) -> FloatArray:
+    """max(δ, 0) + floor (N,): with a floor above 0 no instance is out of reach."""
+    if not (floor > 0 and np.isfinite(floor)):
+        raise ValueError(
+            f"floor must be above 0, so that every instance may be drawn, not {floor}."
+        )
+    weights: FloatArray = np.maximum(as_numbers(delta, name="delta"), 0) + floor
+    return weights
+
+
+def select(
+    delta: npt.ArrayLike,
+    n: int,
+    *,
+    design: Design,
+    rng: np.random.Generator,
+    weights: npt.ArrayLike | None = None,
+    control_share: float = 0.2,
+    ranges: int = RANGES,
+) -> Selection:
+    """Draw ``n`` instances: a uniform control share, the rest by the design.
+
+    Parameters
+    ----------
+    delta : (N,) separability of each instance
+    design : what the rest is drawn by
+        "uniform"; "proportional", a fixed-size draw with probability proportional to ``weights``
+        (N,) > 0, certain where that exceeds 1; "top", the largest δ, equals in random order;
+        "strata", equally many from equal-width ranges of δ, uniform in each, what a range lacks
+        shared by the others.
+    control_share : c in 0..1; round(c · n) instances are drawn uniformly first
+    ranges : number of strata
+
+    ``conditional`` is exact. ``inclusion`` is exact for "uniform" and "top" and without a
+    control sample; else the mean over 500 control samples drawn for the purpose. With "top"
+    and no control share most instances can't be drawn: ``covers`` is false. Choose with
+    `numpy.random.Generator.choice(replace=False, p=…)` and probabilities would not be
+    proportional to the weights: this is Madow's randomised systematic draw.
+
+    >>> found = select([0.9, 0.1, 0.5, 0.2], 2, design="top", rng=np.random.default_rng(0), control_share=0)
+    >>> found.selected.tolist(), found.covers
+    ([True, False, True, False], False)
+    """
+    values = as_numbers(delta, name="delta")
+    total = len(values)
+    check_choice(design, allowed=("uniform", "proportional", "top", "strata"), name="design")
+    check_share(control_share, name="control_share")
+    check_at_least(n, 1, name="n")
+    check_at_least(ranges, 1, name="ranges")
+    if n > total:
+        raise ValueError(f"n must be at most the {total} instances there are, not {n}.")
+    plan = _Plan(values, _positive(weights, total, design), design, ranges, rng)
+    n_control = round(control_share * n)
+    control = np.zeros(total, dtype=np.bool_)
+    control[rng.permutation(total)[:n_control]] = True
+    conditional = np.full(total, NAN)
+    conditional[~control] = plan.probabilities(~control, n - n_control)
+    phase = np.where(control, CONTROL, "").astype("<U7")
+    rest = np.flatnonzero(~control)
+    phase[rest[systematic(conditional[rest], plan.blocks[rest], rng)]] = CHOSEN
+    return Selection(design, phase, conditional, plan.inclusion(n_control, n - n_control, rng))
+
+
+def _positive(weights: npt.ArrayLike | None, total: int, design: Design) -> FloatArray:
+    if weights is None:
+        if design == "proportional":
+            raise ValueError("weights must be given for a proportional design.")
+        return np.ones(total)
+    array = as_numbers(weights, name="weights")
+    if len(array) != total or (array <= 0).any():
+        raise ValueError(f"weights must be {total} numbers above 0, one an instance.")
+    return array
+
+
+class _Plan:
+    """The probabilities of a design among any part of the instances."""
+
+    def __init__(
+        self,
+        delta: FloatArray,
+        weights: FloatArray,
+        design: Design,
+        ranges: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self._design, self._weights = design, weights
+        # Equal δ are put in a random order once: the draw and its probabilities see the same.
+        self._place = np.empty(len(delta), dtype=np.int64)
+        self._place[np.lexsort((rng.random(len(delta)), -delta))] = np.arange(len(delta))
+        self._stratum = range_of(delta, range_edges(delta, ranges=ranges))
+        self.blocks = self._stratum if design == "strata" else np.zeros_like(self._stratum)
+
+    def probabilities(self, rest: Mask, n: int) -> FloatArray:
+        """Of being among ``n`` of the rest (as many as it has true entries)."""
+        if self._design == "top":
+            place = self._place[rest]
+            return (np.argsort(np.argsort(place)) < n).astype(np.float64)
+        if self._design == "strata":
+            return _stratified(self._stratum[rest], n)
+        if self._design == "uniform":
+            return np.full(int(rest.sum()), n / max(int(rest.sum()), 1))
+        return _proportional(self._weights[rest], n)
+
+    def inclusion(self, n_control: int, n: int, rng: np.random.Generator) -> FloatArray:
+        """Marginal probabilities (N,) of either phase."""
+        total = len(self._weights)
+        everyone = np.ones(total, dtype=np.bool_)
+        if n_control == 0:
+            return self.probabilities(everyone, n)
+        share = n_control / total
+        if self._design == "uniform" or n == 0:
+            return np.full(total, (n_control + n) / total)
+        if self._design == "top":
+            # Drawn where enough of the better ones are in the control sample.
+            enough = hypergeom.sf(self._place - n, total - 1, self._place, n_control)
+            found: FloatArray = share + (1 - share) * enough
+            return found
+        summed, times = np.zeros(total), np.zeros(total)
+        for _ in range(SIMULATED_CONTROLS):
+            rest = everyone.copy()
+            rest[rng.permutation(total)[:n_control]] = False
+            summed[rest] += self.probabilities(rest, n)
+            times += rest
+        # An instance that was in every control sample drawn is in nearly every other.
+        given = np.divide(summed, times, out=np.ones(total), where=times > 0)
+        return share + (1 - share) * given
+
+
+def _proportional(weights: FloatArray, n: int) -> FloatArray:
+    """n · w / Σw, what exceeds 1 made certain and the rest shared out again."""
+    found, certain = np.zeros(len(weights)), np.zeros(len(weights), dtype=np.bool_)
+    while n:
+        left = n - int(certain.sum())
+        share = left * weights / max(weights[~certain].sum(), np.finfo(float).tiny)
+        over = ~certain & (share >= 1)
+        if not over.any():
+            return np.where(certain, 1.0, share)
+        certain |= over
+        if certain.sum() >= n:
+            return certain.astype(np.float64)
+    return found
+
+
+def _stratified(stratum: IntArray, n: int) -> FloatArray:
+    """Expected equal numbers from every stratum, uniform in each, no more than it has."""
+    sizes = np.bincount(stratum)
+    taken, left, open_ = np.zeros(len(sizes)), float(n), sizes > 0
+    while left > 0 and open_.any():
+        share = left / open_.sum()
+        full = open_ & (sizes <= share)
+        if not full.any():
+            taken[open_] = share
+            break
+        taken[full] = sizes[full]
+        left -= float(sizes[full].sum())
+        open_ &= ~full
+    return (taken / np.maximum(sizes, 1))[stratum]
+
+
+def systematic(probabilities: FloatArray, blocks: IntArray, rng: np.random.Generator) -> IntArray:
+    """A draw of fixed size with these probabilities: one random start over a random order.
+
+    Blocks stay together in that order, so that each gets its expected number, rounded up or down.
+    """
+    certain = np.flatnonzero(probabilities >= 1 - _ROUNDING)
+    size = round(float(probabilities.sum())) - len(certain)
+    order = np.lexsort((rng.random(len(probabilities)), blocks))
+    order = order[(probabilities[order] < 1 - _ROUNDING) & (probabilities[order] > 0)]
+    if size == 0:
+        return certain
+    upto = np.cumsum(probabilities[order])
+    ticks = (rng.random() + np.arange(size)) * (upto[-1] / size)
+    drawn = np.searchsorted(upto, ticks, side="right").clip(max=len(order) - 1)
+    return np.concatenate([certain, order[drawn]])

@@ -1,0 +1,220 @@
+"""Separability of two systems on one instance, from alignments of their generations.
+
+Source: Ghosh et al. 2024, eqs. 1–3. The published code scores 15 of 25 cross pairs and mirrors
+them; this is eq. 2 as written, the mean over all K_A · K_B pairs.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tiebreak.stats.results import NAN
+from tiebreak.stats.validation import (
+    FloatArray,
+    IntArray,
+    as_numbers,
+    as_similarities,
+    check_at_least,
+    check_same_length,
+)
+
+RANGES = 4
+
+
+@dataclass(frozen=True)
+class Separability:
+    """Mean alignments of one instance and δ = max(self A, self B) − cross.
+
+    NaN where generations are too few, and ``reason`` says which.
+    """
+
+    self_alignment_a: float
+    self_alignment_b: float
+    cross_alignment: float
+    delta: float
+    standard_error: float
+    reason: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class NormalisedSeparability:
+    """δ (I,) of min–max normalised alignments, and the scope of that minimum and maximum.
+
+    Values change when instances are added, and do not compare across scopes.
+    """
+
+    delta: FloatArray
+    minimum: float
+    maximum: float
+    scope: str
+
+
+def separability(
+    self_a: npt.ArrayLike,
+    self_b: npt.ArrayLike,
+    cross: npt.ArrayLike,
+    *,
+    cross_pairs: int | None = None,
+    rng: np.random.Generator | None = None,
+) -> Separability:
+    """Separability from the similarities of generations.
+
+    Parameters
+    ----------
+    self_a, self_b : (K_A, K_A) and (K_B, K_B), each system's generations with one another
+    cross : (K_A, K_B)
+        NaN where a generation is missing: it leaves the means. Diagonals are not read.
+    cross_pairs : C, how many of the known cross pairs are used, drawn by ``rng``; all where None
+
+    A self-alignment needs two generations, the standard error (delete-one jackknife over the
+    generations of both systems) three.
+
+    >>> found = separability([[1, 0.8], [0.8, 1]], [[1, 0.6], [0.6, 1]], [[0.2, 0.3], [0.1, 0.2]])
+    >>> round(found.delta, 4)
+    0.6
+    """
+    a = as_similarities(self_a, name="self_a")
+    b = as_similarities(self_b, name="self_b")
+    c = as_similarities(cross, name="cross")
+    if a.shape != (c.shape[0],) * 2 or b.shape != (c.shape[1],) * 2:
+        raise ValueError(
+            "self_a, self_b and cross must be (K_A, K_A), (K_B, K_B) and (K_A, K_B), "
+            f"not {a.shape}, {b.shape} and {c.shape}."
+        )
+    a, b, c = _without_missing(a, b, c)
+    if cross_pairs is not None:
+        c = _some(c, cross_pairs, rng)
+    alignments = _mean_apart(a), _mean_apart(b), _mean(c)
+    reason = _too_few(*alignments)
+    return Separability(*alignments, _delta(*alignments), _jackknife(a, b, c), reason)
+
+
+def normalised_separability(
+    self_a: npt.ArrayLike, self_b: npt.ArrayLike, cross: npt.ArrayLike, *, scope: str
+) -> NormalisedSeparability:
+    """δ of each instance (I,) from mean alignments, min–max normalised over all three columns.
+
+    ``scope`` names what the columns span: all instances of one system pair on one dataset.
+    """
+    columns = [
+        as_numbers(column, name=name, missing=True)
+        for name, column in (("self_a", self_a), ("self_b", self_b), ("cross", cross))
+    ]
+    check_same_length(self_a=columns[0], self_b=columns[1], cross=columns[2])
+    known = np.concatenate(columns)
+    known = known[~np.isnan(known)]
+    if len(known) == 0 or known.min() == known.max():
+        return NormalisedSeparability(np.full(len(columns[0]), NAN), NAN, NAN, scope)
+    low, high = float(known.min()), float(known.max())
+    a, b, c = ((column - low) / (high - low) for column in columns)
+    return NormalisedSeparability(np.maximum(a, b) - c, low, high, scope)
+
+
+def range_edges(delta: npt.ArrayLike, *, ranges: int = RANGES) -> FloatArray:
+    """Edges (ranges + 1,) of equal-width bins of the observed support.
+
+    One bin where all are equal; none, as an empty array, where nothing is known.
+    """
+    check_at_least(ranges, 1, name="ranges")
+    values = as_numbers(delta, name="delta", missing=True)
+    values = values[~np.isnan(values)]
+    if len(values) == 0:
+        return np.zeros(0)
+    low, high = float(values.min()), float(values.max())
+    return np.linspace(low, high, ranges + 1) if low < high else np.array([low, high])
+
+
+def range_of(delta: npt.ArrayLike, edges: npt.ArrayLike) -> IntArray:
+    """Half-open bin of each δ, the last one closed; −1 for NaN and beyond the edges."""
+    values = as_numbers(delta, name="delta", missing=True)
+    bounds = as_numbers(edges, name="edges")
+    if len(bounds) < 2:
+        return np.full(len(values), -1)
+    inside = (values >= bounds[0]) & (values <= bounds[-1])
+    return np.where(inside, np.searchsorted(bounds[1:-1], values, side="right"), -1)
+
+
+def _without_missing(
+    a: FloatArray, b: FloatArray, c: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Only the generations with a similarity to any other: the rest are no samples."""
+    of_a = ~np.isnan(c).all(axis=1) | ~np.isnan(_apart(a)).all(axis=1)
+    of_b = ~np.isnan(c).all(axis=0) | ~np.isnan(_apart(b)).all(axis=1)
+    return a[np.ix_(of_a, of_a)], b[np.ix_(of_b, of_b)], c[np.ix_(of_a, of_b)]
+
+
+def _some(cross: FloatArray, pairs: int, rng: np.random.Generator | None) -> FloatArray:
+    """The matrix with ``pairs`` of its known entries, the others NaN."""
+    check_at_least(pairs, 1, name="cross_pairs")
+    known = np.flatnonzero(~np.isnan(cross))
+    if rng is None or pairs > len(known):
+        raise ValueError(
+            f"cross_pairs must be at most the {len(known)} known pairs, and needs rng to draw them."
+        )
+    kept = np.full(cross.shape, NAN)
+    drawn = rng.choice(known, pairs, replace=False)
+    kept.flat[drawn] = cross.flat[drawn]
+    return kept
+
+
+def _apart(matrix: FloatArray) -> FloatArray:
+    return np.where(np.eye(len(matrix), dtype=np.bool_), NAN, matrix)
+
+
+def _mean_apart(matrix: FloatArray) -> float:
+    return _mean(_apart(matrix))
+
+
+def _mean(matrix: FloatArray) -> float:
+    known = matrix[~np.isnan(matrix)]
+    return float(known.mean()) if len(known) else NAN
+
+
+def _delta(self_a: float, self_b: float, cross: float) -> float:
+    # Python's max would let a NaN pass in second place.
+    return float(np.maximum(self_a, self_b)) - cross
+
+
+def _too_few(self_a: float, self_b: float, cross: float) -> str | None:
+    lacking = [name for name, mean in (("A", self_a), ("B", self_b)) if np.isnan(mean)]
+    if lacking:
+        return f"Fewer than two generations of system {' and '.join(lacking)}."
+    return "No similarity across the systems is known." if np.isnan(cross) else None
+
+
+def _jackknife(a: FloatArray, b: FloatArray, c: FloatArray) -> float:
+    """Delete one generation at a time; the variances of the two systems add."""
+    without_a = np.maximum(_means_apart_without(a), _mean_apart(b)) - _row_means_without(c)
+    without_b = np.maximum(_means_apart_without(b), _mean_apart(a)) - _row_means_without(c.T)
+    return float(np.sqrt(_jackknife_variance(without_a) + _jackknife_variance(without_b)))
+
+
+def _jackknife_variance(values: FloatArray) -> float:
+    if len(values) < 3:
+        return NAN
+    return (len(values) - 1) * float(np.var(values))
+
+
+def _means_apart_without(matrix: FloatArray) -> FloatArray:
+    """The mean of a (K, K) matrix off its diagonal, without each generation in turn: (K,)."""
+    sums, counts = _sums_and_counts(_apart(matrix))
+    lost, fewer = sums.sum(axis=0) + sums.sum(axis=1), counts.sum(axis=0) + counts.sum(axis=1)
+    return _quotients(sums.sum() - lost, counts.sum() - fewer)
+
+
+def _row_means_without(matrix: FloatArray) -> FloatArray:
+    """The mean of a (K, n) matrix without each row in turn: (K,)."""
+    sums, counts = _sums_and_counts(matrix)
+    return _quotients(sums.sum() - sums.sum(axis=1), counts.sum() - counts.sum(axis=1))
+
+
+def _sums_and_counts(matrix: FloatArray) -> tuple[FloatArray, IntArray]:
+    is_known = ~np.isnan(matrix)
+    return np.where(is_known, matrix, 0.0), is_known.astype(int)
+
+
+def _quotients(sums: FloatArray, counts: IntArray) -> FloatArray:
+    """NaN where nothing is known."""
+    found: FloatArray = np.divide(sums, counts, out=np.full(len(sums), NAN), where=counts > 0)
+    return found
