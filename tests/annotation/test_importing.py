@@ -115,7 +115,7 @@ def test_an_export_names_nobody(tmp_path):
         submission_id="SUBMISSION-D4E5F6",
         recruitment=way,
         address="f00dfeedf00dfeedf00dfeedf00dfeed",
-        way_back={"person": "ann@example.org"},
+        return_params={"person": "ann@example.org"},
     )
     mark_guidelines_read(participation=ann)
     assignment = take_place(participation=ann)
@@ -132,7 +132,7 @@ def test_an_export_names_nobody(tmp_path):
     secrets = {
         *("WORKER-A1B2C3", "SUBMISSION-D4E5F6", "platform-study-7", "ann@example.org"),
         *("client-key-", "ruth-the-researcher", "ruth@example.org"),
-        *(ann.address, ann.completion_code, ann.order_seed, study.seed),
+        *(ann.address, ann.submission.completion_code, ann.order_seed, study.seed),
     }
     written = {path.name: _content(path) for path in out.rglob("*") if path.is_file()}
     assert {"ratings.jsonl", "ratings.csv", "ratings.parquet", "codebook.md"} <= set(written)

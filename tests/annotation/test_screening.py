@@ -160,7 +160,7 @@ def test_comprehension_gives_two_tries_and_then_no_work():
     wrong = page.client.post(page.at("questions"), {field: "1"}).content.decode()
     assert "Not all answers were right" in wrong
     assert "1 try" in wrong
-    over = page.client.post(page.at("questions"), {field: "1"}).content.decode()
+    over = page.client.post(page.at("questions"), {field: "1"}, follow=True).content.decode()
     assert "no work for you" in over
     assert fresh(page.participation).status == "screened_out"
 

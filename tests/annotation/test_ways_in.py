@@ -87,7 +87,7 @@ def test_it_works(desk):
     assert answer.status_code == 409
     assert "Nobody new is let into this study by this link" in answer.content.decode()
     assert late.client.post(f"/s/{study.pk}/", {"choice": "agree", "version": 1}).status_code == 404
-    assert Participation.objects.get().recruitment == way
+    assert Participation.objects.get().submission.recruitment == way
     turn(desk, study, "panel", "reopen")
     follow(study, "panel", "pid=bob").enter()
     assert Participation.objects.count() == 2
