@@ -83,7 +83,7 @@ def _find_work(participation: Participation, now: datetime | None, *, wait: bool
         _extend(person, person.held)
         return Work(person.held, is_new=False, share=share)
     if study.status != Study.Status.OPEN:
-        raise DomainError("study_not_open", CLOSED_DOORS[study.status])
+        raise DomainError(f"study_{study.status}", CLOSED_DOORS[study.status])
     _check_limits(person)
     # Busy rows are skipped first, so that nobody queues behind another.
     free = lock_free_place(person, wait=wait)

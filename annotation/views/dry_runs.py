@@ -75,7 +75,7 @@ def remove(request: HttpRequest, study_id: str, job_id: str) -> HttpResponse:
     try:
         remove_dry_run(job=job)
     except DomainError as refusal:
-        messages.error(request, refusal.message)
+        messages.error(request, refusal.message, extra_tags=refusal.code)
     else:
         messages.success(request, "The dry run was deleted.")
     return redirect("annotation:dry-runs", study.pk)

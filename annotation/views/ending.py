@@ -21,6 +21,7 @@ from annotation.services.participations import (
 )
 from annotation.views.doors import SeeOther, annotator_page, participation_in
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 Status = Participation.Status
 # What became of it, and what to do, for who ended otherwise than by finishing.
@@ -45,9 +46,12 @@ SENTENCES: dict[str, str] = {
 
 
 def end_page(
-    request: HttpRequest, participation: Participation, sentence: str = ""
+    request: HttpRequest, participation: Participation, refusal: DomainError | None = None
 ) -> HttpResponse:
-    """Who completed no HIT stays welcome: a place that somebody left may become free again."""
+    """Who completed no HIT stays welcome: a place that somebody left may become free again.
+
+    The page says what became of them, else what the `refusal` says that led here.
+    """
     done = hits_of_visit(participation)
     if done:
         finish_participation(participation=participation)
@@ -58,22 +62,33 @@ def end_page(
         "done": done,
         "is_completed": ending == Ending.COMPLETED,
         "departure": way_out,
-        "sentence": SENTENCES.get(participation.status, sentence),
+        "refusal": _ended(participation) or refusal,
         "advice": _advice(way_out) if ending == Ending.SCREENED_OUT else "",
         "may_resume": _may_resume(participation),
     }
     return render(request, "annotation/end.html", context)
 
 
+def _ended(participation: Participation) -> DomainError | None:
+    sentence = SENTENCES.get(participation.status)
+    return DomainError(participation.status, sentence) if sentence else None
+
+
 def _advice(way_out: Departure) -> str:
     """What to do now, by what the page really shows."""
     if way_out.post_to:
-        return "Please submit the HIT below, so that the platform knows."
+        return ADVICE["form"]
     if way_out.url:
-        return "Please go back by the button below, so that whoever invited you knows."
-    if way_out.code:
-        return "Please give the code below to whoever invited you."
-    return "You can close this page."
+        return ADVICE["link"]
+    return ADVICE["code" if way_out.code else "none"]
+
+
+ADVICE = {
+    "form": "Please submit the HIT below, so that the platform knows.",
+    "link": "Please go back by the button below, so that whoever invited you knows.",
+    "code": "Please give the code below to whoever invited you.",
+    "none": "You can close this page.",
+}
 
 
 def _ending(participation: Participation, done: int) -> Ending:

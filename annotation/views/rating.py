@@ -90,7 +90,7 @@ def _elsewhere(request: HttpRequest, study_id: str, refusal: DomainError) -> Htt
     is_over = participation.study.status == Study.Status.CLOSED
     has_ended = participation.status != Participation.Status.ACTIVE
     if isinstance(refusal, NoWorkLeft) or is_over or has_ended:
-        return end_page(request, participation, refusal.message)
+        return end_page(request, participation, refusal)
     raise refusal
 
 
@@ -230,7 +230,7 @@ def _page(
         "lessons": _lessons(sheet, number),
         "may_stop": _may_stop(sheet, share.done),
         "notice": WARNING if _is_warned(sheet.assignment) else notice,
-        "sentence": refusal.message if refusal else "",
+        "refusal": refusal,
     }
     return render(
         request, "annotation/unit.html", context, status=refusal.status if refusal else 200
