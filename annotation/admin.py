@@ -18,7 +18,6 @@ from annotation.confirming import Question, ask, is_confirmed
 from annotation.consequences import quality
 from annotation.counts import study_counts
 from annotation.importing import Imported, import_study
-from annotation.models import ComprehensionQuestion, Screening
 from annotation.services.cloning import clone_study
 from annotation.services.known_units import ROLES, import_known_units, spoil_copies
 from annotation.services.late_answers import late_answers
@@ -30,7 +29,7 @@ from annotation.uploads import stored_upload, upload_limits
 from studies.access import studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
 from studies.importing import KnownDataset
-from studies.models import Study, Unit
+from studies.models import ComprehensionQuestion, Screening, Study, Unit
 from studies.services import is_frozen
 from tiebreak.errors import DomainError
 

@@ -4,12 +4,11 @@ from annotation.models.crowd import Payment, PlatformEvent
 from annotation.models.hit import HIT, HITUnit, Place
 from annotation.models.rater import Assignment, Participation, Rater, Recruitment
 from annotation.models.rating import Rating, Tally
-from annotation.models.screening import ComprehensionQuestion, Screening, Trial
+from annotation.models.screening import Trial
 
 __all__ = [
     "HIT",
     "Assignment",
-    "ComprehensionQuestion",
     "HITUnit",
     "Participation",
     "Payment",
@@ -18,7 +17,6 @@ __all__ = [
     "Rater",
     "Rating",
     "Recruitment",
-    "Screening",
     "Tally",
     "Trial",
 ]

@@ -10,13 +10,13 @@ from math import ceil
 from django.db import transaction
 from django.db.models import Q
 
-from annotation.models import HIT, Assignment, Participation, Rating, Screening, Trial
+from annotation.models import HIT, Assignment, Participation, Rating, Trial
 from annotation.selectors import reference_units
 from annotation.services.addresses import TOO_MANY_PEOPLE, has_room
 from annotation.services.withdrawing import stop_work, withdraw_work
 from annotation.statements import insert
 from studies.clock import database_now
-from studies.models import Criterion, Study, Unit
+from studies.models import Criterion, Screening, Study, Unit
 from tiebreak.errors import DomainError
 
 

@@ -11,15 +11,7 @@ from django.utils import timezone
 
 from annotation.exporting import export_study
 from annotation.importing import import_study
-from annotation.models import (
-    Assignment,
-    ComprehensionQuestion,
-    Participation,
-    Place,
-    Rating,
-    Screening,
-    Trial,
-)
+from annotation.models import Assignment, Participation, Place, Rating, Trial
 from annotation.selectors import worksheet
 from annotation.services.known_units import import_known_units, spoil_copies
 from annotation.services.places import NotCleared, take_place
@@ -34,7 +26,7 @@ from annotation.services.screening import (
 )
 from annotation.services.tallies import kept, recount
 from annotation.services.withdrawing import reinstate_work, withdraw_work
-from studies.models import Generation, Study, Unit
+from studies.models import ComprehensionQuestion, Generation, Screening, Study, Unit
 from studies.perturbing import heavily_perturbed
 from tests.annotation.annotators import annotator, form_of
 from tests.studies.factories import make_participation, make_study, open_knowingly
