@@ -30,6 +30,7 @@ from studies.access import studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
 from studies.importing import KnownDataset
 from studies.models import ComprehensionQuestion, Screening, Study, Unit
+from studies.refusals import form_errors
 from studies.services import is_frozen
 from tiebreak.errors import DomainError
 
@@ -187,7 +188,8 @@ class CollectingStudyAdmin(StudyAdmin):
         try:
             sentence = VERBS[verb].do(study, cast(User, request.user), asked)
         except DomainError as error:
-            self.message_user(request, f"{study.title}: {error.message}", messages.ERROR)
+            said = f"{study.title}: {error.message}"
+            self.message_user(request, said, messages.ERROR, extra_tags=error.code)
         else:
             self.message_user(request, f"{study.title}: {sentence}", messages.SUCCESS)
 
@@ -247,7 +249,7 @@ class CollectingStudyAdmin(StudyAdmin):
             try:
                 imported = _import_upload(form, request)
             except DomainError as error:
-                form.add_error("bundle", ["Nothing was imported.", *error.message.splitlines()])
+                form.add_error("bundle", ["Nothing was imported.", *form_errors(error)])
                 if error.code == "known_dataset":
                     form.ask_for_known()
             else:
@@ -278,7 +280,7 @@ class CollectingStudyAdmin(StudyAdmin):
             try:
                 n = _make_known_units(study, form)
             except DomainError as error:
-                form.add_error(None, str(error).splitlines())
+                form.add_error(None, form_errors(error))
             else:
                 name = ROLES[Unit.Role(form.cleaned_data["role"])]
                 self.message_user(request, f"Made {n} units for {name}.", messages.SUCCESS)

@@ -35,7 +35,7 @@ def ask_for(*, recruitment: Recruitment, verb: str, **arguments: str) -> None:
     own = Recruitment.objects.filter(free, pk=recruitment.pk)
     if not own.update(pending=verb, pending_key=key, pending_at=now, problem=""):
         raise DomainError(
-            "platform_busy",
+            "already_asking",
             "The platform is being asked something already: wait until that is answered.",
         )
     try:

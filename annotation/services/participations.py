@@ -47,7 +47,7 @@ def give_consent(
             _flag_reentry(existing, now)
         return _now_consenting(existing, study, now, is_confirmed=is_confirmed, browser=browser)
     if study.status != Study.Status.OPEN:
-        raise DomainError("study_not_open", CLOSED_TO_NEWCOMERS[study.status])
+        raise DomainError(f"{study.status}_to_newcomers", CLOSED_TO_NEWCOMERS[study.status])
     check_screening_can_be_passed(study)
     check_entry(study, address, external_id=external_id, now=now)
     rater = _locked_rater(provider, external_id)

@@ -232,9 +232,9 @@ CLOSED_TO_NEWCOMERS: dict[str, str] = {
 
 def _check_is_open(study: Study) -> None:
     if study.status == Study.Status.CLOSED:
-        raise NoWorkLeft("study_not_open", CLOSED_DOORS[study.status])
+        raise NoWorkLeft(f"study_{study.status}", CLOSED_DOORS[study.status])
     if study.status != Study.Status.OPEN:
-        raise DomainError("study_not_open", CLOSED_DOORS[study.status])
+        raise DomainError(f"study_{study.status}", CLOSED_DOORS[study.status])
 
 
 def _check_may_work(person: Person) -> None:

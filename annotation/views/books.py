@@ -34,7 +34,12 @@ def books(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id)
     found = ledger(study)
     lists = [
-        (title, sentence, [_row(e) | _way_out(e, verb, label, study) for e in getattr(found, name)])
+        (
+            name,
+            title,
+            sentence,
+            [_row(e) | _way_out(e, verb, label, study) for e in getattr(found, name)],
+        )
         for name, title, sentence, verb, label in LISTS
     ]
     unknown = Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED)
@@ -148,7 +153,7 @@ def act(request: HttpRequest, study_id: str, participation_id: str, verb: str) -
             return ask(request, [asked], back=back, carry=[("amount", amount)] if amount else [])
         messages.success(request, ACTS[verb](participation, request))
     except DomainError as refusal:
-        messages.error(request, refusal.message)
+        messages.error(request, refusal.message, extra_tags=refusal.code)
     return redirect("annotation:ledger", study_id)
 
 
@@ -225,7 +230,9 @@ def _amount(request: HttpRequest) -> Decimal | None:
     try:
         return Decimal(request.POST["amount"]) if request.POST.get("amount") else None
     except InvalidOperation as error:
-        raise DomainError("no_amount", "Give the amount as a number.", status=400) from error
+        raise DomainError(
+            "amount_not_a_number", "Give the amount as a number.", status=400
+        ) from error
 
 
 def _ask_to_return(participation: Participation, _: HttpRequest) -> str:

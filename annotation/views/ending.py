@@ -22,6 +22,7 @@ from annotation.services.participations import (
 from annotation.services.places import NoWorkLeft, why_no_work
 from annotation.views.doors import SeeOther, annotator_page, participation_in
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 Status = Participation.Status
 # What became of it, and what to do, for who ended otherwise than by finishing.
@@ -55,10 +56,12 @@ def end(request: HttpRequest, study_id: str) -> HttpResponse:
     refusal = why_no_work(participation)
     if not isinstance(refusal, NoWorkLeft):
         return redirect("annotation:rate", study_id)
-    return _end_page(request, participation, refusal.message)
+    return _end_page(request, participation, refusal)
 
 
-def _end_page(request: HttpRequest, participation: Participation, sentence: str) -> HttpResponse:
+def _end_page(
+    request: HttpRequest, participation: Participation, refusal: DomainError
+) -> HttpResponse:
     """Who completed no HIT stays welcome: a place that somebody left may become free again."""
     done = hits_of_visit(participation)
     if done:
@@ -70,22 +73,33 @@ def _end_page(request: HttpRequest, participation: Participation, sentence: str)
         "done": done,
         "is_completed": ending == Ending.COMPLETED,
         "departure": way_out,
-        "sentence": SENTENCES.get(participation.status, sentence),
+        "refusal": _ended(participation) or refusal,
         "advice": _advice(way_out) if ending == Ending.SCREENED_OUT else "",
         "may_resume": _may_resume(participation),
     }
     return render(request, "annotation/end.html", context)
 
 
+def _ended(participation: Participation) -> DomainError | None:
+    sentence = SENTENCES.get(participation.status)
+    return DomainError(participation.status, sentence) if sentence else None
+
+
 def _advice(way_out: Departure) -> str:
     """What to do now, by what the page really shows."""
     if way_out.post_to:
-        return "Please submit the HIT below, so that the platform knows."
+        return ADVICE["form"]
     if way_out.url:
-        return "Please go back by the button below, so that whoever invited you knows."
-    if way_out.code:
-        return "Please give the code below to whoever invited you."
-    return "You can close this page."
+        return ADVICE["link"]
+    return ADVICE["code" if way_out.code else "none"]
+
+
+ADVICE = {
+    "form": "Please submit the HIT below, so that the platform knows.",
+    "link": "Please go back by the button below, so that whoever invited you knows.",
+    "code": "Please give the code below to whoever invited you.",
+    "none": "You can close this page.",
+}
 
 
 def _ending(participation: Participation, done: int) -> Ending:

@@ -28,10 +28,10 @@ from studies.models import Study
 from tiebreak.errors import DomainError
 
 CHOOSE = "Please choose whether you agree."
+CHANGED = "This text was changed while you read it. Please read it again."
 DRY_RUN = (
     "This is a dry run of a study: only programs take part in it. Please use the study's link."
 )
-CHANGED = "This text was changed while you read it. Please read it again."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -43,7 +43,7 @@ def welcome(request: HttpRequest, study_id: str) -> HttpResponse:
         return _resumed(request, participation)
     way, arrival = newcomer(request, study)  # or there is no way in by this link
     if study.status != Study.Status.OPEN:
-        raise DomainError("study_not_open", CLOSED_TO_NEWCOMERS[study.status])
+        raise DomainError(f"{study.status}_to_newcomers", CLOSED_TO_NEWCOMERS[study.status])
     if study.dry_run_of_id is not None and not is_simulated(request, study.pk):
         raise DomainError("dry_run", DRY_RUN)
     check_at_door(
@@ -72,11 +72,13 @@ def _decide(
 ) -> HttpResponse:
     form = ConsentForm(request.POST)
     if not form.is_valid():
-        return _welcome(request, study, recruitment, sentence=CHOOSE, status=400)
+        refusal = DomainError("no_choice", CHOOSE, status=400)
+        return _welcome(request, study, recruitment, refusal=refusal)
     if not form.agrees:
         return _declined(request, study, recruitment)
     if form.cleaned_data["version"] != _version_number(study):
-        return _welcome(request, study, recruitment, sentence=CHANGED, status=409)
+        refusal = DomainError("consent_changed", CHANGED)
+        return _welcome(request, study, recruitment, refusal=refusal)
     provider = provider_named(recruitment.provider)
     simulated = is_simulated(request, study.pk)
     is_vouched_for = provider.confirms(recruitment) or arrival.is_confirmed or simulated
@@ -116,17 +118,17 @@ def _welcome(
     study: Study,
     recruitment: Recruitment,
     *,
-    sentence: str = "",
-    status: int = 200,
+    refusal: DomainError | None = None,
 ) -> HttpResponse:
     context = {
         "study": study,
         "consent": render_markdown(study.consent),
         "kept": provider_named(recruitment.provider).keeps(recruitment),
         "version": _version_number(study),
-        "sentence": sentence,
+        "refusal": refusal,
         "entry": entry_word(),
     }
+    status = refusal.status if refusal else 200
     return render(request, "annotation/welcome.html", context, status=status)
 
 

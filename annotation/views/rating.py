@@ -227,7 +227,7 @@ def _page(
         "lessons": _lessons(sheet, number),
         "may_stop": _may_stop(sheet, share.done),
         "notice": WARNING if _is_warned(sheet.assignment) else notice,
-        "sentence": refusal.message if refusal else "",
+        "refusal": refusal,
     }
     return render(
         request, "annotation/unit.html", context, status=refusal.status if refusal else 200

@@ -12,6 +12,7 @@ from annotation.forms import ComprehensionForm
 from annotation.models import Assignment, Participation, Rating, Trial
 from annotation.selectors import is_a_first
 from annotation.services.screening import (
+    UNANSWERED,
     Step,
     answer_comprehension,
     ask_for_another_try,
@@ -51,8 +52,8 @@ def comprehension(request: HttpRequest, study_id: str) -> HttpResponse:
     questions = list(participation.study.comprehension.all())
     form = ComprehensionForm(questions, request.POST)
     if not form.is_valid():
-        sentence = "Please answer every question."
-        return _questions(request, participation, sentence=sentence, status=400)
+        refusal = DomainError("unanswered", UNANSWERED, status=400)
+        return _questions(request, participation, refusal=refusal)
     trial = answer_comprehension(participation=participation, answers=form.answers)
     if trial.is_passed:
         return SeeOther(reverse("annotation:rate", args=[study_id]))
@@ -76,8 +77,7 @@ def _questions(
     request: HttpRequest,
     participation: Participation,
     *,
-    sentence: str = "",
-    status: int = 200,
+    refusal: DomainError | None = None,
     failed: Trial | None = None,
 ) -> HttpResponse:
     questions = list(participation.study.comprehension.all())
@@ -85,10 +85,11 @@ def _questions(
     context = {
         "study": participation.study,
         "form": ComprehensionForm(questions),
-        "sentence": sentence,
+        "refusal": refusal,
         "wrong": wrong,
         "left": tries_left(participation, Trial.Stage.COMPREHENSION),
     }
+    status = refusal.status if refusal else 200
     return render(request, "annotation/comprehension.html", context, status=status)
 
 

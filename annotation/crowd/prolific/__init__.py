@@ -123,6 +123,7 @@ SAYS_PROLIFIC = (
     "Prolific tells the researchers of every submission: both ids, its state there and the code"
     " that was entered for it are kept."
 )
+FINGERPRINT = "So is a fingerprint of your link, so that it lets in once."
 
 
 class Prolific(Provider):
@@ -164,7 +165,7 @@ class Prolific(Provider):
         ids = f"Your Prolific id and the id of your submission. {KNOWN_AGAIN}"
         address = "" if self.confirms(recruitment) else f" {ADDRESS}"
         is_secure = recruitment.settings.get("is_secure")
-        once = " So is a fingerprint of your link, so that it lets in once." if is_secure else ""
+        once = f" {FINGERPRINT}" if is_secure else ""
         return Kept(f"{ids} {COOKIES}{address}", in_any_case=SAYS_PROLIFIC + once)
 
     def confirms(self, recruitment: Recruitment) -> bool:
