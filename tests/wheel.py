@@ -13,7 +13,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.shared_data import ROOT
+from tests.paths import ROOT
 from tests.tiebreak.formats.bundles import make_bundle
 
 BATCH = """\

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.shared_data import ROOT
+from tests.paths import ROOT
 from tests.tiebreak.formats.bundles import make_bundle
 from tiebreak import __version__
 from tiebreak.cli import main

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from tests.shared_data import ROOT
+from tests.paths import ROOT
 from tiebreak.optional import EXTRAS, MissingPackageError, advice_for, is_installed, load
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
