@@ -61,6 +61,11 @@ BAD = {
         "generations.jsonl",
         13,
     ),
+    "a seed past every float": (
+        generation(f'"sample_index": 9, "seed": {10**400}'),
+        "generations.jsonl",
+        13,
+    ),
     "a seed that is true": (generation('"sample_index": 9, "seed": true'), "generations.jsonl", 13),
     "params that are no object": (
         generation('"sample_index": 9, "params": []'),

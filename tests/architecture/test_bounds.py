@@ -110,6 +110,8 @@ def test_a_number_of_a_form_has_two_ends(form):
         ("temperature", 1e300),
         ("temperature", -0.1),
         ("temperature", float("nan")),
+        ("temperature", 10**400),
+        ("top_p", float("inf")),
         ("temperature", True),
         ("temperature", "hot"),
         ("top_p", 0),
