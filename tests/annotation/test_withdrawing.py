@@ -14,6 +14,7 @@ from annotation.statements import find_work_of
 from studies.models import Study
 from tests.annotation.annotators import annotator, form_of
 from tests.annotation.test_ratings import LATER, START, answer, answer_all
+from tests.pages import codes_on
 from tests.studies.factories import make_open_study, make_participation
 
 pytestmark = pytest.mark.django_db
@@ -79,7 +80,7 @@ def test_by_units_work_that_comes_back_completes_its_place():
     reinstate_work(participation=ann.participation)
     assert Place.objects.get().completed_at
     assert Rating.objects.counted().count() == 5
-    assert "no work left for you" in bob.here().content.decode()
+    assert codes_on(bob.here()) == {"no_work_left"}
     check_exact(study)
 
 
