@@ -187,7 +187,7 @@ def releasing(participation: Participation) -> Question:
 
 
 def paying(participation: Participation, amount: Decimal | None) -> Question:
-    way = participation.recruitment
+    way = participation.submission.recruitment
     by_platform = way is not None and way.secret
     amount = owed(participation) if amount is None else amount
     if amount is not None:

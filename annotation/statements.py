@@ -28,7 +28,7 @@ STUDY = (
 )
 PERSON = (
     *("id", "public_id", "study_id", "rater_id", "status", "order_seed", "simulated", "address"),
-    *("warned_at", "provider"),
+    *("warned_at", "paid_per"),
 )
 WORK = (
     *("id", "public_id", "hit_id", "rater_id", "participation_id", "study_version_id"),

@@ -1,8 +1,8 @@
 """Who answers and how: HITs, places, raters, participations, assignments, ratings, tallies."""
 
-from annotation.models.crowd import Payment, PlatformEvent
+from annotation.models.crowd import Payment, PlatformEvent, Recruitment, Submission
 from annotation.models.hit import HIT, HITUnit, Place
-from annotation.models.rater import Assignment, Participation, Rater, Recruitment
+from annotation.models.rater import Assignment, Participation, Rater
 from annotation.models.rating import Rating, Tally
 from annotation.models.screening import Trial
 
@@ -17,6 +17,7 @@ __all__ = [
     "Rater",
     "Rating",
     "Recruitment",
+    "Submission",
     "Tally",
     "Trial",
 ]

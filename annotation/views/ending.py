@@ -3,7 +3,7 @@
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.crowd import Departure, Ending
 from annotation.models import Participation
@@ -19,6 +19,7 @@ from annotation.services.participations import (
     is_paid,
     resume_participation,
 )
+from annotation.services.places import NoWorkLeft, why_no_work
 from annotation.views.doors import SeeOther, annotator_page, participation_in
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -45,13 +46,23 @@ SENTENCES: dict[str, str] = {
 }
 
 
-def end_page(
-    request: HttpRequest, participation: Participation, refusal: DomainError | None = None
-) -> HttpResponse:
-    """Who completed no HIT stays welcome: a place that somebody left may become free again.
+@require_safe
+@annotator_page
+def end(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Where annotators are sent for whom there is no work; others go back to theirs."""
+    participation = participation_in(request, study_id)
+    if participation is None:
+        return redirect("annotation:welcome", study_id)
+    refusal = why_no_work(participation)
+    if not isinstance(refusal, NoWorkLeft):
+        return redirect("annotation:rate", study_id)
+    return _end_page(request, participation, refusal)
 
-    The page says what became of them, else what the `refusal` says that led here.
-    """
+
+def _end_page(
+    request: HttpRequest, participation: Participation, refusal: DomainError
+) -> HttpResponse:
+    """Who completed no HIT stays welcome: a place that somebody left may become free again."""
     done = hits_of_visit(participation)
     if done:
         finish_participation(participation=participation)

@@ -8,9 +8,10 @@ from django.views.decorators.http import require_http_methods
 from annotation.crowd import Arrival, Ending, Reentry, provider_named
 from annotation.crowd.open_link import entry_word
 from annotation.forms import ConsentForm
-from annotation.models import Recruitment
+from annotation.models import Participation, Recruitment
 from annotation.services.participations import give_consent
 from annotation.services.places import CLOSED_TO_NEWCOMERS
+from annotation.services.recruiting import ask_platform
 from annotation.services.reentry import check_at_door
 from annotation.services.screening import check_screening_can_be_passed
 from annotation.simulation import is_simulated
@@ -37,8 +38,9 @@ DRY_RUN = (
 @annotator_page
 def welcome(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_at(study_id)
-    if participation_in(request, study_id) is not None:
-        return redirect("annotation:rate", study_id)
+    participation = participation_in(request, study_id)
+    if participation is not None:
+        return _resumed(request, participation)
     way, arrival = newcomer(request, study)  # or there is no way in by this link
     if study.status != Study.Status.OPEN:
         raise DomainError(f"{study.status}_to_newcomers", CLOSED_TO_NEWCOMERS[study.status])
@@ -54,6 +56,15 @@ def welcome(request: HttpRequest, study_id: str) -> HttpResponse:
     if request.method == "POST":
         return _decide(request, study, way, arrival)
     return _welcome(request, study, way)
+
+
+def _resumed(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """Whoever agreed before goes on, once their platform has confirmed them."""
+    is_active = participation.status == Participation.Status.ACTIVE
+    if not is_active or participation.confirmed_at is not None:
+        return redirect("annotation:rate", participation.study_id)
+    ask_platform(participation=participation)
+    return render(request, "annotation/waiting.html", {"study": participation.study})
 
 
 def _decide(
@@ -79,7 +90,8 @@ def _decide(
         recruitment=recruitment if recruitment.pk else None,
         is_confirmed=arrival.is_confirmed or not provider.confirms(recruitment),
         address="" if is_vouched_for else address_of(request),
-        way_back=arrival.extra,
+        return_params=arrival.extra,
+        paid_per=provider.paid_per,
         simulated=simulated,
         browser=browser_of(request, study.pk)
         if provider.reentry(recruitment) != Reentry.FREE

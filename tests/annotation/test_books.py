@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.ledger import ledger
-from annotation.models import Participation, Payment, Place, Rating, Recruitment
+from annotation.models import Participation, Payment, Place, Rating, Recruitment, Submission
 from annotation.selectors import worksheet
 from annotation.services.lifecycle import close_study
 from annotation.services.participations import finish_participation, meet
@@ -141,7 +141,7 @@ def test_fees_are_counted():
         study=study, provider="prolific", settings={"fee_percent": "25"}
     )
     ann = make_participation(study)
-    Participation.objects.update(recruitment=way)
+    Submission.objects.update(recruitment=way)
     note_payment(participation=ann, amount=Decimal("2.00"))
     assert ledger(study).money.fees == Decimal("0.50")
 
@@ -265,7 +265,8 @@ def test_what_is_owed_after_a_closed_submission_is_paid_once(desk, monkeypatch):
     way = Recruitment.objects.create(study=study, provider="prolific", secret="x")
     ann = make_participation(study, "ann")
     complete(ann)
-    Participation.objects.update(recruitment=way, status="timed_out")
+    Participation.objects.update(status="timed_out")
+    Submission.objects.update(recruitment=way)
     asked = []
     monkeypatch.setattr("annotation.views.books.ask_for", lambda **said: asked.append(said))
     post_confirmed(desk, reverse("annotation:act", args=[study.pk, ann.public_id, "approve"]))
@@ -292,7 +293,7 @@ def test_who_came_back_finished_waits_for_pay_and_is_not_stuck():
     study = paying_study()
     ann = make_participation(study, "ann")
     complete(ann)
-    Participation.objects.update(platform_status="AWAITING REVIEW")
+    Submission.objects.update(platform_status="AWAITING REVIEW")
     books = ledger(study)
     assert names(books.data_without_payment) == ["ann"]
     assert books.stuck == []
@@ -324,7 +325,7 @@ def test_one_refusal_keeps_nobody_else_from_being_paid(monkeypatch):
         person = make_participation(study, name)
         complete(person)
         finish_participation(participation=person)
-    Participation.objects.update(recruitment=way)
+    Submission.objects.update(recruitment=way)
     asked = []
 
     class Client:

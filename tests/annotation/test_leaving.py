@@ -8,9 +8,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.crowd import provider_named
 from annotation.ledger import ledger, owed
 from annotation.models import Participation, Payment, Place, Rating, Recruitment
-from annotation.services.leaving import leave_early, may_leave_early
+from annotation.services.leaving import leave_early
 from annotation.services.lifecycle import close_study
 from annotation.services.withdrawing import reinstate_work, withdraw_work
 from studies.models import Study
@@ -51,7 +52,7 @@ def test_it_works(client, django_user_model):
     assert ann.participation.status == "left"
     end = ann.here()
     assert (page_of(end), end.context["done"], end.context["is_completed"]) == ("end", 1, True)
-    assert ann.participation.completion_code in html(end)
+    assert ann.participation.submission.completion_code in html(end)
     assert not Place.objects.filter(completed_at=None, lease_until__isnull=False).exists()
     client.force_login(ada)
     assert "0.50 GBP" in html(client.get(reverse("annotation:ledger", args=[study.pk])))
@@ -83,7 +84,9 @@ def test_what_is_owed_stands_whatever_becomes_of_the_study_or_of_them():
     assert owed(ann.participation) == Decimal("0.50")
     reinstate_work(participation=ann.participation)
     assert (ann.participation.status, owed(ann.participation)) == ("left", Decimal("0.50"))
-    assert [str(each.participation.owed) for each in ledger(study).data_without_payment] == ["0.50"]
+    assert [
+        str(each.participation.submission.owed) for each in ledger(study).data_without_payment
+    ] == ["0.50"]
 
 
 def test_a_share_is_rounded_up_and_the_books_take_no_more_queries(django_assert_num_queries):
@@ -92,7 +95,7 @@ def test_a_share_is_rounded_up_and_the_books_take_no_more_queries(django_assert_
         ann = annotator(study)
         ann.choose()
         ann.client.post(ann.at("stop"))
-    assert ann.participation.owed == Decimal("0.01")
+    assert ann.participation.submission.owed == Decimal("0.01")
     with django_assert_num_queries(5):
         assert len(ledger(study).data_without_payment) == 3
 
@@ -104,7 +107,7 @@ def test_where_no_other_hit_is_left_all_of_the_pay_is_owed():
     bob.here()
     assert numbers_in(prose_of(ann.client.get(ann.at("stop")))) == {"1", "2.00"}
     leave_early(participation=ann.participation)
-    assert ann.participation.owed == Decimal("2.00")
+    assert ann.participation.submission.owed == Decimal("2.00")
 
 
 def test_a_visit_is_paid_for_its_own_hits():
@@ -126,7 +129,9 @@ def test_a_visit_is_paid_for_its_own_hits():
     Place.objects.filter(completed_at=None).delete()
     end = ann.here()
     assert (end.context["done"], end.context["is_completed"]) == (0, False)
-    assert Participation.objects.get(submission_id="two").completion_code not in html(end)
+    assert Participation.objects.get(submission_id="two").submission.completion_code not in html(
+        end
+    )
 
 
 def test_who_fell_silent_between_two_hits_is_paid_too():
@@ -199,8 +204,8 @@ def test_without_a_complete_hit_there_is_nothing_to_be_paid_for():
 def test_one_sum_for_all_is_not_paid_for_a_part(provider, limit, may):
     study = a_study(hits_per_annotator=limit)
     participation = make_participation(study)
-    participation.provider = provider
-    assert may_leave_early(participation) == may
+    participation.paid_per = provider_named(provider).paid_per
+    assert participation.may_leave_early == may
     if not may:
         with refused("one_sum_for_all"):
             leave_early(participation=participation)

@@ -58,6 +58,6 @@ def test_who_failed_the_test_in_a_frame_is_told_to_submit():
         browser.get(mturk(study))["Location"], {"choice": "agree", "version": "1"}
     )["Location"]
     Participation.objects.update(status="screened_out")
-    page = browser.get(address)
+    page = browser.get(address, follow=True)
     assert "externalSubmit" in page.content.decode()
     assert page.context["advice"] == ADVICE["form"]

@@ -216,4 +216,4 @@ def test_case_13_a_cookie_of_another_study_or_without_its_signature_is_nobody():
     cookie = ann.client.cookies[f"part-{ann.study.pk}"].value
     for forged in (cookie, ann.participation.public_id, cookie[:-1] + "x"):
         ann.client.cookies[f"part-{other.study.pk}"] = forged
-        assert other.here()["Location"] == f"/s/{other.study.pk}/"
+        assert other.client.get(other.at())["Location"] == f"/s/{other.study.pk}/"

@@ -50,7 +50,7 @@ def test_a_whole_study_without_javascript():
             ann.choose(index)
         end = ann.here()
         assert end.context["is_completed"]
-        assert ann.participation.completion_code.encode() in end.content
+        assert ann.participation.submission.completion_code.encode() in end.content
         assert ann.participation.status == "finished"
         assert ann.here().content == end.content
     assert Rating.objects.counted().count() == 30
@@ -297,7 +297,7 @@ def test_who_finds_nothing_gets_no_code_and_may_come_back():
     page = bob.here()
     assert codes_on(page) == {"no_work_left"}
     assert (page.context["done"], page.context["may_resume"]) == (0, True)
-    assert bob.participation.completion_code.encode() not in page.content
+    assert bob.participation.submission.completion_code.encode() not in page.content
     assert bob.participation.status == "active"
     Place.objects.update(lease_until=None, assignment=None)
     assert unit_of(bob.here()) == (1, "5")
@@ -332,7 +332,7 @@ def test_a_closed_study_keeps_the_answer_and_gives_the_code_for_what_was_done():
     close_study(study=ann.study)
     assert ann.send(form.filled()).status_code == 303
     assert Rating.objects.latest("pk").late
-    assert ann.participation.completion_code.encode() in ann.here().content
+    assert ann.participation.submission.completion_code.encode() in ann.here().content
 
 
 def test_a_closed_study_without_completed_work_says_it_is_closed():
@@ -341,7 +341,7 @@ def test_a_closed_study_without_completed_work_says_it_is_closed():
     close_study(study=ann.study)
     page = ann.here()
     assert codes_on(page) == {"study_closed"}
-    assert ann.participation.completion_code.encode() not in page.content
+    assert ann.participation.submission.completion_code.encode() not in page.content
 
 
 def test_by_units_an_answer_names_its_seat_whatever_others_filled():
@@ -418,3 +418,11 @@ def test_27_a_new_hit_after_a_lost_one_says_so_once():
     bob.choose()
     assert codes_on(ann.here()) == {"place_lost"}
     assert codes_on(ann.here()) == set()
+
+
+def test_the_end_page_is_of_nobody_who_has_work():
+    page = annotator(make_open_study(instances=2, comparisons_per_hit=1))
+    page.choose()
+    answer = page.client.get(page.at("end"))
+    assert (answer.status_code, answer["Location"]) == (302, page.at())
+    assert page.participation.status == "active"

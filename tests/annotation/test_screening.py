@@ -160,7 +160,7 @@ def test_comprehension_gives_two_tries_and_then_no_work():
     assert (unanswered.status_code, codes_on(unanswered)) == (400, {"unanswered"})
     again = page.client.post(page.at("questions"), {field: "1"})
     assert (again.context["wrong"], again.context["left"]) == ([question], 1)
-    over = page.client.post(page.at("questions"), {field: "1"})
+    over = page.client.post(page.at("questions"), {field: "1"}, follow=True)
     assert codes_on(over) == {"screened_out"}
     assert fresh(page.participation).status == "screened_out"
 

@@ -99,7 +99,7 @@ def test_it_works(desk):
     answer = late.client.get(f"{address}?pid=bob")
     assert (answer.status_code, codes_on(answer)) == (409, {"way_closed"})
     assert late.client.post(f"/s/{study.pk}/", {"choice": "agree", "version": 1}).status_code == 404
-    assert Participation.objects.get().recruitment == way
+    assert Participation.objects.get().submission.recruitment == way
     turn(desk, study, "panel", "reopen")
     follow(study, "panel", "pid=bob").enter()
     assert Participation.objects.count() == 2

@@ -53,7 +53,7 @@ def test_a_second_browser_with_somebodys_id_is_refused():
     study, _ = by_panel()
     ann = enter(study, "pid=ann")
     ann.choose()
-    code = ann.participation.completion_code
+    code = ann.participation.submission.completion_code
     eve = enter(study, "pid=ann")
     assert not is_in(eve)
     answer = arrive(study, "pid=ann", eve.client)
@@ -139,10 +139,10 @@ def test_a_second_browser_that_is_allowed_is_marked(client, django_user_model):
     study, _ = by_panel(member=researcher, reentry="flag")
     ann = enter(study, "pid=ann")
     ann.choose()
-    assert ann.participation.reentered_at is None
+    assert ann.participation.submission.reentered_at is None
     other = enter(study, "pid=ann")
     assert other.participation == ann.participation
-    assert other.participation.reentered_at
+    assert other.participation.submission.reentered_at
     client.force_login(researcher)
     ledger = client.get(reverse("annotation:ledger", args=[study.pk])).content.decode()
     assert "data-reentered" in ledger

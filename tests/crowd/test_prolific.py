@@ -12,7 +12,15 @@ from django.utils import timezone
 from annotation.crowd.errors import PlatformError
 from annotation.crowd.prolific.client import ProlificClient
 from annotation.ledger import ledger
-from annotation.models import Participation, Payment, Place, PlatformEvent, Rating, Recruitment
+from annotation.models import (
+    Participation,
+    Payment,
+    Place,
+    PlatformEvent,
+    Rating,
+    Recruitment,
+    Submission,
+)
 from annotation.services.asking import DIED, VERBS, ask_for
 from annotation.services.participations import give_consent
 from annotation.services.paying import approve, pay, reject, settle_payment
@@ -127,7 +135,10 @@ def test_it_works(fake):
     assert fake.complete(submission, code) == "AWAITING REVIEW"
     assert sync_recruitment(recruitment=recruitment) == 1
     participation = Participation.objects.get()
-    assert (participation.platform_status, participation.entered_code) == ("AWAITING REVIEW", code)
+    assert (participation.submission.platform_status, participation.submission.entered_code) == (
+        "AWAITING REVIEW",
+        code,
+    )
     approve(participations=[participation])
     payment = Payment.objects.get()
     assert (payment.kind, payment.amount, payment.status) == ("reward", Decimal("1.50"), "paid")
@@ -199,7 +210,7 @@ def test_15_without_a_signature_the_platform_is_asked_before_a_place_is_taken(fa
     assert page_of(browser.agree()) == "waiting"
     assert not Place.objects.exclude(assignment=None).exists()
     fake.start(submission)
-    Participation.objects.update(asked_platform_at=None)
+    Submission.objects.update(asked_platform_at=None)
     browser.here()
     browser.client.post(browser.at("guidelines"))
     assert form_of(browser.here()).choices
@@ -213,7 +224,7 @@ def test_15_random_ids_wait_for_ever(fake):
         ids = f"PROLIFIC_PID=p{n}&STUDY_ID={recruitment.external_id}&SESSION_ID=s{n}"
         browser.follow(f"{entry}?{ids}")
         browser.agree()
-        Participation.objects.update(asked_platform_at=None)
+        Submission.objects.update(asked_platform_at=None)
         assert page_of(browser.here()) == "waiting"
     assert not Place.objects.exclude(assignment=None).exists()
     elsewhere = Participant(recruitment.study).follow(
@@ -230,7 +241,7 @@ def test_while_the_platform_does_not_answer_the_page_waits(fake):
     browser.follow(fake.entry_url(submission))
     fake.fail_next(400, times=1)
     assert page_of(browser.agree()) == "waiting"
-    Participation.objects.update(asked_platform_at=None)
+    Submission.objects.update(asked_platform_at=None)
     assert page_of(browser.here()) == "waiting"  # asked, and answered this time
     assert form_of(browser.here()).choices
 
@@ -296,7 +307,7 @@ def test_unknown_words_of_the_platform_change_nothing_here(fake):
     work(browser)
     fake.set_status(submission, "SOMETHING NEW")
     sync_recruitment(recruitment=recruitment)
-    assert Participation.objects.get().platform_status == "SOMETHING NEW"
+    assert Participation.objects.get().submission.platform_status == "SOMETHING NEW"
     assert Rating.objects.counted().count() == 2
 
 
@@ -330,7 +341,7 @@ def test_19_webhooks_are_let_in_by_their_signature_and_only_say_where_to_look(
     at = timezone.now()
     assert [post(each, sent_at=at) for each in (back, returned, returned)] == [204, 204, 204]
     assert PlatformEvent.objects.exclude(event_id__startswith="entry:").count() == 2
-    assert Participation.objects.get().platform_status == "AWAITING REVIEW"
+    assert Participation.objects.get().submission.platform_status == "AWAITING REVIEW"
     assert Rating.objects.counted().count() == 2
     fake.return_(submission)
     assert post(fake.events[-1], sent_at=timezone.now() + timedelta(seconds=1)) == 204
@@ -344,7 +355,7 @@ def test_who_never_came_but_stands_on_the_platform_is_known_by_the_ledger(fake):
     fake.complete(submission, "NOCODE")
     sync_recruitment(recruitment=recruitment)
     ghost = Participation.objects.get()
-    assert (ghost.consented_at, ghost.entered_code) == (None, "NOCODE")
+    assert (ghost.consented_at, ghost.submission.entered_code) == (None, "NOCODE")
 
 
 def test_rejecting_follows_the_platforms_rules_and_changes_nothing_before(fake):

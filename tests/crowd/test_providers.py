@@ -97,7 +97,7 @@ def test_the_consent_says_what_is_kept_of_who_comes_this_way(name):
     assert not [each for each in ARRIVALS if each != name and told(each).identity in page]
     assert [kept.rater.external_id, kept.submission_id] == ids or name == "open-link"
     assert (ADDRESS in page) == bool(kept.address)
-    assert (name == "mturk") == bool(kept.way_back)  # said where the worker's id is
+    assert (name == "mturk") == bool(kept.submission.return_params)  # said where the worker's id is
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_13_an_invitation_that_was_not_given_lets_nobody_in(token):
     answer = Client().get(entry(study, "invitation", invitation=token))
     assert answer.status_code == 403
     assert codes_on(answer) == {"uninvited"}
-    assert way.participations.count() == 0
+    assert way.submissions.count() == 0
 
 
 def test_13_an_invitation_to_one_study_is_none_to_another():
@@ -165,7 +165,7 @@ def test_a_panels_link_and_its_way_back():
     browser = enter(study, entry(study, "panel", pid="p-7"))
     browser.choose()
     end = browser.here().content.decode()
-    code = browser.participation.completion_code
+    code = browser.participation.submission.completion_code
     assert f'href="https://panel.example/done?p=p-7&amp;c={code}"' in end
     assert browser.participation.address
     decliner = Client()
@@ -243,12 +243,12 @@ def test_in_the_frame_no_cookie_is_needed_and_the_browser_posts_the_end():
     assert action[1] != word  # renewed by every page
     answered = post(f"/rate/{study.pk}/answer/", form_of(page).filled())
     assert re.fullmatch(rf"/f/[^/]+/rate/{study.pk}/", answered["Location"])
-    end = get(f"/rate/{study.pk}/").content.decode()
+    end = get(f"/rate/{study.pk}/end/").content.decode()
     assert f'action="{ORIGIN}/mturk/externalSubmit"' in end
     assert '<input type="hidden" name="assignmentId" value="A1">' in end
     participation = Participation.objects.get()
     assert (participation.submission_id, participation.rater.external_id) == ("A1", "W1")
-    assert f'value="{participation.completion_code}"' in end
+    assert f'value="{participation.submission.completion_code}"' in end
 
 
 def test_the_form_policy_lets_the_end_go_to_the_platform_only():

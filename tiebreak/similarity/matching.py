@@ -1,12 +1,12 @@
 """Greedy matching of tokens by the cosine of their vectors, all pairs of texts at once."""
 
-import importlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiebreak import optional
 from tiebreak.gateway.encoders import TokenEmbeddings
 from tiebreak.similarity.measure import FloatArray
 
@@ -92,7 +92,7 @@ def _parts(groups: Sequence[Texts]) -> Iterator[list[int]]:
 
 def _padded_precisions(groups: Sequence[Texts]) -> Any:
     """(groups, n, n) for the largest n, by products of padded texts with masks."""
-    torch: Any = importlib.import_module("torch")
+    torch = optional.load("torch")
     every = [each for texts in groups for each in texts]
     if not every:
         return torch.zeros(len(groups), 0, 0)

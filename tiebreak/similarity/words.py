@@ -1,6 +1,5 @@
 """Words of the two published tokenisers, and how many of them texts share."""
 
-import importlib
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -64,8 +63,10 @@ def words_13a(text: str) -> Words:
 
 @cache
 def _stemmer() -> Any:
-    """Imported when the first word is stemmed: nltk takes a second to load all that it has."""
-    return importlib.import_module("nltk.stem.porter").PorterStemmer()
+    # Imported when the first word is stemmed: nltk takes a second to load all that it has.
+    from nltk.stem.porter import PorterStemmer  # noqa: PLC0415
+
+    return PorterStemmer()
 
 
 def word_numbers(texts: Sequence[Words]) -> tuple[IntArray, IntArray]:
