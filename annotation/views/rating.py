@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from django.conf import settings
@@ -44,14 +44,24 @@ from annotation.views.unit_presentation import (
 from studies.models import Study
 from tiebreak.errors import DomainError
 
+
+class Note(NamedTuple):
+    """What an annotator is told beside the unit or its answer."""
+
+    code: str
+    sentence: str
+
+
 CHOOSE = "Please choose an answer."
-LOST = (
+LOST = Note(
+    "place_lost",
     "The time for your last task ran out before it was complete, and somebody else took it over."
-    " What you answered there is kept. This is another task."
+    " What you answered there is kept. This is another task.",
 )
-WARNING = (
+WARNING = Note(
+    "checks_missed",
     "Please read carefully: some of your answers did not fit texts where the right answer is"
-    " known. If that goes on, your part in this study may end."
+    " known. If that goes on, your part in this study may end.",
 )
 Status = Participation.Status
 # Said beside "Saved" by the flag an answer got.
@@ -81,7 +91,7 @@ def rate(request: HttpRequest, study_id: str) -> HttpResponse:
         sheet,
         sheet.first_open or max(sheet.seats),
         share=work.share,
-        notice=LOST if work.is_new and work.has_left and lost_last(work.assignment) else "",
+        notice=LOST if work.is_new and work.has_left and lost_last(work.assignment) else None,
     )
 
 
@@ -216,7 +226,7 @@ def _page(
     share: Share,
     given: Mapping[int, str] | None = None,
     refusal: DomainError | None = None,
-    notice: str = "",
+    notice: Note | None = None,
 ) -> HttpResponse:
     study = sheet.assignment.hit.study
     is_done = sheet.assignment.status == Assignment.Status.COMPLETED
@@ -257,17 +267,19 @@ def _may_stop(sheet: Worksheet, done: int) -> bool:
     return participation.may_leave_early
 
 
-def _fate(ratings: list[Rating], participation: Participation | None) -> str:
+def _fate(ratings: list[Rating], participation: Participation | None) -> Note | None:
     """What became of the answer just given, where it is not simply saved."""
     latest = max((each for each in ratings if not each.superseded), key=lambda each: each.pk)
-    if latest.late:
-        return FATES["late"]
-    if latest.excluded:
-        return FATES["excluded"]
-    if not (latest.surplus or latest.partial):
-        return ""
     has_left = participation is not None and participation.status == Status.LEFT
-    return FATES["left" if has_left else "surplus"]
+    if latest.late:
+        code = "late"
+    elif latest.excluded:
+        code = "excluded"
+    elif latest.surplus or latest.partial:
+        code = "left" if has_left else "surplus"
+    else:
+        return None
+    return Note(code, FATES[code])
 
 
 def _needed(assignment: Assignment) -> int | None:

@@ -20,6 +20,7 @@ STRENGTHS = {
     2: ("is slightly better", "is much better"),
     3: ("is slightly better", "is better", "is much better"),
 }
+TIE, BOTH_BAD = "No preference", "Both are bad"
 
 
 @dataclass(frozen=True)
@@ -135,10 +136,10 @@ def _words(scale: Scale, label: Label) -> tuple[Literal["", "first", "second"], 
     if scale.kind != "preference":
         return "", str(label)
     if label == BAD:
-        return "", "Both are bad"
+        return "", BOTH_BAD
     size = int(label)
     if size == 0:
-        return "", "No preference"
+        return "", TIE
     strongest = max(int(each) for each in scale.order_labels or ())
     return "first" if size < 0 else "second", STRENGTHS[strongest][abs(size) - 1]
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from math import ceil
-from typing import Any
+from typing import Any, TypedDict
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -64,6 +64,13 @@ class DryRunOptions:
         )
 
 
+class Conclusion(TypedDict):
+    """What a researcher should know of a run, as it is kept with the job."""
+
+    code: str
+    sentence: str
+
+
 @dataclass
 class Findings:
     """What the bots met in all, as it is kept with the job."""
@@ -93,7 +100,7 @@ class Findings:
         kept |= {name: Counter(dict(job.result.get(name, ()))) for name in COUNTERS}
         return cls(**kept)
 
-    def as_json(self, conclusions: list[str] | None = None) -> dict[str, Any]:
+    def as_json(self, conclusions: list[Conclusion] | None = None) -> dict[str, Any]:
         counts: dict[str, Any] = {name: getattr(self, name) for name in COUNTS}
         sentences = {name: getattr(self, name).most_common(MAX_KEPT) for name in COUNTERS}
         return counts | sentences | {"conclusions": conclusions}
@@ -124,7 +131,8 @@ def prepare_dry_run(*, study: Study, options: DryRunOptions, by: User | None = N
         raise DomainError("no_dataset", "The study has no dataset. Choose one first.")
     if dry_runs_of(study).filter(status__in=UNFINISHED).exists():
         raise DomainError(
-            "job_unfinished", "A dry run of this study is not finished yet: let it end, or stop it."
+            "dry_run_unfinished",
+            "A dry run of this study is not finished yet: let it end, or stop it.",
         )
     copy = clone_study(study=study).study
     room = Study._meta.get_field("title").max_length or 0
@@ -157,7 +165,7 @@ def remove_dry_run(*, job: Job) -> None:
     """
     study = Study.objects.select_for_update().get(pk=job.study_id)
     if job.status in UNFINISHED:
-        raise DomainError("job_unfinished", "This dry run is not finished yet: stop it first.")
+        raise DomainError("dry_run_unfinished", "This dry run is not finished yet: stop it first.")
     if study.dry_run_of_id is None or study.participations.filter(simulated=False).exists():
         raise DomainError(
             "not_simulated", "Only what bots did can be deleted, and people were here."
@@ -240,33 +248,39 @@ def _progress(study: Study) -> Progress:
     return Progress(done=_places_done(study), total=study.places.count())
 
 
-def _keep(job: Job, findings: Findings, told: list[str] | None = None) -> None:
+def _keep(job: Job, findings: Findings, told: list[Conclusion] | None = None) -> None:
     Job.objects.filter(pk=job.pk).update(result=findings.as_json(told))
 
 
-def conclusions(study: Study, options: DryRunOptions, findings: Findings) -> list[str]:
+def conclusions(study: Study, options: DryRunOptions, findings: Findings) -> list[Conclusion]:
     """What a researcher should know before people come, the gravest first."""
     told = [
         *_of_a_stage(study, Trial.Stage.COMPREHENSION, "the questions about the guidelines"),
         *_of_a_stage(study, Trial.Stage.QUALIFICATION, "the test"),
         *_of_places(study, options, findings),
         *_of_exclusions(study),
+        *(
+            ("raters_stuck", f"{_raters(n)} came to no end: {said}")
+            for said, n in findings.problems.most_common()
+        ),
     ]
-    stuck = findings.problems.most_common()
-    return [*told, *(f"{_raters(n)} came to no end: {said}" for said, n in stuck)]
+    return [Conclusion(code=code, sentence=sentence) for code, sentence in told]
 
 
-def _of_a_stage(study: Study, stage: Trial.Stage, words: str) -> Iterator[str]:
+def _of_a_stage(study: Study, stage: Trial.Stage, words: str) -> Iterator[tuple[str, str]]:
     trials = Trial.objects.filter(study=study, stage=stage)
     tried = trials.values("participation").distinct().count()
     passed = trials.filter(is_passed=True).values("participation").distinct().count()
     if tried and not passed:
-        yield f"Nobody could pass {words}: {_raters(tried)} tried, and none did."
+        sentence = f"Nobody could pass {words}: {_raters(tried)} tried, and none did."
+        yield f"nobody_passed_{stage.value}", sentence
     elif passed < tried / 2:
-        yield f"Only {passed} of {_raters(tried)} passed {words}."
+        yield f"few_passed_{stage.value}", f"Only {passed} of {_raters(tried)} passed {words}."
 
 
-def _of_places(study: Study, options: DryRunOptions, findings: Findings) -> Iterator[str]:
+def _of_places(
+    study: Study, options: DryRunOptions, findings: Findings
+) -> Iterator[tuple[str, str]]:
     found = study_counts(study)
     if not found.remaining:
         return
@@ -276,13 +290,14 @@ def _of_places(study: Study, options: DryRunOptions, findings: Findings) -> Iter
         why = f"raters who left hold {found.live} of them until their time is over"
     else:
         why = f"the last {_raters(MAX_IDLE_RATERS)} got none. They read: “{findings.last_sentence}”"
-    yield f"{found.remaining} of {found.places} places could not be filled, because {why}."
+    sentence = f"{found.remaining} of {found.places} places could not be filled, because {why}."
+    yield "places_unfilled", sentence
 
 
-def _of_exclusions(study: Study) -> Iterator[str]:
+def _of_exclusions(study: Study) -> Iterator[tuple[str, str]]:
     ended = study.participations.filter(status__in=[Status.STOPPED, Status.EXCLUDED]).count()
     if ended:
-        yield f"The checks ended the part of {_raters(ended)}."
+        yield "ended_by_checks", f"The checks ended the part of {_raters(ended)}."
 
 
 def _raters(n: int) -> str:

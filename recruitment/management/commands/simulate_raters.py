@@ -116,5 +116,6 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{found['raters']} bots gave {found['answers']} answers in a copy: {page}"
         )
-        for sentence in found["conclusions"] or ["No problem was found."]:
+        told = [conclusion["sentence"] for conclusion in found["conclusions"]]
+        for sentence in told or ["No problem was found."]:
             self.stdout.write(sentence)

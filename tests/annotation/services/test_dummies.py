@@ -24,8 +24,8 @@ from studies.models import (
 from studies.sampling import FAKE, start_sampling
 from studies.scoring import score_separability
 from studies.selecting import draw_instances
+from tests.refusals import refused
 from tests.studies.factories import make_study, open_knowingly
-from tiebreak.errors import DomainError
 from tiebreak.formats import FormatError
 
 pytestmark = pytest.mark.django_db
@@ -42,12 +42,6 @@ def study() -> Study:
     return study
 
 
-def refused(ask) -> str:
-    with pytest.raises(DomainError) as refusal:
-        ask()
-    return refusal.value.code
-
-
 def test_every_invented_text_is_marked(study):
     assert Generation.objects.count() == 24
     assert not Generation.objects.filter(is_dummy=False).exists()
@@ -57,9 +51,8 @@ def test_without_a_server_nothing_is_sampled():
     study = make_study(instances=1)
     Generation.objects.all().delete()
     for options in ({}, {"server": ""}):
-        assert refused(lambda options=options: start_sampling(study=study, options=options)) == (
-            "no_server"
-        )
+        with refused("no_server"):
+            start_sampling(study=study, options=options)
     # Nor by a job that was queued without one.
     job = Job.objects.create(study=study, dataset=study.dataset, kind="sampling", options={})
     run_job(job_id=job.pk)
@@ -80,9 +73,11 @@ def test_dummy_texts_asked_for_are_dummy_texts_for_systems_with_a_server_of_thei
 @pytest.mark.parametrize("options", [{}, {"temperatures": [0.3], "instances": 3}])
 def test_dummy_and_real_texts_of_a_system_never_mix(study, options):
     real, dummy = {"server": "gpu1", **options}, {"server": FAKE, **options}
-    assert refused(lambda: start_sampling(study=study, options=real)) == "real_into_dummy"
+    with refused("real_into_dummy"):
+        start_sampling(study=study, options=real)
     Generation.objects.update(is_dummy=False)
-    assert refused(lambda: start_sampling(study=study, options=dummy)) == "dummy_into_real"
+    with refused("dummy_into_real"):
+        start_sampling(study=study, options=dummy)
     # A job that was queued before the texts came refuses too.
     job = Job.objects.create(study=study, dataset=study.dataset, kind="sampling", options=dummy)
     run_job(job_id=job.pk)
@@ -144,7 +139,7 @@ def test_removing_dummy_texts_takes_all_that_was_made_of_them(study):
     # And real ones may come: what is missing now is only the server.
     job = start_sampling(study=study, options={"server": "gpu1"})
     job.refresh_from_db()
-    assert "No model server 'gpu1'" in job.problem
+    assert "'gpu1'" in job.problem
 
 
 def test_removing_dummy_texts_leaves_real_ones_and_what_was_made_of_them(study):
@@ -160,11 +155,11 @@ def test_removing_dummy_texts_leaves_real_ones_and_what_was_made_of_them(study):
 
 
 def test_only_the_number_that_was_confirmed_is_removed(study):
-    code = refused(lambda: remove_dummy_generations(dataset=study.dataset, confirmed=23))
-    assert code == "dummies_changed"
+    with refused("dummies_changed"):
+        remove_dummy_generations(dataset=study.dataset, confirmed=23)
     Job.objects.create(study=study, dataset=study.dataset, kind="sampling")
-    code = refused(lambda: remove_dummy_generations(dataset=study.dataset, confirmed=24))
-    assert code == "job_unfinished"
+    with refused("job_unfinished"):
+        remove_dummy_generations(dataset=study.dataset, confirmed=24)
     assert Generation.objects.count() == 24
 
 
@@ -173,7 +168,7 @@ def test_what_people_were_shown_is_not_removed(study):
     plan_hits(study=study)
     open_knowingly(study)
     Generation.objects.update(is_dummy=True)
-    code = refused(lambda: remove_dummy_generations(dataset=study.dataset, confirmed=24))
-    assert code == "dummies_in_use"
+    with refused("dummies_in_use"):
+        remove_dummy_generations(dataset=study.dataset, confirmed=24)
     assert Generation.objects.count() == 24
     assert study.hits.exists()

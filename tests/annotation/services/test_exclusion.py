@@ -15,6 +15,7 @@ from recruitment.services.platform_sync import apply_reports
 from studies.models import Study
 from tests.annotation.annotators import annotator, form_of
 from tests.annotation.services.test_ratings import LATER, START, answer, answer_all
+from tests.pages import codes_on
 from tests.studies.factories import make_open_study, make_participation
 
 pytestmark = pytest.mark.django_db
@@ -81,7 +82,7 @@ def test_by_units_work_that_comes_back_completes_its_place():
     reinstate_work(participation=ann.participation)
     assert Place.objects.get().completed_at
     assert Rating.objects.counted().count() == 5
-    assert "no work left for you" in bob.here().content.decode()
+    assert codes_on(bob.here()) == {"no_work_left"}
     check_exact(study)
 
 

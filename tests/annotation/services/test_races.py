@@ -135,13 +135,11 @@ def test_25_fifty_parallel_posts_of_one_answer_make_one_row():
     assert sum(kept(study=study).values()) == 1
 
 
-def test_25_fifty_race_for_the_last_place_and_the_rest_hear_a_plain_sentence():
+def test_25_fifty_race_for_the_last_place_and_the_rest_hear_that_none_is_left():
     study = make_open_study(instances=1, ratings_per_hit=1)
     taken, refused = take(annotators(study, 50))
     assert len(taken) == 1
-    assert {error.message for error in refused} == {
-        "There is no work left for you in this study: every place is taken or done. Thank you."
-    }
+    assert {error.code for error in refused} == {"no_work_left"}
 
 
 def test_26_the_database_dies_in_mid_submit_and_the_answer_sent_again_is_there_once(monkeypatch):

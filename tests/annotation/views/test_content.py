@@ -8,9 +8,11 @@ from django.test import Client
 
 from annotation.models import Assignment, HITUnit
 from annotation.services.planning import plan_hits
+from annotation.views.unit_presentation import BOTH_BAD, STRENGTHS, TIE
 from studies.models import Criterion, Generation, Instance, Study
-from tests.annotation.annotators import Annotator, Page, annotator, form_of, texts_of
+from tests.annotation.annotators import Annotator, Page, annotator, form_of, texts_of, unit_of
 from tests.studies.factories import make_open_study, make_study, open_knowingly
+from tiebreak.scales import BAD
 
 pytestmark = pytest.mark.django_db
 
@@ -127,7 +129,8 @@ def test_text_keeps_its_lines_and_turns_keep_their_speakers():
     assert texts_of(page) == ["One.\n\nTwo &amp; &lt;three&gt;."] * 2
     said = re.findall(r"<b[^>]*>(.*?)</b><p[^>]*>(.*?)</p>", page.content.decode())
     assert said == [("User", "Hello?"), ("Assistant", "Yes.")]
-    assert "The conversation" in page.content.decode()
+    assert texts_of(page)
+    assert len(page.context["page"].turns) == 2
 
 
 def test_without_a_source_there_is_one_column():
@@ -145,50 +148,34 @@ def words_of(page: Page) -> list[str]:
     return [" ".join(label.split()) for label in plain]
 
 
+def expected_words(label: str, strongest: int) -> str:
+    """The side that is better, on either layout, and by how much."""
+    size = int(label)
+    side = "Left First" if size < 0 else "Right Second"
+    return f"{side} {STRENGTHS[strongest][abs(size) - 1]}" if size else TIE
+
+
 @pytest.mark.parametrize(
-    ("scale", "values", "words"),
+    ("scale", "values"),
     [
-        ("preference", ["-1", "1"], ["Left First is better", "Right Second is better"]),
-        (
-            "preference:tie+bad",
-            ["-1", "0", "1", "bad"],
-            ["Left First is better", "No preference", "Right Second is better", "Both are bad"],
-        ),
-        (
-            "preference:5",
-            ["-2", "-1", "0", "1", "2"],
-            [
-                "Left First is much better",
-                "Left First is slightly better",
-                "No preference",
-                "Right Second is slightly better",
-                "Right Second is much better",
-            ],
-        ),
-        (
-            "preference:7",
-            ["-3", "-2", "-1", "0", "1", "2", "3"],
-            [
-                "Left First is much better",
-                "Left First is better",
-                "Left First is slightly better",
-                "No preference",
-                "Right Second is slightly better",
-                "Right Second is better",
-                "Right Second is much better",
-            ],
-        ),
-        ("nominal:true,half true,false", ["true", "half true", "false"], None),
-        ("ordinal:1..4", ["1", "2", "3", "4"], None),
+        ("preference", ["-1", "1"]),
+        ("preference:tie+bad", ["-1", "0", "1", "bad"]),
+        ("preference:5", ["-2", "-1", "0", "1", "2"]),
+        ("preference:7", ["-3", "-2", "-1", "0", "1", "2", "3"]),
+        ("nominal:true,half true,false", ["true", "half true", "false"]),
+        ("ordinal:1..4", ["1", "2", "3", "4"]),
     ],
 )
-def test_each_scale_shows_its_choices_and_keeps_the_one_that_was_made(scale, values, words):
+def test_each_scale_shows_its_choices_and_keeps_the_one_that_was_made(scale, values):
     study = make_open_study(instances=1, scale=scale)
-    ann = annotator(study)
+    ann, words = annotator(study), values
+    if scale.startswith("preference"):
+        strongest = int(values[0].removeprefix("-"))
+        words = [BOTH_BAD if each == BAD else expected_words(each, strongest) for each in values]
     for index in range(min(len(values), 5)):
         page = ann.here()
         assert form_of(page).choices == {"criterion-preference": values}
-        assert words_of(page) == (words or values)
+        assert words_of(page) == words
         form = ann.choose(index)
         back = ann.client.get(ann.at(form.hidden["position"]))
         assert form_of(back).chosen == {"criterion-preference": values[index]}
@@ -218,11 +205,11 @@ def test_single_generations_are_rated_one_by_one():
     study = make_open_study(instances=1, unit_kind="generation", scale="ordinal:1..5")
     ann = annotator(study)
     page = ann.here()
-    assert b"Text 1 of 5" in page.content
+    assert unit_of(page) == (1, "5")
     assert page.content.count(b"<article>") == 1
-    assert b"Left" not in page.content
+    assert b'class="beside"' not in page.content
     ann.choose(3)
-    assert b"Text 2 of 5" in ann.here().content
+    assert unit_of(ann.here()) == (2, "5")
 
 
 def test_every_page_names_its_language_and_has_one_main_heading():

@@ -12,7 +12,16 @@ from annotation.models import Assignment, HITUnit, Place, Rating
 from annotation.selectors import is_a_first
 from annotation.services.tallies import kept, recount
 from recruitment.services.lifecycle import close_study, pause_study
-from tests.annotation.annotators import Annotator, annotator, form_of, texts_of
+from tests.annotation.annotators import (
+    Annotator,
+    annotator,
+    form_of,
+    saved_in,
+    task_of,
+    texts_of,
+    unit_of,
+)
+from tests.pages import codes_on, page_of
 from tests.studies.factories import make_open_study
 
 pytestmark = pytest.mark.django_db
@@ -26,12 +35,11 @@ def test_it_works():
     page = ann.here()
     assert page.status_code == 200
     assert b"Source text 0." in page.content
-    assert b"Comparison 1 of 5" in page.content
-    assert b"Task 1 of 1" in page.content
+    assert (unit_of(page), task_of(page)) == ((1, "5"), (1, 1))
     assert form_of(page).choices == {QUESTION: ["-1", "0", "1"]}
     ann.choose()
     assert Rating.objects.get().position == 1
-    assert b"Comparison 2 of 5" in ann.here().content
+    assert unit_of(ann.here()) == (2, "5")
 
 
 def test_a_whole_study_without_javascript():
@@ -41,7 +49,7 @@ def test_a_whole_study_without_javascript():
         for _ in range(15):
             ann.choose(index)
         end = ann.here()
-        assert b"Thank you" in end.content
+        assert end.context["is_completed"]
         assert ann.participation.submission.completion_code.encode() in end.content
         assert ann.participation.status == "finished"
         assert ann.here().content == end.content
@@ -93,7 +101,7 @@ def test_an_earlier_answer_can_be_looked_at_and_corrected():
     assert old.superseded
     assert new.supersedes == old
     assert form_of(ann.client.get(ann.at(1))).chosen == {QUESTION: "1"}
-    assert b"Comparison 2 of 5" in ann.here().content
+    assert unit_of(ann.here()) == (2, "5")
 
 
 def test_the_last_answer_of_a_hit_can_still_be_corrected_and_so_can_those_before_it():
@@ -135,7 +143,7 @@ def test_two_tabs_that_answer_one_unit_leave_one_current_rating():
     ann.send(one.filled(0))
     assert Rating.objects.filter(superseded=False).count() == 1
     assert Rating.objects.count() == 2
-    assert b"Comparison 2 of 5" in ann.here().content
+    assert unit_of(ann.here()) == (2, "5")
 
 
 def test_an_interrupted_hit_goes_on_where_it_was():
@@ -144,15 +152,14 @@ def test_an_interrupted_hit_goes_on_where_it_was():
     ann.choose()
     returned = Annotator(ann.study)
     returned.client.cookies = ann.client.cookies
-    assert b"Comparison 3 of 5" in returned.here().content
+    assert unit_of(returned.here()) == (3, "5")
 
 
-def test_no_choice_shows_the_page_again_with_a_sentence():
+def test_no_choice_shows_the_page_again_with_the_refusal():
     ann = annotator(make_open_study(instances=1))
     page = ann.here()
     response = ann.send(form_of(page).hidden)
-    assert response.status_code == 400
-    assert b"Please choose an answer." in response.content
+    assert (response.status_code, codes_on(response)) == (400, {"no_answer"})
     assert texts_of(response) == texts_of(page)
 
 
@@ -162,8 +169,7 @@ def test_a_label_that_is_not_of_the_scale_loses_nothing_of_what_else_was_chosen(
     ann = annotator(study)
     form = form_of(ann.here())
     response = ann.send({**form.filled(1), "criterion-fluency": "7"})
-    assert response.status_code == 400
-    assert b"Please choose one of the answers." in response.content
+    assert (response.status_code, codes_on(response)) == (400, {"not_a_label"})
     assert form_of(response).chosen == {QUESTION: "0"}
     assert not Rating.objects.exists()
 
@@ -180,11 +186,10 @@ def test_a_label_that_is_not_of_the_scale_loses_nothing_of_what_else_was_chosen(
         {"assignment": "a\0b"},
     ],
 )
-def test_a_damaged_answer_is_refused_with_a_sentence(change):
+def test_a_damaged_answer_is_refused(change):
     ann = annotator(make_open_study(instances=1))
     response = ann.send({**form_of(ann.here()).filled(), **change})
-    assert response.status_code == 400
-    assert b"reload the page" in response.content
+    assert (response.status_code, codes_on(response)) == (400, {"damaged_answer"})
     assert b"alert(1)" not in response.content
     assert not Rating.objects.exists()
 
@@ -240,8 +245,7 @@ def test_an_answer_needs_its_csrf_token():
     strict = Client(enforce_csrf_checks=True)
     strict.cookies = ann.client.cookies
     refused = strict.post(ann.at("answer"), {**form, "csrfmiddlewaretoken": "x" * 64})
-    assert refused.status_code == 403
-    assert b"nothing was sent" in refused.content
+    assert (refused.status_code, page_of(refused)) == (403, "403_csrf")
     assert not Rating.objects.exists()
     assert strict.post(ann.at("answer"), form).status_code == 303
 
@@ -252,18 +256,19 @@ def test_with_htmx_a_choice_answers_with_its_status_the_progress_and_the_way_on(
     body = response.content.decode()
     assert response.status_code == 200
     assert "<html" not in body
-    assert ">Saved<" in body
+    assert '<span class="saved">' in body
     assert 'id="progress" class="progress" hx-swap-oob="true"' in body
-    assert "1 of 5" in body
-    assert f'<a class="button primary" href="{ann.at()}">Next</a>' in body
+    assert saved_in(response) == (1, 5)
+    assert f'<a class="button primary" href="{ann.at()}">' in body
 
 
 def test_with_htmx_a_refusal_is_one_line():
     ann = annotator(make_open_study(instances=1))
     form = form_of(ann.here())
-    for data in ({**form.filled(), QUESTION: "7"}, form.hidden, {}):
+    wrong = {"not_a_label": {**form.filled(), QUESTION: "7"}, "no_answer": form.hidden}
+    for code, data in (wrong | {"damaged_answer": {}}).items():
         response = ann.send(data, hx_request="true")
-        assert response.status_code == 400
+        assert (response.status_code, codes_on(response)) == (400, {code})
         assert response.content.startswith(b'<span class="alarm"')
         assert b"<html" not in response.content
 
@@ -276,13 +281,13 @@ def test_several_criteria_stand_on_one_page_and_complete_the_unit_together():
     assert form.choices == {QUESTION: ["-1", "0", "1"], "criterion-fluency": ["-1", "1"]}
     only_one = {**form.hidden, QUESTION: "0"}
     response = ann.send(only_one, hx_request="true")
-    assert b"1 of 2 answers saved" in response.content
-    assert b"0 of 5" in response.content
+    assert (response.context["stored"], response.context["asked"]) == (1, 2)
+    assert saved_in(response) == (0, 5)
     page = ann.here()
-    assert b"Comparison 1 of 5" in page.content
+    assert unit_of(page) == (1, "5")
     assert form_of(page).chosen == {QUESTION: "0"}
     ann.choose()
-    assert b"Comparison 2 of 5" in ann.here().content
+    assert unit_of(ann.here()) == (2, "5")
 
 
 def test_who_finds_nothing_gets_no_code_and_may_come_back():
@@ -290,21 +295,21 @@ def test_who_finds_nothing_gets_no_code_and_may_come_back():
     ann, bob = annotator(study), annotator(study)
     ann.here()
     page = bob.here()
-    assert b"no work left" in page.content
-    assert b"no completed work was recorded" in page.content
+    assert codes_on(page) == {"no_work_left"}
+    assert (page.context["done"], page.context["may_resume"]) == (0, True)
     assert bob.participation.submission.completion_code.encode() not in page.content
     assert bob.participation.status == "active"
     Place.objects.update(lease_until=None, assignment=None)
-    assert b"Comparison 1 of 5" in bob.here().content
+    assert unit_of(bob.here()) == (1, "5")
 
 
 def test_the_limit_per_annotator_ends_with_thanks():
     ann = annotator(make_open_study(instances=3, hits_per_annotator=1))
-    assert b"Task 1 of 1" in ann.here().content
+    assert task_of(ann.here()) == (1, 1)
     for _ in range(5):
         ann.choose()
     page = ann.here()
-    assert b"You completed 1 task," in page.content
+    assert (page.context["done"], page.context["is_completed"]) == (1, True)
     assert ann.participation.status == "finished"
 
 
@@ -315,8 +320,7 @@ def test_a_paused_study_lets_the_hit_be_finished_and_then_says_so():
     for _ in range(5):
         ann.choose()
     response = ann.here()
-    assert response.status_code == 409
-    assert b"This study is paused" in response.content
+    assert (response.status_code, codes_on(response)) == (409, {"study_paused"})
     assert ann.participation.status == "active"
 
 
@@ -336,7 +340,7 @@ def test_a_closed_study_without_completed_work_says_it_is_closed():
     ann.choose()
     close_study(study=ann.study)
     page = ann.here()
-    assert b"This study is closed. What you answered is saved." in page.content
+    assert codes_on(page) == {"study_closed"}
     assert ann.participation.submission.completion_code.encode() not in page.content
 
 
@@ -349,10 +353,10 @@ def test_by_units_an_answer_names_its_seat_whatever_others_filled():
         ann.choose()
     Place.objects.update(lease_until="2020-01-01T00:00Z")
     bob = annotator(study)
-    assert b"Comparison 1 of 2" in bob.here().content
+    assert unit_of(bob.here()) == (1, "2")
     bob.choose()
     page = bob.here()
-    assert b"Comparison 2 of 2" in page.content
+    assert unit_of(page) == (2, "2")
     Place.objects.update(lease_until="2020-01-01T00:00Z")
     annotator(study).here()  # somebody else has the place now
     bob.send(form_of(page).filled(0))
@@ -401,9 +405,9 @@ def test_27_who_lost_a_place_hears_what_became_of_the_answers():
     second = form_of(ann.here()).filled()
     lapse(first.hidden["assignment"])
     bob.choose()
-    said = ann.send(second, hx_request="true").content.decode()
-    assert "somebody else took it over" in said
-    assert "Saved" in said
+    said = ann.send(second, hx_request="true")
+    assert codes_on(said) == {"surplus"}
+    assert b'<span class="saved">' in said.content
 
 
 def test_27_a_new_hit_after_a_lost_one_says_so_once():
@@ -412,8 +416,8 @@ def test_27_a_new_hit_after_a_lost_one_says_so_once():
     first = ann.choose()
     lapse(first.hidden["assignment"])
     bob.choose()
-    assert "The time for your last task ran out" in ann.here().content.decode()
-    assert "The time for your last task ran out" not in ann.here().content.decode()
+    assert codes_on(ann.here()) == {"place_lost"}
+    assert codes_on(ann.here()) == set()
 
 
 def test_the_end_page_is_of_nobody_who_has_work():

@@ -18,6 +18,7 @@ from studies.models import (
     Unit,
 )
 from studies.scoring import score_separability
+from tests.pages import numbers_in
 from tests.studies.factories import make_open_study, make_study
 
 pytestmark = pytest.mark.django_db
@@ -122,7 +123,7 @@ def test_fewer_generations_than_n_are_counted_before_and_after_planning(samples,
     study.comparisons_per_hit = 5
     study.save()
     found = {c.code: c.sentence for c in launch_checks(study)}
-    assert f"{max(n, 1)} of 3 instances" in found["too_few_generations"]
+    assert {str(max(n, 1)), "3"} <= numbers_in(found["too_few_generations"])
     plan_hits(study=study)
     assert "too_few_generations" in warnings(study)
 
@@ -131,7 +132,7 @@ def test_instances_without_texts_of_both_systems_are_said_to_be_left_out():
     study = make_study(instances=3)
     Generation.objects.filter(instance__key="note-0", system__name="system-1").delete()
     plan_hits(study=study)
-    assert "1 of 3 instances" in launch_checks(study)[0].sentence
+    assert {"1", "3"} <= numbers_in(launch_checks(study)[0].sentence)
     assert warnings(study) == {"instances_left_out"}
 
 
@@ -162,7 +163,7 @@ def test_a_plan_of_other_systems_does_not_open():
 def test_a_budget_that_cannot_fill_r_warns_with_the_places_that_stay_empty():
     study = make_planned(most_answers=4)
     assert warnings(study) == {"budget_too_small"}
-    assert "5 places stay empty" in launch_checks(study)[0].sentence
+    assert "5" in numbers_in(launch_checks(study)[0].sentence)
 
 
 def test_fewer_people_than_r_takes_warn():
@@ -174,7 +175,7 @@ def test_fewer_people_than_r_takes_warn():
     assert warnings(study) == set()
     Study.objects.filter(pk=study.pk).update(hits_per_annotator=1)
     study.refresh_from_db()
-    assert "9 people at least" in launch_checks(study)[0].sentence
+    assert "9" in numbers_in(launch_checks(study)[0].sentence)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +226,7 @@ def test_units_with_the_same_text_twice_are_counted():
     study = make_planned()
     Generation.objects.filter(instance__key="note-0").update(text="The same.")
     assert warnings(study) == {"identical_texts"}
-    assert "5 of 15 units" in launch_checks(study)[0].sentence
+    assert {"5", "15"} <= numbers_in(launch_checks(study)[0].sentence)
 
 
 def test_units_without_a_text_do_not_open():

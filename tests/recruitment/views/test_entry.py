@@ -11,7 +11,8 @@ from django.test import Client
 from annotation.models import Participation, Place, Rater
 from recruitment.services.lifecycle import close_study, pause_study
 from studies.services import save_design
-from tests.annotation.annotators import Annotator, annotator
+from tests.annotation.annotators import Annotator, annotator, unit_of
+from tests.pages import codes_on, page_of
 from tests.studies.factories import make_open_study, make_study
 
 pytestmark = pytest.mark.django_db
@@ -64,7 +65,8 @@ def test_who_declines_leaves_no_trace(client: Client):
     before = rows_of_collecting()
     page = client.post(f"/s/{study.pk}/", {"choice": "decline", "version": "1"})
     assert page.status_code == 200
-    assert b"Nothing was kept." in page.content
+    assert page_of(page) == "declined"
+    assert not page.context["kept"].in_any_case
     assert rows_of_collecting() == before
     assert "sessionid" not in client.cookies
 
@@ -72,8 +74,7 @@ def test_who_declines_leaves_no_trace(client: Client):
 def test_no_choice_is_asked_for_again(client: Client):
     study = make_open_study(instances=1)
     response = client.post(f"/s/{study.pk}/", {"version": "1"})
-    assert response.status_code == 400
-    assert b"Please choose whether you agree." in response.content
+    assert (response.status_code, codes_on(response)) == (400, {"no_choice"})
     assert not Rater.objects.exists()
 
 
@@ -83,7 +84,7 @@ def test_consent_to_a_text_that_changed_meanwhile_is_asked_for_again(client: Cli
     study.consent = "New words."
     save_design(study=study)
     response = client.post(f"/s/{study.pk}/", AGREE)
-    assert response.status_code == 409
+    assert (response.status_code, codes_on(response)) == (409, {"consent_changed"})
     assert b"New words." in response.content
     assert not Participation.objects.exists()
     client.post(f"/s/{study.pk}/", {**AGREE, "version": "2"})
@@ -144,29 +145,27 @@ def test_one_browser_in_two_studies_is_not_recognised():
 def test_a_draft_says_that_it_has_not_begun(client: Client, method):
     study = make_study(instances=1)
     response = getattr(client, method)(f"/s/{study.pk}/", {"choice": "agree", "version": "0"})
-    assert response.status_code == 409
-    assert b"This study has not begun yet." in response.content
+    assert (response.status_code, codes_on(response)) == (409, {"draft_to_newcomers"})
     assert study.title.encode() not in response.content
     assert not Rater.objects.exists()
 
 
 @pytest.mark.parametrize(
-    ("verb", "sentence"), [(pause_study, b"This study is paused"), (close_study, b"is closed")]
+    ("verb", "code"),
+    [(pause_study, "paused_to_newcomers"), (close_study, "closed_to_newcomers")],
 )
-def test_a_study_that_takes_nobody_in_says_so(client: Client, verb, sentence):
+def test_a_study_that_takes_nobody_in_says_so(client: Client, verb, code):
     study = make_open_study(instances=1)
     verb(study=study)
     for response in (client.get(f"/s/{study.pk}/"), client.post(f"/s/{study.pk}/", AGREE)):
-        assert response.status_code == 409
-        assert sentence in response.content
+        assert (response.status_code, codes_on(response)) == (409, {code})
     assert not Rater.objects.exists()
 
 
 @pytest.mark.parametrize("study_id", ["nosuchstudy1", "1", "%00", "..", "x" * 500])
 def test_a_link_to_no_study_is_a_plain_page(client: Client, study_id):
     response = client.get(f"/s/{study_id}/")
-    assert response.status_code == 404
-    assert b"There is nothing at this address." in response.content
+    assert (response.status_code, page_of(response)) == (404, "404")
 
 
 def test_guidelines_come_first_and_once():
@@ -175,10 +174,10 @@ def test_guidelines_come_first_and_once():
     ann.client.post(f"/s/{study.pk}/", AGREE)
     page = ann.here()
     assert b"<h2>Be fair</h2>" in page.content
-    assert b">Start</button>" in page.content
+    assert (page_of(page), page.context["is_read"]) == ("guidelines", False)
     assert not Place.objects.filter(lease_until__isnull=False).exists()
     assert ann.client.post(ann.at("guidelines"))["Location"] == ann.at()
-    assert b"Comparison 1 of 5" in ann.here().content
+    assert unit_of(ann.here()) == (1, "5")
 
 
 def test_guidelines_can_be_reread_without_losing_the_place():
@@ -187,9 +186,9 @@ def test_guidelines_can_be_reread_without_losing_the_place():
     before = rows_of_collecting()
     page = ann.client.get(ann.at("guidelines"))
     assert b"Be fair." in page.content
-    assert b"Back to rating" in page.content
+    assert page.context["is_read"]
     assert rows_of_collecting() == before
-    assert b"Comparison 2 of 5" in ann.here().content
+    assert unit_of(ann.here()) == (2, "5")
 
 
 def test_new_guidelines_are_valid_from_the_next_hit_on():

@@ -4,8 +4,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from recruitment.models import Recruitment
+from recruitment.platforms import provider_named
 from studies.models import Study
-from tests.annotation.annotators import annotator, form_of, texts_of
+from tests.annotation.annotators import annotator, form_of, task_of, texts_of, unit_of
+from tests.pages import page_of, prose_of
 from tests.recruitment.views.test_entry import rows_of_collecting
 from tests.studies.factories import make_open_study, make_study
 
@@ -31,11 +34,10 @@ def at(study: Study, page: str = "") -> str:
 
 def test_it_works(desk: Client, researcher: User):
     study = make_open_study(instances=2, member=researcher, guidelines="Be *fair*.")
-    assert b"I agree" in desk.get(at(study)).content
+    assert b'value="agree"' in desk.get(at(study)).content
     assert b"Be <em>fair</em>." in desk.get(at(study, "guidelines")).content
     page = desk.get(at(study, "unit"))
-    assert b"Task 1 of 2" in page.content
-    assert b"Comparison 1 of 5" in page.content
+    assert (unit_of(page), task_of(page)) == ((1, "5"), (1, 2))
     assert len(texts_of(page)) == 2
 
 
@@ -46,7 +48,7 @@ def test_it_writes_nothing_and_sends_nothing(desk: Client, researcher: User, mak
     for name in PAGES:
         page = desk.get(at(study, name))
         assert page.status_code == 200
-        assert b"<strong>Preview.</strong>" in page.content
+        assert b'<nav class="preview"' in page.content
         assert b"hx-post" not in page.content
         assert b"csrfmiddlewaretoken" not in page.content
         buttons = page.content.count(b"<button") - page.content.count(b'<button type="button"')
@@ -58,10 +60,14 @@ def test_it_writes_nothing_and_sends_nothing(desk: Client, researcher: User, mak
 
 def test_it_says_what_is_kept_for_each_way_in(desk: Client, researcher: User):
     study = make_open_study(instances=1, member=researcher)
-    assert b"a random number stands for you" in desk.get(at(study)).content
+    assert _told("open-link") in prose_of(desk.get(at(study)))
     study.recruitments.create(provider="prolific", external_id="S1")
-    assert b"Your Prolific id" in desk.get(at(study, "welcome") + "&via=prolific").content
+    assert _told("prolific") in prose_of(desk.get(at(study, "welcome") + "&via=prolific"))
     assert desk.get(at(study, "welcome") + "&via=mturk").status_code == 404
+
+
+def _told(provider: str) -> str:
+    return provider_named(provider).keeps(Recruitment(provider=provider, external_id="S1")).identity
 
 
 def test_before_there_is_a_plan_a_unit_is_made_up(desk: Client, researcher: User):
@@ -74,7 +80,7 @@ def test_before_there_is_a_plan_a_unit_is_made_up(desk: Client, researcher: User
 def test_single_generations_can_be_previewed_too(desk: Client, researcher: User):
     study = make_study(instances=1, member=researcher, unit_kind="generation", scale="ordinal:1..5")
     page = desk.get(at(study, "unit"))
-    assert b"Text 1 of 5" in page.content
+    assert unit_of(page) == (1, "5")
     assert form_of(page).choices == {"criterion-preference": ["1", "2", "3", "4", "5"]}
 
 
@@ -82,7 +88,7 @@ def test_a_study_without_generations_says_what_is_missing(desk: Client, research
     for study in (make_study(instances=0, member=researcher), _without_dataset(researcher)):
         page = desk.get(at(study, "unit"))
         assert page.status_code == 200
-        assert b"no unit to show yet" in page.content
+        assert (page_of(page), page.context["page"]) == ("unit", None)
 
 
 def _without_dataset(researcher: User) -> Study:
