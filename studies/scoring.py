@@ -20,7 +20,7 @@ from tiebreak.gateway.encoders import (
     TextEncoder,
     TransformersEncoder,
     bundled_encoder,
-    encoder_lacks,
+    missing_package_message,
 )
 from tiebreak.similarity import (
     ENCODED,
@@ -162,7 +162,7 @@ def what_is_missing(name: str) -> str:
     if is_elsewhere or not missing:
         return ""
     if name in ENCODED:
-        return encoder_lacks(missing[0])
+        return missing_package_message(missing[0])
     try:
         measure_named(name)
     except DomainError as refusal:
