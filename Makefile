@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench-stats bench-separability bench-sampling bench-serving lock clean
+.PHONY: help demo test test-all test-wheel check bench-stats bench-separability bench-sampling bench-serving lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -18,6 +18,9 @@ test: $(VENV)/dev.installed  ## Unit, database, browser and architecture tests
 
 test-all: $(VENV)/dev.installed  ## The same with the slow simulations
 	@$(BIN)/python -m tests.run --slow
+
+test-wheel: $(VENV)/dev.installed  ## The library's wheel in an empty environment
+	@$(BIN)/python -m pytest tests/wheel.py -q -n 0
 
 check: $(VENV)/dev.installed  ## Style, types, import direction, migrations
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -37,11 +40,14 @@ bench-sampling: $(VENV)/dev.installed  ## The gateway beside vLLM's own client (
 bench-serving: $(VENV)/dev.installed  ## Annotators by the hundred, faults, and Label Studio beside it
 	@$(BIN)/python -m benchmarks.serving
 
+UV_COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
+WITHOUT_CUDA := --config-file requirements/uv.toml --no-emit-package torch
+
 lock: $(VENV)/dev.installed  ## Pin the dependencies anew from pyproject.toml
-	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt >/dev/null
-	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra dev pyproject.toml -o requirements/dev.txt >/dev/null
-	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --config-file requirements/uv.toml --no-emit-package torch -c requirements/dev.txt --extra embeddings pyproject.toml -o requirements/embeddings.txt >/dev/null
-	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --config-file requirements/uv.toml --no-emit-package torch -c requirements/embeddings.txt requirements/bert-score.in -o requirements/bert-score.txt >/dev/null
+	@$(UV_COMPILE) --extra server pyproject.toml -o requirements/runtime.txt >/dev/null
+	@$(UV_COMPILE) -c requirements/runtime.txt --extra dev pyproject.toml -o requirements/dev.txt >/dev/null
+	@$(UV_COMPILE) $(WITHOUT_CUDA) -c requirements/dev.txt --extra server --extra embeddings pyproject.toml -o requirements/embeddings.txt >/dev/null
+	@$(UV_COMPILE) $(WITHOUT_CUDA) -c requirements/embeddings.txt requirements/bert-score.in -o requirements/bert-score.txt >/dev/null
 
 clean:  ## Remove the environment and the demo's data
 	@rm -rf $(VENV) var

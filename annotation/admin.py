@@ -18,7 +18,6 @@ from annotation.confirming import Question, ask, is_confirmed
 from annotation.consequences import quality
 from annotation.counts import study_counts
 from annotation.importing import Imported, import_study
-from annotation.models import ComprehensionQuestion, Screening
 from annotation.services.cloning import clone_study
 from annotation.services.known_units import ROLES, import_known_units, spoil_copies
 from annotation.services.late_answers import late_answers
@@ -30,7 +29,8 @@ from annotation.uploads import stored_upload, upload_limits
 from studies.access import studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
 from studies.importing import KnownDataset
-from studies.models import Study, Unit
+from studies.models import ComprehensionQuestion, Screening, Study, Unit
+from studies.refusals import form_errors
 from studies.services import is_frozen
 from tiebreak.errors import DomainError
 
@@ -188,7 +188,8 @@ class CollectingStudyAdmin(StudyAdmin):
         try:
             sentence = VERBS[verb].do(study, cast(User, request.user), asked)
         except DomainError as error:
-            self.message_user(request, f"{study.title}: {error.message}", messages.ERROR)
+            said = f"{study.title}: {error.message}"
+            self.message_user(request, said, messages.ERROR, extra_tags=error.code)
         else:
             self.message_user(request, f"{study.title}: {sentence}", messages.SUCCESS)
 
@@ -248,7 +249,7 @@ class CollectingStudyAdmin(StudyAdmin):
             try:
                 imported = _import_upload(form, request)
             except DomainError as error:
-                form.add_error("bundle", ["Nothing was imported.", *error.message.splitlines()])
+                form.add_error("bundle", ["Nothing was imported.", *form_errors(error)])
                 if error.code == "known_dataset":
                     form.ask_for_known()
             else:
@@ -279,7 +280,7 @@ class CollectingStudyAdmin(StudyAdmin):
             try:
                 n = _make_known_units(study, form)
             except DomainError as error:
-                form.add_error(None, str(error).splitlines())
+                form.add_error(None, form_errors(error))
             else:
                 name = ROLES[Unit.Role(form.cleaned_data["role"])]
                 self.message_user(request, f"Made {n} units for {name}.", messages.SUCCESS)

@@ -4,8 +4,8 @@ A view makes the question of what is at stake. Without its token the page is sho
 stands for what was shown there, so that a state which changed since asks again.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -18,14 +18,15 @@ class Question:
 
     `facts` are what a confirmation stands for: numbers that move by themselves while people work
     are shown and left out of it, or a busy study could never be closed. `problems` say why it
-    cannot be done at all; `warnings` are the codes of the launch checks that it takes along.
+    cannot be done at all, by their codes; `warnings` are the codes of the launch checks that it
+    takes along.
     """
 
     title: str
     sentences: tuple[str, ...]
     button: str
     facts: tuple[object, ...]
-    problems: tuple[str, ...] = ()
+    problems: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
 

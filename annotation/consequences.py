@@ -1,11 +1,12 @@
 """What follows from what cannot be undone: the questions that are asked before it, with numbers."""
 
+from collections.abc import Iterable
 from decimal import Decimal
 
 from annotation.confirming import Question
 from annotation.counts import study_counts
 from annotation.crowd import provider_named
-from annotation.launch.check import counted
+from annotation.launch.check import LaunchCheck, counted
 from annotation.ledger import fee_share, owed, platform_title
 from annotation.models import HIT, Participation, Rating, Recruitment
 from annotation.services.asking import awaiting_pay
@@ -34,9 +35,13 @@ def opening(study: Study) -> Question:
         sentences=said,
         button="Open it in spite of the warnings" if warnings else "Open the study",
         facts=(study.pk, study.status, now.places, tuple(check.sentence for check in warnings)),
-        problems=tuple(check.sentence for check in checks if check.is_error),
+        problems=_by_code(check for check in checks if check.is_error),
         warnings=tuple(check.code for check in warnings),
     )
+
+
+def _by_code(checks: Iterable[LaunchCheck]) -> dict[str, str]:
+    return {check.code: check.sentence for check in checks}
 
 
 def _cost(study: Study, places: int) -> tuple[str, ...]:
@@ -87,7 +92,7 @@ def reopening(study: Study) -> Question:
         sentences=tuple(said),
         button="Reopen the study",
         facts=(study.pk, study.status, now.places, now.remaining),
-        problems=tuple(check.sentence for check in launch_checks(study) if check.is_error),
+        problems=_by_code(check for check in launch_checks(study) if check.is_error),
     )
 
 
@@ -110,9 +115,9 @@ def declining_late(study: Study) -> Question:
 
 def _deciding(study: Study, verb: str, follows: str) -> Question:
     late = late_answers(study)
-    problems = () if late is not None else ("No late answers wait for a decision.",)
+    problems = {} if late is not None else {"nothing_late": NOTHING_LATE}
     if study.status == Study.Status.CLOSED:
-        problems = ("Reopen the study before you decide: more late answers may come.",)
+        problems = {"still_closed": STILL_CLOSED}
     return Question(
         title=f"{verb} all late answers of “{study.title}”?",
         sentences=(*(quality(late) if late else ()), follows),
@@ -120,6 +125,10 @@ def _deciding(study: Study, verb: str, follows: str) -> Question:
         facts=(study.pk, study.status, late.answers if late else 0),
         problems=problems,
     )
+
+
+NOTHING_LATE = "No late answers wait for a decision."
+STILL_CLOSED = "Reopen the study before you decide: more late answers may come."
 
 
 def quality(late: LateAnswers) -> tuple[str, ...]:
@@ -178,7 +187,7 @@ def releasing(participation: Participation) -> Question:
 
 
 def paying(participation: Participation, amount: Decimal | None) -> Question:
-    way = participation.recruitment
+    way = participation.submission.recruitment
     by_platform = way is not None and way.secret
     amount = owed(participation) if amount is None else amount
     if amount is not None:
@@ -196,8 +205,11 @@ def paying(participation: Participation, amount: Decimal | None) -> Question:
         sentences=(sentence, f"{counted(n, 'rating')} of theirs count."),
         button="Pay" if by_platform else "Note as paid",
         facts=(participation.public_id, participation.status, str(amount), bool(by_platform)),
-        problems=() if amount is not None else ("Say in the study what annotators are paid.",),
+        problems={} if amount is not None else {"no_reward": NO_REWARD},
     )
+
+
+NO_REWARD = "Say in the study what annotators are paid."
 
 
 def paying_all(way: Recruitment) -> Question:
@@ -217,8 +229,11 @@ def paying_all(way: Recruitment) -> Question:
         sentences=said,
         button="Pay them",
         facts=(way.pk, tuple(sorted(e.participation.public_id for e in waiting)), str(sum(sums))),
-        problems=() if waiting else ("Nobody with complete work that counts waits for pay.",),
+        problems={} if waiting else {"nobody_waits": NOBODY_WAITS},
     )
+
+
+NOBODY_WAITS = "Nobody with complete work that counts waits for pay."
 
 
 def publishing(way: Recruitment, places: int) -> Question:
@@ -227,7 +242,7 @@ def publishing(way: Recruitment, places: int) -> Question:
     reward = study.reward or Decimal(0)
     fee = Decimal(str(way.settings.get("fee_percent") or 0)) / 100
     wanted = study_counts(study)
-    lacking = tuple(provider.study_lacks(way).values())
+
     return Question(
         title=f"Ask {provider.title} for {counted(places, 'person', 'people')}?",
         sentences=(
@@ -240,7 +255,7 @@ def publishing(way: Recruitment, places: int) -> Question:
         ),
         button="Ask for them",
         facts=(way.pk, way.external_id, places, str(reward), study.hits_per_annotator),
-        problems=lacking if not way.external_id else (),
+        problems={} if way.external_id else provider.study_lacks(way),
     )
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from django import forms
 
-from annotation.models import ComprehensionQuestion
 from annotation.services.ratings import Answer
+from studies.models import ComprehensionQuestion
 
 MAX_RATERS = 1000
 DAY_MS = 24 * 60 * 60 * 1000

@@ -101,7 +101,7 @@ def ledger(study: Study, now: datetime | None = None) -> Ledger:
     """The books of a study as they stand."""
     now = now or database_now()
     entries = list(_entries(study))
-    open_ones = [entry for entry in entries if entry.participation.settled_at is None]
+    open_ones = [entry for entry in entries if entry.participation.submission.settled_at is None]
     is_paying = study.reward is not None
     silent, holding = _silent(study, open_ones, now), _holding(study)
     gone = silent - holding
@@ -133,7 +133,7 @@ def _entries(study: Study) -> Iterable[Entry]:
     )
     rows = (
         Participation.objects.filter(study=study)
-        .select_related("rater", "recruitment")
+        .select_related("rater", "submission__recruitment")
         .annotate(
             hits=Count("assignments", filter=done, distinct=True),
             paid=Coalesce(Subquery(paid), Decimal(0), output_field=DecimalField()),
@@ -153,7 +153,10 @@ def _awaits_pay(entry: Entry, gone: set[int]) -> bool:
     participation = entry.participation
     is_here = participation.status == Status.ACTIVE and participation.pk not in gone
     has_ended = not is_here or _is_submitted(participation)
-    is_rejected = Status.REJECTED in {participation.status, participation.platform_status.lower()}
+    is_rejected = Status.REJECTED in {
+        participation.status,
+        participation.submission.platform_status.lower(),
+    }
     is_out = is_rejected or (participation.status in GONE and not entry.hits)
     return bool(entry.hits) and has_ended and not is_out and not entry.paid
 
@@ -169,12 +172,12 @@ def _awaits_screen_out_pay(entry: Entry) -> bool:
 
 
 def _is_submitted(participation: Participation) -> bool:
-    return participation.platform_status.upper() in {"AWAITING REVIEW", "SUBMITTED"}
+    return participation.submission.platform_status.upper() in {"AWAITING REVIEW", "SUBMITTED"}
 
 
 def screen_out_reward(participation: Participation) -> Decimal | None:
     """What this way in pays who does not pass its screening; None where it pays nothing."""
-    recruitment = participation.recruitment
+    recruitment = participation.submission.recruitment
     stated = recruitment.settings.get("screen_out_reward") if recruitment else None
     return Decimal(str(stated)) if stated else None
 
@@ -183,7 +186,8 @@ def owed(participation: Participation) -> Decimal | None:
     """What a researcher promised for this part in the study; None where they promised nothing."""
     if participation.status == Status.SCREENED_OUT:
         return screen_out_reward(participation)
-    return participation.study.reward if participation.owed is None else participation.owed
+    owed_on_leaving = participation.submission.owed
+    return participation.study.reward if owed_on_leaving is None else owed_on_leaving
 
 
 def _silent(study: Study, entries: list[Entry], now: datetime) -> set[int]:
@@ -229,7 +233,7 @@ def _money(study: Study, entries: list[Entry]) -> Money:
 
 
 def fee_share(participation: Participation) -> Decimal:
-    recruitment = participation.recruitment
+    recruitment = participation.submission.recruitment
     stated = recruitment.settings.get("fee_percent") if recruitment else None
     return Decimal(str(stated or 0)) / 100
 

@@ -28,7 +28,7 @@ STUDY = (
 )
 PERSON = (
     *("id", "public_id", "study_id", "rater_id", "status", "order_seed", "simulated", "address"),
-    *("warned_at", "provider"),
+    *("warned_at", "paid_per"),
 )
 WORK = (
     *("id", "public_id", "hit_id", "rater_id", "participation_id", "study_version_id"),
@@ -254,7 +254,7 @@ FROM annotation_participation p
 JOIN studies_study s ON s.public_id = p.study_id
 LEFT JOIN annotation_assignment a ON a.participation_id = p.id AND a.status = 'active'
 LEFT JOIN annotation_place l ON l.assignment_id = a.id
-LEFT JOIN annotation_screening c ON c.study_id = s.public_id
+LEFT JOIN studies_screening c ON c.study_id = s.public_id
 WHERE p.public_id = %s
 """  # noqa: S608  the names are constants of this module
 _FREE = f"""

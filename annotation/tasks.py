@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 @shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
 def confirm_participation_task(participation_id: int) -> None:
-    found = Participation.objects.select_related("study", "recruitment__study", "rater")
+    found = Participation.objects.select_related("study", "submission__recruitment__study", "rater")
     participation = found.filter(pk=participation_id).first()
     if participation is not None:
         # Whoever waits asks again: the next try is the page's.

@@ -25,6 +25,7 @@ urlpatterns = [
     path("rate/<public_id:study_id>/", rating.rate, name="rate"),
     path("rate/<public_id:study_id>/<int:position>/", rating.look_back, name="rate-position"),
     path("rate/<public_id:study_id>/answer/", rating.answer, name="answer"),
+    path("rate/<public_id:study_id>/end/", ending.end, name="end"),
     path("rate/<public_id:study_id>/again/", ending.look_again, name="look-again"),
     path("rate/<public_id:study_id>/stop/", ending.stop, name="stop"),
     path("rate/<public_id:study_id>/guidelines/", reading.guidelines, name="guidelines"),

@@ -278,6 +278,9 @@ AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"
+# Where the annotators' pages send whoever has not entered yet, and whoever has no work left.
+ANNOTATOR_ENTRY_URL = "annotation:welcome"
+ANNOTATOR_END_URL = "annotation:end"
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

@@ -38,7 +38,7 @@ WRITTEN, SECONDS = 50, 10.0
 # After so many requests in a row that came to nothing, going on is a waste.
 MOST_FAILURES = 20
 # After one of these every other request would come to nothing too.
-HOPELESS = FATAL_CODES | {"missing_package", "bad_settings", "engine_failed", "host_not_allowed"}
+HOPELESS = FATAL_CODES | {"bad_settings", "engine_failed", "host_not_allowed"}
 TEMPERATURE, SAMPLES, MAX_TOKENS = 0.5, 5, 512
 DEFAULT_PROMPT = "{source}"
 # Asked for by this name, texts are invented and marked as dummies; no server has it.

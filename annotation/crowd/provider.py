@@ -9,8 +9,7 @@ from typing import ClassVar
 from django import forms
 from django.http import HttpRequest
 
-from annotation.models import Participation, Payment, Recruitment
-from studies.models import Study
+from annotation.models import Participation, Payment, Recruitment, Submission
 from tiebreak.errors import DomainError
 
 
@@ -122,6 +121,8 @@ class Provider:
     has_token: ClassVar[bool] = False
     # One request approves many, all or none; else a refusal is of one submission.
     approves_together: ClassVar[bool] = False
+    # What one payment covers: a code for one sum pays all of it.
+    paid_per: ClassVar[Participation.PaidPer] = Participation.PaidPer.STUDY
     # Whether annotators see the study inside the platform's own page.
     is_framed: ClassVar[bool] = False
     # What the platform fills in to its entry link.
@@ -186,16 +187,9 @@ class Provider:
         return
 
     def depart(
-        self, recruitment: Recruitment, participation: Participation | None, ending: Ending
+        self, recruitment: Recruitment, submission: Submission | None, ending: Ending
     ) -> Departure:
         return Departure()
-
-    def pays_by_hit(self, study: Study) -> bool:
-        """Whether who stops after a HIT can be paid for what they did.
-
-        Not where a platform shows one sum for a number of HITs: a code would pay all of it.
-        """
-        return False
 
     def reports(self, recruitment: Recruitment) -> Iterable[PlatformReport]:
         """The platform's word on every submission. Slow."""

@@ -1,15 +1,14 @@
 """Who answers and how: HITs, places, raters, participations, assignments, ratings, tallies."""
 
-from annotation.models.crowd import Payment, PlatformEvent
+from annotation.models.crowd import Payment, PlatformEvent, Recruitment, Submission
 from annotation.models.hit import HIT, HITUnit, Place
-from annotation.models.rater import Assignment, Participation, Rater, Recruitment
+from annotation.models.rater import Assignment, Participation, Rater
 from annotation.models.rating import Rating, Tally
-from annotation.models.screening import ComprehensionQuestion, Screening, Trial
+from annotation.models.screening import Trial
 
 __all__ = [
     "HIT",
     "Assignment",
-    "ComprehensionQuestion",
     "HITUnit",
     "Participation",
     "Payment",
@@ -18,7 +17,7 @@ __all__ = [
     "Rater",
     "Rating",
     "Recruitment",
-    "Screening",
+    "Submission",
     "Tally",
     "Trial",
 ]

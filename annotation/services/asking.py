@@ -35,7 +35,7 @@ def ask_for(*, recruitment: Recruitment, verb: str, **arguments: str) -> None:
     own = Recruitment.objects.filter(free, pk=recruitment.pk)
     if not own.update(pending=verb, pending_key=key, pending_at=now, problem=""):
         raise DomainError(
-            "platform_busy",
+            "already_asking",
             "The platform is being asked something already: wait until that is answered.",
         )
     try:
@@ -79,8 +79,8 @@ DIED = (
 
 def _own(recruitment: Recruitment, arguments: dict[str, str]) -> Participation:
     found = Participation.objects.filter(
-        recruitment=recruitment, public_id=arguments.get("participation", "")
-    ).select_related("study", "recruitment__study", "rater")
+        submission__recruitment=recruitment, public_id=arguments.get("participation", "")
+    ).select_related("study", "submission__recruitment__study", "rater")
     participation = found.first()
     if participation is None:
         raise DomainError("no_such_participation", "Nobody of that id came this way.", status=404)
@@ -96,7 +96,7 @@ def awaiting_pay(*, recruitment: Recruitment) -> list[Entry]:
     return [
         entry
         for entry in ledger(recruitment.study).data_without_payment
-        if entry.participation.recruitment_id == recruitment.pk
+        if entry.participation.submission.recruitment_id == recruitment.pk
         and entry.counted
         and entry.participation.status not in OUT
     ]

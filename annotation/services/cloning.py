@@ -7,7 +7,7 @@ from django.db import transaction
 
 from annotation.crowd import provider_named
 from annotation.crowd.invitation import people
-from annotation.models import ComprehensionQuestion, Payment, Rating, Recruitment, Screening
+from annotation.models import Payment, Rating, Recruitment
 from annotation.services.known_units import seat_known_units
 from studies.models import Study, Unit
 from studies.services import copy_design, copy_rows
@@ -24,8 +24,8 @@ COPIED = frozenset(
         "studies.SelectedInstance",
         "studies.Unit",
         "annotation.HIT",
-        "annotation.Screening",
-        "annotation.ComprehensionQuestion",
+        "studies.Screening",
+        "studies.ComprehensionQuestion",
         "annotation.Recruitment",
     }
 )
@@ -61,8 +61,6 @@ def clone_study(*, study: Study) -> Clone:
     to a platform. Seeds are new. What was left behind is listed.
     """
     clone = copy_design(study=study)
-    for model in (Screening, ComprehensionQuestion):
-        copy_rows(model._default_manager.filter(study=study).order_by("pk"), study=clone)
     copy_rows(study.units.exclude(role=Unit.Role.MAIN).order_by("pk"), study=clone)
     for role in (Unit.Role.TRAINING, Unit.Role.QUALIFICATION):
         if study.hits.filter(kind=role.value).exists():

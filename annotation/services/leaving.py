@@ -6,7 +6,7 @@ from decimal import ROUND_UP, Decimal
 from django.db import transaction
 
 from annotation.crowd import Departure, Ending, provider_named
-from annotation.models import Participation, Recruitment
+from annotation.models import Participation, Recruitment, Submission
 from annotation.selectors import hits_of_visit, share_of
 from annotation.services.places import has_work
 from annotation.services.withdrawing import stop_work
@@ -15,27 +15,16 @@ from tiebreak.errors import DomainError
 
 def departure(participation: Participation, ending: Ending) -> Departure:
     """The way out of somebody who was in."""
-    recruitment = participation.recruitment or Recruitment(
+    submission = participation.submission
+    recruitment = submission.recruitment or Recruitment(
         study_id=participation.study_id, provider=participation.provider
     )
-    try:
-        provider = provider_named(recruitment.provider)
-    except DomainError:  # an imported or a test's participation has no platform behind it
-        return Departure(code=participation.completion_code if ending == "completed" else "")
-    return provider.depart(recruitment, participation, ending)
-
-
-def may_leave_early(participation: Participation) -> bool:
-    """Whether the way they came by pays for the HITs that somebody did, and not for all or none."""
-    try:
-        return provider_named(participation.provider).pays_by_hit(participation.study)
-    except DomainError:  # as above: nobody pays
-        return True
+    return provider_named(recruitment.provider).depart(recruitment, submission, ending)
 
 
 def check_may_leave_early(participation: Participation) -> None:
     """Raises `DomainError` with what to do instead."""
-    if not may_leave_early(participation):
+    if not participation.may_leave_early:
         raise DomainError("one_sum_for_all", ONE_SUM)
     if not hits_of_visit(participation):
         raise DomainError("nothing_complete", NOTHING_YET)
@@ -61,7 +50,7 @@ def leave_early(*, participation: Participation, now: datetime | None = None) ->
     owed = owed_on_leaving(participation)
     with transaction.atomic():
         if stop_work(participation=participation, status=Participation.Status.LEFT, now=now):
-            Participation.objects.filter(pk=participation.pk).update(owed=owed)
+            Submission.objects.filter(participation=participation).update(owed=owed)
 
 
 ONE_SUM = (

@@ -4,7 +4,8 @@ from datetime import datetime
 
 from django.db import transaction
 
-from annotation.models import Participation, Payment, Rater, Recruitment
+from annotation.crowd import provider_named
+from annotation.models import Participation, Payment, Rater, Recruitment, Submission
 from annotation.services.addresses import check_entry
 from annotation.services.places import CLOSED_TO_NEWCOMERS
 from annotation.services.reentry import Browser, check_at_door
@@ -24,7 +25,8 @@ def give_consent(
     recruitment: Recruitment | None = None,
     is_confirmed: bool = True,
     address: str = "",
-    way_back: dict[str, str] | None = None,
+    return_params: dict[str, str] | None = None,
+    paid_per: str = Participation.PaidPer.HIT,
     simulated: bool = False,
     browser: Browser | None = None,
     now: datetime | None = None,
@@ -45,13 +47,13 @@ def give_consent(
             _flag_reentry(existing, now)
         return _now_consenting(existing, study, now, is_confirmed=is_confirmed, browser=browser)
     if study.status != Study.Status.OPEN:
-        raise DomainError("study_not_open", CLOSED_TO_NEWCOMERS[study.status])
+        raise DomainError(f"{study.status}_to_newcomers", CLOSED_TO_NEWCOMERS[study.status])
     check_screening_can_be_passed(study)
     check_entry(study, address, external_id=external_id, now=now)
     rater = _locked_rater(provider, external_id)
     # Of two browsers that agree at once, the second finds the first one's part only now.
     is_reentry = _check_at_door(recruitment, external_id, submission_id, browser)
-    participation, _ = Participation.objects.get_or_create(
+    participation, is_new = Participation.objects.get_or_create(
         study=study,
         provider=provider,
         submission_id=submission_id,
@@ -60,14 +62,19 @@ def give_consent(
             "consented_version": study.versions.order_by("-number").first(),
             "consented_at": now,
             "confirmed_at": now if is_confirmed else None,
-            "recruitment": recruitment,
+            "paid_per": paid_per,
             "address": address,
-            "browser": browser.digest,
-            "reentered_at": now if is_reentry else None,
-            "way_back": way_back or {},
             "simulated": simulated,
         },
     )
+    if is_new:
+        Submission.objects.create(
+            participation=participation,
+            recruitment=recruitment,
+            browser=browser.digest,
+            reentered_at=now if is_reentry else None,
+            return_params=return_params or {},
+        )
     return participation
 
 
@@ -89,8 +96,8 @@ def _locked_rater(provider: str, external_id: str) -> Rater:
 
 def _flag_reentry(participation: Participation, now: datetime) -> None:
     """Whose answers come from here on is not certain: the ledger says so."""
-    participation.reentered_at = participation.reentered_at or now
-    participation.save(update_fields=["reentered_at"])
+    first = Submission.objects.filter(participation=participation, reentered_at__isnull=True)
+    first.update(reentered_at=now)
 
 
 def _own(study: Study, provider: str, submission_id: str, external_id: str) -> Participation | None:
@@ -124,12 +131,12 @@ def _now_consenting(
     if participation.consented_at is None:
         participation.consented_at = now
         participation.consented_version = study.versions.order_by("-number").first()
-        participation.browser = browser.digest
-    names = ["consented_at", "consented_version", "confirmed_at", "browser"]
-    participation.save(update_fields=names)
+        Submission.objects.filter(participation=participation).update(browser=browser.digest)
+    participation.save(update_fields=["consented_at", "consented_version", "confirmed_at"])
     return participation
 
 
+@transaction.atomic
 def meet(
     *,
     study: Study,
@@ -140,12 +147,18 @@ def meet(
 ) -> Participation:
     """The participation of a submission that a platform tells of; without consent if it is new."""
     rater, _ = Rater.objects.get_or_create(provider=recruitment.provider, external_id=external_id)
-    participation, _ = Participation.objects.get_or_create(
+    participation, is_new = Participation.objects.get_or_create(
         study=study,
         provider=recruitment.provider,
         submission_id=submission_id,
-        defaults={"rater": rater, "recruitment": recruitment, "created_at": now},
+        defaults={
+            "rater": rater,
+            "paid_per": provider_named(recruitment.provider).paid_per,
+            "created_at": now,
+        },
     )
+    if is_new:
+        Submission.objects.create(participation=participation, recruitment=recruitment)
     return participation
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotation.crowd import provider_named
 from annotation.crowd.errors import PlatformError
 from annotation.ledger import screen_out_reward
-from annotation.models import Participation, Payment, Recruitment
+from annotation.models import Participation, Payment, Recruitment, Submission
 from annotation.services.withdrawing import withdraw_work
 from tiebreak.errors import DomainError
 
@@ -159,8 +159,8 @@ def settle_payment(*, payment: Payment, was_paid: bool) -> None:
 
 def settle(*, participation: Participation, now: datetime | None = None) -> None:
     """Note that a researcher looked at what does not add up, and let it be."""
-    participation.settled_at = now or timezone.now()
-    participation.save(update_fields=["settled_at"])
+    own = Submission.objects.filter(participation=participation)
+    own.update(settled_at=now or timezone.now())
 
 
 def ask_to_return(*, participation: Participation, reason: str) -> None:
@@ -170,11 +170,12 @@ def ask_to_return(*, participation: Participation, reason: str) -> None:
 
 
 def _recruitment(participation: Participation) -> Recruitment:
-    if participation.recruitment is None:
+    recruitment = participation.submission.recruitment
+    if recruitment is None:
         raise DomainError(
             "no_platform", "This annotator came by the open link: there is nobody to ask."
         )
-    return participation.recruitment
+    return recruitment
 
 
 def _by_recruitment(

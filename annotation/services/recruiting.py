@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from annotation.crowd import Arrival, PlatformReport, Standing, provider_named
 from annotation.crowd.errors import PlatformError
-from annotation.models import Participation, Payment, PlatformEvent, Recruitment
+from annotation.models import Participation, Payment, PlatformEvent, Recruitment, Submission
 from annotation.models.crowd import encrypted
 from annotation.services.participations import meet
 from annotation.services.paying import note_reward
@@ -37,20 +37,22 @@ BY_PLATFORM = set(OUT_BY.values())
 def ask_platform(*, participation: Participation, now: datetime | None = None) -> None:
     """Have a worker ask whether somebody who waits is there; once in a while for each."""
     now = now or database_now()
+    if participation.confirmed_at is not None:
+        return
     due = Q(asked_platform_at__isnull=True) | Q(asked_platform_at__lte=now - ASK_AGAIN)
-    waiting = Participation.objects.filter(due, pk=participation.pk, confirmed_at__isnull=True)
-    if waiting.update(asked_platform_at=now):
+    own = Submission.objects.filter(participation=participation)
+    if own.filter(due).update(asked_platform_at=now):
         try:
             enqueue("annotation.tasks.confirm_participation_task", participation.pk)
         except DomainError:
             # They go on waiting, and the page asks again.
-            Participation.objects.filter(pk=participation.pk).update(asked_platform_at=None)
+            own.update(asked_platform_at=None)
 
 
 def confirm_participation(*, participation: Participation, now: datetime | None = None) -> bool:
     """Ask the platform whether a submission is active, and let it on if so. Slow: for tasks."""
     now = now or database_now()
-    recruitment = participation.recruitment
+    recruitment = participation.submission.recruitment
     if participation.confirmed_at is not None or recruitment is None:
         return True
     if not provider_named(recruitment.provider).is_there(recruitment, participation):
@@ -105,11 +107,12 @@ def _apply(recruitment: Recruitment, report: PlatformReport, now: datetime) -> b
         submission_id=report.submission_id,
         now=report.started_at or now,
     )
-    before = (participation.platform_status, participation.entered_code, participation.status)
-    participation.platform_status = report.status
-    participation.entered_code = report.entered_code
-    participation.platform_seen_at = now
-    participation.save(update_fields=["platform_status", "entered_code", "platform_seen_at"])
+    submission = participation.submission
+    before = (submission.platform_status, submission.entered_code, participation.status)
+    submission.platform_status = report.status
+    submission.entered_code = report.entered_code
+    submission.platform_seen_at = now
+    submission.save(update_fields=["platform_status", "entered_code", "platform_seen_at"])
     if report.standing in OUT_BY and participation.status not in BY_PLATFORM:
         withdraw_work(participation=participation, status=OUT_BY[report.standing], now=now)
     elif report.standing in BACK_BY and participation.status in BY_PLATFORM:
@@ -119,8 +122,7 @@ def _apply(recruitment: Recruitment, report: PlatformReport, now: datetime) -> b
     elif report.standing == Standing.SCREENED_OUT:
         note_reward(participation, Payment.Kind.SCREEN_OUT, now)
     participation.refresh_from_db()
-    after = (participation.platform_status, participation.entered_code, participation.status)
-    return before != after
+    return before != (report.status, report.entered_code, participation.status)
 
 
 def receive_event(

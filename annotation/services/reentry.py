@@ -76,5 +76,5 @@ def _agreed(recruitment: Recruitment) -> QuerySet[Participation]:
 def _is_among(theirs: QuerySet[Participation], browser: Browser) -> bool:
     own = Q(public_id=browser.participation)
     if browser.digest:
-        own |= Q(browser=browser.digest)
+        own |= Q(submission__browser=browser.digest)
     return theirs.filter(own).exists()

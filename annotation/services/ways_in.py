@@ -27,7 +27,7 @@ class WayIn:
     state: "State"
     sentence: str
     # Why it can only be closed, and not removed.
-    why_kept: str = ""
+    why_kept: DomainError | None = None
 
     @property
     def is_open(self) -> bool:
@@ -145,8 +145,8 @@ def remove_way_in(*, recruitment: Recruitment, now: datetime | None = None) -> N
     if stored is None:  # somebody was quicker
         return
     recruitment = stored
-    if why := _why_kept(recruitment):
-        raise DomainError("way_in_use", why)
+    if (why := _why_kept(recruitment)) is not None:
+        raise why
     study = recruitment.study
     was_open = is_open_to_all(study)
     recruitment.delete()
@@ -197,14 +197,22 @@ def _missing(way: Recruitment) -> str:
     return provider_named(way.provider).missing(way)
 
 
-def _why_kept(way: Recruitment) -> str:
+def _why_kept(way: Recruitment) -> DomainError | None:
     if way.provider == OPEN_LINK:
-        return "The open link cannot be removed: close it."
+        return DomainError("is_open_link", "The open link cannot be removed: close it.")
     if Participation.objects.filter(study=way.study_id, provider=way.provider).exists():
-        return "Somebody came by it, and their work and pay belong to it: close it instead."
+        return DomainError(
+            "somebody_came",
+            "Somebody came by it, and their work and pay belong to it: close it instead.",
+        )
     if way.external_id:
         title = provider_named(way.provider).title
-        return f"Its study is on {title}: stop it there, and close this way in instead."
+        return DomainError(
+            "is_on_platform",
+            f"Its study is on {title}: stop it there, and close this way in instead.",
+        )
     if way.pending:
-        return "The platform is being asked something: wait until that is answered."
-    return ""
+        return DomainError(
+            "already_asking", "The platform is being asked something: wait until that is answered."
+        )
+    return None

@@ -83,7 +83,9 @@ def stop_work(*, participation: Participation, status: str, now: datetime | None
     if participation.status != Participation.Status.ACTIVE:
         return False
     participation.status, participation.finished_at = status, now
-    participation.save(update_fields=["status", "finished_at"])
+    if status == Participation.Status.LEFT:
+        participation.left_at = now
+    participation.save(update_fields=["status", "finished_at", "left_at"])
     active = participation.assignments.filter(status=Assignment.Status.ACTIVE)
     for assignment in active.select_related("hit__study").order_by("hit"):
         _leave(assignment, now)
@@ -123,7 +125,7 @@ def reinstate_work(*, participation: Participation, now: datetime | None = None)
     reason = participation.status
     if reason not in OUT:
         return 0
-    if participation.owed is not None:  # who left early has left
+    if participation.left_at is not None:
         participation.status = Participation.Status.LEFT
     else:
         participation.status, participation.finished_at = Participation.Status.ACTIVE, None

@@ -34,7 +34,12 @@ def books(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id)
     found = ledger(study)
     lists = [
-        (title, sentence, [_row(e) | _way_out(e, verb, label, study) for e in getattr(found, name)])
+        (
+            name,
+            title,
+            sentence,
+            [_row(e) | _way_out(e, verb, label, study) for e in getattr(found, name)],
+        )
         for name, title, sentence, verb, label in LISTS
     ]
     unknown = Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED)
@@ -107,12 +112,15 @@ LISTS = (
 
 def _way_out(entry: Entry, verb: str, label: str, study: Study) -> dict[str, Any]:
     """The one action of a row. Who submitted there and did nothing here is asked to return it."""
-    way = entry.participation.recruitment
+    way = entry.participation.submission.recruitment
     if verb == "release" and not entry.hits and _can_be_asked(way):
         return {"verb": "ask-to-return", "label": "Ask to return it"}
-    if verb == "approve" and entry.participation.owed is not None:
+    if verb == "approve" and entry.participation.submission.owed is not None:
         # It may be less than the others get: whoever pays has to know how much.
-        return {"verb": verb, "label": f"{label} {entry.participation.owed} {study.currency}"}
+        return {
+            "verb": verb,
+            "label": f"{label} {entry.participation.submission.owed} {study.currency}",
+        }
     return {"verb": verb, "label": label}
 
 
@@ -135,7 +143,7 @@ def _row(entry: Entry) -> dict[str, Any]:
 def act(request: HttpRequest, study_id: str, participation_id: str, verb: str) -> HttpResponse:
     study = study_for(request.user, study_id)
     found = Participation.objects.filter(study=study, public_id=participation_id)
-    participation = found.select_related("study", "recruitment", "rater").first()
+    participation = found.select_related("study", "submission__recruitment", "rater").first()
     if participation is None or verb not in ACTS:
         raise Http404("Nobody of that id is in this study.")
     try:
@@ -145,7 +153,7 @@ def act(request: HttpRequest, study_id: str, participation_id: str, verb: str) -
             return ask(request, [asked], back=back, carry=[("amount", amount)] if amount else [])
         messages.success(request, ACTS[verb](participation, request))
     except DomainError as refusal:
-        messages.error(request, refusal.message)
+        messages.error(request, refusal.message, extra_tags=refusal.code)
     return redirect("annotation:ledger", study_id)
 
 
@@ -187,7 +195,7 @@ def _reinstate(participation: Participation, _: HttpRequest) -> str:
 
 def _pay(participation: Participation, request: HttpRequest) -> str:
     """By the platform where there is one; else the researcher pays, and this notes it."""
-    way = participation.recruitment
+    way = participation.submission.recruitment
     amount = owed(participation) if (stated := _amount(request)) is None else stated
     if amount is None:
         raise DomainError("no_reward", "Say in the study what annotators are paid.")
@@ -222,11 +230,13 @@ def _amount(request: HttpRequest) -> Decimal | None:
     try:
         return Decimal(request.POST["amount"]) if request.POST.get("amount") else None
     except InvalidOperation as error:
-        raise DomainError("no_amount", "Give the amount as a number.", status=400) from error
+        raise DomainError(
+            "amount_not_a_number", "Give the amount as a number.", status=400
+        ) from error
 
 
 def _ask_to_return(participation: Participation, _: HttpRequest) -> str:
-    way = participation.recruitment
+    way = participation.submission.recruitment
     if way is None:
         raise DomainError("no_platform", "This annotator came by the open link.")
     stop_work(participation=participation, status=Status.RELEASED)

@@ -47,7 +47,7 @@ def notice(request: HttpRequest, refusal: DomainError) -> HttpResponse:
     return render(
         request,
         template,
-        {"sentence": refusal.message, "url": getattr(refusal, "url", "")},
+        {"refusal": refusal},
         status=refusal.status,
     )
 

@@ -23,6 +23,7 @@ from annotation.services.dry_runs import (
 )
 from studies.access import researchers_only, study_for
 from studies.models import Job, Study
+from studies.refusals import form_errors
 from tiebreak.errors import DomainError
 
 MOST_SHOWN = 10
@@ -39,7 +40,7 @@ def dry_runs(request: HttpRequest, study_id: str) -> HttpResponse:
         try:
             start_dry_run(study=study, options=options, by=cast(User, request.user))
         except DomainError as refusal:
-            form.add_error(None, refusal.message)
+            form.add_error(None, form_errors(refusal))
         else:
             return redirect("annotation:dry-runs", study.pk)
     status = 400 if form.is_bound else 200
@@ -75,7 +76,7 @@ def remove(request: HttpRequest, study_id: str, job_id: str) -> HttpResponse:
     try:
         remove_dry_run(job=job)
     except DomainError as refusal:
-        messages.error(request, refusal.message)
+        messages.error(request, refusal.message, extra_tags=refusal.code)
     else:
         messages.success(request, "The dry run was deleted.")
     return redirect("annotation:dry-runs", study.pk)

@@ -3,7 +3,7 @@
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.crowd import Departure, Ending
 from annotation.models import Participation
@@ -19,8 +19,10 @@ from annotation.services.participations import (
     is_paid,
     resume_participation,
 )
+from annotation.services.places import NoWorkLeft, why_no_work
 from annotation.views.doors import SeeOther, annotator_page, participation_in
 from studies.models import Study
+from tiebreak.errors import DomainError
 
 Status = Participation.Status
 # What became of it, and what to do, for who ended otherwise than by finishing.
@@ -44,8 +46,21 @@ SENTENCES: dict[str, str] = {
 }
 
 
-def end_page(
-    request: HttpRequest, participation: Participation, sentence: str = ""
+@require_safe
+@annotator_page
+def end(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Where annotators are sent for whom there is no work; others go back to theirs."""
+    participation = participation_in(request, study_id)
+    if participation is None:
+        return redirect("annotation:welcome", study_id)
+    refusal = why_no_work(participation)
+    if not isinstance(refusal, NoWorkLeft):
+        return redirect("annotation:rate", study_id)
+    return _end_page(request, participation, refusal)
+
+
+def _end_page(
+    request: HttpRequest, participation: Participation, refusal: DomainError
 ) -> HttpResponse:
     """Who completed no HIT stays welcome: a place that somebody left may become free again."""
     done = hits_of_visit(participation)
@@ -58,22 +73,33 @@ def end_page(
         "done": done,
         "is_completed": ending == Ending.COMPLETED,
         "departure": way_out,
-        "sentence": SENTENCES.get(participation.status, sentence),
+        "refusal": _ended(participation) or refusal,
         "advice": _advice(way_out) if ending == Ending.SCREENED_OUT else "",
         "may_resume": _may_resume(participation),
     }
     return render(request, "annotation/end.html", context)
 
 
+def _ended(participation: Participation) -> DomainError | None:
+    sentence = SENTENCES.get(participation.status)
+    return DomainError(participation.status, sentence) if sentence else None
+
+
 def _advice(way_out: Departure) -> str:
     """What to do now, by what the page really shows."""
     if way_out.post_to:
-        return "Please submit the HIT below, so that the platform knows."
+        return ADVICE["form"]
     if way_out.url:
-        return "Please go back by the button below, so that whoever invited you knows."
-    if way_out.code:
-        return "Please give the code below to whoever invited you."
-    return "You can close this page."
+        return ADVICE["link"]
+    return ADVICE["code" if way_out.code else "none"]
+
+
+ADVICE = {
+    "form": "Please submit the HIT below, so that the platform knows.",
+    "link": "Please go back by the button below, so that whoever invited you knows.",
+    "code": "Please give the code below to whoever invited you.",
+    "none": "You can close this page.",
+}
 
 
 def _ending(participation: Participation, done: int) -> Ending:

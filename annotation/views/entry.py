@@ -8,9 +8,10 @@ from django.views.decorators.http import require_http_methods
 from annotation.crowd import Arrival, Ending, Reentry, provider_named
 from annotation.crowd.open_link import entry_word
 from annotation.forms import ConsentForm
-from annotation.models import Recruitment
+from annotation.models import Participation, Recruitment
 from annotation.services.participations import give_consent
 from annotation.services.places import CLOSED_TO_NEWCOMERS
+from annotation.services.recruiting import ask_platform
 from annotation.services.reentry import check_at_door
 from annotation.services.screening import check_screening_can_be_passed
 from annotation.simulation import is_simulated
@@ -27,21 +28,22 @@ from studies.models import Study
 from tiebreak.errors import DomainError
 
 CHOOSE = "Please choose whether you agree."
+CHANGED = "This text was changed while you read it. Please read it again."
 DRY_RUN = (
     "This is a dry run of a study: only programs take part in it. Please use the study's link."
 )
-CHANGED = "This text was changed while you read it. Please read it again."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @annotator_page
 def welcome(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_at(study_id)
-    if participation_in(request, study_id) is not None:
-        return redirect("annotation:rate", study_id)
+    participation = participation_in(request, study_id)
+    if participation is not None:
+        return _resumed(request, participation)
     way, arrival = newcomer(request, study)  # or there is no way in by this link
     if study.status != Study.Status.OPEN:
-        raise DomainError("study_not_open", CLOSED_TO_NEWCOMERS[study.status])
+        raise DomainError(f"{study.status}_to_newcomers", CLOSED_TO_NEWCOMERS[study.status])
     if study.dry_run_of_id is not None and not is_simulated(request, study.pk):
         raise DomainError("dry_run", DRY_RUN)
     check_at_door(
@@ -56,16 +58,27 @@ def welcome(request: HttpRequest, study_id: str) -> HttpResponse:
     return _welcome(request, study, way)
 
 
+def _resumed(request: HttpRequest, participation: Participation) -> HttpResponse:
+    """Whoever agreed before goes on, once their platform has confirmed them."""
+    is_active = participation.status == Participation.Status.ACTIVE
+    if not is_active or participation.confirmed_at is not None:
+        return redirect("annotation:rate", participation.study_id)
+    ask_platform(participation=participation)
+    return render(request, "annotation/waiting.html", {"study": participation.study})
+
+
 def _decide(
     request: HttpRequest, study: Study, recruitment: Recruitment, arrival: Arrival
 ) -> HttpResponse:
     form = ConsentForm(request.POST)
     if not form.is_valid():
-        return _welcome(request, study, recruitment, sentence=CHOOSE, status=400)
+        refusal = DomainError("no_choice", CHOOSE, status=400)
+        return _welcome(request, study, recruitment, refusal=refusal)
     if not form.agrees:
         return _declined(request, study, recruitment)
     if form.cleaned_data["version"] != _version_number(study):
-        return _welcome(request, study, recruitment, sentence=CHANGED, status=409)
+        refusal = DomainError("consent_changed", CHANGED)
+        return _welcome(request, study, recruitment, refusal=refusal)
     provider = provider_named(recruitment.provider)
     simulated = is_simulated(request, study.pk)
     is_vouched_for = provider.confirms(recruitment) or arrival.is_confirmed or simulated
@@ -77,7 +90,8 @@ def _decide(
         recruitment=recruitment if recruitment.pk else None,
         is_confirmed=arrival.is_confirmed or not provider.confirms(recruitment),
         address="" if is_vouched_for else address_of(request),
-        way_back=arrival.extra,
+        return_params=arrival.extra,
+        paid_per=provider.paid_per,
         simulated=simulated,
         browser=browser_of(request, study.pk)
         if provider.reentry(recruitment) != Reentry.FREE
@@ -104,17 +118,17 @@ def _welcome(
     study: Study,
     recruitment: Recruitment,
     *,
-    sentence: str = "",
-    status: int = 200,
+    refusal: DomainError | None = None,
 ) -> HttpResponse:
     context = {
         "study": study,
         "consent": render_markdown(study.consent),
         "kept": provider_named(recruitment.provider).keeps(recruitment),
         "version": _version_number(study),
-        "sentence": sentence,
+        "refusal": refusal,
         "entry": entry_word(),
     }
+    status = refusal.status if refusal else 200
     return render(request, "annotation/welcome.html", context, status=status)
 
 

@@ -5,6 +5,7 @@ from math import inf
 from typing import Any
 from uuid import uuid4
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -21,7 +22,6 @@ from annotation.selectors import (
     share_of,
     worksheet,
 )
-from annotation.services.leaving import may_leave_early
 from annotation.services.places import NotCleared, NoWorkLeft, find_work
 from annotation.services.ratings import submit_ratings
 from annotation.services.screening import judged, screening_of
@@ -34,7 +34,6 @@ from annotation.views.doors import (
     named_in,
     participation_in,
 )
-from annotation.views.ending import end_page
 from annotation.views.steps import lesson, step_page
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -65,7 +64,7 @@ DAMAGED = "Your answer arrived damaged and was not saved. Please reload the page
 def rate(request: HttpRequest, study_id: str) -> HttpResponse:
     named = named_in(request, study_id)
     if named is None:
-        return redirect("annotation:welcome", study_id)
+        return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     try:
         work = find_work(participation=named)
     except DomainError as refusal:
@@ -84,13 +83,11 @@ def _elsewhere(request: HttpRequest, study_id: str, refusal: DomainError) -> Htt
     """The page for whom there is no place, or not yet."""
     participation = participation_in(request, study_id)
     if participation is None:
-        return redirect("annotation:welcome", study_id)
+        return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     if isinstance(refusal, NotCleared):
         return _step(request, participation)
-    is_over = participation.study.status == Study.Status.CLOSED
-    has_ended = participation.status != Participation.Status.ACTIVE
-    if isinstance(refusal, NoWorkLeft) or is_over or has_ended:
-        return end_page(request, participation, refusal.message)
+    if isinstance(refusal, NoWorkLeft):
+        return redirect(settings.ANNOTATOR_END_URL, study_id)
     raise refusal
 
 
@@ -110,7 +107,7 @@ def look_back(request: HttpRequest, study_id: str, position: int) -> HttpRespons
     """An answered unit of the HIT at hand, to correct it; it reserves nothing."""
     participation = participation_in(request, study_id)
     if participation is None:
-        return redirect("annotation:welcome", study_id)
+        return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     assignment = latest_assignment(participation)
     if assignment is None or participation.status != Participation.Status.ACTIVE:
         return redirect("annotation:rate", study_id)
@@ -230,7 +227,7 @@ def _page(
         "lessons": _lessons(sheet, number),
         "may_stop": _may_stop(sheet, share.done),
         "notice": WARNING if _is_warned(sheet.assignment) else notice,
-        "sentence": refusal.message if refusal else "",
+        "refusal": refusal,
     }
     return render(
         request, "annotation/unit.html", context, status=refusal.status if refusal else 200
@@ -251,7 +248,7 @@ def _may_stop(sheet: Worksheet, done: int) -> bool:
     is_last = is_done and own.position >= (study.hits_per_annotator or inf)
     if is_last or study.status == Study.Status.CLOSED or participation.status != Status.ACTIVE:
         return False
-    return may_leave_early(participation)
+    return participation.may_leave_early
 
 
 def _fate(ratings: list[Rating], participation: Participation | None) -> str:

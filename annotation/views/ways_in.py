@@ -71,7 +71,7 @@ def _saved(request: HttpRequest, study: Study, source: Provider) -> HttpResponse
     token = request.POST.get("token", "").strip() if source.has_token else ""
     refusal = _tried(source, token)
     if refusal is not None and refusal.code in TOKEN_REFUSED:
-        told = {provider: refusal.message}
+        told = {provider: refusal}
         return _page(request, study, refused={provider: form}, tokens_refused=told, status=400)
     if not way.secret and not token:
         token = source.own_secret(way)
@@ -79,9 +79,10 @@ def _saved(request: HttpRequest, study: Study, source: Provider) -> HttpResponse
     save_recruitment(recruitment=way, token=token)
     messages.success(request, f"{source.title}: saved.")
     if refusal is not None:
-        messages.warning(request, NOT_TRIED.format(source.title, refusal.message))
+        said = NOT_TRIED.format(source.title, refusal.message)
+        messages.warning(request, said, extra_tags=refusal.code)
     if was_open_to_all and provider != OPEN_LINK and not is_open_to_all(study):
-        messages.success(request, OPEN_LINK_CLOSED)
+        messages.success(request, OPEN_LINK_CLOSED, extra_tags="open_link_closed")
     return None
 
 
@@ -119,7 +120,8 @@ def turn(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpR
     except DomainError as refusal:
         # Of two presses the second finds it gone.
         gone = f"{source.title} is no way into this study any more."
-        messages.error(request, gone if refusal.code == "no_such_entry" else refusal.message)
+        said = gone if refusal.code == "no_such_entry" else refusal.message
+        messages.error(request, said, extra_tags=refusal.code)
     else:
         messages.success(request, f"{source.title}: {sentence}")
     if refused is not None:
@@ -188,7 +190,7 @@ def ask(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpRe
                 details={"way": way.provider, "asked": verb, "places": arguments["places"]},
             )
     except DomainError as refusal:
-        messages.error(request, refusal.message)
+        messages.error(request, refusal.message, extra_tags=refusal.code)
     return redirect("annotation:recruitment", study_id)
 
 
@@ -218,7 +220,7 @@ def _page(
     study: Study,
     *,
     refused: dict[str, Any] | None = None,
-    tokens_refused: dict[str, str] | None = None,
+    tokens_refused: dict[str, DomainError] | None = None,
     status: int = 200,
 ) -> HttpResponse:
     found = ways_in(study)
@@ -226,7 +228,7 @@ def _page(
         "study": study,
         "ways": [
             _shown(request, study, way, (refused or {}).get(way.provider.name))
-            | {"token_refused": (tokens_refused or {}).get(way.provider.name, "")}
+            | {"token_refused": (tokens_refused or {}).get(way.provider.name)}
             for way in found
         ],
         "open_ways": [way for way in found if way.is_open],

@@ -76,7 +76,7 @@ class Annotator:
         return self
 
     def here(self) -> Page:
-        return self.client.get(self.at())
+        return self.client.get(self.at(), follow=True)
 
     def send(self, data: dict[str, str], **headers: str) -> Page:
         return self.client.post(self.at("answer"), data, headers=headers)

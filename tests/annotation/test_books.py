@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.ledger import ledger
-from annotation.models import Participation, Payment, Place, Rating, Recruitment
+from annotation.models import Participation, Payment, Place, Rating, Recruitment, Submission
 from annotation.selectors import worksheet
 from annotation.services.lifecycle import close_study
 from annotation.services.participations import finish_participation, meet
@@ -22,6 +22,8 @@ from studies.models import Study
 from tests.annotation.annotators import annotator, form_of
 from tests.annotation.test_screening import answer_all, study_with
 from tests.confirming import post_confirmed
+from tests.pages import codes_on, levels_on
+from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_participation
 from tiebreak.errors import DomainError
 
@@ -79,7 +81,7 @@ def test_paid_without_data_is_listed_until_somebody_lets_it_be():
     assert names(ledger(study).paid_without_data) == ["ghost"]
     settle(participation=ghost)
     assert not ledger(study).paid_without_data
-    with pytest.raises(DomainError, match="paid already"):
+    with refused("paid_already"):
         note_payment(participation=ghost, amount=Decimal("2.00"))
     assert Payment.objects.count() == 1
 
@@ -139,7 +141,7 @@ def test_fees_are_counted():
         study=study, provider="prolific", settings={"fee_percent": "25"}
     )
     ann = make_participation(study)
-    Participation.objects.update(recruitment=way)
+    Submission.objects.update(recruitment=way)
     note_payment(participation=ann, amount=Decimal("2.00"))
     assert ledger(study).money.fees == Decimal("0.50")
 
@@ -166,18 +168,19 @@ def test_the_page_lists_and_acts(desk):
     page.choose()
     finish_participation(participation=page.participation)
     address = reverse("annotation:ledger", args=[study.pk])
-    html = desk.get(address).content.decode()
-    assert "Data without payment: 1" in html
-    assert "not verified" in html
+    shown = desk.get(address)
+    listed = {name: len(rows) for name, _, _, rows in shown.context["lists"] if rows}
+    assert listed == {"data_without_payment": 1}
+    assert shown.context["is_unverified"]
     acted = reverse("annotation:act", args=[study.pk, page.participation.public_id, "approve"])
-    assert "Noted as paid" in post_confirmed(desk, acted).content.decode()
+    assert levels_on(post_confirmed(desk, acted)) == ["success"]
     assert Payment.objects.get().amount == Decimal("2.00")
     excluded = reverse("annotation:act", args=[study.pk, page.participation.public_id, "exclude"])
-    assert "1 HIT left the count" in post_confirmed(desk, excluded).content.decode()
+    assert levels_on(post_confirmed(desk, excluded)) == ["success"]
     assert Rating.objects.filter(excluded=True, excluded_reason="excluded").count() == 1
     assert not Place.objects.filter(completed_at__isnull=False).exists()
     back = reverse("annotation:act", args=[study.pk, page.participation.public_id, "reinstate"])
-    assert "1 HIT came back" in desk.post(back, follow=True).content.decode()
+    assert levels_on(desk.post(back, follow=True)) == ["success"]
     assert Rating.objects.counted().count() == 1
 
 
@@ -186,9 +189,9 @@ def test_a_stuck_place_is_freed(desk):
     page = annotator(study)
     assert form_of(page.here()).choices
     address = reverse("annotation:act", args=[study.pk, page.participation.public_id, "release"])
-    assert "free again" in post_confirmed(desk, address).content.decode()
+    assert levels_on(post_confirmed(desk, address)) == ["success"]
     assert not Place.objects.filter(lease_until__isnull=False).exists()
-    assert "away for longer than a place is held" in page.here().content.decode()
+    assert codes_on(page.here()) == {"released"}
 
 
 def test_07_people_of_another_researchers_study_do_not_exist(desk):
@@ -213,7 +216,8 @@ def test_a_way_in_is_set_up_and_closes_the_open_link(desk, client):
     save = reverse("annotation:save-way", args=[study.pk, "panel"])
     bad = desk.post(save, {"person_parameter": "1 2", "completed_url": "javascript:alert(1)"})
     assert bad.status_code == 400
-    assert "https://" in bad.content.decode()
+    (form,) = [way["form"] for way in bad.context["ways"] if way["provider"].name == "panel"]
+    assert set(form.errors) == {"person_parameter", "completed_url"}
     desk.post(save, {"person_parameter": "pid", "completed_url": "https://panel.example/done"})
     html = desk.get(reverse("annotation:recruitment", args=[study.pk])).content.decode()
     assert f"/s/{study.pk}/via/panel/" in html
@@ -225,9 +229,11 @@ def test_a_token_is_stored_encrypted_and_never_shown(desk):
     save = reverse("annotation:save-way", args=[study.pk, "prolific"])
     desk.post(save, {"description": "Compare.", "token": "very-secret-token", "is_secure": "on"})
     assert "very-secret-token" not in Recruitment.objects.get().secret
-    page = desk.get(reverse("annotation:recruitment", args=[study.pk])).content.decode()
-    assert "very-secret-token" not in page
-    assert "One is stored, encrypted" in page
+    page = desk.get(reverse("annotation:recruitment", args=[study.pk]))
+    assert "very-secret-token" not in page.content.decode()
+    assert [way["provider"].name for way in page.context["ways"] if way["has_token"]] == [
+        "prolific"
+    ]
     desk.post(save, {"description": "Compare more.", "token": ""})
     assert Recruitment.objects.get().secret
 
@@ -243,10 +249,10 @@ def test_money_that_nobody_knows_of_is_listed_until_somebody_looked(desk):
             created_at=timezone.now(),
         )
     ledger_page = reverse("annotation:ledger", args=[study.pk])
-    assert "nobody knows: 1" in desk.get(ledger_page).content.decode()
+    assert len(desk.get(ledger_page).context["unknown"]) == 1
     own, foreign = (Payment.objects.get(participation__study=each) for each in (study, other))
     paid = reverse("annotation:settle-money", args=[study.pk, own.public_id, "paid"])
-    assert "nobody knows" not in desk.post(paid, follow=True).content.decode()
+    assert not desk.post(paid, follow=True).context["unknown"]
     assert Payment.objects.get(pk=own.pk).status == "paid"
     for target in (study, other):
         address = reverse("annotation:settle-money", args=[target.pk, foreign.public_id, "paid"])
@@ -259,7 +265,8 @@ def test_what_is_owed_after_a_closed_submission_is_paid_once(desk, monkeypatch):
     way = Recruitment.objects.create(study=study, provider="prolific", secret="x")
     ann = make_participation(study, "ann")
     complete(ann)
-    Participation.objects.update(recruitment=way, status="timed_out")
+    Participation.objects.update(status="timed_out")
+    Submission.objects.update(recruitment=way)
     asked = []
     monkeypatch.setattr("annotation.views.books.ask_for", lambda **said: asked.append(said))
     post_confirmed(desk, reverse("annotation:act", args=[study.pk, ann.public_id, "approve"]))
@@ -278,7 +285,7 @@ def test_an_odd_amount_is_not_paid(desk, amount):
     finish_participation(participation=ann)
     pay = reverse("annotation:act", args=[study.pk, ann.public_id, "approve"])
     said = desk.post(pay, {"amount": amount}, follow=True)
-    assert "greater than zero" in said.content.decode()
+    assert codes_on(said) == {"no_amount"}
     assert not Payment.objects.exists()
 
 
@@ -286,7 +293,7 @@ def test_who_came_back_finished_waits_for_pay_and_is_not_stuck():
     study = paying_study()
     ann = make_participation(study, "ann")
     complete(ann)
-    Participation.objects.update(platform_status="AWAITING REVIEW")
+    Submission.objects.update(platform_status="AWAITING REVIEW")
     books = ledger(study)
     assert names(books.data_without_payment) == ["ann"]
     assert books.stuck == []
@@ -318,7 +325,7 @@ def test_one_refusal_keeps_nobody_else_from_being_paid(monkeypatch):
         person = make_participation(study, name)
         complete(person)
         finish_participation(participation=person)
-    Participation.objects.update(recruitment=way)
+    Submission.objects.update(recruitment=way)
     asked = []
 
     class Client:
@@ -329,7 +336,7 @@ def test_one_refusal_keeps_nobody_else_from_being_paid(monkeypatch):
 
     _, second, _ = Participation.objects.order_by("pk").values_list("submission_id", flat=True)
     monkeypatch.setattr("annotation.crowd.mturk._client", lambda recruitment: Client())
-    with pytest.raises(DomainError, match="never submitted"):
+    with refused("mturk_refused"):
         approve(participations=list(Participation.objects.order_by("pk")))
     assert len(asked) == 3
     assert Payment.objects.filter(status="paid").count() == 2

@@ -9,12 +9,12 @@ from django.core.management import CommandError, call_command
 
 from annotation.bot_pages import Page
 from annotation.bots import MAX_SAME_PAGE, Bot, Walk
-from annotation.models import ComprehensionQuestion, Participation, Rating, Recruitment, Screening
+from annotation.models import Participation, Rating, Recruitment
 from annotation.services.known_units import KnownPair, add_known_units, spoil_copies
 from annotation.services.lifecycle import open_study
 from annotation.services.planning import plan_hits
 from annotation.simulation import one_connection, simulate_raters, walk_study
-from studies.models import Criterion, Generation, Study, Unit
+from studies.models import ComprehensionQuestion, Criterion, Generation, Screening, Study, Unit
 from tests.studies.factories import make_open_study, make_participation, make_study
 from tiebreak.errors import DomainError
 

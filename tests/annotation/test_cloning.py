@@ -2,14 +2,14 @@ import pytest
 from django.contrib.auth.models import User
 
 from annotation.crowd import provider_named
-from annotation.models import HIT, HITUnit, Recruitment, Screening
+from annotation.models import HIT, HITUnit, Recruitment
 from annotation.models.crowd import encrypted
 from annotation.services.cloning import COPIED, NOT_COPIED, clone_study
 from annotation.services.known_units import spoil_copies
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from metrics.models import ReportSnapshot
-from studies.models import InstanceSelection, Job, Study, Unit
+from studies.models import InstanceSelection, Job, Screening, Study, Unit
 from studies.services import copy_rows, record_version
 from tests.annotation.test_ratings import answer_all
 from tests.studies.factories import make_participation, make_study

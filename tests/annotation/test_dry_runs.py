@@ -8,14 +8,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotation.models import (
-    ComprehensionQuestion,
-    Participation,
-    Rater,
-    Rating,
-    Recruitment,
-    Screening,
-)
+from annotation.models import Participation, Rater, Rating, Recruitment
 from annotation.services import dry_runs
 from annotation.services.dry_runs import (
     DryRunOptions,
@@ -27,7 +20,16 @@ from annotation.services.dry_runs import (
 from annotation.services.known_units import spoil_copies
 from annotation.services.planning import plan_hits
 from studies.jobs import run_job
-from studies.models import Criterion, Generation, Job, Membership, Study, Unit
+from studies.models import (
+    ComprehensionQuestion,
+    Criterion,
+    Generation,
+    Job,
+    Membership,
+    Screening,
+    Study,
+    Unit,
+)
 from tests.annotation.test_bots import with_long_texts
 from tests.confirming import post_confirmed
 from tests.studies.factories import make_open_study, make_participation, make_study

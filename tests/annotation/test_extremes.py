@@ -7,11 +7,11 @@ from django.contrib.auth.models import User
 from django.db import models
 from django.urls import reverse
 
-from annotation.models import Place, Screening, Trial
+from annotation.models import Place, Trial
 from annotation.services.lifecycle import open_study
 from annotation.services.planning import plan_hits
 from metrics.services import refresh_report
-from studies.models import Study
+from studies.models import Screening, Study
 from studies.models.bounds import bounds_of
 from tests.annotation.annotators import annotator
 from tests.annotation.test_screening import study_with

@@ -201,6 +201,7 @@ def test_a_whole_hit_is_done_in_a_frame_without_a_cookie():
     guidelines = f"{prefix_of(address)}/rate/{study.pk}/guidelines/"
     page = browser.get(browser.post(guidelines)["Location"])
     action = re.search(r'action="([^"]+/answer/)"', page.content.decode())[1]
-    end = browser.get(browser.post(action, form_of(page).filled())["Location"]).content.decode()
+    end = browser.get(browser.post(action, form_of(page).filled())["Location"], follow=True)
+    end = end.content.decode()
     assert f'action="{ORIGIN}/mturk/externalSubmit"' in end
     assert not browser.cookies

@@ -6,14 +6,14 @@ from html.parser import HTMLParser
 
 import pytest
 
-from annotation.models import HIT, Assignment, Participation, Screening
+from annotation.models import HIT, Assignment, Participation
 from annotation.selectors import worksheet
 from annotation.services.known_units import spoil_copies
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_ratings
 from annotation.services.screening import check_record
-from studies.models import Generation, Study, Unit
+from studies.models import Generation, Screening, Study, Unit
 from tests.annotation.annotators import Annotator, annotator, form_of
 from tests.studies.factories import make_participation, make_study, open_knowingly
 

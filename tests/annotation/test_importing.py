@@ -19,7 +19,7 @@ from annotation.services.tallies import kept, recount
 from metrics.selectors import source_of
 from studies.models import Dataset, SeparabilityScore, Study
 from studies.scoring import score_separability
-from tests.shared_data import shared_path
+from tests.paths import GOLDEN
 from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import FLAWS, make_bundle
 from tiebreak.errors import DomainError
@@ -115,7 +115,7 @@ def test_an_export_names_nobody(tmp_path):
         submission_id="SUBMISSION-D4E5F6",
         recruitment=way,
         address="f00dfeedf00dfeedf00dfeedf00dfeed",
-        way_back={"person": "ann@example.org"},
+        return_params={"person": "ann@example.org"},
     )
     mark_guidelines_read(participation=ann)
     assignment = take_place(participation=ann)
@@ -132,7 +132,7 @@ def test_an_export_names_nobody(tmp_path):
     secrets = {
         *("WORKER-A1B2C3", "SUBMISSION-D4E5F6", "platform-study-7", "ann@example.org"),
         *("client-key-", "ruth-the-researcher", "ruth@example.org"),
-        *(ann.address, ann.completion_code, ann.order_seed, study.seed),
+        *(ann.address, ann.submission.completion_code, ann.order_seed, study.seed),
     }
     written = {path.name: _content(path) for path in out.rglob("*") if path.is_file()}
     assert {"ratings.jsonl", "ratings.csv", "ratings.parquet", "codebook.md"} <= set(written)
@@ -159,7 +159,7 @@ def test_an_export_overwrites_nothing(tmp_path):
 
 def test_instances_are_resampled_where_units_share_one(tmp_path):
     """By instance the interval of the win rate is much wider: five units of one are no five."""
-    path = next(shared_path("data", "separability").glob("mistral*.csv"))
+    path = next((GOLDEN / "separability").glob("mistral*.csv"))
     call_command("convert", "mturk", str(path), "--out", str(tmp_path / "b"), verbosity=0)
     source = read_source(tmp_path / "b")
     by_instance = build_report(source.table, replicates=4000)["criteria"]["preference"]

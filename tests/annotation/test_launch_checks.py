@@ -3,13 +3,20 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from annotation.models import Screening
 from annotation.models.crowd import encrypted
 from annotation.services.known_units import spoil_copies
 from annotation.services.launch_checks import LaunchRefused, launch_checks
 from annotation.services.lifecycle import open_study, pause_study
 from annotation.services.planning import plan_hits
-from studies.models import Criterion, Generation, InstanceSelection, Study, StudySystem, Unit
+from studies.models import (
+    Criterion,
+    Generation,
+    InstanceSelection,
+    Screening,
+    Study,
+    StudySystem,
+    Unit,
+)
 from studies.scoring import score_separability
 from tests.studies.factories import make_open_study, make_study
 

@@ -5,8 +5,10 @@ from django.test import Client
 
 from annotation.models import Participation, Recruitment
 from annotation.services.lifecycle import close_study, pause_study
+from annotation.views.ending import ADVICE
 from tests.annotation.annotators import annotator
 from tests.crowd.test_providers import enter, entry, mturk
+from tests.pages import codes_on
 from tests.studies.factories import make_open_study
 
 pytestmark = pytest.mark.django_db
@@ -19,32 +21,33 @@ def test_a_newcomer_is_not_told_that_answers_of_theirs_are_saved(verb):
     newcomer = Client().get(f"/s/{study.pk}/")
     posted = Client().post(f"/s/{study.pk}/", {"choice": "agree", "version": "1"})
     for page in (newcomer, posted):
-        assert page.status_code == 409
-        assert b"saved" not in page.content
-        assert b"nobody new" in page.content
+        study.refresh_from_db()
+        assert (page.status_code, codes_on(page)) == (409, {f"{study.status}_to_newcomers"})
 
 
-def screened_out_page(browser) -> str:
+def screened_out_page(browser) -> tuple[str, str]:
+    """The page, and what it advises to do now."""
     Participation.objects.update(status="screened_out")
-    return browser.here().content.decode()
+    page = browser.here()
+    assert codes_on(page) == {"screened_out"}
+    return page.content.decode(), page.context["advice"]
 
 
 def test_who_failed_the_test_reads_of_no_code_or_button_that_is_not_there():
-    page = screened_out_page(annotator(make_open_study(instances=1)))
+    page, advice = screened_out_page(annotator(make_open_study(instances=1)))
     assert "<output>" not in page
-    assert "below" not in page
-    assert "code" not in page
-    assert "You can close this page." in page
+    assert "<button" not in page
+    assert advice == ADVICE["none"]
 
 
 def test_who_failed_the_test_is_told_of_the_button_that_is_there():
     study = make_open_study(instances=1)
     settings = {"person_parameter": "pid", "screened_out_url": "https://panel.example/out"}
     Recruitment.objects.create(study=study, provider="panel", settings=settings)
-    page = screened_out_page(enter(study, entry(study, "panel", pid="ann")))
+    page, advice = screened_out_page(enter(study, entry(study, "panel", pid="ann")))
     assert "https://panel.example/out" in page
-    assert "button below" in page
-    assert "code" not in page
+    assert "<output>" not in page
+    assert advice == ADVICE["link"]
 
 
 def test_who_failed_the_test_in_a_frame_is_told_to_submit():
@@ -55,6 +58,6 @@ def test_who_failed_the_test_in_a_frame_is_told_to_submit():
         browser.get(mturk(study))["Location"], {"choice": "agree", "version": "1"}
     )["Location"]
     Participation.objects.update(status="screened_out")
-    page = browser.get(address).content.decode()
-    assert "externalSubmit" in page
-    assert "submit the HIT below" in page
+    page = browser.get(address, follow=True)
+    assert "externalSubmit" in page.content.decode()
+    assert page.context["advice"] == ADVICE["form"]

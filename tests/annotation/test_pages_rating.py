@@ -42,7 +42,7 @@ def test_a_whole_study_without_javascript():
             ann.choose(index)
         end = ann.here()
         assert b"Thank you" in end.content
-        assert ann.participation.completion_code.encode() in end.content
+        assert ann.participation.submission.completion_code.encode() in end.content
         assert ann.participation.status == "finished"
         assert ann.here().content == end.content
     assert Rating.objects.counted().count() == 30
@@ -292,7 +292,7 @@ def test_who_finds_nothing_gets_no_code_and_may_come_back():
     page = bob.here()
     assert b"no work left" in page.content
     assert b"no completed work was recorded" in page.content
-    assert bob.participation.completion_code.encode() not in page.content
+    assert bob.participation.submission.completion_code.encode() not in page.content
     assert bob.participation.status == "active"
     Place.objects.update(lease_until=None, assignment=None)
     assert b"Comparison 1 of 5" in bob.here().content
@@ -328,7 +328,7 @@ def test_a_closed_study_keeps_the_answer_and_gives_the_code_for_what_was_done():
     close_study(study=ann.study)
     assert ann.send(form.filled()).status_code == 303
     assert Rating.objects.latest("pk").late
-    assert ann.participation.completion_code.encode() in ann.here().content
+    assert ann.participation.submission.completion_code.encode() in ann.here().content
 
 
 def test_a_closed_study_without_completed_work_says_it_is_closed():
@@ -337,7 +337,7 @@ def test_a_closed_study_without_completed_work_says_it_is_closed():
     close_study(study=ann.study)
     page = ann.here()
     assert b"This study is closed. What you answered is saved." in page.content
-    assert ann.participation.completion_code.encode() not in page.content
+    assert ann.participation.submission.completion_code.encode() not in page.content
 
 
 def test_by_units_an_answer_names_its_seat_whatever_others_filled():
@@ -414,3 +414,11 @@ def test_27_a_new_hit_after_a_lost_one_says_so_once():
     bob.choose()
     assert "The time for your last task ran out" in ann.here().content.decode()
     assert "The time for your last task ran out" not in ann.here().content.decode()
+
+
+def test_the_end_page_is_of_nobody_who_has_work():
+    page = annotator(make_open_study(instances=2, comparisons_per_hit=1))
+    page.choose()
+    answer = page.client.get(page.at("end"))
+    assert (answer.status_code, answer["Location"]) == (302, page.at())
+    assert page.participation.status == "active"

@@ -6,14 +6,14 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from annotation.models import HIT, Assignment, HITUnit, Participation, Rater, Screening, Trial
+from annotation.models import HIT, Assignment, HITUnit, Participation, Rater, Trial
 from annotation.selectors import worksheet
 from annotation.services.known_units import spoil_copies
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_ratings
 from annotation.services.screening import begin_stage, check_record
-from studies.models import Criterion, Generation, Study, Unit
+from studies.models import Criterion, Generation, Screening, Study, Unit
 from tests.annotation.annotators import annotator, form_of
 from tests.studies.factories import make_participation, make_study, open_knowingly
 from tiebreak.errors import DomainError

@@ -2,7 +2,6 @@
 
 import pytest
 
-from annotation.models import Screening
 from annotation.services.known_units import spoil_copies
 from annotation.services.planning import plan_hits
 from annotation.services.screening import (
@@ -11,7 +10,7 @@ from annotation.services.screening import (
     is_pass_mark_reachable,
     reference_unit_shortfalls,
 )
-from studies.models import Generation, Study, Unit
+from studies.models import Generation, Screening, Study, Unit
 from tests.studies.factories import make_study
 
 pytestmark = pytest.mark.django_db

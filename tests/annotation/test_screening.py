@@ -11,15 +11,7 @@ from django.utils import timezone
 
 from annotation.exporting import export_study
 from annotation.importing import import_study
-from annotation.models import (
-    Assignment,
-    ComprehensionQuestion,
-    Participation,
-    Place,
-    Rating,
-    Screening,
-    Trial,
-)
+from annotation.models import Assignment, Participation, Place, Rating, Trial
 from annotation.selectors import worksheet
 from annotation.services.known_units import import_known_units, spoil_copies
 from annotation.services.places import NotCleared, take_place
@@ -34,7 +26,7 @@ from annotation.services.screening import (
 )
 from annotation.services.tallies import kept, recount
 from annotation.services.withdrawing import reinstate_work, withdraw_work
-from studies.models import Generation, Study, Unit
+from studies.models import ComprehensionQuestion, Generation, Screening, Study, Unit
 from studies.perturbing import heavily_perturbed
 from tests.annotation.annotators import annotator, form_of
 from tests.studies.factories import make_participation, make_study, open_knowingly
@@ -168,7 +160,7 @@ def test_comprehension_gives_two_tries_and_then_no_work():
     wrong = page.client.post(page.at("questions"), {field: "1"}).content.decode()
     assert "Not all answers were right" in wrong
     assert "1 try" in wrong
-    over = page.client.post(page.at("questions"), {field: "1"}).content.decode()
+    over = page.client.post(page.at("questions"), {field: "1"}, follow=True).content.decode()
     assert "no work for you" in over
     assert fresh(page.participation).status == "screened_out"
 

@@ -9,12 +9,12 @@ from django.core.management import call_command
 from django.test import Client
 
 from annotation.exporting import rating_rows
-from annotation.models import Assignment, ComprehensionQuestion, Participation, Rating, Screening
+from annotation.models import Assignment, Participation, Rating
 from annotation.services.known_units import spoil_copies
 from annotation.services.planning import plan_hits
 from annotation.services.screening import check_records
 from annotation.simulation import HEADER, Bot, simulate_raters
-from studies.models import Generation, Instance, Study, Unit
+from studies.models import ComprehensionQuestion, Generation, Instance, Screening, Study, Unit
 from tests.studies.factories import make_open_study, make_study, open_knowingly
 from tiebreak.errors import DomainError
 from tiebreak.stats.bias import position_bias

@@ -5,13 +5,14 @@ from decimal import Decimal
 import pytest
 from django.test import Client
 from django.urls import reverse
-from django.utils.html import strip_tags
 
 from annotation.crowd import provider_named, providers
 from annotation.crowd.invitation import invitations
 from annotation.models import Participation, Recruitment
 from annotation.services.participations import give_consent
 from annotation.services.ways_in import (
+    STILL_THERE,
+    State,
     close_way_in,
     has_open_link,
     remove_way_in,
@@ -19,10 +20,11 @@ from annotation.services.ways_in import (
     ways_in,
 )
 from studies.models import Study
-from tests.annotation.annotators import Annotator
+from tests.annotation.annotators import Annotator, form_of
 from tests.confirming import post_confirmed
+from tests.pages import codes_on, levels_on, numbers_in
+from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_study
-from tiebreak.errors import DomainError
 
 pytestmark = pytest.mark.django_db
 
@@ -39,16 +41,27 @@ def a_study(desk, **design) -> Study:
     return make_open_study(member=desk.researcher, reward=Decimal("2.00"), **design)
 
 
+def look(desk, study: Study):
+    return desk.get(reverse("annotation:recruitment", args=[study.pk]))
+
+
 def page(desk, study: Study) -> str:
-    return desk.get(reverse("annotation:recruitment", args=[study.pk])).content.decode()
+    return look(desk, study).content.decode()
 
 
-def words(desk, study: Study) -> str:
-    return " ".join(strip_tags(page(desk, study)).split())
+def states(desk, study: Study) -> dict[str, State]:
+    """How the page says that each way stands."""
+    return {way["provider"].name: State(way["state"]) for way in look(desk, study).context["ways"]}
 
 
-def html_of(response) -> str:
-    return response.content.decode()
+def open_ways(desk, study: Study) -> list[str]:
+    """The ways by which the page says that people can enter."""
+    return [way.provider.name for way in look(desk, study).context["open_ways"]]
+
+
+def offers(desk, study: Study, provider: str, verb: str) -> bool:
+    address = reverse("annotation:turn-way", args=[study.pk, provider, verb])
+    return f'formaction="{address}"' in page(desk, study)
 
 
 def save(desk, study: Study, provider: str, **settings: str):
@@ -77,17 +90,16 @@ def test_it_works(desk):
     way = panel(study)
     at_work = follow(study, "panel", "pid=ann").enter()
     at_work.choose()
-    assert "Nobody new enters by it" in turn(desk, study, "panel", "close").content.decode()
-    assert "Closed. Nobody new enters by it." in words(desk, study)
-    assert b"Comparison 1 of 1" in at_work.here().content
+    assert levels_on(turn(desk, study, "panel", "close")) == ["success"]
+    assert states(desk, study)["panel"] == State.CLOSED
+    assert form_of(at_work.here()).choices
     at_work.choose()
     late = follow(study, "panel", "pid=bob")
     address = reverse("annotation:arrive", args=[study.pk, "panel"])
     answer = late.client.get(f"{address}?pid=bob")
-    assert answer.status_code == 409
-    assert "Nobody new is let into this study by this link" in answer.content.decode()
+    assert (answer.status_code, codes_on(answer)) == (409, {"way_closed"})
     assert late.client.post(f"/s/{study.pk}/", {"choice": "agree", "version": 1}).status_code == 404
-    assert Participation.objects.get().recruitment == way
+    assert Participation.objects.get().submission.recruitment == way
     turn(desk, study, "panel", "reopen")
     follow(study, "panel", "pid=bob").enter()
     assert Participation.objects.count() == 2
@@ -127,7 +139,7 @@ def test_whom_only_the_platform_named_is_a_newcomer_at_a_closed_door():
     browser = follow(study, "panel", "pid=ann").enter()
     Participation.objects.update(consented_at=None)
     close_way_in(recruitment=way)
-    with pytest.raises(DomainError, match="Nobody new"):
+    with refused("way_closed"):
         give_consent(
             study=study,
             provider="panel",
@@ -140,10 +152,10 @@ def test_whom_only_the_platform_named_is_a_newcomer_at_a_closed_door():
 
 def test_the_open_link_that_nobody_set_up_can_be_closed(desk):
     study = a_study(desk)
-    assert "Close this way in" in page(desk, study)
+    assert offers(desk, study, "open-link", "close")
     turn(desk, study, "open-link", "close")
     assert Client().get(f"/s/{study.pk}/").status_code == 409
-    assert "Nobody: no way in is open." in words(desk, study)
+    assert open_ways(desk, study) == []
     turn(desk, study, "open-link", "reopen")
     assert Client().get(f"/s/{study.pk}/").status_code == 200
 
@@ -168,39 +180,37 @@ def test_removing_what_never_led_in_leaves_the_open_link_open(desk):
 
 
 @pytest.mark.parametrize(
-    ("state", "sentence"),
-    [
-        ({"external_id": "s1"}, "stop it there"),
-        ({"pending": "publish"}, "wait until that is answered"),
-    ],
+    ("state", "code"),
+    [({"external_id": "s1"}, "is_on_platform"), ({"pending": "publish"}, "already_asking")],
 )
-def test_what_a_platform_knows_of_is_not_removed(desk, state, sentence):
+def test_what_a_platform_knows_of_is_not_removed(desk, state, code):
     study = a_study(desk)
     way = Recruitment.objects.create(study=study, provider="prolific", **state)
-    assert "Remove it" not in page(desk, study)
-    with pytest.raises(DomainError, match=sentence):
+    assert not offers(desk, study, "prolific", "remove")
+    with refused(code):
         remove_way_in(recruitment=way)
-    assert sentence in turn(desk, study, "prolific", "remove").content.decode()
+    assert codes_on(turn(desk, study, "prolific", "remove")) == {code}
     assert Recruitment.objects.filter(pk=way.pk).exists()
 
 
 def test_a_way_by_which_somebody_came_is_closed_and_not_removed(desk):
     study = a_study(desk)
     way = panel(study)
-    assert "Remove it" in page(desk, study)
+    assert offers(desk, study, "panel", "remove")
     follow(study, "panel", "pid=ann").enter()
-    assert "Remove it" not in page(desk, study)
-    with pytest.raises(DomainError, match="close it instead"):
+    assert not offers(desk, study, "panel", "remove")
+    with refused("somebody_came"):
         remove_way_in(recruitment=way)
 
 
 def test_closing_says_what_is_to_be_done_on_the_platform(desk):
     study = a_study(desk)
     way = Recruitment.objects.create(study=study, provider="prolific", external_id="s1")
-    assert "was not stopped by this" not in page(desk, study)
+    said = STILL_THERE.format("Prolific")
+    assert said not in page(desk, study)
     close_way_in(recruitment=way)
     html = page(desk, study)
-    assert "Its study on Prolific was not stopped by this" in html
+    assert said in html
     assert "/recruitment/prolific/stop/" in html
 
 
@@ -212,7 +222,7 @@ def test_07_another_researchers_ways_cannot_be_turned(desk):
     way.refresh_from_db()
     assert way.closed_at is None
     own = a_study(desk)
-    assert "is no way into this study any more" in html_of(turn(desk, own, "panel", "close"))
+    assert codes_on(turn(desk, own, "panel", "close")) == {"no_such_entry"}
     assert turn(desk, own, "nowhere", "close").status_code == 404
     assert turn(desk, own, "open-link", "burn").status_code == 404
 
@@ -221,7 +231,10 @@ def test_invitations_to_nobody_are_refused_and_close_nothing(desk):
     study = a_study(desk)
     answer = save(desk, study, "invitation", people=" \n ")
     assert answer.status_code == 400
-    assert "Enter one name or id at least" in answer.content.decode()
+    (form,) = [
+        way["form"] for way in answer.context["ways"] if way["provider"].name == "invitation"
+    ]
+    assert form.has_error("people", code="required")
     assert not study.recruitments.exists()
     assert Client().get(f"/s/{study.pk}/").status_code == 200
 
@@ -229,29 +242,28 @@ def test_invitations_to_nobody_are_refused_and_close_nothing(desk):
 def test_a_way_that_is_being_prepared_leaves_the_open_link_open(desk):
     study = a_study(desk)
     save(desk, study, "prolific", description="Compare.")
-    said = words(desk, study)
-    assert "Not ready. Nobody can enter by it yet. Enter Prolific&#x27;s access token" in said
+    assert states(desk, study)["prolific"] == State.NOT_READY
     assert Client().get(f"/s/{study.pk}/").status_code == 200
     Recruitment.objects.update(external_id="s1")
     assert Client().get(f"/s/{study.pk}/").status_code == 404
-    assert "Closed. Another way was set up." in words(desk, study)
+    assert states(desk, study)["open-link"] == State.CLOSED
 
 
 def test_that_the_open_link_closed_is_said_when_it_happens(desk):
     study = a_study(desk)
     save(desk, study, "invitation", people="Ann\nBob")
-    said = words(desk, study)
-    assert "the open link leads in no more" in said
-    assert "Open. To the 2 people named below." in said
+    said = look(desk, study)
+    assert codes_on(said) == {"open_link_closed"}
+    (way,) = said.context["open_ways"]
+    assert (way.provider.name, numbers_in(way.sentence)) == ("invitation", {"2"})
     save(desk, study, "open-link")
     assert Client().get(f"/s/{study.pk}/").status_code == 200
 
 
 def test_who_can_enter_is_said_of_a_draft_too(desk):
     study = make_study(instances=1, member=desk.researcher)
-    said = words(desk, study)
-    assert "Nobody now: the study is a draft." in said
-    assert "Open link: To whoever has the link below." in said
+    assert 'data-status="draft"' in page(desk, study)
+    assert open_ways(desk, study) == ["open-link"]
 
 
 def test_only_a_way_that_is_ready_has_a_link_to_copy(desk):
@@ -260,7 +272,7 @@ def test_only_a_way_that_is_ready_has_a_link_to_copy(desk):
     for name in ("prolific", "mturk", "panel", "invitation"):
         assert f"/via/{name}/" not in before
     assert f'http://testserver/s/{study.pk}/"' in before
-    assert before.count("<strong>Not set up.</strong> Nobody can enter by it.") == 4
+    assert list(states(desk, study).values()).count(State.NOT_SET_UP) == 4
     way = panel(study)
     assert f'/s/{study.pk}/via/panel/"' in page(desk, study)
     assert "?pid=ID" in page(desk, study)
@@ -283,7 +295,7 @@ def test_invitations_have_a_link_each_and_none_for_all(desk):
 def test_what_is_not_on_prolific_yet_lets_nobody_in():
     study = make_open_study(instances=1)
     way = Recruitment.objects.create(study=study, provider="prolific")
-    with pytest.raises(DomainError, match="cannot be entered by this link yet"):
+    with refused("way_not_ready"):
         give_consent(
             study=study,
             provider="prolific",
@@ -311,9 +323,10 @@ def test_every_provider_says_whom_it_is_open_to():
 def test_the_admin_offers_the_annotator_link_only_where_it_leads_in(desk):
     study = a_study(desk)
     address = reverse("admin:studies_study_change", args=[study.pk])
-    assert "Annotator link" in desk.get(address).content.decode()
+    link = f'href="{reverse("annotation:welcome", args=[study.pk])}"'
+    assert link in desk.get(address).content.decode()
     way = panel(study)
-    assert "Annotator link" not in desk.get(address).content.decode()
+    assert link not in desk.get(address).content.decode()
     reopen_way_in(recruitment=way)
     assert [found.provider.name for found in ways_in(study) if found.is_open] == ["panel"]
     assert provider_named("panel").missing(way) == ""
@@ -349,7 +362,7 @@ def test_two_presses_are_as_good_as_one(desk):
     way, again = panel(study), Recruitment.objects.get(provider="panel")
     remove_way_in(recruitment=way)
     remove_way_in(recruitment=again)
-    assert "no way into this study any more" in html_of(turn(desk, study, "panel", "remove"))
+    assert codes_on(turn(desk, study, "panel", "remove")) == {"no_such_entry"}
 
 
 def test_the_open_link_that_is_not_stored_is_neither_reopened_nor_removed_with_an_error(desk):

@@ -4,7 +4,15 @@ import pytest
 from django.utils import timezone
 
 from annotation.crowd import PlatformReport, Standing
-from annotation.models import Assignment, Participation, Place, Rater, Rating, Recruitment
+from annotation.models import (
+    Assignment,
+    Participation,
+    Place,
+    Rater,
+    Rating,
+    Recruitment,
+    Submission,
+)
 from annotation.selectors import missing_units, seats_of
 from annotation.services.places import take_place
 from annotation.services.recruiting import apply_reports
@@ -29,7 +37,8 @@ def check_exact(study: Study) -> None:
 def told(participation: Participation, *standings: Standing) -> None:
     way = Recruitment.objects.get_or_create(study=participation.study, provider="prolific")[0]
     Rater.objects.filter(pk=participation.rater_id).update(provider="prolific")
-    Participation.objects.filter(pk=participation.pk).update(recruitment=way, provider="prolific")
+    Participation.objects.filter(pk=participation.pk).update(provider="prolific")
+    Submission.objects.update(recruitment=way)
     person, submission = participation.rater.external_id, participation.submission_id
     for standing in standings:
         report = PlatformReport(

@@ -20,7 +20,7 @@ from metrics.services import refresh_report
 from studies.models import Membership, Study
 from tests.annotation.annotators import annotator
 from tests.architecture.test_urls import address, patterns
-from tests.shared_data import ROOT
+from tests.paths import ROOT
 from tests.studies.factories import make_open_study
 
 PACKAGES = ("annotation", "config", "metrics", "studies", "tiebreak")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shared_data import ROOT
+from tests.paths import ROOT
 
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
 PACKAGES = CONTRACTS["root_packages"]

@@ -18,6 +18,7 @@ ANONYMOUS = {
     "admin:logout",
     "admin:jsi18n",
     "annotation:welcome",
+    "annotation:end",
     "annotation:rate",
     "annotation:rate-position",
     "annotation:answer",

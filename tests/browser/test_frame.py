@@ -43,6 +43,6 @@ def test_mturk_from_preview_to_submit_in_a_frame(live_server, settings, browser:
         page.close()
     participation = Participation.objects.get()
     assert sent["assignmentId"] == participation.submission_id == "ASSIGNMENT1"
-    assert sent["code"] == participation.completion_code
+    assert sent["code"] == participation.submission.completion_code
     assert Place.objects.filter(completed_at__isnull=False).count() == 1
     assert not [line for line in complaints if "Content Security Policy" in line]

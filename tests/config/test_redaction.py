@@ -18,7 +18,7 @@ from annotation.models import Rater
 from benchmarks.servers import free_port
 from config.celery import app
 from config.redaction import RedactingFormatter, redact_handlers, redacted
-from tests.shared_data import ROOT
+from tests.paths import ROOT
 
 TOKEN = "gAAAAABm-Secret_token=="
 WORKER = "5f00baa4c0ffee"

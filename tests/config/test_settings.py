@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.shared_data import ROOT
+from tests.paths import ROOT
 from tiebreak.gateway import ModelSettings, open_models
 
 GOOD = {

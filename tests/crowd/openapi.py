@@ -1,18 +1,21 @@
-"""Prolific's own description of its API, and requests checked against it."""
+"""What Prolific's description of its API says of our requests, and requests checked against it."""
 
+import json
 import re
+from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import yaml
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
-from tests.shared_data import shared_path
+from tests.paths import GOLDEN
 
 URI = "urn:prolific"
+# What decides whether a body is admitted; titles, descriptions and defaults do not.
+LISTED, NESTED = ("oneOf",), ("items", "additionalProperties")
+KEPT = ("$ref", "type", "enum", "required")
 
 
 def check_request(method: str, path: str, body: object) -> None:
@@ -65,14 +68,53 @@ def _escaped(part: str) -> str:
     return pointer.replace("{", "%7B").replace("}", "%7D")
 
 
-def document() -> dict[str, Any]:
-    return _load(shared_path("data", "prolific", "openapi.yml"))
-
-
 @cache
-def _load(path: Path) -> dict[str, Any]:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+def document() -> dict[str, Any]:
+    return json.loads((GOLDEN / "prolific.json").read_text(encoding="utf-8"))
+
+
+def reduced(description: dict[str, Any], operations: dict[str, Any]) -> dict[str, Any]:
+    """Of a whole description, these methods of these paths and the schemas that they lead to."""
+    paths = {
+        template: {method: _body(description["paths"][template][method]) for method in methods}
+        for template, methods in operations.items()
+    }
+    schemas: dict[str, Any] = {}
+    waiting = list(_references(paths))
+    while waiting:
+        name = waiting.pop()
+        if name not in schemas:
+            schemas[name] = _bare(description["components"]["schemas"][name])
+            waiting += _references(schemas[name])
+    return {"paths": paths, "components": {"schemas": schemas}}
+
+
+def _body(operation: dict[str, Any]) -> dict[str, Any]:
+    if "requestBody" not in operation:
+        return {}
+    schema = _bare(operation["requestBody"]["content"]["application/json"]["schema"])
+    return {"requestBody": {"content": {"application/json": {"schema": schema}}}}
+
+
+def _bare(schema: Any) -> Any:
+    if not isinstance(schema, dict):
+        return schema
+    bare = {key: schema[key] for key in KEPT if key in schema}
+    bare |= {key: _bare(schema[key]) for key in NESTED if key in schema}
+    bare |= {key: [_bare(each) for each in schema[key]] for key in LISTED if key in schema}
+    if "properties" in schema:
+        bare["properties"] = {name: _bare(each) for name, each in schema["properties"].items()}
+    return bare
+
+
+def _references(schema: Any) -> Iterator[str]:
+    if isinstance(schema, dict):
+        if "$ref" in schema:
+            yield schema["$ref"].rsplit("/", 1)[-1]
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for each in schema:
+            yield from _references(each)
 
 
 @cache

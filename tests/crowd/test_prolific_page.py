@@ -9,9 +9,11 @@ from annotation.models import Recruitment
 from annotation.models.crowd import decrypted
 from annotation.services.asking import ask_for
 from annotation.services.recruiting import steer, sync_recruitment
+from annotation.services.ways_in import State
 from tests.confirming import post_confirmed
 from tests.crowd.fake_prolific import FakeProlific
 from tests.crowd.openapi import check_request
+from tests.pages import codes_on
 from tests.studies.factories import make_open_study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.enable_socket]
@@ -43,10 +45,10 @@ def save(desk, study, **given: str):
     return desk.post(address, {"description": "Compare.", "is_secure": "on", **given}, follow=True)
 
 
-def state(desk, study) -> str:
+def state(desk, study) -> State:
     page = desk.get(reverse("annotation:recruitment", args=[study.pk])).content.decode()
     section = page[page.index('id="way-prolific"') :]
-    return re.search(r"<strong>([^<]+)\.</strong>", section)[1]
+    return State(re.search(r"<strong>([^<]+)\.</strong>", section)[1])
 
 
 def buttons(desk, study) -> str:
@@ -57,21 +59,21 @@ def buttons(desk, study) -> str:
 def test_a_study_that_is_unpublished_there_is_not_said_to_be_open(fake, desk):
     study = a_study(desk)
     save(desk, study, token=fake.token)
-    assert state(desk, study) == "Not ready"
+    assert state(desk, study) == State.NOT_READY
     way = Recruitment.objects.get()
     address = reverse("annotation:ask", args=[study.pk, "prolific", "publish"])
     post_confirmed(desk, address, {"places": "3"})
     way.refresh_from_db()
     assert way.external_status == fake.studies[way.external_id]["status"] == "UNPUBLISHED"
-    assert state(desk, study) == "Nobody is sent"
-    assert ">Publish…</button>" in buttons(desk, study)
+    assert state(desk, study) == State.NOBODY_SENT
+    assert '/start/" data-first>' in buttons(desk, study)
     ask_for(recruitment=way, verb="start")
     assert fake.studies[way.external_id]["status"] == "ACTIVE"
     sync_recruitment(recruitment=Recruitment.objects.get())
-    assert state(desk, study) == "Open"
-    assert ">Start…</button>" in buttons(desk, study)
+    assert state(desk, study) == State.OPEN
+    assert '/start/">' in buttons(desk, study)
     steer(recruitment=Recruitment.objects.get(), verb="pause")
-    assert state(desk, study) == "Nobody is sent"
+    assert state(desk, study) == State.NOBODY_SENT
 
 
 def test_what_was_done_on_the_platform_itself_is_said_after_the_next_round(fake, desk):
@@ -82,7 +84,11 @@ def test_what_was_done_on_the_platform_itself_is_said_after_the_next_round(fake,
     )
     way = Recruitment.objects.get()
     ask_for(recruitment=way, verb="start")
-    for there, shown in (("COMPLETED", "Nobody is sent"), ("ACTIVE", "Open"), ("NEW WORD", "Open")):
+    for there, shown in (
+        ("COMPLETED", State.NOBODY_SENT),
+        ("ACTIVE", State.OPEN),
+        ("NEW WORD", State.OPEN),
+    ):
         fake.studies[way.external_id]["status"] = there
         sync_recruitment(recruitment=Recruitment.objects.get())
         assert state(desk, study) == shown
@@ -96,14 +102,18 @@ def test_a_token_is_tried_when_it_is_saved(fake, desk):
     check_request(request.method, request.path, request.body)
 
 
-@pytest.mark.parametrize("token", ["wrong", "not\u00a0a\u00a0token"])
-def test_a_refused_token_is_an_error_at_its_field_and_keeps_the_rest(fake, desk, token):
+@pytest.mark.parametrize(
+    ("token", "code"),
+    [("wrong", "platform_token_refused"), ("not\u00a0a\u00a0token", "bad_token")],
+)
+def test_a_refused_token_is_an_error_at_its_field_and_keeps_the_rest(fake, desk, token, code):
     study = a_study(desk)
     answer = save(desk, study, token=token, description="My words.", workspace="w7")
     page = answer.content.decode()
     assert answer.status_code == 400
     assert 'aria-describedby="token-error-prolific"' in page
-    assert re.search(r'id="token-error-prolific" class="problem" role="alert">[^<]+<', page)
+    shown = re.search(r'id="token-error-prolific"[^>]* role="alert" data-code="(\w+)">[^<]+<', page)
+    assert shown[1] == code
     assert "My words." in page
     assert 'value="w7"' in page
     assert token not in page
@@ -120,13 +130,12 @@ def test_a_refused_token_leaves_the_stored_one(fake, desk):
 def test_a_token_that_cannot_be_tried_is_saved_and_that_is_said(desk, settings):
     settings.TIEBREAK_PROLIFIC_URL = "http://127.0.0.1:9/api/v1/"
     study = a_study(desk)
-    page = save(desk, study, token="anything").content.decode()
-    assert "could not be tried yet" in page
+    assert codes_on(save(desk, study, token="anything")) == {"platform_unreachable"}
     assert decrypted(Recruitment.objects.get().secret) == "anything"
 
 
 def test_a_platform_with_a_fault_of_its_own_keeps_nobody_from_saving(fake, desk):
     study = a_study(desk)
     fake.fail_next(500)
-    assert "could not be tried yet" in save(desk, study, token=fake.token).content.decode()
+    assert codes_on(save(desk, study, token=fake.token)) == {"platform_broken"}
     assert len(fake.requests) == 1  # and the page did not wait for more

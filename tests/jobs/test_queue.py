@@ -5,7 +5,7 @@ from celery import current_app
 from kombu.exceptions import OperationalError
 
 from jobs.queue import enqueue
-from tests.shared_data import ROOT
+from tests.paths import ROOT
 from tiebreak.errors import DomainError
 
 TASK = "studies.tasks.make_due_rounds_task"

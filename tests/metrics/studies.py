@@ -10,7 +10,7 @@ import jsonschema
 import numpy as np
 
 from metrics.dashboard import sections
-from tests.shared_data import ROOT
+from tests.paths import ROOT
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
 from tiebreak.stats import logistic_weights, select

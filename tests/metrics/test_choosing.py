@@ -232,7 +232,10 @@ def test_a_similarity_that_is_not_installed_is_shown_with_what_to_install(desk, 
     html = desk.get(at(study)).content.decode()
     assert f'<option value="{name}" disabled>entity Jaccard (not installed)</option>' in html
     assert '<option value="rouge1">' in html
-    assert "Install it with: pip install spacy" in fields_of(html)["Similarity"]
+    assert (
+        "Install it with: pip install &#x27;tiebreak[entities]&#x27;"
+        in fields_of(html)["Similarity"]
+    )
     refused = desk.post(at(study, "score"), {"similarity": name})
     assert refused.status_code == 400
     assert not Job.objects.exists()

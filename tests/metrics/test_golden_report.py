@@ -1,9 +1,7 @@
 """The published studies through `convert` and `analyze`, to the four decimals of golden.csv."""
 
-import csv
 import html
 import json
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,8 @@ from django.core.management import call_command
 
 from annotation.importing import import_study
 from metrics.services import refresh_report
-from tests.shared_data import shared_path
+from tests.paths import GOLDEN
+from tests.tiebreak.stats.published import golden
 
 SEPARABILITY = {
     "SEP-mistral-7b_vicuna-7b_samsum": "mistral-7b_vicuna-7b_samsum_pref_data.csv",
@@ -19,14 +18,6 @@ SEPARABILITY = {
         "vicuna-7b_gpt-3.5-turbo-instruct_cnn_dm_pref_data.csv"
     ),
 }
-
-
-@cache
-def golden() -> dict[tuple[str, str, str], str]:
-    path = shared_path("golden", "golden.csv")
-    with path.open(encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["convention"] == "ours"]
-    return {(row["dataset"], row["statistic"], row["stratum"]): row["value"] for row in rows}
 
 
 def analyze(folder: Path, reader: str, *files: Path, out: str = "ratings.jsonl") -> dict:
@@ -51,7 +42,7 @@ def check(found: float, dataset: str, statistic: str, name: str) -> None:
 @pytest.mark.parametrize("dataset", SEPARABILITY)
 @pytest.mark.parametrize("out", ["ratings.jsonl", "ratings.csv", "ratings.parquet", "bundle"])
 def test_the_separability_configurations(dataset, out, tmp_path):
-    path = shared_path("data", "separability", SEPARABILITY[dataset])
+    path = GOLDEN / "separability" / SEPARABILITY[dataset]
     section = analyze(tmp_path, "mturk", path, out=out)["criteria"]["preference"]
     everything = stratum(section, "all", "all")["human_human"]
     check(
@@ -82,7 +73,7 @@ def test_the_separability_configurations(dataset, out, tmp_path):
 @pytest.mark.django_db
 @pytest.mark.parametrize("dataset", SEPARABILITY)
 def test_separability_foretells_consistency_in_the_interface(dataset, tmp_path, admin_client):
-    path = shared_path("data", "separability", SEPARABILITY[dataset])
+    path = GOLDEN / "separability" / SEPARABILITY[dataset]
     call_command("convert", "mturk", str(path), "--out", str(tmp_path / "bundle"), verbosity=0)
     study = import_study(path=tmp_path / "bundle").study
     call_command("score_separability", study.pk, "--similarity", "rouge1", verbosity=0)
@@ -99,15 +90,14 @@ def test_separability_foretells_consistency_in_the_interface(dataset, tmp_path, 
 
 
 def test_the_two_zeros_add_up(tmp_path):
-    path = shared_path("data", "separability", SEPARABILITY["SEP-mistral-7b_vicuna-7b_samsum"])
+    path = GOLDEN / "separability" / SEPARABILITY["SEP-mistral-7b_vicuna-7b_samsum"]
     sets = analyze(tmp_path, "mturk", path)["criteria"]["preference"]["rating_sets"]
     assert round(sets["contradictory"]["value"], 4) == 0.4533
     assert round(sets["all_ties"]["value"], 4) == 0.0267
 
 
 def test_pandalm_humans(tmp_path):
-    folder = shared_path("data", "pandalm")
-    section = analyze(tmp_path, "pandalm", folder)["criteria"]["preference"]
+    section = analyze(tmp_path, "pandalm", GOLDEN / "pandalm")["criteria"]["preference"]
     dataset = "PandaLM-test"
     names = {
         "krippendorff_alpha": "kalpha_nominal_HH",
@@ -131,8 +121,7 @@ def test_pandalm_humans(tmp_path):
 
 
 def test_pandalms_machine_raters(tmp_path):
-    folder = shared_path("data", "pandalm")
-    section = analyze(tmp_path, "pandalm", folder)["criteria"]["preference"]
+    section = analyze(tmp_path, "pandalm", GOLDEN / "pandalm")["criteria"]["preference"]
     judge, dataset = "judge pandalm-7b ", "PandaLM-test"
     everything = stratum(section, "all", "all")["machines"]["pandalm-7b"]["human_machine"]
     check(everything["krippendorff_alpha"]["value"], dataset, "kalpha_HwMw", judge + "All")
@@ -146,7 +135,7 @@ def test_pandalms_machine_raters(tmp_path):
 
 @pytest.mark.parametrize("criterion", ["coherence", "relevance"])
 def test_summeval_experts(criterion, tmp_path):
-    path = shared_path("data", "summeval", "experts_coherence_relevance.jsonl")
+    path = GOLDEN / "summeval" / "experts_coherence_relevance.jsonl"
     section = analyze(tmp_path, "summeval", path)["criteria"][criterion]
     dataset = f"SummEval-expert-{criterion}"
     everything = stratum(section, "all", "all")["human_human"]

@@ -10,7 +10,7 @@ from celery import Celery
 
 from metrics.models import ReportSnapshot
 from metrics.tasks import refresh_report_task
-from tests.shared_data import ROOT
+from tests.paths import ROOT
 from tests.studies.factories import make_open_study
 
 PATIENCE_S = 60

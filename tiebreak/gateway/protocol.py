@@ -19,7 +19,7 @@ class GatewayError(Exception):
         For programs: ``busy``, ``unreachable``, ``too_slow``, ``broken``, ``nonsense``,
         ``incomplete``, ``too_few``, ``other_model``, ``refused_key``, ``forbidden``,
         ``unknown_model``, ``moved``, ``refused``, ``unsupported``, ``bad_request``,
-        ``bad_settings``, ``host_not_allowed``, ``missing_package``, ``engine_failed``.
+        ``bad_settings``, ``host_not_allowed``, ``engine_failed``.
     message : str
         A sentence that says what happened and what to do. It never contains a key.
     is_retryable : bool

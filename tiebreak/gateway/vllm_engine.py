@@ -1,11 +1,11 @@
 """vLLM inside this process, for a worker that owns the GPU."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib import import_module
 from itertools import islice
 from math import nan
 from typing import Any, TypeVar
 
+from tiebreak import optional
 from tiebreak.gateway.protocol import (
     AnswerLogprob,
     AnswerLogprobRequest,
@@ -57,8 +57,10 @@ class InProcessVLLM:
 
     Raises
     ------
+    MissingPackageError
+        Without vLLM.
     GatewayError
-        ``missing_package``, ``bad_settings`` for an option that would run foreign code, and
+        ``bad_settings`` for an option that would run foreign code, and
         ``engine_failed`` where vLLM does not start.
     """
 
@@ -74,7 +76,7 @@ class InProcessVLLM:
             raise GatewayError("bad_settings", f"batch_size is at least 1, not {batch_size}.")
         self.model = model
         self._batch_size = batch_size
-        self._vllm = _import_vllm()
+        self._vllm = optional.load("vllm")
         self._engine = self._start({"enable_prefix_caching": True, **engine_options})
 
     def sample(self, requests: Iterable[SampleRequest]) -> Iterator[Sampled | Failed]:
@@ -233,18 +235,6 @@ class InProcessVLLM:
             )
         logprob = sum(float(row[token_id].logprob) for token_id, row in rows)
         return AnswerLogprob(request.id, logprob, len(rows), self.model)
-
-
-def _import_vllm() -> Any:
-    """Imported on first use: vLLM is large, optional, and needs a GPU."""
-    try:
-        return import_module("vllm")
-    except ImportError:
-        raise GatewayError(
-            "missing_package",
-            "vLLM is not installed here. Please run pip install 'tiebreak[gpu]', or name a model"
-            " server instead.",
-        ) from None
 
 
 def _read(request: A, output: Any, read: Callable[[A, Any], B]) -> B | Failed:

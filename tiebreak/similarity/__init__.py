@@ -51,8 +51,8 @@ def similarity(name: str, *, encoder: TextEncoder | None = None) -> Similarity:
     ------
     ValueError
         For another name; it lists the ones there are.
-    GatewayError
-        ``missing_package``: what must be installed, and how.
+    MissingPackageError
+        Says what must be installed, and how.
 
     Examples
     --------

@@ -1,13 +1,12 @@
 """The overlap of the named entities of two texts."""
 
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from tiebreak.gateway.protocol import GatewayError
+from tiebreak import optional
 from tiebreak.similarity.measure import FloatArray, Similarity, with_empty_texts
 
 PIPELINE = "en_core_web_sm"
@@ -84,8 +83,8 @@ class SpacyEntities:
 
     Raises
     ------
-    GatewayError
-        ``missing_package`` without spaCy or the pipeline.
+    MissingPackageError
+        Without spaCy or the pipeline.
     """
 
     def __init__(self, pipeline: str = PIPELINE) -> None:
@@ -98,7 +97,7 @@ class SpacyEntities:
         return {
             "pipeline": f"{meta['lang']}_{meta['name']}",
             "version": meta["version"],
-            "spacy": importlib.import_module("spacy").__version__,
+            "spacy": optional.load("spacy").__version__,
         }
 
     def entities(self, texts: Sequence[str]) -> list[list[str]]:
@@ -107,19 +106,11 @@ class SpacyEntities:
 
 
 def _load(pipeline: str) -> Any:
-    try:
-        spacy: Any = importlib.import_module("spacy")
-    except ImportError as error:
-        raise GatewayError(
-            "missing_package",
-            "Entities need the package spacy, which is not installed. Install it with: "
-            f"pip install spacy && python -m spacy download {pipeline}",
-        ) from error
+    spacy = optional.load("spacy")
     try:
         return spacy.load(pipeline)
     except OSError as error:
-        raise GatewayError(
-            "missing_package",
+        raise optional.MissingPackageError(
             f"The spaCy pipeline {pipeline} is not installed. Install it with: "
-            f"python -m spacy download {pipeline}",
+            f"python -m spacy download {pipeline}"
         ) from error

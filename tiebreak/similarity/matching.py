@@ -1,12 +1,12 @@
 """Greedy matching of token vectors by cosine, for all pairs of texts at once."""
 
-import importlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiebreak import optional
 from tiebreak.gateway.encoders import TokenEmbeddings
 from tiebreak.similarity.measure import FloatArray
 
@@ -96,7 +96,7 @@ def _batches(groups: Sequence[Texts]) -> Iterator[list[int]]:
 
 def _padded_precisions(groups: Sequence[Texts]) -> Any:
     """Precisions (groups, n, n), padded to the largest n."""
-    torch: Any = importlib.import_module("torch")
+    torch = optional.load("torch")
     texts = [text for group in groups for text in group]
     if not texts:
         return torch.zeros(len(groups), 0, 0)

@@ -1,6 +1,5 @@
 """The tokenisers of ROUGE and BLEU, and the numbers of words that texts share."""
 
-import importlib
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -64,8 +63,10 @@ def words_13a(text: str) -> Words:
 
 @cache
 def _stemmer() -> Any:
-    """Imported on first use: importing nltk takes a second."""
-    return importlib.import_module("nltk.stem.porter").PorterStemmer()
+    # Imported on first use, because importing nltk takes a second.
+    from nltk.stem.porter import PorterStemmer  # noqa: PLC0415
+
+    return PorterStemmer()
 
 
 def word_ids(texts: Sequence[Words]) -> tuple[IntArray, IntArray]:

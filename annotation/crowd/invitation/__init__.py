@@ -15,8 +15,7 @@ from annotation.crowd.provider import (
     Kept,
     Provider,
 )
-from annotation.models import Participation, Recruitment
-from studies.models import Study
+from annotation.models import Participation, Recruitment, Submission
 from tiebreak.errors import DomainError
 
 SALT = "annotation.invitation"
@@ -46,6 +45,7 @@ class InvitationSettings(forms.Form):
 class Invitation(Provider):
     name = "invitation"
     title = "Personal invitations"
+    paid_per = Participation.PaidPer.HIT
     settings_form = InvitationSettings
     settings_of_account = frozenset({"people"})
     has_one_link = False
@@ -71,16 +71,12 @@ class Invitation(Provider):
             raise DomainError("uninvited", WRONG, status=403)
         return Arrival(external_id=person, submission_id=person, is_confirmed=True)
 
-    def pays_by_hit(self, study: Study) -> bool:
-        """The researcher does, by the ledger."""
-        return True
-
     def depart(
-        self, recruitment: Recruitment, participation: Participation | None, ending: Ending
+        self, recruitment: Recruitment, submission: Submission | None, ending: Ending
     ) -> Departure:
-        if participation is None or ending != Ending.COMPLETED:
+        if submission is None or ending != Ending.COMPLETED:
             return Departure()
-        return Departure(code=participation.completion_code)
+        return Departure(code=submission.completion_code)
 
 
 WRONG = (

@@ -24,9 +24,8 @@ from annotation.crowd.provider import (
     Provider,
     Standing,
 )
-from annotation.models import Participation, Payment, Recruitment
+from annotation.models import Participation, Payment, Recruitment, Submission
 from annotation.models.crowd import decrypted
-from studies.models import Study
 from tiebreak.errors import DomainError
 
 STANDINGS = {
@@ -53,6 +52,7 @@ SAYS_PLATFORM = (
 class MTurk(Provider):
     name = "mturk"
     title = "Mechanical Turk"
+    paid_per = Participation.PaidPer.VISIT
     settings_form = MTurkSettings
     is_platform = True
     settings_of_account = frozenset({"access_key"})
@@ -92,20 +92,17 @@ class MTurk(Provider):
         extra = {"target": entry.submit_target, "assignment": entry.assignment_id}
         return Arrival(entry.worker_id, entry.assignment_id, extra=extra)
 
-    def pays_by_hit(self, study: Study) -> bool:
-        """One sum a visit: for who may do any number of HITs, one is enough."""
-        return study.hits_per_annotator is None
-
     def depart(
-        self, recruitment: Recruitment, participation: Participation | None, ending: Ending
+        self, recruitment: Recruitment, submission: Submission | None, ending: Ending
     ) -> Departure:
         """Whatever the end was, the browser says so: the platform pays by what we answer then."""
-        if participation is None or not participation.way_back.get("target"):
+        if submission is None or not submission.return_params.get("target"):
             return Departure()
-        fields = {"assignmentId": participation.submission_id, "ending": ending.value}
+        submission_id = submission.participation.submission_id
+        fields = {"assignmentId": submission_id, "ending": ending.value}
         if ending == Ending.COMPLETED:
-            fields["code"] = participation.completion_code
-        return Departure(post_to=participation.way_back["target"], fields=fields)
+            fields["code"] = submission.completion_code
+        return Departure(post_to=submission.return_params["target"], fields=fields)
 
     def reports(self, recruitment: Recruitment) -> Iterable[PlatformReport]:
         client = _client(recruitment)

@@ -14,13 +14,13 @@ from annotation.crowd.provider import (
     Kept,
     Provider,
 )
-from annotation.models import Participation, Recruitment
-from studies.models import Study
+from annotation.models import Participation, Recruitment, Submission
 
 
 class OpenLink(Provider):
     name = "open-link"
     title = "Open link"
+    paid_per = Participation.PaidPer.HIT
 
     def audience(self, recruitment: Recruitment) -> str:
         return "whoever has the link below"
@@ -34,16 +34,12 @@ class OpenLink(Provider):
         token = _named(request) or secrets.token_urlsafe(16)
         return Arrival(external_id=token, submission_id=token)
 
-    def pays_by_hit(self, study: Study) -> bool:
-        """The researcher does, by the ledger."""
-        return True
-
     def depart(
-        self, recruitment: Recruitment, participation: Participation | None, ending: Ending
+        self, recruitment: Recruitment, submission: Submission | None, ending: Ending
     ) -> Departure:
-        if participation is None or ending != Ending.COMPLETED:
+        if submission is None or ending != Ending.COMPLETED:
             return Departure()
-        return Departure(code=participation.completion_code)
+        return Departure(code=submission.completion_code)
 
 
 def entry_word() -> str:

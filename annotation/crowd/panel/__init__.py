@@ -27,9 +27,8 @@ from annotation.crowd.provider import (
     Provider,
     Reentry,
 )
-from annotation.models import Participation, Recruitment
+from annotation.models import Participation, Recruitment, Submission
 from annotation.models.crowd import decrypted
-from studies.models import Study
 from tiebreak.errors import DomainError
 
 
@@ -97,6 +96,7 @@ class PanelSettings(forms.Form):
 class Panel(Provider):
     name = "panel"
     title = "Another panel or list"
+    paid_per = Participation.PaidPer.VISIT
     settings_form = PanelSettings
     is_platform = True
 
@@ -138,21 +138,15 @@ class Panel(Provider):
             _check_signature(request, recruitment, signed_part(recruitment, person, visit))
         return Arrival(external_id=person, submission_id=visit, is_confirmed=is_signed)
 
-    def pays_by_hit(self, study: Study) -> bool:
-        """One sum a visit: for who may do any number of HITs, one is enough."""
-        return study.hits_per_annotator is None
-
     def depart(
-        self, recruitment: Recruitment, participation: Participation | None, ending: Ending
+        self, recruitment: Recruitment, submission: Submission | None, ending: Ending
     ) -> Departure:
         settings = recruitment.settings
         kind = {Ending.FAILED_CHECK: Ending.SCREENED_OUT}.get(ending, ending)
         code = ""
-        if ending == Ending.COMPLETED and participation is not None:
-            code = settings.get("completed_code") or participation.completion_code
-        return Departure(
-            code=code, url=_filled(settings.get(f"{kind}_url", ""), participation, code)
-        )
+        if ending == Ending.COMPLETED and submission is not None:
+            code = settings.get("completed_code") or submission.completion_code
+        return Departure(code=code, url=_filled(settings.get(f"{kind}_url", ""), submission, code))
 
 
 SIGNED = "signature=SIGNATURE"
@@ -197,13 +191,14 @@ def _id(request: HttpRequest, parameter: str) -> str:
     return value
 
 
-def _filled(template: str, participation: Participation | None, code: str) -> str:
+def _filled(template: str, submission: Submission | None, code: str) -> str:
     """Only these three words are filled in, and only with what a URL can hold."""
     if not template:
         return ""
+    participation = submission.participation if submission else None
     person = participation.rater.external_id if participation else ""
-    submission = participation.submission_id if participation else ""
-    for word, value in (("person", person), ("submission", submission), ("code", code)):
+    visit = participation.submission_id if participation else ""
+    for word, value in (("person", person), ("submission", visit), ("code", code)):
         template = template.replace("{" + word + "}", value)
     return template
 

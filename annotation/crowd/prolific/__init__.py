@@ -18,7 +18,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from annotation.crowd.errors import NotConfirmedYet, PlatformError
-from annotation.crowd.prolific.answers import Submission
+from annotation.crowd.prolific.answers import ProlificSubmission
 from annotation.crowd.prolific.client import ProlificClient
 from annotation.crowd.prolific.drafts import CompletionCode, StudyDraft, maximum_allowed_minutes
 from annotation.crowd.prolific.signatures import (
@@ -40,7 +40,7 @@ from annotation.crowd.provider import (
     Provider,
     Standing,
 )
-from annotation.models import Participation, Payment, PlatformEvent, Recruitment
+from annotation.models import Participation, Payment, PlatformEvent, Recruitment, Submission
 from annotation.models.crowd import decrypted
 from studies.models.bounds import MAX_REWARD
 from tiebreak.errors import DomainError
@@ -123,11 +123,13 @@ SAYS_PROLIFIC = (
     "Prolific tells the researchers of every submission: both ids, its state there and the code"
     " that was entered for it are kept."
 )
+FINGERPRINT = "So is a fingerprint of your link, so that it lets in once."
 
 
 class Prolific(Provider):
     name = "prolific"
     title = "Prolific"
+    paid_per = Participation.PaidPer.STUDY
     settings_form = ProlificSettings
     is_platform = True
     settings_of_account = frozenset({"workspace"})
@@ -163,7 +165,7 @@ class Prolific(Provider):
         ids = f"Your Prolific id and the id of your submission. {KNOWN_AGAIN}"
         address = "" if self.confirms(recruitment) else f" {ADDRESS}"
         is_secure = recruitment.settings.get("is_secure")
-        once = " So is a fingerprint of your link, so that it lets in once." if is_secure else ""
+        once = f" {FINGERPRINT}" if is_secure else ""
         return Kept(f"{ids} {COOKIES}{address}", in_any_case=SAYS_PROLIFIC + once)
 
     def confirms(self, recruitment: Recruitment) -> bool:
@@ -188,7 +190,7 @@ class Prolific(Provider):
         return is_theirs and STANDINGS.get(found.status) in PRESENT
 
     def depart(
-        self, recruitment: Recruitment, participation: Participation | None, ending: Ending
+        self, recruitment: Recruitment, submission: Submission | None, ending: Ending
     ) -> Departure:
         code = _codes(recruitment).get(ending, "")
         return Departure(code=code, url=COMPLETE + code if code else "")
@@ -441,7 +443,7 @@ def _codes(recruitment: Recruitment) -> dict[str, str]:
     return codes
 
 
-def _report(found: Submission) -> PlatformReport:
+def _report(found: ProlificSubmission) -> PlatformReport:
     return PlatformReport(
         submission_id=found.id,
         external_id=found.participant,

@@ -8,7 +8,7 @@ Data = dict[str, object]
 
 
 @dataclass(frozen=True)
-class Submission:
+class ProlificSubmission:
     """One participant's turn; `status` is Prolific's word as it came, known to us or not."""
 
     id: str
@@ -102,13 +102,13 @@ def read_study(data: Data) -> StudyState:
     )
 
 
-def read_submission(data: Data, study_id: str = "") -> Submission:
+def read_submission(data: Data, study_id: str = "") -> ProlificSubmission:
     """One by itself and one of a list have other names for the same."""
     started, completed = _moment(data, "started_at"), _moment(data, "completed_at")
     taken = _number(data, "time_taken")
     if taken is None and started and completed:
         taken = (completed - started).total_seconds()
-    return Submission(
+    return ProlificSubmission(
         id=read_id(data),
         participant=_optional_text(data, "participant", "participant_id") or "",
         study=_optional_text(data, "study_id") or study_id,

@@ -25,8 +25,8 @@ from tenacity import (
 from annotation.crowd.errors import PlatformError
 from annotation.crowd.prolific.answers import (
     Data,
+    ProlificSubmission,
     StudyState,
-    Submission,
     Subscription,
     read_id,
     read_object,
@@ -174,7 +174,7 @@ class ProlificClient:
         body: Data = {"total_available_places": total}
         return self._ask(read_study, "PATCH", f"studies/{_checked(study_id)}/", body=body)
 
-    def submissions(self, study_id: str) -> Iterator[Submission]:
+    def submissions(self, study_id: str) -> Iterator[ProlificSubmission]:
         """Every submission of a study, oldest first, each once.
 
         Pages are asked for until one brings nothing new: what is documented has no last page.
@@ -188,7 +188,7 @@ class ProlificClient:
             seen.update(one.id for one in new)
             yield from new
 
-    def _page(self, study_id: str, page: int) -> list[Submission]:
+    def _page(self, study_id: str, page: int) -> list[ProlificSubmission]:
         params = {
             "study": study_id,
             "ordering": "started_at",
@@ -207,7 +207,7 @@ class ProlificClient:
                 return []
             raise
 
-    def submission(self, submission_id: str) -> Submission:
+    def submission(self, submission_id: str) -> ProlificSubmission:
         return self._ask(read_submission, "GET", f"submissions/{_checked(submission_id)}/")
 
     def approve(self, ids: Sequence[str]) -> None:
@@ -217,7 +217,7 @@ class ProlificClient:
             body: Data = {"submission_ids": checked[start : start + APPROVAL_LIMIT]}
             self._send("POST", "submissions/bulk-approve/", body=body)
 
-    def reject(self, submission_id: str, message: str, category: str) -> Submission:
+    def reject(self, submission_id: str, message: str, category: str) -> ProlificSubmission:
         """Refuse to pay, with a message to the participant."""
         if len(message.strip()) < REJECTION_LENGTH:
             raise DomainError(
@@ -237,19 +237,19 @@ class ProlificClient:
             submission_id, {"action": "REJECT", "message": message, "rejection_category": category}
         )
 
-    def complete(self, submission_id: str, completion_code: str) -> Submission:
+    def complete(self, submission_id: str, completion_code: str) -> ProlificSubmission:
         """Complete for the participant, with a code whose actor is the researcher."""
         return self._transition(
             submission_id, {"action": "COMPLETE", "completion_code": completion_code}
         )
 
-    def screen_out(self, submission_id: str, completion_code: str) -> Submission:
+    def screen_out(self, submission_id: str, completion_code: str) -> ProlificSubmission:
         """Screen out, with the code that the study has for it."""
         return self._transition(
             submission_id, {"action": "SCREEN_OUT", "completion_code": completion_code}
         )
 
-    def _transition(self, submission_id: str, body: Data) -> Submission:
+    def _transition(self, submission_id: str, body: Data) -> ProlificSubmission:
         path = f"submissions/{_checked(submission_id)}/transition/"
         return self._ask(read_submission, "POST", path, body=body)
 

@@ -6,7 +6,7 @@ import random
 import jsonschema
 import pytest
 
-from tests.shared_data import ROOT
+from tests.paths import ROOT
 from tiebreak.formats import FormatError, RatingTable
 from tiebreak.report import build_report
 

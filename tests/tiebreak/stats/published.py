@@ -1,4 +1,4 @@
-"""The published studies that golden values were computed on, as arrays."""
+"""The labels of the published studies, as arrays, and the values they must give."""
 
 import csv
 import json
@@ -6,14 +6,14 @@ from functools import cache
 
 import numpy as np
 
-from tests.shared_data import shared_path
+from tests.paths import GOLDEN
 from tiebreak.stats import count_matrix
 
 
 @cache
 def golden():
     """(dataset, statistic, stratum) → value, as text, of every row."""
-    with shared_path("golden", "golden.csv").open(encoding="utf-8") as lines:
+    with (GOLDEN / "golden.csv").open(encoding="utf-8") as lines:
         return {
             (row["dataset"], row["statistic"], row["stratum"]): row["value"]
             for row in csv.DictReader(lines)
@@ -23,21 +23,21 @@ def golden():
 @cache
 def pandalm():
     """(999, 3) labels 0 tie, 1, 2 of three annotators."""
-    rows = json.loads(shared_path("data", "pandalm", "testset-v1.json").read_text())
+    rows = json.loads((GOLDEN / "pandalm" / "testset-v1.json").read_text())
     return np.array([[row[f"annotator{number}"] for number in (1, 2, 3)] for row in rows])
 
 
 @cache
 def pandalm_machine():
     """(999,) labels of PandaLM-7B."""
-    rows = json.loads(shared_path("data", "pandalm", "pandalm-7b-testset-v1.json").read_text())
+    rows = json.loads((GOLDEN / "pandalm" / "pandalm-7b-testset-v1.json").read_text())
     return np.array([row["pandalm_result"] for row in rows])
 
 
 @cache
 def gpt_machine():
     """(999,) labels of gpt-3.5, −1 where its answer could not be read."""
-    rows = json.loads(shared_path("data", "pandalm", "gpt-3.5-turbo-testset-v1.json").read_text())
+    rows = json.loads((GOLDEN / "pandalm" / "gpt-3.5-turbo-testset-v1.json").read_text())
     labels = {"Tie": 0, "1": 1, "2": 2}
     return np.array([labels.get(str(row["gpt_result"]), -1) for row in rows])
 
@@ -45,7 +45,7 @@ def gpt_machine():
 @cache
 def summeval(criterion):
     """(1600, 5) counts of three experts' labels 1–5."""
-    path = shared_path("data", "summeval", "experts_coherence_relevance.jsonl")
+    path = GOLDEN / "summeval" / "experts_coherence_relevance.jsonl"
     labels = np.array([json.loads(line)[criterion] for line in path.read_text().splitlines()])
     return counts_of(labels - 1, 5)
 
@@ -53,7 +53,7 @@ def summeval(criterion):
 @cache
 def separability(name):
     """Long ratings of one configuration: label in system order, instance, rater, unit."""
-    path = shared_path("data", "separability", f"{name}_pref_data.csv")
+    path = GOLDEN / "separability" / f"{name}_pref_data.csv"
     with path.open(encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
     texts = [f"Input.model{side}_summary{k}" for side in (1, 2) for k in range(1, 6)]

@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from tests.shared_data import shared_path
+from tests.paths import GOLDEN
 from tests.tiebreak.stats.published import golden, gpt_machine, pandalm
 from tiebreak.stats.prediction_powered import (
     NO_LABEL,
@@ -24,8 +24,9 @@ FOREST, PANDALM = "ppi-forest_badmodel", "PandaLM-gpt3.5-perm0"
 
 def forest():
     """Labels and predictions in the file's order."""
-    with np.load(shared_path("data", "ppi", "forest_badmodel.npz")) as arrays:
-        return arrays["Y"].astype(float), arrays["Yhat"].astype(float)
+    path = GOLDEN / "ppi" / "forest_badmodel.csv"
+    labels, predictions = np.loadtxt(path, delimiter=",", skiprows=1, unpack=True)
+    return labels, predictions
 
 
 def pandalm_scores():

@@ -3,7 +3,7 @@ import csv
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.shared_data import shared_path
+from tests.paths import GOLDEN
 from tiebreak.formats import read_bundle, read_ratings
 from tiebreak.formats.readers import READERS
 
@@ -68,7 +68,7 @@ def test_a_bad_row_is_named(row, sentence, tmp_path):
 
 
 def test_the_published_batches_become_a_bundle(tmp_path):
-    files = sorted(shared_path("data", "separability").glob("*.csv"))
+    files = sorted((GOLDEN / "separability").glob("*.csv"))
     call_command("convert", "mturk", *map(str, files), "--out", str(tmp_path / "out"), verbosity=0)
     bundle = read_bundle(tmp_path / "out")
     assert len(bundle.instances) == 100
@@ -89,7 +89,7 @@ def test_an_out_folder_with_files_is_not_touched(tmp_path):
 
 
 def test_pandalm_keeps_what_a_machine_said_otherwise(tmp_path):
-    folder = shared_path("data", "pandalm")
+    folder = GOLDEN / "pandalm"
     call_command("convert", "pandalm", str(folder), "--out", str(tmp_path / "r.csv"), verbosity=0)
     table = read_ratings(tmp_path / "r.csv")
     unparsed = [label is None for label in table["label"]]
@@ -99,7 +99,7 @@ def test_pandalm_keeps_what_a_machine_said_otherwise(tmp_path):
 
 
 def test_pandalms_comparisons_share_their_inputs(tmp_path):
-    folder = shared_path("data", "pandalm")
+    folder = GOLDEN / "pandalm"
     call_command("convert", "pandalm", str(folder), "--out", str(tmp_path / "b"), verbosity=0)
     bundle = read_bundle(tmp_path / "b")
     assert len(set(bundle.ratings["unit"])) == 999

@@ -1,0 +1,14 @@
+"""A folder of files in the layout of each reader, small enough to be kept with the tests."""
+
+from pathlib import Path
+
+from tests.paths import GOLDEN
+
+MADE_UP = Path(__file__).parent / "made_up"
+FOLDERS = {
+    "llmbar": MADE_UP / "llmbar",
+    "mtbench": MADE_UP / "mtbench",
+    "mturk": GOLDEN / "separability",
+    "pandalm": GOLDEN / "pandalm",
+    "summeval": GOLDEN / "summeval",
+}

@@ -1,0 +1,38 @@
+from tests.tiebreak.formats.readers.files import FOLDERS
+from tiebreak.formats.readers import convert
+
+
+def votes(unit):
+    found = convert("mtbench", [FOLDERS["mtbench"]]).ratings
+    return [
+        (row["rater"], row["label"], row["side_a"], row["superseded"])
+        for row in found
+        if row["unit"] == unit
+    ]
+
+
+def test_labels_are_turned_to_the_systems_alphabetical_order():
+    assert votes("1/1/alder/birch")[:3] == [
+        ("gpt-4", 1, "left", False),
+        ("person-1", -1, "left", False),
+        ("person-2", 1, "right", False),
+    ]
+    assert votes("2/1/birch/cedar")[1] == ("person-1", -1, "right", False)
+
+
+def test_a_second_vote_of_one_judge_is_superseded():
+    assert votes("1/1/alder/birch")[3] == ("person-1", 1, "right", True)
+
+
+def test_an_inconsistent_tie_is_a_tie():
+    assert votes("1/2/alder/birch") == [
+        ("gpt-4", 0, "right", False),
+        ("person-1", 0, "left", False),
+    ]
+
+
+def test_what_a_machine_said_otherwise_is_kept_raw():
+    found = convert("mtbench", [FOLDERS["mtbench"]])
+    (row,) = (row for row in found.ratings if row["label"] is None)
+    assert (row["kind"], row["raw"]) == ("machine", "error")
+    assert found.spec.systems == ("alder", "birch", "cedar")

@@ -1,0 +1,58 @@
+"""The whole published files, where they lie beside the repository: what we keep of them is theirs."""
+
+import numpy as np
+import pytest
+
+from tests.paths import shared_path
+from tests.tiebreak.formats.readers.files import FOLDERS
+from tiebreak.formats.readers import convert
+from tiebreak.similarity import align_many, similarity
+
+PUBLISHED = {"mturk": "separability", "pandalm": "pandalm", "summeval": "summeval"}
+
+
+def whole(reader):
+    return convert(reader, [shared_path("data", PUBLISHED[reader])])
+
+
+def facts(converted):
+    """Ratings in their order, with units and instances numbered as they come."""
+    units, instances = {}, {}
+    for row in converted.ratings:
+        unit = units.setdefault(row.pop("unit"), len(units))
+        instance = instances.setdefault(row.pop("instance"), len(instances))
+        yield {"unit": unit, "instance": instance, **row}
+
+
+@pytest.mark.parametrize("reader", PUBLISHED)
+def test_the_labels_we_keep_are_the_published_ones(reader):
+    assert list(facts(convert(reader, [FOLDERS[reader]]))) == list(facts(whole(reader)))
+
+
+@pytest.mark.parametrize("reader", ["mturk", "pandalm"])
+def test_generations_stand_for_the_published_ones(reader):
+    kept, published = convert(reader, [FOLDERS[reader]]), whole(reader)
+    assert [(each.system, each.sample_index) for each in kept.generations] == [
+        (each.system, each.sample_index) for each in published.generations
+    ]
+
+
+def test_numbered_words_overlap_as_the_published_words_do():
+    def overlaps(converted):
+        of = {}
+        for each in converted.generations:
+            of.setdefault(each.instance, []).append(each.text)
+        used = similarity("rouge1")
+        return [found.self_a for found in align_many([(own, []) for own in of.values()], used)]
+
+    kept = overlaps(convert("mturk", [FOLDERS["mturk"]]))
+    assert np.array_equal(kept, overlaps(whole("mturk")))
+    assert np.shape(kept) == (100, 10, 10)
+
+
+@pytest.mark.parametrize(
+    ("reader", "units", "ratings"), [("llmbar", 100, 500), ("mtbench", 1240, 2991)]
+)
+def test_files_of_which_we_keep_nothing_are_read(reader, units, ratings):
+    found = convert(reader, [shared_path("data", reader)]).ratings
+    assert (len({row["unit"] for row in found}), len(found)) == (units, ratings)
