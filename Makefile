@@ -19,8 +19,10 @@ test: $(VENV)/dev.installed  ## Unit, database, browser and architecture tests
 test-all: $(VENV)/dev.installed  ## The same with the slow simulations
 	@$(BIN)/python -m tests.run --slow
 
-check: $(VENV)/dev.installed  ## Style, types, import direction, migrations
+check: $(VENV)/dev.installed  ## Style, templates, scripts, types, import direction, migrations
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@$(BIN)/djlint --lint --quiet templates
+	@$(BIN)/oxlint --deny-warnings static
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python manage.py makemigrations --check --dry-run
