@@ -6,7 +6,7 @@ ENCODERS := .venv-encoders
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-encoders check bench-stats bench-separability bench-sampling bench-serving lock clean
+.PHONY: help demo test test-all test-encoders test-wheel check bench-stats bench-separability bench-sampling bench-serving lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -25,6 +25,9 @@ test-all: $(VENV)/dev.installed  ## Every test: browser, Redis, PostgreSQL, simu
 test-encoders:  ## Text similarities with real weights on the CPU, beside the packages they follow
 	@$(MAKE) --no-print-directory VENV=$(ENCODERS) $(ENCODERS)/embeddings.installed
 	@$(ENCODERS)/bin/python -m pytest -n 2 tests/tiebreak/similarity
+
+test-wheel: $(VENV)/dev.installed  ## The library's wheel in an empty environment
+	@$(BIN)/python -m pytest tests/wheel.py -q -n 0
 
 check: $(VENV)/dev.installed  ## Style, templates, scripts, types, import direction, migrations
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -46,11 +49,14 @@ bench-sampling: $(VENV)/dev.installed  ## The gateway beside vLLM's own client (
 bench-serving: $(VENV)/dev.installed  ## Annotators by the hundred, faults, and Label Studio beside it
 	@$(BIN)/python -m benchmarks.serving
 
+UV_COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
+WITHOUT_CUDA := --config-file requirements/uv.toml --no-emit-package torch
+
 lock: $(VENV)/dev.installed  ## Pin the dependencies anew from pyproject.toml
-	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/runtime.txt >/dev/null
-	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --extra dev pyproject.toml -o requirements/dev.txt >/dev/null
-	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --config-file requirements/uv.toml --no-emit-package torch -c requirements/dev.txt --extra embeddings pyproject.toml -o requirements/embeddings.txt >/dev/null
-	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --config-file requirements/uv.toml --no-emit-package torch -c requirements/embeddings.txt requirements/similarity-tests.in -o requirements/similarity-tests.txt >/dev/null
+	@$(UV_COMPILE) --extra server pyproject.toml -o requirements/runtime.txt >/dev/null
+	@$(UV_COMPILE) -c requirements/runtime.txt --extra dev pyproject.toml -o requirements/dev.txt >/dev/null
+	@$(UV_COMPILE) $(WITHOUT_CUDA) -c requirements/dev.txt --extra server --extra embeddings --extra entities pyproject.toml -o requirements/embeddings.txt >/dev/null
+	@$(UV_COMPILE) $(WITHOUT_CUDA) -c requirements/embeddings.txt requirements/bert-score.in -o requirements/bert-score.txt >/dev/null
 
 clean:  ## Remove the environment and the demo's data
 	@rm -rf $(VENV) $(ENCODERS) var
@@ -69,9 +75,9 @@ $(VENV)/%.installed: requirements/%.txt
 # Torch comes first and by exact version, from where pip finds it. Where that is a CUDA build, name
 # an index of builds for CPUs in PIP_EXTRA_INDEX_URL or a folder with one in PIP_FIND_LINKS. The rest
 # is pinned by hash.
-$(VENV)/embeddings.installed: requirements/embeddings.txt requirements/similarity-tests.txt $(VENV)/dev.installed
+$(VENV)/embeddings.installed: requirements/embeddings.txt requirements/bert-score.txt $(VENV)/dev.installed
 	@echo "Installing torch and the encoders into $(VENV) (some minutes, once)…"
 	@{ $(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 && \
-	  $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/embeddings.txt -r requirements/similarity-tests.txt; } > $(VENV)/pip.log 2>&1 || \
+	  $(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/embeddings.txt -r requirements/bert-score.txt; } > $(VENV)/pip.log 2>&1 || \
 	  { tail -n 12 $(VENV)/pip.log; echo "The encoders could not be installed (above; all of it in $(VENV)/pip.log). Without them everything but BERTScore and sentence cosines works."; exit 1; }
 	@touch $@

@@ -3,7 +3,6 @@
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import islice, product
 
 import numpy as np
@@ -14,13 +13,13 @@ from studies.freshness import changes_noted, note_change
 from studies.jobs import Progress, work_of
 from studies.models import Generation, Job, SeparabilityScore, Study, System, Unit
 from studies.temperatures import Pair, pairs_at_temperatures
+from tiebreak import optional
 from tiebreak.errors import DomainError
 from tiebreak.gateway import GatewayError
 from tiebreak.gateway.encoders import (
     TextEncoder,
     TransformersEncoder,
     bundled_encoder,
-    encoder_lacks,
 )
 from tiebreak.similarity import (
     ENCODED,
@@ -149,7 +148,7 @@ def measure_named(name: str) -> Similarity:
     except ValueError as error:
         raise DomainError("unknown_similarity", f"{error}.", status=400) from error
     except GatewayError as error:
-        raise DomainError("not_installed", error.message) from error
+        raise DomainError("encoder", error.message) from error
 
 
 def what_is_missing(name: str) -> str:
@@ -157,17 +156,10 @@ def what_is_missing(name: str) -> str:
 
     No model is loaded to find out. Where other machines score, what they lack is not known here.
     """
-    is_elsewhere = django_settings.TIEBREAK_SCORES_ELSEWHERE
-    missing = [package for package in _packages(name) if find_spec(package) is None]
-    if is_elsewhere or not missing:
+    if django_settings.TIEBREAK_SCORES_ELSEWHERE:
         return ""
-    if name in ENCODED:
-        return encoder_lacks(missing[0])
-    try:
-        measure_named(name)
-    except DomainError as refusal:
-        return refusal.message
-    return ""
+    lacking = (each for each in _packages(name) if not optional.is_installed(each))
+    return next(map(optional.advice_for, lacking), "")
 
 
 def _packages(name: str) -> tuple[str, ...]:

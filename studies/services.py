@@ -9,9 +9,11 @@ from django.db.models import Model
 from django.utils import timezone
 
 from studies.models import (
+    ComprehensionQuestion,
     Criterion,
     InstanceSelection,
     Membership,
+    Screening,
     SelectedInstance,
     Study,
     StudyEvent,
@@ -109,12 +111,22 @@ def use_dataset_systems(*, study: Study) -> int:
     return len(rows)
 
 
+DESIGN: tuple[type[Model], ...] = (
+    Criterion,
+    StudySystem,
+    Membership,
+    InstanceSelection,
+    SelectedInstance,
+    Screening,
+    ComprehensionQuestion,
+)
+
+
 @transaction.atomic
 def copy_design(*, study: Study) -> Study:
-    """A new draft with the study's settings, criteria, systems, members and drawn instances.
+    """A new draft with the study's settings, criteria, systems, members, screening and selection.
 
-    The drawn instances keep the probabilities they were drawn with: planning takes the same.
-    `annotation.services.cloning` adds what annotators are screened by and come in by.
+    The selected instances keep the probabilities they were drawn with: planning takes the same.
     """
     kept = {
         field.name: getattr(study, field.name)
@@ -123,7 +135,7 @@ def copy_design(*, study: Study) -> Study:
     }
     title = f"{study.title[: LONGEST_TITLE - len(COPY)].rstrip()}{COPY}"
     clone = Study.objects.create(title=title, **kept)
-    for model in (Criterion, StudySystem, Membership, InstanceSelection, SelectedInstance):
+    for model in DESIGN:
         copy_rows(model._default_manager.filter(study=study).order_by("pk"), study=clone)
     return clone
 

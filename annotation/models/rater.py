@@ -1,11 +1,8 @@
-from decimal import Decimal
-
 from django.db import models
 from django.db.models import Q
 
 from annotation.models.hit import HIT
 from studies.models import Study, StudyVersion, Unit
-from studies.models.bounds import MAX_REWARD, between
 from tiebreak.identifiers import new_public_id, new_seed
 
 
@@ -33,42 +30,6 @@ class Rater(models.Model):
         return self.pseudonym
 
 
-class Recruitment(models.Model):
-    """A study's way in through one provider: its settings there, and its own id of the study."""
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="recruitments")
-    provider = models.SlugField(max_length=100)
-    settings = models.JSONField(default=dict, blank=True)
-    # Encrypted; see annotation.models.crowd.
-    secret = models.TextField(blank=True, editable=False)
-    webhook_secret = models.TextField(blank=True, editable=False)
-    external_id = models.CharField(max_length=200, blank=True)
-    external_status = models.CharField(max_length=50, blank=True, editable=False)
-    synced_at = models.DateTimeField(null=True, editable=False)
-    # What the platform is being asked now, and what went wrong the last time.
-    pending = models.CharField(max_length=200, blank=True, editable=False)
-    pending_key = models.CharField(max_length=22, blank=True, editable=False)
-    pending_at = models.DateTimeField(null=True, editable=False)
-    problem = models.TextField(blank=True, editable=False)
-    sync_problem = models.TextField(blank=True, editable=False)
-    # From then on nobody new enters; who agreed before goes on.
-    closed_at = models.DateTimeField(null=True, editable=False)
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["study", "provider"], name="provider_once_per_study")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.provider}, a way into {self.study}"
-
-    @property
-    def is_unpublished(self) -> bool:
-        """Whether its study there, if it has one, is a draft as far as we know."""
-        return self.external_status in {"", "UNPUBLISHED"}
-
-
 class Participation(models.Model):
     """One rater's entry to one study through one provider."""
 
@@ -86,6 +47,12 @@ class Participation(models.Model):
         RELEASED = "released"
         EXCLUDED = "excluded"
 
+    class PaidPer(models.TextChoices):
+        HIT = "hit", "each completed HIT"
+        # Where the number of HITs is limited, one sum pays all of a visit.
+        VISIT = "visit", "one visit"
+        STUDY = "study", "all HITs together"
+
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="participations")
     rater = models.ForeignKey(Rater, on_delete=models.PROTECT, related_name="participations")
@@ -98,40 +65,23 @@ class Participation(models.Model):
     consented_at = models.DateTimeField(null=True)
     # The platform says that this person is there, or none has to.
     confirmed_at = models.DateTimeField(null=True)
-    asked_platform_at = models.DateTimeField(null=True)
     guidelines_read_at = models.DateTimeField(null=True)
     # Nothing stands between them and their first place any more.
     cleared_at = models.DateTimeField(null=True)
     # They failed a test and asked for the next try.
     retries = models.BooleanField(default=False)
     warned_at = models.DateTimeField(null=True)
-    # A hash of the word in the cookie of the browser that agreed, where an id is bound to it; and
-    # when another browser came with the same id, which the researcher allows.
-    browser = models.CharField(max_length=32, blank=True)
-    reentered_at = models.DateTimeField(null=True)
-    # A keyed hash of where somebody came from whom no platform confirms; "" of all others.
+    # HMAC of the client's IP address for unverified participants, else empty.
     address = models.CharField(max_length=32, blank=True)
-    recruitment = models.ForeignKey(
-        Recruitment, null=True, on_delete=models.PROTECT, related_name="participations"
-    )
-    # What the platform needs to hear from the browser in the end, as it said on arrival.
-    way_back = models.JSONField(default=dict)
-    # What somebody who left early was told they are owed, whatever becomes of them or the study.
-    owed = models.DecimalField(
-        max_digits=10, decimal_places=2, null=True, validators=between(Decimal(0), MAX_REWARD)
-    )
-    # A researcher looked at what does not add up, and let it be.
-    settled_at = models.DateTimeField(null=True)
-    # The platform's own words on it, and when they were true.
-    platform_status = models.CharField(max_length=50, blank=True)
-    platform_seen_at = models.DateTimeField(null=True)
-    entered_code = models.CharField(max_length=100, blank=True)
-    completion_code = models.CharField(max_length=22, default=new_public_id)
+    # What one payment of the platform covers, and so when an annotator may leave early.
+    paid_per = models.CharField(max_length=5, choices=PaidPer.choices, default=PaidPer.HIT)
     # Seeds this annotator's own order of HITs and of units inside them.
     order_seed = models.CharField(max_length=64, default=new_seed)
     simulated = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
+    # They left early by their own wish, whatever the status became since.
+    left_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [
@@ -147,6 +97,13 @@ class Participation(models.Model):
 
     def __str__(self) -> str:
         return self.public_id
+
+    @property
+    def may_leave_early(self) -> bool:
+        """Whether a part of the HITs can be paid for, so that stopping between two is offered."""
+        if self.paid_per == self.PaidPer.VISIT:
+            return self.study.hits_per_annotator is None
+        return self.paid_per == self.PaidPer.HIT
 
 
 class Assignment(models.Model):

@@ -8,6 +8,7 @@ from annotation.models.hit import HITUnit, Place
 from annotation.models.rater import Assignment, Rater
 from studies.models import Criterion, StudyVersion, Unit
 from studies.models.bounds import MAX_COUNT, between
+from studies.models.event import AppendOnly
 
 EXCLUDING_FLAGS = ("surplus", "superseded", "partial", "late", "excluded")
 COUNTED = Q(**dict.fromkeys(EXCLUDING_FLAGS, False))
@@ -23,7 +24,7 @@ class RatingQuerySet(models.QuerySet["Rating"]):
         return super().update(**_only_flags(changes))
 
     def delete(self) -> tuple[int, dict[str, int]]:
-        raise TypeError("Ratings are append-only: set a flag instead of deleting.")
+        raise AppendOnly("Ratings are append-only: set a flag instead of deleting.")
 
     def counted(self) -> "RatingQuerySet":
         """Those that no flag takes out: they fill places, and are tallied."""
@@ -95,7 +96,7 @@ class Rating(models.Model):
         super().save(**options)
 
     def delete(self, *_: Any, **__: Any) -> tuple[int, dict[str, int]]:
-        raise TypeError("Ratings are append-only: set a flag instead of deleting.")
+        raise AppendOnly("Ratings are append-only: set a flag instead of deleting.")
 
     @property
     def is_counted(self) -> bool:
@@ -109,7 +110,7 @@ class Rating(models.Model):
 def _only_flags(changes: dict[str, Any]) -> dict[str, Any]:
     changed: Iterable[str] = set(changes) - {*EXCLUDING_FLAGS, "excluded_reason", "place"}
     if changed:
-        raise TypeError(f"Ratings are append-only; these cannot change: {', '.join(changed)}.")
+        raise AppendOnly(f"Ratings are append-only; these cannot change: {', '.join(changed)}.")
     return changes
 
 

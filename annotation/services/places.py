@@ -5,11 +5,7 @@ from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 
-from annotation.models import HIT, Assignment, Participation, Place, Rating
-from annotation.selectors import Share, missing_units, unmet_check
-from annotation.services.addresses import TOO_MANY_PEOPLE, has_room
-from annotation.services.tallies import set_flags
-from annotation.statements import (
+from annotation.hot_path_sql import (
     FreePlace,
     Person,
     complete_place,
@@ -19,6 +15,10 @@ from annotation.statements import (
     lock_person,
     lock_places_of,
 )
+from annotation.models import HIT, Assignment, Participation, Place, Rating
+from annotation.selectors import Share, missing_units, unmet_check
+from annotation.services.addresses import TOO_MANY_PEOPLE, has_room
+from annotation.services.tallies import set_flags
 from studies.freshness import changes_noted
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -29,7 +29,7 @@ class NotCleared(DomainError):
 
 
 class NoWorkLeft(DomainError):
-    """There is no place for this annotator: the study has all it needs, or they did their share."""
+    """This annotator is given no more work, now or for good: the end page says why."""
 
 
 @dataclass(frozen=True)
@@ -82,34 +82,53 @@ def _find_work(participation: Participation, now: datetime | None, *, wait: bool
     if person.held is not None and study.status != Study.Status.CLOSED:
         _extend(person, person.held)
         return Work(person.held, is_new=False, share=share)
-    if study.status != Study.Status.OPEN:
-        raise DomainError("study_not_open", CLOSED_DOORS[study.status])
+    _check_is_open(study)
     _check_limits(person)
     # Busy rows are skipped first, so that nobody queues behind another.
     free = lock_free_place(person, wait=wait)
     if free is None and not wait:
         raise _NoneAtHand
     if free is None:
-        raise NoWorkLeft(
-            "no_work_left",
-            "There is no work left for you in this study: every place is taken or done. Thank you.",
-        )
+        raise NoWorkLeft("no_work_left", EVERY_PLACE_TAKEN)
     assignment = _assign(free, person)
     is_new = free.left is None
     return Work(assignment, is_new=is_new, share=share, has_left=person.met > person.done)
 
 
+EVERY_PLACE_TAKEN = (
+    "There is no work left for you in this study: every place is taken or done. Thank you."
+)
+
+
 @transaction.atomic
 def has_work(participation: Participation, now: datetime | None = None) -> bool:
     """Whether a place is held, or free for them at once; none is taken."""
+    return _why_no_place(lock_person(participation.public_id, now)) is None
+
+
+@transaction.atomic
+def why_no_work(participation: Participation, now: datetime | None = None) -> DomainError | None:
+    """What `find_work` would refuse this annotator with; None if it would not. Takes no place."""
     person = lock_person(participation.public_id, now)
+    try:
+        _check_may_work(person)
+        if person.held is None or person.study.status == Study.Status.CLOSED:
+            _check_is_open(person.study)
+    except DomainError as refusal:
+        return refusal
+    return _why_no_place(person)
+
+
+def _why_no_place(person: Person) -> NoWorkLeft | None:
     if person.held is not None:
-        return True
+        return None
     try:
         _check_limits(person)
-    except NoWorkLeft:
-        return False
-    return lock_free_place(person, wait=False) is not None
+    except NoWorkLeft as refusal:
+        return refusal
+    if lock_free_place(person, wait=False) is None:
+        return NoWorkLeft("no_work_left", EVERY_PLACE_TAKEN)
+    return None
 
 
 @dataclass(frozen=True)
@@ -211,9 +230,16 @@ CLOSED_TO_NEWCOMERS: dict[str, str] = {
 }
 
 
+def _check_is_open(study: Study) -> None:
+    if study.status == Study.Status.CLOSED:
+        raise NoWorkLeft(f"study_{study.status}", CLOSED_DOORS[study.status])
+    if study.status != Study.Status.OPEN:
+        raise DomainError(f"study_{study.status}", CLOSED_DOORS[study.status])
+
+
 def _check_may_work(person: Person) -> None:
     if person.participation.status != Participation.Status.ACTIVE:
-        raise DomainError(
+        raise NoWorkLeft(
             "participation_ended",
             "Your part in this study has ended, and what you answered is saved. Thank you.",
         )

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import cast
@@ -167,6 +167,15 @@ def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
     return len(places)
 
 
+class IncompleteDesign(DomainError):
+    """A plan needs more than is there; `missing` names what."""
+
+    def __init__(self, missing: Mapping[str, str]) -> None:
+        needed = " and ".join(missing.values())
+        super().__init__("incomplete_design", f"The study still needs {needed}.")
+        self.missing = tuple(missing)
+
+
 def _check_can_plan(study: Study) -> None:
     if study.status != Study.Status.DRAFT:
         raise DomainError(
@@ -178,15 +187,15 @@ def _check_can_plan(study: Study) -> None:
         raise DomainError(
             "has_ratings", "This study has ratings, so its plan stands. Clone it to plan anew."
         )
-    missing = []
+    missing = {}
     if study.dataset is None:
-        missing.append("a dataset")
+        missing["dataset"] = "a dataset"
     if study.study_systems.count() < _systems_needed(study):
-        missing.append("two systems" if _systems_needed(study) == 2 else "a system")
+        missing["systems"] = "two systems" if _systems_needed(study) == 2 else "a system"
     if not study.criteria.exists():
-        missing.append("a criterion")
+        missing["criterion"] = "a criterion"
     if missing:
-        raise DomainError("incomplete_design", f"The study still needs {' and '.join(missing)}.")
+        raise IncompleteDesign(missing)
     n = study.comparisons_per_hit
     if study.repeats_per_hit and (study.repeats_per_hit > n or study.repeat_distance > n):
         raise DomainError(

@@ -10,13 +10,13 @@ from math import ceil
 from django.db import transaction
 from django.db.models import Q
 
-from annotation.models import HIT, Assignment, Participation, Rating, Screening, Trial
+from annotation.hot_path_sql import insert
+from annotation.models import HIT, Assignment, Participation, Rating, Trial
 from annotation.selectors import reference_units
 from annotation.services.addresses import TOO_MANY_PEOPLE, has_room
-from annotation.services.withdrawing import stop_work, withdraw_work
-from annotation.statements import insert
+from annotation.services.exclusion import stop_work, withdraw_work
 from studies.clock import database_now
-from studies.models import Criterion, Study, Unit
+from studies.models import Criterion, Screening, Study, Unit
 from tiebreak.errors import DomainError
 
 
@@ -165,13 +165,16 @@ def answer_comprehension(
     participation = Participation.objects.select_for_update().get(pk=participation.pk)
     questions = list(participation.study.comprehension.all())
     if any(question.pk not in answers for question in questions):
-        raise DomainError("unanswered", "Please answer every question.", status=400)
+        raise DomainError("unanswered", UNANSWERED, status=400)
     if tries_left(participation, Trial.Stage.COMPREHENSION) == 0:
         raise DomainError("no_try_left", "There is no try left at these questions.")
     right = sum(answers[question.pk] == question.answer for question in questions)
     given = {str(question.pk): answers[question.pk] for question in questions}
     score = Score(right, of=len(questions), needed=len(questions))
     return _judge(participation, Trial.Stage.COMPREHENSION, score, now, given)
+
+
+UNANSWERED = "Please answer every question."
 
 
 @transaction.atomic

@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms import AnswerForm
+from annotation.hot_path_sql import find_work_of, unit_with_texts
 from annotation.models import Assignment, Participation, Rating, Trial
 from annotation.selectors import (
     Share,
@@ -21,32 +23,45 @@ from annotation.selectors import (
     share_of,
     worksheet,
 )
-from annotation.services.leaving import may_leave_early
 from annotation.services.places import NotCleared, NoWorkLeft, find_work
 from annotation.services.ratings import submit_ratings
 from annotation.services.screening import judged, screening_of
-from annotation.statements import find_work_of, unit_with_texts
-from annotation.views.desk import UnitPage, announcement, field_of, labels_as_shown, unit_page
-from annotation.views.doors import (
+from annotation.views.participation_cookie import (
     SeeOther,
     annotator_page,
     is_htmx,
     named_in,
     participation_in,
 )
-from annotation.views.ending import end_page
 from annotation.views.steps import lesson, step_page
+from annotation.views.unit_presentation import (
+    UnitPage,
+    announcement,
+    field_of,
+    labels_as_shown,
+    unit_page,
+)
 from studies.models import Study
 from tiebreak.errors import DomainError
 
+
+class Note(NamedTuple):
+    """What an annotator is told beside the unit or its answer."""
+
+    code: str
+    sentence: str
+
+
 CHOOSE = "Please choose an answer."
-LOST = (
+LOST = Note(
+    "place_lost",
     "The time for your last task ran out before it was complete, and somebody else took it over."
-    " What you answered there is kept. This is another task."
+    " What you answered there is kept. This is another task.",
 )
-WARNING = (
+WARNING = Note(
+    "checks_missed",
     "Please read carefully: some of your answers did not fit texts where the right answer is"
-    " known. If that goes on, your part in this study may end."
+    " known. If that goes on, your part in this study may end.",
 )
 Status = Participation.Status
 # Said beside "Saved" by the flag an answer got.
@@ -65,7 +80,7 @@ DAMAGED = "Your answer arrived damaged and was not saved. Please reload the page
 def rate(request: HttpRequest, study_id: str) -> HttpResponse:
     named = named_in(request, study_id)
     if named is None:
-        return redirect("annotation:welcome", study_id)
+        return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     try:
         work = find_work(participation=named)
     except DomainError as refusal:
@@ -76,7 +91,7 @@ def rate(request: HttpRequest, study_id: str) -> HttpResponse:
         sheet,
         sheet.first_open or max(sheet.seats),
         share=work.share,
-        notice=LOST if work.is_new and work.has_left and lost_last(work.assignment) else "",
+        notice=LOST if work.is_new and work.has_left and lost_last(work.assignment) else None,
     )
 
 
@@ -84,13 +99,11 @@ def _elsewhere(request: HttpRequest, study_id: str, refusal: DomainError) -> Htt
     """The page for whom there is no place, or not yet."""
     participation = participation_in(request, study_id)
     if participation is None:
-        return redirect("annotation:welcome", study_id)
+        return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     if isinstance(refusal, NotCleared):
         return _step(request, participation)
-    is_over = participation.study.status == Study.Status.CLOSED
-    has_ended = participation.status != Participation.Status.ACTIVE
-    if isinstance(refusal, NoWorkLeft) or is_over or has_ended:
-        return end_page(request, participation, refusal.message)
+    if isinstance(refusal, NoWorkLeft):
+        return redirect(settings.ANNOTATOR_END_URL, study_id)
     raise refusal
 
 
@@ -110,7 +123,7 @@ def look_back(request: HttpRequest, study_id: str, position: int) -> HttpRespons
     """An answered unit of the HIT at hand, to correct it; it reserves nothing."""
     participation = participation_in(request, study_id)
     if participation is None:
-        return redirect("annotation:welcome", study_id)
+        return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     assignment = latest_assignment(participation)
     if assignment is None or participation.status != Participation.Status.ACTIVE:
         return redirect("annotation:rate", study_id)
@@ -213,7 +226,7 @@ def _page(
     share: Share,
     given: Mapping[int, str] | None = None,
     refusal: DomainError | None = None,
-    notice: str = "",
+    notice: Note | None = None,
 ) -> HttpResponse:
     study = sheet.assignment.hit.study
     is_done = sheet.assignment.status == Assignment.Status.COMPLETED
@@ -230,7 +243,7 @@ def _page(
         "lessons": _lessons(sheet, number),
         "may_stop": _may_stop(sheet, share.done),
         "notice": WARNING if _is_warned(sheet.assignment) else notice,
-        "sentence": refusal.message if refusal else "",
+        "refusal": refusal,
     }
     return render(
         request, "annotation/unit.html", context, status=refusal.status if refusal else 200
@@ -251,20 +264,22 @@ def _may_stop(sheet: Worksheet, done: int) -> bool:
     is_last = is_done and own.position >= (study.hits_per_annotator or inf)
     if is_last or study.status == Study.Status.CLOSED or participation.status != Status.ACTIVE:
         return False
-    return may_leave_early(participation)
+    return participation.may_leave_early
 
 
-def _fate(ratings: list[Rating], participation: Participation | None) -> str:
+def _fate(ratings: list[Rating], participation: Participation | None) -> Note | None:
     """What became of the answer just given, where it is not simply saved."""
     latest = max((each for each in ratings if not each.superseded), key=lambda each: each.pk)
-    if latest.late:
-        return FATES["late"]
-    if latest.excluded:
-        return FATES["excluded"]
-    if not (latest.surplus or latest.partial):
-        return ""
     has_left = participation is not None and participation.status == Status.LEFT
-    return FATES["left" if has_left else "surplus"]
+    if latest.late:
+        code = "late"
+    elif latest.excluded:
+        code = "excluded"
+    elif latest.surplus or latest.partial:
+        code = "left" if has_left else "surplus"
+    else:
+        return None
+    return Note(code, FATES[code])
 
 
 def _needed(assignment: Assignment) -> int | None:

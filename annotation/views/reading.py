@@ -1,5 +1,6 @@
 """The guidelines: shown once before the first HIT, and to be reread at any time."""
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -8,7 +9,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.models import Participation
 from annotation.selectors import latest_assignment
 from annotation.services.participations import mark_guidelines_read
-from annotation.views.doors import SeeOther, annotator_page, participation_in
+from annotation.views.participation_cookie import SeeOther, annotator_page, participation_in
 from studies.markdown import render_markdown
 
 
@@ -17,7 +18,7 @@ from studies.markdown import render_markdown
 def guidelines(request: HttpRequest, study_id: str) -> HttpResponse:
     participation = participation_in(request, study_id)
     if participation is None:
-        return redirect("annotation:welcome", study_id)
+        return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     if request.method == "POST":
         mark_guidelines_read(participation=participation)
         return SeeOther(reverse("annotation:rate", args=[study_id]))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -10,8 +11,8 @@ from django.views.decorators.http import require_POST
 from annotation.forms import ComprehensionForm
 from annotation.models import Assignment, Participation, Rating, Trial
 from annotation.selectors import is_a_first
-from annotation.services.recruiting import ask_platform
 from annotation.services.screening import (
+    UNANSWERED,
     Step,
     answer_comprehension,
     ask_for_another_try,
@@ -21,10 +22,9 @@ from annotation.services.screening import (
     screening_of,
     tries_left,
 )
-from annotation.views.desk import choice_as_shown
-from annotation.views.doors import SeeOther, annotator_page, participation_in
-from annotation.views.ending import end_page
+from annotation.views.participation_cookie import SeeOther, annotator_page, participation_in
 from annotation.views.reading import guidelines_page
+from annotation.views.unit_presentation import choice_as_shown
 from tiebreak.errors import DomainError
 
 
@@ -34,9 +34,7 @@ def step_page(request: HttpRequest, participation: Participation) -> HttpRespons
     if step == Step.NONE:
         return SeeOther(reverse("annotation:rate", args=[participation.study_id]))
     if step == Step.CONFIRMATION:
-        ask_platform(participation=participation)
-        context = {"study": participation.study}
-        return render(request, "annotation/waiting.html", context, status=200)
+        return redirect(settings.ANNOTATOR_ENTRY_URL, participation.study_id)
     if step == Step.GUIDELINES:
         return guidelines_page(request, participation)
     if step == Step.COMPREHENSION:
@@ -50,18 +48,18 @@ def step_page(request: HttpRequest, participation: Participation) -> HttpRespons
 def comprehension(request: HttpRequest, study_id: str) -> HttpResponse:
     participation = participation_in(request, study_id)
     if participation is None:
-        return redirect("annotation:welcome", study_id)
+        return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     questions = list(participation.study.comprehension.all())
     form = ComprehensionForm(questions, request.POST)
     if not form.is_valid():
-        sentence = "Please answer every question."
-        return _questions(request, participation, sentence=sentence, status=400)
+        refusal = DomainError("unanswered", UNANSWERED, status=400)
+        return _questions(request, participation, refusal=refusal)
     trial = answer_comprehension(participation=participation, answers=form.answers)
     if trial.is_passed:
         return SeeOther(reverse("annotation:rate", args=[study_id]))
     participation.refresh_from_db()
     if participation.status != Participation.Status.ACTIVE:
-        return end_page(request, participation)
+        return SeeOther(reverse(settings.ANNOTATOR_END_URL, args=[study_id]))
     return _questions(request, participation, failed=trial)
 
 
@@ -70,7 +68,7 @@ def comprehension(request: HttpRequest, study_id: str) -> HttpResponse:
 def try_again(request: HttpRequest, study_id: str) -> HttpResponse:
     participation = participation_in(request, study_id)
     if participation is None:
-        return redirect("annotation:welcome", study_id)
+        return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     ask_for_another_try(participation=participation)
     return SeeOther(reverse("annotation:rate", args=[study_id]))
 
@@ -79,8 +77,7 @@ def _questions(
     request: HttpRequest,
     participation: Participation,
     *,
-    sentence: str = "",
-    status: int = 200,
+    refusal: DomainError | None = None,
     failed: Trial | None = None,
 ) -> HttpResponse:
     questions = list(participation.study.comprehension.all())
@@ -88,10 +85,11 @@ def _questions(
     context = {
         "study": participation.study,
         "form": ComprehensionForm(questions),
-        "sentence": sentence,
+        "refusal": refusal,
         "wrong": wrong,
         "left": tries_left(participation, Trial.Stage.COMPREHENSION),
     }
+    status = refusal.status if refusal else 200
     return render(request, "annotation/comprehension.html", context, status=status)
 
 

@@ -5,12 +5,14 @@ from studies.models.dataset import Dataset, Generation, Instance, System
 from studies.models.event import StudyEvent
 from studies.models.job import Job
 from studies.models.round import Round
+from studies.models.screening import ComprehensionQuestion, Screening
 from studies.models.selection import InstanceSelection, SelectedInstance
 from studies.models.separability import SeparabilityScore
 from studies.models.study import Criterion, Membership, Study, StudySystem, StudyVersion
 from studies.models.unit import Unit
 
 __all__ = [
+    "ComprehensionQuestion",
     "Criterion",
     "Dataset",
     "Generation",
@@ -20,6 +22,7 @@ __all__ = [
     "Membership",
     "ReportChanges",
     "Round",
+    "Screening",
     "SelectedInstance",
     "SeparabilityScore",
     "Study",

@@ -6,6 +6,10 @@ from django.db import models
 from studies.models.study import Study
 
 
+class AppendOnly(TypeError):
+    """A row that stands for ever would be changed or deleted."""
+
+
 class StudyEvent(models.Model):
     """What was done to a study, when and by whom, with the numbers it was decided on. Append-only.
 
@@ -41,11 +45,11 @@ class StudyEvent(models.Model):
 
     def save(self, **options: Any) -> None:
         if not self._state.adding:
-            raise TypeError("The log of a study is append-only: record another event.")
+            raise AppendOnly("The log of a study is append-only: record another event.")
         super().save(**options)
 
     def delete(self, *_: Any, **__: Any) -> tuple[int, dict[str, int]]:
-        raise TypeError("The log of a study is append-only.")
+        raise AppendOnly("The log of a study is append-only.")
 
     @property
     def details_in_words(self) -> str:

@@ -76,7 +76,7 @@ class Annotator:
         return self
 
     def here(self) -> Page:
-        return self.client.get(self.at())
+        return self.client.get(self.at(), follow=True)
 
     def send(self, data: dict[str, str], **headers: str) -> Page:
         return self.client.post(self.at("answer"), data, headers=headers)
@@ -95,3 +95,19 @@ class Annotator:
 
 def annotator(study: Study) -> Annotator:
     return Annotator(study).enter()
+
+
+def unit_of(page: Page) -> tuple[int, str]:
+    """Which unit of how many a page shows."""
+    return page.context["index"], page.context["of"]
+
+
+def task_of(page: Page) -> tuple[int, int]:
+    """Which task of how many a page is of."""
+    return page.context["hit"], page.context["hits"]
+
+
+def saved_in(page: Page) -> tuple[int, int]:
+    """Of how many units of the task an answer is held."""
+    shown = re.search(r'<progress max="(\d+)" value="(\d+)"', page.content.decode())
+    return int(shown[2]), int(shown[1])

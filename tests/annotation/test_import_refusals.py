@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotation.importing import import_study
 from annotation.models import Rating
-from annotation.services.known_units import import_known_units
+from annotation.services.reference_units import import_known_units
 from studies.models import Study, Unit
 from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import STUDY, append, make_bundle, ratings, write_lines

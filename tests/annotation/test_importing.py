@@ -11,12 +11,13 @@ from django.core.management import CommandError, call_command
 from annotation.exporting import export_study
 from annotation.importing import import_study
 from annotation.models import Assignment, Place, Rating
-from annotation.services.participations import give_consent, mark_guidelines_read
+from annotation.services.participations import mark_guidelines_read
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_rating
 from annotation.services.tallies import kept, recount
 from metrics.selectors import source_of
+from recruitment.services.entry import give_consent
 from studies.models import Dataset, SeparabilityScore, Study
 from studies.scoring import score_separability
 from tests.paths import GOLDEN
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.django_db
 def rows_everywhere() -> dict[str, int]:
     return {
         model.__name__: model.objects.count()
-        for app in ("studies", "annotation")
+        for app in ("studies", "annotation", "recruitment")
         for model in apps.get_app_config(app).get_models()
     }
 
@@ -115,7 +116,7 @@ def test_an_export_names_nobody(tmp_path):
         submission_id="SUBMISSION-D4E5F6",
         recruitment=way,
         address="f00dfeedf00dfeedf00dfeedf00dfeed",
-        way_back={"person": "ann@example.org"},
+        return_params={"person": "ann@example.org"},
     )
     mark_guidelines_read(participation=ann)
     assignment = take_place(participation=ann)
@@ -132,7 +133,7 @@ def test_an_export_names_nobody(tmp_path):
     secrets = {
         *("WORKER-A1B2C3", "SUBMISSION-D4E5F6", "platform-study-7", "ann@example.org"),
         *("client-key-", "ruth-the-researcher", "ruth@example.org"),
-        *(ann.address, ann.completion_code, ann.order_seed, study.seed),
+        *(ann.address, ann.submission.completion_code, ann.order_seed, study.seed),
     }
     written = {path.name: _content(path) for path in out.rglob("*") if path.is_file()}
     assert {"ratings.jsonl", "ratings.csv", "ratings.parquet", "codebook.md"} <= set(written)

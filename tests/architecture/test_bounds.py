@@ -9,12 +9,12 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from annotation.crowd import providers
 from metrics.forms import SamplingForm
+from recruitment.platforms import providers
 from studies.models import System
 from studies.models.bounds import bounds_of
 
-OURS = ("studies", "annotation", "metrics")
+OURS = ("studies", "annotation", "recruitment", "metrics")
 NUMBERS = (models.IntegerField, models.FloatField, models.DecimalField)
 # Counted, drawn or copied by the server itself: no page, file or platform sets them.
 SET_BY_THE_SERVER = {

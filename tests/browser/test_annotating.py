@@ -76,7 +76,7 @@ def test_a_hit_can_be_completed_with_keys_alone(chromium_page: Page, live_server
         page.keyboard.press(choice)
         page.keyboard.press(go_on)  # at once: it waits until the answer is saved
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
-    code = Participation.objects.get().completion_code
+    code = Participation.objects.get().submission.completion_code
     expect(page.get_by_role("status")).to_have_text(code)
     assert Rating.objects.counted().count() == 5
     assert Rating.objects.filter(label="0").count() == 2

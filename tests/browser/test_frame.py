@@ -3,8 +3,9 @@
 import pytest
 from playwright.sync_api import Browser, expect
 
-from annotation.models import Participation, Place, Recruitment
-from tests.crowd.fake_mturk import MTurkSimulator
+from annotation.models import Participation, Place
+from recruitment.models import Recruitment
+from tests.recruitment.platforms.fake_mturk import MTurkSimulator
 from tests.studies.factories import make_open_study
 
 pytestmark = [
@@ -43,6 +44,6 @@ def test_mturk_from_preview_to_submit_in_a_frame(live_server, settings, browser:
         page.close()
     participation = Participation.objects.get()
     assert sent["assignmentId"] == participation.submission_id == "ASSIGNMENT1"
-    assert sent["code"] == participation.completion_code
+    assert sent["code"] == participation.submission.completion_code
     assert Place.objects.filter(completed_at__isnull=False).count() == 1
     assert not [line for line in complaints if "Content Security Policy" in line]

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from annotation.models import ComprehensionQuestion, HITUnit, Screening
-from annotation.services.known_units import spoil_copies
+from annotation.models import HITUnit
 from annotation.services.planning import plan_hits
-from studies.models import Generation, Instance, Study, Unit
+from annotation.services.reference_units import spoil_copies
+from studies.models import ComprehensionQuestion, Generation, Instance, Screening, Study, Unit
 from tests.browser.accessibility import check_accessible, check_fits
 from tests.studies.factories import make_open_study, make_study, open_knowingly
 

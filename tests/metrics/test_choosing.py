@@ -232,7 +232,10 @@ def test_a_similarity_that_is_not_installed_is_shown_with_what_to_install(desk, 
     html = desk.get(at(study)).content.decode()
     assert f'<option value="{name}" disabled>entity Jaccard (not installed)</option>' in html
     assert '<option value="rouge1">' in html
-    assert "Install it with: pip install spacy" in fields_of(html)["Similarity"]
+    assert (
+        "Install it with: pip install &#x27;tiebreak[entities]&#x27;"
+        in fields_of(html)["Similarity"]
+    )
     refused = desk.post(at(study, "score"), {"similarity": name})
     assert refused.status_code == 400
     assert not Job.objects.exists()
@@ -415,7 +418,7 @@ def test_dummy_texts_are_marked_wherever_they_are_shown(desk):
     addresses = {
         at(study): "· dummy text<",
         reverse("admin:studies_dataset_change", args=[study.dataset_id]): "dummy text</strong>",
-        reverse("annotation:preview", args=[study.pk]) + "?page=unit": "Dummy texts",
+        reverse("recruitment:preview", args=[study.pk]) + "?page=unit": "Dummy texts",
     }
     for address, mark in addresses.items():
         assert mark not in desk.get(address).content.decode(), address

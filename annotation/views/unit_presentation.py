@@ -1,0 +1,166 @@
+"""A unit as its page shows it: texts in the order of the sides, and the words of each choice.
+
+What is built here knows no system and no row's number, so that no template can show one.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from annotation.selectors import as_shown
+from studies.models import Criterion, Instance, Unit
+from tiebreak.scales import BAD, Label, Scale
+
+FIELD = "criterion-{}"
+# More labels than this are typed, not chosen from a row.
+MOST_CHOICES = 20
+# How strongly a text is preferred, by the scale's greatest label and the label's size.
+STRENGTHS = {
+    1: ("is better",),
+    2: ("is slightly better", "is much better"),
+    3: ("is slightly better", "is better", "is much better"),
+}
+TIE, BOTH_BAD = "No preference", "Both are bad"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One answer that can be chosen. With a side, its words follow that side's name."""
+
+    value: str
+    words: str
+    side: Literal["", "first", "second"] = ""
+    key: str = ""
+    is_chosen: bool = False
+
+
+@dataclass(frozen=True)
+class Question:
+    """One criterion: choices, or a number where there are too many to show."""
+
+    field: str
+    text: str
+    choices: tuple[Choice, ...] = ()
+    value: str = ""
+    low: Label | None = None
+    high: Label | None = None
+    step: str = "any"
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the choices are numbers or single letters, which fit in one row anywhere."""
+        return all(len(choice.words) <= 2 for choice in self.choices)
+
+
+@dataclass(frozen=True)
+class Turn:
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True)
+class UnitPage:
+    """What an annotator sees of a unit."""
+
+    source: str
+    turns: tuple[Turn, ...]
+    texts: tuple[str, ...]
+    questions: tuple[Question, ...]
+
+    @property
+    def has_source(self) -> bool:
+        return bool(self.source or self.turns)
+
+    @property
+    def is_comparison(self) -> bool:
+        return len(self.texts) == 2
+
+
+def unit_page(
+    unit: Unit, criteria: Iterable[Criterion], *, a_first: bool, shown_labels: Mapping[int, str]
+) -> UnitPage:
+    """A unit with its questions; `shown_labels` are those already given, as they were shown."""
+    generations = [unit.generation_a]
+    if unit.system_b_id is not None:
+        generations.append(unit.generation_b)
+    if not a_first:
+        generations.reverse()
+    return UnitPage(
+        source=unit.instance.source if unit.instance else "",
+        turns=turns_of(unit.instance),
+        texts=tuple(generation.text if generation else "" for generation in generations),
+        questions=tuple(question(c, shown_labels.get(c.pk)) for c in criteria),
+    )
+
+
+def announcement(fewest: int, most: int) -> dict[str, Any]:
+    """How many units a task has: one number, or two where checks are mixed in."""
+    return {"of": str(most) if fewest == most else f"{fewest} or {most}", "most": most}
+
+
+def labels_as_shown(
+    labels: Mapping[int, str], criteria: Iterable[Criterion], *, a_first: bool
+) -> dict[int, str]:
+    return {
+        criterion.pk: as_shown(labels[criterion.pk], criterion=criterion, a_first=a_first)
+        for criterion in criteria
+        if labels.get(criterion.pk)
+    }
+
+
+def field_of(criterion: Criterion) -> str:
+    return FIELD.format(criterion.name)
+
+
+def question(criterion: Criterion, shown_label: str | None) -> Question:
+    scale = criterion.parsed_scale
+    blank = Question(field_of(criterion), criterion.question, value=shown_label or "")
+    if scale.labels is None:
+        return replace(blank, low=0 if scale.kind == "ratio" else None)
+    if len(scale.labels) > MOST_CHOICES and scale.kind != "nominal":
+        return replace(blank, low=scale.labels[0], high=scale.labels[-1], step="1")
+    choices = tuple(
+        _choice(scale, label, key=str(number) if number <= 9 else "", chosen=blank.value)
+        for number, label in enumerate(scale.labels, start=1)
+    )
+    return replace(blank, choices=choices)
+
+
+def _choice(scale: Scale, label: Label, *, key: str, chosen: str) -> Choice:
+    value = str(label)
+    side, words = _words(scale, label)
+    return Choice(value, words, side, key, is_chosen=value == chosen)
+
+
+def _words(scale: Scale, label: Label) -> tuple[Literal["", "first", "second"], str]:
+    if scale.kind != "preference":
+        return "", str(label)
+    if label == BAD:
+        return "", BOTH_BAD
+    size = int(label)
+    if size == 0:
+        return "", TIE
+    strongest = max(int(each) for each in scale.order_labels or ())
+    return "first" if size < 0 else "second", STRENGTHS[strongest][abs(size) - 1]
+
+
+def choice_as_shown(label: str, criterion: Criterion, *, a_first: bool) -> Choice:
+    """The choice that a stored label was on its annotator's screen, in the same words."""
+    scale = criterion.parsed_scale
+    shown = scale.parse_label(as_shown(label, criterion=criterion, a_first=a_first))
+    return _choice(scale, shown, key="", chosen="")
+
+
+def turns_of(instance: Instance | None) -> tuple[Turn, ...]:
+    """The conversation of an instance; a message may hold its text in parts."""
+    messages: Sequence[Any] = instance.messages if instance else ()
+    return tuple(_turn(message) for message in messages if isinstance(message, dict))
+
+
+def _turn(message: dict[str, Any]) -> Turn:
+    speaker = str(message.get("role") or message.get("name") or "")
+    content = message.get("content") or ""
+    if isinstance(content, list):
+        parts = (part.get("text", "") for part in content if isinstance(part, dict))
+        content = "\n".join(str(part) for part in parts)
+    return Turn(speaker.capitalize(), str(content))

@@ -1,0 +1,50 @@
+"""The pinned versions are of what pyproject.toml asks for now: else `make lock` was forgotten."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.paths import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+# Installed by itself and before the others, as a build without CUDA.
+UNPINNED = {"torch"}
+
+
+def asked(extra: str) -> Iterator[Requirement]:
+    """What an extra asks for, with those that it names."""
+    for line in PROJECT["optional-dependencies"][extra]:
+        requirement = Requirement(line)
+        if requirement.name == PROJECT["name"]:
+            for other in requirement.extras:
+                yield from asked(other)
+        else:
+            yield requirement
+
+
+def pinned(path: Path) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for name, version in re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?==(\S+)", path.read_text(), re.M):
+        found.setdefault(name.lower(), set()).add(version)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("file", "extra"),
+    [("runtime.txt", "server"), ("dev.txt", "dev"), ("embeddings.txt", "embeddings")],
+)
+def test_every_requirement_is_pinned_within_its_bounds(file, extra):
+    pins = pinned(ROOT / "requirements" / file)
+    for requirement in [*map(Requirement, PROJECT["dependencies"]), *asked(extra)]:
+        if requirement.name not in UNPINNED:
+            versions = pins.get(requirement.name.lower(), set())
+            assert any(map(requirement.specifier.contains, versions)), str(requirement)
+
+
+def test_the_server_and_the_tests_run_the_same_versions():
+    runtime, dev = (pinned(ROOT / "requirements" / name) for name in ("runtime.txt", "dev.txt"))
+    assert {name: dev.get(name) for name in runtime} == runtime

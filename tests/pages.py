@@ -1,0 +1,40 @@
+"""What a page says, told by codes, names and numbers: its words may be reworded."""
+
+import re
+from html import unescape
+from typing import Any
+
+from django.utils.html import strip_tags
+
+
+def page_of(response: Any) -> str:
+    """Which page was shown, by the name of its template."""
+    name: str = response.templates[0].name
+    return name.rpartition("/")[2].removesuffix(".html")
+
+
+def codes_on(page: Any) -> set[str]:
+    """The codes of all that a page refuses or warns of, also where it followed a redirect."""
+    shown = set(re.findall(r'data-code="([^"]+)"', page.content.decode()))
+    return shown | {message.extra_tags for message in _messages(page) if message.extra_tags}
+
+
+def levels_on(page: Any) -> list[str]:
+    """How what was done is told: `success`, `warning` or `error`, once for each message."""
+    return [message.level_tag for message in _messages(page)]
+
+
+def prose_of(page: Any) -> str:
+    """The words of a page's main part."""
+    main = re.search(r"<main.*?</main>", page.content.decode(), re.S)
+    return " ".join(unescape(strip_tags(main[0])).split()) if main else ""
+
+
+def numbers_in(text: str) -> set[str]:
+    """The numbers of a text, as they are written there."""
+    return set(re.findall(r"\d+(?:\.\d+)?", text))
+
+
+def _messages(page: Any) -> list[Any]:
+    context = page.context or {}
+    return list(context["messages"]) if "messages" in context else []

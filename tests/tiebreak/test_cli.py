@@ -1,0 +1,155 @@
+"""The command `tiebreak`, which is `manage.py analyze` and `manage.py convert` without a server."""
+
+import json
+import sys
+import tomllib
+from importlib.metadata import EntryPoint
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests.paths import ROOT
+from tests.tiebreak.formats.bundles import make_bundle
+from tiebreak import __version__
+from tiebreak.cli import main
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+BATCH = """\
+WorkerId,Input.model1_summary1,Input.model2_summary1,Input.id1,Answer.pref1
+1,An old text,A new text,1,-1
+2,An old text,A new text,1,0
+"""
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    return make_bundle(tmp_path / "bundle", with_ratings=True)
+
+
+@pytest.fixture
+def batch(tmp_path: Path) -> Path:
+    path = tmp_path / "batch.csv"
+    path.write_text(BATCH)
+    return path
+
+
+def run(*arguments: object) -> int:
+    return main([str(each) for each in arguments])
+
+
+def served(*arguments: object) -> str:
+    out = StringIO()
+    call_command(*map(str, arguments), stdout=out)
+    return out.getvalue()
+
+
+def test_the_entry_point_is_the_command():
+    entry = EntryPoint("tiebreak", PROJECT["scripts"]["tiebreak"], "console_scripts")
+    assert entry.load() is main
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_analyze_does_what_the_servers_command_does(bundle, tmp_path, capsys, options):
+    scale = ("--scale", "preference=preference:tie", "--replicates", "50", "--seed", "3")
+    out = tmp_path / "report.json"
+    arguments = ("analyze", bundle, "--out", out, *scale, *options)
+    assert run(*arguments) == 0
+    shown, report = capsys.readouterr().out, out.read_text()
+    out.unlink()
+    assert served(*arguments) == shown
+    assert out.read_text() == report
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_convert_does_what_the_servers_command_does(batch, tmp_path, capsys, options):
+    arguments = ("convert", "mturk", batch, "--systems", "old,new", *options, "--out")
+    assert run(*arguments, tmp_path / "ratings.csv") == 0
+    shown, rows = capsys.readouterr().out, (tmp_path / "ratings.csv").read_text()
+    (tmp_path / "ratings.csv").unlink()
+    assert served(*arguments, tmp_path / "ratings.csv") == shown
+    assert (tmp_path / "ratings.csv").read_text() == rows
+    assert "old" in rows
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--replicates", "-1"), "--replicates must be 0 or more."),
+        (("--scale", "preference"), "--scale needs CRITERION=SCALE, not 'preference'."),
+        (
+            ("--scale", "fluency=ordinal:1..5"),
+            "--scale names 'fluency'; the criteria with ratings are: preference.",
+        ),
+        (("--scale", "preference=ordinal:1..x"), "1..x"),
+        (("--unparsed", "perhaps"), "perhaps"),
+    ],
+)
+def test_a_refused_option_is_a_sentence_and_writes_nothing(
+    bundle, tmp_path, capsys, arguments, sentence
+):
+    out = tmp_path / "report.json"
+    assert run("analyze", bundle, "--out", out, *arguments) == 1
+    said = capsys.readouterr()
+    assert sentence in said.err
+    assert said.out == ""
+    assert not out.exists()
+    with pytest.raises(CommandError) as refused:
+        served("analyze", bundle, "--out", out, *arguments)
+    assert said.err == f"{refused.value}\n"
+
+
+@pytest.mark.parametrize("systems", ["old", "old,old", "old,", "old,new,other"])
+def test_convert_refuses_what_are_not_two_systems(batch, tmp_path, capsys, systems):
+    assert run("convert", "mturk", batch, "--out", tmp_path / "out", "--systems", systems) == 1
+    assert "--systems A,B" in capsys.readouterr().err
+
+
+def test_a_place_that_cannot_be_written_is_named(bundle, tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert run("analyze", bundle, "--out", tmp_path / "file" / "report.json") == 1
+    assert "report.json cannot be written: " in capsys.readouterr().err
+
+
+UNPARSED = {"unit": "i0/0", "rater": "m", "kind": "machine", "label": None, "raw": "?"}
+
+
+def test_what_a_report_lacks_is_said_and_the_rest_is_written(bundle, tmp_path, capsys, monkeypatch):
+    def refused(_: object) -> None:
+        raise ValueError("Nobody looked.")
+
+    monkeypatch.setattr("tiebreak.report.build.perception_section", refused)
+    ratings = bundle / "ratings.jsonl"
+    with ratings.open("a") as file:
+        file.write(json.dumps({**UNPARSED, "criterion": "fluency"}) + "\n")
+    assert run("analyze", ratings, "--out", tmp_path / "report.json", "--replicates", 0) == 0
+    said = capsys.readouterr()
+    assert "fluency could not be computed. " in said.err
+    assert "preference: perception could not be computed. Nobody looked.\n" in said.err
+    assert "13 of 13 ratings" in said.out
+
+
+def test_without_its_package_a_format_says_what_to_install(batch, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    out = tmp_path / "ratings.parquet"
+    assert run("convert", "mturk", batch, "--out", out) == 1
+    assert "pip install 'tiebreak[parquet]'" in capsys.readouterr().err
+    with pytest.raises(CommandError, match="parquet"):
+        served("convert", "mturk", batch, "--out", out)
+
+
+def test_an_unknown_option_shows_the_usage(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        run("analyze", "ratings.csv", "--how")
+    assert stopped.value.code == 2
+    assert "usage: tiebreak" in capsys.readouterr().err
+
+
+def test_the_version_is_said_in_one_place(capsys):
+    with pytest.raises(SystemExit):
+        run("--version")
+    assert capsys.readouterr().out == f"tiebreak {__version__}\n"
+    assert "version" in PROJECT["dynamic"]
+    assert f"version: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {__version__} " in (ROOT / "CHANGELOG.md").read_text()

@@ -1,0 +1,212 @@
+"""The command `tiebreak`: `analyze` and `convert`, on files alone.
+
+A command is a function that adds its options to a parser and one that carries it out, so that the
+server's management commands of the same names share both.
+"""
+
+import json
+import logging
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tiebreak import __version__
+from tiebreak.errors import DomainError
+from tiebreak.formats import atomic_path
+from tiebreak.formats.readers import READERS
+from tiebreak.formats.readers import convert as read_published
+from tiebreak.report import build_report, read_source
+from tiebreak.report.build import REPLICATES
+from tiebreak.report.reading import Source
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command did: numbers for programs, a sentence, and what it had to leave out."""
+
+    counts: dict[str, Any]
+    sentence: str
+    problems: tuple[str, ...] = ()
+
+    def shown(self, options: Namespace) -> str:
+        """What goes to standard output; the problems go to standard error."""
+        return json.dumps(self.counts) if options.json else self.sentence
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the library.
+
+    `run` raises `DomainError` with a sentence for the person who typed the command.
+    """
+
+    help: str
+    add_options: Callable[[ArgumentParser], None]
+    run: Callable[[Namespace], Outcome]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out a command line; returns the exit status, 0 only if all of it was done."""
+    logging.basicConfig(level=logging.ERROR)  # what a command left out it says by itself
+    options = _parser().parse_args(arguments)
+    try:
+        outcome: Outcome = COMMANDS[options.command].run(options)
+    except DomainError as refusal:
+        print(refusal, file=sys.stderr)
+        return 1
+    for problem in outcome.problems:
+        print(problem, file=sys.stderr)
+    print(outcome.shown(options))
+    return 0
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(prog="tiebreak", description="Human preference studies, from files.")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, command in COMMANDS.items():
+        command.add_options(commands.add_parser(name, help=command.help, description=command.help))
+    return parser
+
+
+def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None:
+    """The options of `analyze`; `source` names what it takes in its help."""
+    parser.add_argument("source", metavar=source)
+    parser.add_argument("--out", type=Path, required=True, metavar="report.json")
+    parser.add_argument("--scale", action="append", default=[], metavar="CRITERION=SCALE")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--replicates", type=int, default=REPLICATES)
+    parser.add_argument(
+        "--unparsed", metavar="LABEL", help="what unparsed machine answers stand for (tie, …)"
+    )
+    _add_json_option(parser)
+
+
+def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source) -> Outcome:
+    """Write the report of what `read` finds under the name of the source."""
+    if options.replicates < 0:
+        raise DomainError("bad_option", "--replicates must be 0 or more.", status=400)
+    scales = _scales(options.scale)
+    with _refusing(options.out):
+        source = read(Path(options.source))
+        report = build_report(
+            source.table,
+            seed=options.seed,
+            replicates=options.replicates,
+            scales=source.scales | scales,
+            unparsed=options.unparsed,
+            source=source.about,
+            order=source.order,
+        )
+        _check_declared(scales, report)
+        with atomic_path(options.out) as temporary:
+            temporary.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
+    counts = {"out": str(options.out), **report["source"]}
+    sentence = f"Wrote {counts['out']}: {counts['n_used']} of {counts['n_rows']} ratings used."
+    return Outcome(counts, sentence, tuple(_problems(report)))
+
+
+def add_convert_options(parser: ArgumentParser) -> None:
+    """The options of `convert`."""
+    parser.add_argument("reader", choices=sorted(READERS))
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    parser.add_argument("--out", type=Path, required=True, metavar="PATH")
+    parser.add_argument("--systems", metavar="A,B", help="the two systems, the first is A")
+    _add_json_option(parser)
+
+
+def convert(options: Namespace) -> Outcome:
+    """Write published files as a bundle, or as a ratings file if the ending says so."""
+    out: Path = options.out
+    if out.is_dir() and any(out.iterdir()):
+        sentence = f"{out} is there already and not empty. Name another, or remove it."
+        raise DomainError("not_empty", sentence)
+    systems = _pair(options.systems)
+    with _refusing(out):
+        converted = read_published(options.reader, options.files, systems)
+        converted.write(out)
+    counts = {
+        "out": str(out),
+        "instances": len(converted.instances),
+        "generations": len(converted.generations),
+        "ratings": len(converted.ratings),
+    }
+    sentence = (
+        f"Wrote {counts['ratings']} ratings of {counts['instances']} instances"
+        f" ({counts['generations']} generations) to {counts['out']}."
+    )
+    return Outcome(counts, sentence)
+
+
+COMMANDS = {
+    "analyze": Command(
+        "Write the report of a ratings file or a bundle (folder or .zip).",
+        add_analyze_options,
+        analyze,
+    ),
+    "convert": Command(
+        "Turn published datasets and crowd-platform files into a bundle or a ratings file.",
+        add_convert_options,
+        convert,
+    ),
+}
+
+
+def _add_json_option(parser: ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="say what was done as JSON")
+
+
+@contextmanager
+def _refusing(out: Path) -> Iterator[None]:
+    """Turn what reading, computing and writing raise into refusals."""
+    try:
+        yield
+    except DomainError:
+        raise
+    except ValueError as error:
+        raise DomainError("bad_value", str(error), status=400) from error
+    except OSError as error:
+        sentence = f"{out} cannot be written: {error.strerror}."
+        raise DomainError("cannot_write", sentence) from error
+
+
+def _scales(declared: Sequence[str]) -> dict[str, str]:
+    scales = {}
+    for each in declared:
+        criterion, equals, spec = each.partition("=")
+        if not equals:
+            sentence = f"--scale needs CRITERION=SCALE, not {each!r}."
+            raise DomainError("bad_option", sentence, status=400)
+        scales[criterion] = spec
+    return scales
+
+
+def _check_declared(scales: dict[str, str], report: dict[str, Any]) -> None:
+    """A scale for a criterion that is not there is a typing error, not a wish."""
+    for name in scales:
+        if name not in report["criteria"]:
+            there = ", ".join(report["criteria_order"]) or "none"
+            sentence = f"--scale names {name!r}; the criteria with ratings are: {there}."
+            raise DomainError("bad_option", sentence, status=400)
+
+
+def _problems(report: dict[str, Any]) -> Iterator[str]:
+    """What the report lacks, and why."""
+    lacking = dict(report["problems"])
+    for criterion, section in report["criteria"].items():
+        lacking |= {f"{criterion}: {name}": why for name, why in section["problems"].items()}
+    return (f"{name} could not be computed. {why}" for name, why in lacking.items())
+
+
+def _pair(text: str | None) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2 or not all(names) or names[0] == names[1]:
+        sentence = "--systems needs two different names: --systems A,B"
+        raise DomainError("bad_option", sentence, status=400)
+    return names[0], names[1]

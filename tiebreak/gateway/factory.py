@@ -1,0 +1,75 @@
+"""Creates the model provider that the settings name."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tiebreak.gateway.fake import FakeModels
+from tiebreak.gateway.http import OpenAIServer
+from tiebreak.gateway.protocol import GatewayError, Models
+from tiebreak.gateway.vllm_engine import InProcessVLLM
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """Which provider, which model, and the provider's own settings.
+
+    Parameters
+    ----------
+    provider : str
+        ``http``, ``vllm`` or ``fake``.
+    model : str
+        The name that the provider knows it by.
+    base_url, api_key, allowed_hosts
+        Of an HTTP server; see `OpenAIServer`. The key is in no repr.
+    options : mapping of str to object
+        Further arguments of `OpenAIServer`, `InProcessVLLM` or `FakeModels`, by their names.
+    """
+
+    provider: str
+    model: str
+    base_url: str = ""
+    api_key: str = field(default="", repr=False)
+    allowed_hosts: Collection[str] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def open_models(spec: ModelSettings) -> Models:
+    """The provider that the settings name. Over HTTP nothing is sent yet; vLLM loads its weights.
+
+    Raises
+    ------
+    GatewayError
+        ``bad_settings`` for an unknown provider or option, and what the provider's own
+        constructor raises.
+
+    Examples
+    --------
+    >>> open_models(ModelSettings("fake", "small")).model
+    'small'
+    """
+    if spec.provider not in ("http", "vllm", "fake"):
+        raise GatewayError(
+            "bad_settings",
+            f"“{spec.provider}” is no model provider: please choose http, vllm or fake.",
+        )
+    try:
+        return _open(spec)
+    except TypeError as error:
+        raise GatewayError(
+            "bad_settings", f"These settings do not fit the model provider: {error}."
+        ) from None
+
+
+def _open(spec: ModelSettings) -> Models:
+    if spec.provider == "fake":
+        return FakeModels(spec.model, **spec.options)
+    if spec.provider == "vllm":
+        return InProcessVLLM(spec.model, **spec.options)
+    return OpenAIServer(
+        spec.base_url,
+        spec.model,
+        api_key=spec.api_key,
+        allowed_hosts=spec.allowed_hosts,
+        **spec.options,
+    )
