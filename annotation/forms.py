@@ -8,20 +8,8 @@ from django import forms
 from annotation.services.ratings import Answer
 from studies.models import ComprehensionQuestion
 
-MAX_RATERS = 1000
 DAY_MS = 24 * 60 * 60 * 1000
 LAYOUTS = ("side_by_side", "stacked")
-
-
-class ConsentForm(forms.Form):
-    """Whether they agree, and to which version of the text."""
-
-    choice = forms.ChoiceField(choices=[("agree", "agree"), ("decline", "decline")])
-    version = forms.IntegerField(min_value=0, required=False)
-
-    @property
-    def agrees(self) -> bool:
-        return bool(self.cleaned_data["choice"] == "agree")
 
 
 class ComprehensionForm(forms.Form):
@@ -38,34 +26,6 @@ class ComprehensionForm(forms.Form):
     @property
     def answers(self) -> dict[int, int]:
         return {int(name.split("-")[1]): value for name, value in self.cleaned_data.items()}
-
-
-class DryRunForm(forms.Form):
-    """How many bots come, and how they rate."""
-
-    raters = forms.IntegerField(
-        label="Raters at most",
-        min_value=1,
-        max_value=MAX_RATERS,
-        help_text="No more come once every place is filled.",
-    )
-    accuracy = forms.FloatField(
-        label="Share of right answers",
-        min_value=0,
-        max_value=1,
-        initial=0.9,
-        help_text="On units and questions whose answer is known; elsewhere the text closer to the"
-        " source is held to be the better one.",
-    )
-    position_bias = forms.FloatField(
-        label="Share of answers given to what stands first, unread",
-        min_value=0,
-        max_value=1,
-        initial=0,
-    )
-    drop_out = forms.FloatField(
-        label="Chance to leave for good at each unit", min_value=0, max_value=1, initial=0
-    )
 
 
 class AnswerForm(forms.Form):

@@ -4,8 +4,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from annotation.hot_path_sql import Person
 from annotation.models import HIT, Assignment, HITUnit
-from annotation.statements import Person
 from studies.models import Study, Unit
 
 

@@ -11,9 +11,9 @@ from django.db.models import F
 
 from annotation.balancing import spaced
 from annotation.gold_checks import check_seat, drawn_check, with_check
+from annotation.hot_path_sql import Person, seats_of_hit
 from annotation.models import HIT, Assignment, HITUnit, Participation, Place, Rating
 from annotation.models.rating import RatingQuerySet
-from annotation.statements import Person, seats_of_hit
 from studies.models import Criterion, Screening, Study, Unit
 from tiebreak.errors import InvalidInput
 from tiebreak.scales import BAD, Scale

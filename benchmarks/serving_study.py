@@ -15,14 +15,12 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 
 from annotation.models import HIT, Place, Rating  # noqa: E402
-from annotation.services.lifecycle import open_study  # noqa: E402
-from annotation.services.participations import (  # noqa: E402
-    give_consent,
-    mark_guidelines_read,
-)
+from annotation.services.participations import mark_guidelines_read  # noqa: E402
 from annotation.services.places import take_place  # noqa: E402
 from annotation.services.planning import plan_hits  # noqa: E402
 from annotation.services.tallies import kept, recount  # noqa: E402
+from recruitment.services.entry import give_consent  # noqa: E402
+from recruitment.services.lifecycle import open_study  # noqa: E402
 from studies.models import (  # noqa: E402
     Criterion,
     Dataset,

@@ -186,6 +186,7 @@ INSTALLED_APPS = [
     "jobs",
     "studies",
     "annotation",
+    "recruitment",
     "metrics",
 ]
 
@@ -195,7 +196,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     # Before the frames, so that their refusals cannot be framed either.
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "annotation.framing.FramingMiddleware",
+    "recruitment.framing.FramingMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -279,8 +280,8 @@ AXES_VERBOSE = False
 LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"
 # Where the annotators' pages send whoever has not entered yet, and whoever has no work left.
-ANNOTATOR_ENTRY_URL = "annotation:welcome"
-ANNOTATOR_END_URL = "annotation:end"
+ANNOTATOR_ENTRY_URL = "recruitment:welcome"
+ANNOTATOR_END_URL = "recruitment:end"
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -360,7 +361,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # What is due every so many seconds; see `studies.rounds`. What no webhook brought is found so.
 TIEBREAK_ROUNDS = {
     "jobs": ("studies.tasks.take_up_abandoned_jobs_task", 60),
-    "platforms": ("annotation.tasks.sync_recruitments_task", 120),
+    "platforms": ("recruitment.tasks.sync_recruitments_task", 120),
 }
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 2, "interval_start": 0.1, "interval_max": 0.5}
 

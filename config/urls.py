@@ -21,5 +21,6 @@ urlpatterns = [
     path("health/", health, name="health"),
     path("admin/", admin.site.urls),
     path("", include("annotation.urls")),
+    path("", include("recruitment.urls")),
     path("", include("metrics.urls")),
 ]

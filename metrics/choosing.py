@@ -19,13 +19,13 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import trigger_client_event
 
-from annotation.confirming import Question, ask, is_confirmed
-from annotation.consequences import replacing_plan
 from annotation.services.dummies import dummy_texts, remove_dummy_generations
 from annotation.services.planning import Plan, forecast_plan, plan_hits
 from metrics.charts import scenarios_chart, separability_histogram
 from metrics.forms import DesignForm, design_form, sampling_form, scoring_form
+from recruitment.confirmations import replacing_plan
 from studies.access import researchers_only, study_for
+from studies.confirming import Question, ask, is_confirmed
 from studies.jobs import Pace, pace_of, pause_job, resume_job, start_job, stop_job
 from studies.models import Generation, Job, SeparabilityScore, Study, System
 from studies.refusals import form_errors

@@ -7,10 +7,10 @@ from pathlib import Path
 from django.contrib.auth.models import User
 
 from annotation.importing import import_study
-from annotation.services.lifecycle import open_study
 from annotation.services.planning import plan_hits
-from annotation.simulation import Bot, simulate_raters
 from metrics.services import refresh_report
+from recruitment.services.lifecycle import open_study
+from recruitment.simulation.raters import Bot, simulate_raters
 from studies.demo.bundle import write_demo_bundle
 from studies.demo.sources import load_sources
 from studies.models import Study

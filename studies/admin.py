@@ -1,4 +1,4 @@
-"""The researcher's design desk: datasets and studies. `annotation.admin` adds planning to it."""
+"""The researcher's design desk: datasets and studies. `recruitment.admin` adds planning to it."""
 
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 

@@ -1,6 +1,5 @@
 """Who answers and how: HITs, places, raters, participations, assignments, ratings, tallies."""
 
-from annotation.models.crowd import Payment, PlatformEvent, Recruitment, Submission
 from annotation.models.hit import HIT, HITUnit, Place
 from annotation.models.rater import Assignment, Participation, Rater
 from annotation.models.rating import Rating, Tally
@@ -11,13 +10,9 @@ __all__ = [
     "Assignment",
     "HITUnit",
     "Participation",
-    "Payment",
     "Place",
-    "PlatformEvent",
     "Rater",
     "Rating",
-    "Recruitment",
-    "Submission",
     "Tally",
     "Trial",
 ]

@@ -5,11 +5,7 @@ from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 
-from annotation.models import HIT, Assignment, Participation, Place, Rating
-from annotation.selectors import Share, missing_units, unmet_check
-from annotation.services.addresses import TOO_MANY_PEOPLE, has_room
-from annotation.services.tallies import set_flags
-from annotation.statements import (
+from annotation.hot_path_sql import (
     FreePlace,
     Person,
     complete_place,
@@ -19,6 +15,10 @@ from annotation.statements import (
     lock_person,
     lock_places_of,
 )
+from annotation.models import HIT, Assignment, Participation, Place, Rating
+from annotation.selectors import Share, missing_units, unmet_check
+from annotation.services.addresses import TOO_MANY_PEOPLE, has_room
+from annotation.services.tallies import set_flags
 from studies.freshness import changes_noted
 from studies.models import Study
 from tiebreak.errors import DomainError

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from django.db.models.functions import Now
 
+from annotation.hot_path_sql import complete_place, insert, ratings_of
 from annotation.models import Assignment, HITUnit, Participation, Place, Rating
 from annotation.selectors import is_a_first, worksheet
 from annotation.services.places import (
@@ -19,7 +20,6 @@ from annotation.services.places import (
 )
 from annotation.services.screening import act_on_checks, grade_stage
 from annotation.services.tallies import TallyKey, set_flags, shift_tallies, tally_key
-from annotation.statements import complete_place, insert, ratings_of
 from studies.freshness import changes_noted
 from studies.models import Criterion, Study
 from tiebreak.errors import DomainError, InvalidInput

@@ -10,11 +10,11 @@ from math import ceil
 from django.db import transaction
 from django.db.models import Q
 
+from annotation.hot_path_sql import insert
 from annotation.models import HIT, Assignment, Participation, Rating, Trial
 from annotation.selectors import reference_units
 from annotation.services.addresses import TOO_MANY_PEOPLE, has_room
-from annotation.services.withdrawing import stop_work, withdraw_work
-from annotation.statements import insert
+from annotation.services.exclusion import stop_work, withdraw_work
 from studies.clock import database_now
 from studies.models import Criterion, Screening, Study, Unit
 from tiebreak.errors import DomainError

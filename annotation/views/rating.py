@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms import AnswerForm
+from annotation.hot_path_sql import find_work_of, unit_with_texts
 from annotation.models import Assignment, Participation, Rating, Trial
 from annotation.selectors import (
     Share,
@@ -25,9 +26,7 @@ from annotation.selectors import (
 from annotation.services.places import NotCleared, NoWorkLeft, find_work
 from annotation.services.ratings import submit_ratings
 from annotation.services.screening import judged, screening_of
-from annotation.statements import find_work_of, unit_with_texts
-from annotation.views.desk import UnitPage, announcement, field_of, labels_as_shown, unit_page
-from annotation.views.doors import (
+from annotation.views.participation_cookie import (
     SeeOther,
     annotator_page,
     is_htmx,
@@ -35,6 +34,13 @@ from annotation.views.doors import (
     participation_in,
 )
 from annotation.views.steps import lesson, step_page
+from annotation.views.unit_presentation import (
+    UnitPage,
+    announcement,
+    field_of,
+    labels_as_shown,
+    unit_page,
+)
 from studies.models import Study
 from tiebreak.errors import DomainError
 

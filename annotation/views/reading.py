@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.models import Participation
 from annotation.selectors import latest_assignment
 from annotation.services.participations import mark_guidelines_read
-from annotation.views.doors import SeeOther, annotator_page, participation_in
+from annotation.views.participation_cookie import SeeOther, annotator_page, participation_in
 from studies.markdown import render_markdown
 
 

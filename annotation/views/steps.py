@@ -22,9 +22,9 @@ from annotation.services.screening import (
     screening_of,
     tries_left,
 )
-from annotation.views.desk import choice_as_shown
-from annotation.views.doors import SeeOther, annotator_page, participation_in
+from annotation.views.participation_cookie import SeeOther, annotator_page, participation_in
 from annotation.views.reading import guidelines_page
+from annotation.views.unit_presentation import choice_as_shown
 from tiebreak.errors import DomainError
 
 

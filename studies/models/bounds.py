@@ -23,8 +23,11 @@ MAX_DELTA = 1e6
 
 
 def validate_finite(value: Any) -> None:
-    """NaN is neither below nor above any bound, so that comparing alone lets it through."""
-    if not math.isfinite(value):
+    """NaN is neither below nor above any bound, so that comparing alone lets it through.
+
+    A whole number is finite, and may have more digits than `isfinite` can take.
+    """
+    if not isinstance(value, int) and not math.isfinite(value):
         raise ValidationError("Enter a finite number.", code="not_finite")
 
 

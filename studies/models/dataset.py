@@ -1,4 +1,3 @@
-import math
 from collections.abc import Callable
 from textwrap import shorten
 
@@ -15,8 +14,7 @@ MAX_TEMPERATURE, MAX_TOKENS, MAX_STOPS, MAX_STOP_LENGTH = 2, 1_000_000, 16, 200
 
 
 def _is_number(value: object) -> bool:
-    is_plain = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_plain and math.isfinite(value)  # type: ignore[arg-type]
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _is_temperature(value: object) -> bool:

@@ -11,14 +11,14 @@ from django.utils import timezone
 
 from annotation.counts import study_counts
 from annotation.models import Assignment, HITUnit, Participation, Place, Rating, Trial
+from annotation.services.exclusion import reinstate_work, withdraw_work
 from annotation.services.places import NoWorkLeft, has_work, take_place
 from annotation.services.ratings import Answer, submit_rating
 from annotation.services.screening import begin_stage
-from annotation.services.withdrawing import reinstate_work, withdraw_work
 from studies.clock import database_now
 from studies.jobs import LEASE, run_job, take_up_abandoned_jobs
 from studies.models import Job, Study
-from tests.annotation.test_screening import study_with
+from tests.annotation.services.test_screening import study_with
 from tests.studies.factories import make_open_study, make_participation, make_study
 
 pytestmark = pytest.mark.django_db

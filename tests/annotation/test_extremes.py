@@ -8,13 +8,13 @@ from django.db import models
 from django.urls import reverse
 
 from annotation.models import Place, Trial
-from annotation.services.lifecycle import open_study
 from annotation.services.planning import plan_hits
 from metrics.services import refresh_report
+from recruitment.services.lifecycle import open_study
 from studies.models import Screening, Study
 from studies.models.bounds import bounds_of
 from tests.annotation.annotators import annotator
-from tests.annotation.test_screening import study_with
+from tests.annotation.services.test_screening import study_with
 from tests.studies.factories import make_study
 from tests.studies.test_admin import change, form_of
 
@@ -45,7 +45,7 @@ def pages(study: Study) -> list[str]:
         *(
             reverse(name, args=[study.pk])
             for name in (
-                *("annotation:ledger", "annotation:recruitment", "annotation:preview"),
+                *("recruitment:ledger", "recruitment:recruitment", "recruitment:preview"),
                 *("metrics:dashboard", "metrics:choosing", "metrics:report"),
             )
         ),

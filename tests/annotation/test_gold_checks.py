@@ -8,10 +8,10 @@ import pytest
 
 from annotation.models import HIT, Assignment, Participation
 from annotation.selectors import worksheet
-from annotation.services.known_units import spoil_copies
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_ratings
+from annotation.services.reference_units import spoil_copies
 from annotation.services.screening import check_record
 from studies.models import Generation, Screening, Study, Unit
 from tests.annotation.annotators import Annotator, annotator, form_of

@@ -1,6 +1,7 @@
 """Bundles spoilt at random are imported exactly or refused by name: there is nothing between."""
 
 import csv
+import io
 import json
 import math
 import random
@@ -117,7 +118,8 @@ def assert_ratings(study: Study, files: dict[str, bytes], left_out: set[str]) ->
     if "ratings.jsonl" in files:
         rows = lines_of(files["ratings.jsonl"])
     elif "ratings.csv" in files:
-        text = files["ratings.csv"].decode("utf-8-sig").splitlines(keepends=True)
+        # Not `splitlines`: a cell may hold U+0085 or another character that it splits at.
+        text = io.StringIO(files["ratings.csv"].decode("utf-8-sig"), newline="")
         rows = [{name: defused(cell) for name, cell in row.items()} for row in csv.DictReader(text)]
     stored = list(rating_rows(study))
     assert len(stored) == len(rows or [])

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotation.importing import import_study
 from annotation.models import Rating
-from annotation.services.known_units import import_known_units
+from annotation.services.reference_units import import_known_units
 from annotation.uploads import ELSEWHERE
 from studies.models import Study, Unit
 from tests.refusals import places_of
@@ -60,6 +60,11 @@ BAD = {
     ),
     "a seed past 64 bits": (
         generation(f'"sample_index": 9, "seed": {2**70}'),
+        "generations.jsonl",
+        13,
+    ),
+    "a seed past every float": (
+        generation(f'"sample_index": 9, "seed": {10**400}'),
         "generations.jsonl",
         13,
     ),

@@ -11,12 +11,13 @@ from django.core.management import CommandError, call_command
 from annotation.exporting import export_study
 from annotation.importing import import_study
 from annotation.models import Assignment, Place, Rating
-from annotation.services.participations import give_consent, mark_guidelines_read
+from annotation.services.participations import mark_guidelines_read
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_rating
 from annotation.services.tallies import kept, recount
 from metrics.selectors import source_of
+from recruitment.services.entry import give_consent
 from studies.models import Dataset, SeparabilityScore, Study
 from studies.scoring import score_separability
 from tests.paths import GOLDEN
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.django_db
 def rows_everywhere() -> dict[str, int]:
     return {
         model.__name__: model.objects.count()
-        for app in ("studies", "annotation")
+        for app in ("studies", "annotation", "recruitment")
         for model in apps.get_app_config(app).get_models()
     }
 

@@ -9,12 +9,12 @@ from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from annotation.crowd import providers
 from metrics.forms import SamplingForm
+from recruitment.platforms import providers
 from studies.models import System
 from studies.models.bounds import bounds_of
 
-OURS = ("studies", "annotation", "metrics")
+OURS = ("studies", "annotation", "recruitment", "metrics")
 NUMBERS = (models.IntegerField, models.FloatField, models.DecimalField)
 # Counted, drawn or copied by the server itself: no page, file or platform sets them.
 SET_BY_THE_SERVER = {
@@ -110,6 +110,8 @@ def test_a_number_of_a_form_has_two_ends(form):
         ("temperature", 1e300),
         ("temperature", -0.1),
         ("temperature", float("nan")),
+        ("temperature", 10**400),
+        ("top_p", float("inf")),
         ("temperature", True),
         ("temperature", "hot"),
         ("top_p", 0),

@@ -23,7 +23,7 @@ from tests.architecture.test_urls import address, patterns
 from tests.paths import ROOT
 from tests.studies.factories import make_open_study
 
-PACKAGES = ("annotation", "config", "metrics", "studies", "tiebreak")
+PACKAGES = ("annotation", "config", "jobs", "metrics", "recruitment", "studies", "tiebreak")
 OWN = [path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py"))]
 
 
@@ -51,8 +51,8 @@ def test_no_browser_guesses_what_a_file_is_or_frames_a_page(client, rated):
     pages = [
         reverse("admin:login"),
         reverse("admin:index"),
-        reverse("annotation:welcome", args=[rated.pk]),
-        reverse("annotation:preview", args=[rated.pk]),
+        reverse("recruitment:welcome", args=[rated.pk]),
+        reverse("recruitment:preview", args=[rated.pk]),
         reverse("metrics:dashboard", args=[rated.pk]),
         reverse("metrics:report", args=[rated.pk]),
         reverse("metrics:report-api", args=[rated.pk]),

@@ -8,10 +8,11 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from annotation.models import Participation, Payment, Recruitment
-from annotation.services.dry_runs import DryRunOptions, start_dry_run
-from annotation.simulation import Bot, simulate_raters
+from annotation.models import Participation
 from metrics.services import refresh_report
+from recruitment.models import Payment, Recruitment
+from recruitment.services.dry_runs import DryRunOptions, start_dry_run
+from recruitment.simulation.raters import Bot, simulate_raters
 from studies.models import Membership, Study
 from studies.scoring import score_separability
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible

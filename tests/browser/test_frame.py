@@ -3,8 +3,9 @@
 import pytest
 from playwright.sync_api import Browser, expect
 
-from annotation.models import Participation, Place, Recruitment
-from tests.crowd.fake_mturk import MTurkSimulator
+from annotation.models import Participation, Place
+from recruitment.models import Recruitment
+from tests.recruitment.platforms.fake_mturk import MTurkSimulator
 from tests.studies.factories import make_open_study
 
 pytestmark = [

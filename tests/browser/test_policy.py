@@ -72,9 +72,9 @@ def researcher_pages(study: Study) -> list[str]:
         at("admin:auth_user_changelist"),
         at("admin:password_change"),
         "/studies/nothing/",
-        at("annotation:recruitment", study.pk),
-        at("annotation:ledger", study.pk),
-        at("annotation:preview", study.pk),
+        at("recruitment:recruitment", study.pk),
+        at("recruitment:ledger", study.pk),
+        at("recruitment:preview", study.pk),
         at("metrics:dashboard", study.pk),
         at("metrics:choosing", study.pk),
     ]
@@ -92,7 +92,7 @@ def test_no_page_of_the_researcher_breaks_the_policy(watched, live_server):
 
 def test_no_page_of_the_annotator_breaks_the_policy(watched, live_server):
     study = make_open_study(instances=2)
-    home = live_server.url + at("annotation:welcome", study.pk)
+    home = live_server.url + at("recruitment:welcome", study.pk)
     found = [*visit(watched, live_server.url + at("admin:login")), *visit(watched, home)]
     watched.get_by_role("button").first.click()
     watched.wait_for_load_state("networkidle")

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from annotation.models import HITUnit
-from annotation.services.known_units import spoil_copies
 from annotation.services.planning import plan_hits
+from annotation.services.reference_units import spoil_copies
 from studies.models import ComprehensionQuestion, Generation, Instance, Screening, Study, Unit
 from tests.browser.accessibility import check_accessible, check_fits
 from tests.studies.factories import make_open_study, make_study, open_knowingly

@@ -418,7 +418,7 @@ def test_dummy_texts_are_marked_wherever_they_are_shown(desk):
     addresses = {
         at(study): "· dummy text<",
         reverse("admin:studies_dataset_change", args=[study.dataset_id]): "dummy text</strong>",
-        reverse("annotation:preview", args=[study.pk]) + "?page=unit": "Dummy texts",
+        reverse("recruitment:preview", args=[study.pk]) + "?page=unit": "Dummy texts",
     }
     for address, mark in addresses.items():
         assert mark not in desk.get(address).content.decode(), address

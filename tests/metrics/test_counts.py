@@ -11,16 +11,16 @@ from django.utils import timezone
 
 from annotation import exporting
 from annotation.counts import FLAGS, RatingCounts, rating_counts, study_counts
-from annotation.ledger import ledger
 from annotation.models import HIT, Assignment, Participation, Rater, Rating
 from annotation.selectors import seats_of
-from annotation.services.known_units import KnownPair, add_known_units
-from annotation.services.lifecycle import open_study
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_ratings
+from annotation.services.reference_units import KnownPair, add_known_units
 from metrics.selectors import source_of
 from metrics.services import refresh_report
+from recruitment.ledger import ledger
+from recruitment.services.lifecycle import open_study
 from studies.models import Criterion, Generation, Study, Unit
 from tests.studies.factories import make_participation, make_study
 from tiebreak.formats import read_ratings
@@ -136,7 +136,7 @@ def test_every_page_shows_the_same_number(client, django_user_model, study):
         reverse("metrics:dashboard", args=[study.pk]): said,
         reverse("metrics:numbers", args=[study.pk]): said,
         reverse("admin:studies_study_change", args=[study.pk]): said,
-        reverse("annotation:ledger", args=[study.pk]): f"{PEOPLE} ratings of theirs are in the",
+        reverse("recruitment:ledger", args=[study.pk]): f"{PEOPLE} ratings of theirs are in the",
     }
     for page, words in pages.items():
         assert words in client.get(page).content.decode(), page

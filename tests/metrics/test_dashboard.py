@@ -6,11 +6,11 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.importing import import_study
-from annotation.simulation import Bot, simulate_raters
 from metrics.findings import STRATA, stratum_name
 from metrics.models import ReportSnapshot
 from metrics.selectors import source_of
 from metrics.services import ensure_fresh, refresh_report
+from recruitment.simulation.raters import Bot, simulate_raters
 from studies.models import Membership, Study
 from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import make_bundle

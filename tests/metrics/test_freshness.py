@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from annotation.models import Rating
 from annotation.selectors import seats_of
+from annotation.services.exclusion import reinstate_work, stop_work, withdraw_work
 from annotation.services.places import find_work, take_place
 from annotation.services.ratings import Answer, submit_ratings
 from annotation.services.tallies import set_flags
-from annotation.services.withdrawing import reinstate_work, stop_work, withdraw_work
 from metrics import services
 from metrics.models import ReportSnapshot
 from metrics.services import ensure_fresh, refresh_report, watermark

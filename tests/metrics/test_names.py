@@ -11,8 +11,8 @@ from django.urls import reverse
 from annotation.exporting import export_study
 from annotation.importing import import_study
 from annotation.services.planning import plan_hits
-from annotation.simulation import Bot, simulate_raters
 from metrics.models import ReportSnapshot
+from recruitment.simulation.raters import Bot, simulate_raters
 from studies.models import Criterion, Dataset, Study, System
 from studies.scoring import score_separability
 from tests.studies.factories import make_study, open_knowingly
@@ -140,9 +140,9 @@ def addresses(study: Study, criteria: list[str]) -> list[str]:
     own = ("dashboard", "numbers", "report", "report-api", "choosing")
     parts = ("choosing-jobs", "choosing-results")
     pages = [reverse(f"metrics:{name}", args=[study.pk]) for name in (*own, *parts)]
-    pages += [reverse(f"annotation:{name}", args=[study.pk]) for name in ("recruitment", "ledger")]
+    pages += [reverse(f"recruitment:{name}", args=[study.pk]) for name in ("recruitment", "ledger")]
     pages += [
-        reverse("annotation:preview", args=[study.pk]) + f"?page={p}" for p in ("welcome", "unit")
+        reverse("recruitment:preview", args=[study.pk]) + f"?page={p}" for p in ("welcome", "unit")
     ]
     pages += [reverse("metrics:figure", args=[study.pk, c, "perception"]) for c in criteria]
     pages += [

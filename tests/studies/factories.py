@@ -5,10 +5,11 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from annotation.models import Participation
-from annotation.services.launch_checks import launch_checks
-from annotation.services.lifecycle import open_study
-from annotation.services.participations import give_consent, mark_guidelines_read
+from annotation.services.participations import mark_guidelines_read
 from annotation.services.planning import plan_hits
+from recruitment.services.entry import give_consent
+from recruitment.services.launch_checks import launch_checks
+from recruitment.services.lifecycle import open_study
 from studies.models import Criterion, Dataset, Generation, Instance, Membership, Study, System
 from studies.models.study import StudySystem
 

@@ -90,7 +90,7 @@ def test_it_works(client, researcher):
     assert "annotators can start" in do(client, study, "open")
     page = client.get(change(study)).content.decode()
     assert "6 places" in page
-    assert reverse("annotation:welcome", args=[study.pk]) in page
+    assert reverse("recruitment:welcome", args=[study.pk]) in page
     assert "paused" in do(client, study, "pause")
     assert "closed" in do(client, study, "close")
 

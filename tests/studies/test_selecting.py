@@ -5,10 +5,10 @@ import pytest
 
 from annotation.exporting import rating_rows
 from annotation.selectors import worksheet
-from annotation.services.lifecycle import open_study
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_rating
+from recruitment.services.lifecycle import open_study
 from studies.models import InstanceSelection, SelectedInstance, SeparabilityScore, Study
 from studies.models.study import StudySystem
 from studies.scoring import score_separability

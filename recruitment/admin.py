@@ -1,0 +1,363 @@
+"""Adds to the study's page what belongs to collecting: planning, opening, progress, preview."""
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, cast
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.auth.models import User
+from django.core.validators import FileExtensionValidator
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import URLPattern, path, reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation.counts import study_counts
+from annotation.importing import Imported, import_study
+from annotation.services.late_answers import late_answers
+from annotation.services.planning import grow_ratings_per_hit
+from annotation.services.reference_units import ROLES, import_known_units, spoil_copies
+from annotation.uploads import stored_upload, upload_limits
+from recruitment.confirmations import quality
+from recruitment.services.channels import has_open_link
+from recruitment.services.cloning import clone_study
+from recruitment.services.launch_checks import launch_checks
+from recruitment.study_actions import VERBS
+from studies.access import studies_of, study_for
+from studies.admin import FrozenInline, StudyAdmin
+from studies.confirming import Question, ask, is_confirmed
+from studies.importing import KnownDataset
+from studies.models import ComprehensionQuestion, Screening, Study, Unit
+from studies.refusals import form_errors
+from studies.services import is_frozen
+from tiebreak.errors import DomainError
+
+if TYPE_CHECKING:
+    ScreeningTabular = admin.StackedInline[Screening, Study]
+    ComprehensionTabular = admin.TabularInline[ComprehensionQuestion, Study]
+else:
+    ScreeningTabular, ComprehensionTabular = admin.StackedInline, admin.TabularInline
+
+
+CLONED = (
+    "Cloned: this copy is a separate draft with the same design, screening, reference units,"
+    " selected instances and channels. Plan its HITs, and connect its platforms again."
+)
+
+
+MOST_EVENTS = 50
+
+
+class BundleForm(forms.Form):
+    bundle = forms.FileField(
+        label="Bundle (.zip)",
+        help_text="study.toml, instances.jsonl, generations.jsonl, and ratings where there are any",
+        validators=[FileExtensionValidator(["zip"])],
+    )
+    # Asked for only where the dataset turns out to be here already.
+    use_known = forms.BooleanField(
+        required=False,
+        widget=forms.HiddenInput,
+        label="Make a new study on the dataset that is here",
+    )
+
+    def ask_for_known(self) -> None:
+        self.fields["use_known"].widget = forms.CheckboxInput()
+
+
+def _import_upload(form: BundleForm, request: HttpRequest) -> Imported:
+    known: KnownDataset = "use" if form.cleaned_data["use_known"] else "refuse"
+    with stored_upload(form.cleaned_data["bundle"], "bundle.zip") as path:
+        return import_study(
+            path=path,
+            owner=cast(User, request.user),
+            limits=upload_limits(),
+            known_dataset=known,
+        )
+
+
+class ScreeningInline(FrozenInline, ScreeningTabular):
+    model = Screening
+    fk_name = "study"
+    extra = 0
+    max_num = 1
+    can_delete = False
+    verbose_name_plural = "Screening: what comes before the first HIT, and checks"
+    fieldsets = (
+        (
+            "Before the first HIT",
+            {
+                "fields": (
+                    ("comprehension_tries", "training_units"),
+                    ("qualification_units", "pass_mark", "qualification_tries"),
+                    ("shows_answers", "valid_days", "accepts_from"),
+                )
+            },
+        ),
+        ("Checks mixed in", {"fields": (("check_rate", "checks_failed", "check_action"),)}),
+    )
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "accepts_from":
+            kwargs["queryset"] = studies_of(request.user)
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+
+class ComprehensionInline(FrozenInline, ComprehensionTabular):
+    model = ComprehensionQuestion
+    extra = 0
+    fields = ("position", "text", "choices", "answer", "explanation")
+    verbose_name_plural = "Comprehension questions, asked before anything else"
+
+
+class KnownUnitsForm(forms.Form):
+    """How many units to make of originals and spoilt copies, and for what."""
+
+    role = forms.ChoiceField(
+        label="for", choices=[(role.value, name) for role, name in ROLES.items()]
+    )
+    n = forms.IntegerField(label="units", min_value=1, max_value=1000, initial=20)
+    rows = forms.FileField(
+        label="or from a file (.jsonl)",
+        required=False,
+        validators=[FileExtensionValidator(["jsonl"])],
+    )
+
+
+class CollectingStudyAdmin(StudyAdmin):
+    change_form_template = "admin/studies/study/change_form.html"
+    inlines = (*StudyAdmin.inlines, ScreeningInline, ComprehensionInline)
+    list_display = (*StudyAdmin.list_display, "completed_places")
+    actions = (
+        "plan_selected",
+        "open_selected",
+        "pause_selected",
+        "close_selected",
+        "reopen_selected",
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
+        done = Count("places", filter=Q(places__completed_at__isnull=False))
+        return super().get_queryset(request).annotate(total=Count("places"), done=done)
+
+    @admin.display(description="places done")
+    def completed_places(self, study: Any) -> str:
+        return f"{study.done} of {study.total}"
+
+    @admin.action(description="Plan HITs")
+    def plan_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+        return self._each(request, queryset, "plan")
+
+    @admin.action(description="Open")
+    def open_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+        return self._each(request, queryset, "open")
+
+    @admin.action(description="Pause")
+    def pause_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+        return self._each(request, queryset, "pause")
+
+    @admin.action(description="Close")
+    def close_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+        return self._each(request, queryset, "close")
+
+    @admin.action(description="Reopen")
+    def reopen_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
+        return self._each(request, queryset, "reopen")
+
+    def _each(self, request: HttpRequest, queryset: Any, verb: str) -> HttpResponse | None:
+        """Do it to all of them, once what follows for each was read and confirmed."""
+        studies = list(queryset)
+        questions = self._questions(studies, verb)
+        if questions and not is_confirmed(request, list(questions.values())):
+            back = reverse("admin:studies_study_changelist")
+            carry = [("action", f"{verb}_selected"), *_selected(request)]
+            return ask(request, list(questions.values()), back=back, carry=carry)
+        for study in studies:
+            self._do(request, study, verb, questions.get(study.pk))
+        return None
+
+    def _questions(self, studies: list[Study], verb: str) -> dict[str, Question]:
+        question = VERBS[verb].question
+        if question is None:
+            return {}
+        return {study.pk: question(study) for study in studies if VERBS[verb].is_offered(study)}
+
+    def _do(self, request: HttpRequest, study: Study, verb: str, asked: Question | None) -> None:
+        try:
+            sentence = VERBS[verb].do(study, cast(User, request.user), asked)
+        except DomainError as error:
+            said = f"{study.title}: {error.message}"
+            self.message_user(request, said, messages.ERROR, extra_tags=error.code)
+        else:
+            self.message_user(request, f"{study.title}: {sentence}", messages.SUCCESS)
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        own = [
+            path("import/", view(self.import_view), name="studies_study_import"),
+            path(
+                "<str:object_id>/do/<str:verb>/",
+                view(require_http_methods(["GET", "HEAD", "POST"])(self.do_view)),
+                name="studies_study_do",
+            ),
+            path(
+                "<str:object_id>/known-units/",
+                view(self.known_units_view),
+                name="studies_study_known_units",
+            ),
+            path(
+                "<str:object_id>/clone/",
+                view(require_POST(self.clone_view)),
+                name="studies_study_clone",
+            ),
+        ]
+        return own + super().get_urls()
+
+    def do_view(self, request: HttpRequest, object_id: str, verb: str) -> HttpResponse:
+        """What follows is shown first, where it cannot be undone; then it is done."""
+        study = study_for(request.user, object_id)
+        if verb not in VERBS:
+            return self._back(study)
+        if VERBS[verb].question is None and request.method != "POST":
+            return HttpResponseNotAllowed(["POST"])
+        asked = self._questions([study], verb).get(study.pk)
+        if asked is not None and not is_confirmed(request, [asked]):
+            return ask(request, [asked], back=self._address(study))
+        self._do(request, study, verb, asked)
+        return self._back(study)
+
+    def response_change(self, request: HttpRequest, obj: Study) -> HttpResponse:
+        """A verb's button sends the whole form: what was typed is saved, then the verb is done."""
+        verb = request.POST.get("_do", "")
+        if verb not in {*VERBS, "clone", "known-units"}:
+            return super().response_change(request, obj)
+        if verb == "clone":
+            return self.clone_view(request, obj.pk)
+        if verb == "known-units":
+            return redirect("admin:studies_study_known_units", obj.pk)
+        if VERBS[verb].question is not None:
+            return redirect("admin:studies_study_do", obj.pk, verb)
+        self._do(request, obj, verb, None)
+        return self._back(obj)
+
+    def import_view(self, request: HttpRequest) -> HttpResponse:
+        """Upload a bundle's .zip: the same import as the command's, all of it or nothing."""
+        form = BundleForm(request.POST or None, request.FILES or None)
+        if request.method == "POST" and form.is_valid():
+            try:
+                imported = _import_upload(form, request)
+            except DomainError as error:
+                form.add_error("bundle", ["Nothing was imported.", *form_errors(error)])
+                if error.code == "known_dataset":
+                    form.ask_for_known()
+            else:
+                self.message_user(request, _imported(imported), messages.SUCCESS)
+                for remark in imported.remarks:
+                    self.message_user(request, remark, messages.WARNING)
+                return self._back(imported.study)
+        context = {
+            **self.admin_site.each_context(request),
+            "form": form,
+            "title": "Import a bundle",
+        }
+        return render(request, "admin/studies/study/import.html", context)
+
+    def clone_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        made = clone_study(study=study_for(request.user, object_id))
+        self.message_user(request, CLONED, messages.SUCCESS)
+        if made.not_copied:
+            self.message_user(request, f"Not copied: {', '.join(made.not_copied)}.")
+        return self._back(made.study)
+
+    def known_units_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """A page of its own, so that neither this form nor the design's loses what was typed."""
+        study = study_for(request.user, object_id)
+        is_sent = request.method == "POST"
+        form = KnownUnitsForm(request.POST, request.FILES) if is_sent else KnownUnitsForm()
+        if is_sent and form.is_valid():
+            try:
+                n = _make_known_units(study, form)
+            except DomainError as error:
+                form.add_error(None, form_errors(error))
+            else:
+                name = ROLES[Unit.Role(form.cleaned_data["role"])]
+                self.message_user(request, f"Made {n} units for {name}.", messages.SUCCESS)
+                return self._back(study)
+        context = {
+            **self.admin_site.each_context(request),
+            "form": form,
+            "study": study,
+            "known_units": _known_units(study),
+            "title": "Make units whose answer is known",
+        }
+        return render(request, "admin/studies/study/known_units.html", context)
+
+    def _back(self, study: Study) -> HttpResponseRedirect:
+        return redirect(self._address(study))
+
+    def _address(self, study: Study) -> str:
+        return reverse("admin:studies_study_change", args=[study.pk])
+
+    def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:
+        stored = Study.objects.filter(pk=obj.pk).first() if change else None
+        if stored is not None and is_frozen(stored):
+            wanted, obj.ratings_per_hit = obj.ratings_per_hit, stored.ratings_per_hit
+            if wanted != stored.ratings_per_hit:
+                added = grow_ratings_per_hit(study=stored, ratings_per_hit=wanted)
+                obj.ratings_per_hit = wanted
+                self.message_user(request, f"R is {wanted} now: {added} places were added.")
+        super().save_model(request, obj, form, change)
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        study = self.get_object(request, object_id)
+        context = dict(extra_context or {})
+        if study is not None:
+            context["progress"] = study_counts(study)
+            context["known_units"] = _known_units(study)
+            context["planned"] = study.hits.main().count()
+            context["has_open_link"] = has_open_link(study)
+            context["verbs"] = [(v, VERBS[v].label) for v in VERBS if VERBS[v].is_offered(study)]
+            context["checks"] = launch_checks(study) if study.status == "draft" else []
+            late = late_answers(study)
+            context["late"] = quality(late) if late is not None else ()
+            context["events"] = study.events.select_related("by")[:MOST_EVENTS]
+        return super().change_view(request, object_id, form_url, context)
+
+
+def _selected(request: HttpRequest) -> list[tuple[str, str]]:
+    """Which rows of the list were ticked, for the form that asks to confirm."""
+    ticked = [(ACTION_CHECKBOX_NAME, key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)]
+    return [*ticked, ("select_across", request.POST.get("select_across", "0"))]
+
+
+def _imported(imported: Imported) -> str:
+    sentence = f"Imported {imported.instances} instances, {imported.ratings} ratings"
+    if not imported.ratings:
+        return f"{sentence}."
+    return f"{sentence}, {study_counts(imported.study).ratings} of them in the statistics."
+
+
+def _make_known_units(study: Study, form: KnownUnitsForm) -> int:
+    role, upload = Unit.Role(form.cleaned_data["role"]), form.cleaned_data["rows"]
+    if upload is None:
+        n, seed = form.cleaned_data["n"], study.units.count()
+        return spoil_copies(study=study, role=role, n=n, seed=seed)
+    with stored_upload(upload, "known.jsonl") as path:
+        return import_known_units(study=study, role=role, path=path, limits=upload_limits())
+
+
+def _known_units(study: Study) -> list[tuple[str, int]]:
+    counts = Counter(study.units.exclude(role=Unit.Role.MAIN).values_list("role", flat=True))
+    return [(name, counts[role.value]) for role, name in ROLES.items() if counts[role.value]]
+
+
+admin.site.unregister(Study)
+admin.site.register(Study, CollectingStudyAdmin)

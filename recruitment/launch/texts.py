@@ -1,0 +1,106 @@
+"""Whether the texts that annotators compare can be compared."""
+
+from collections.abc import Iterable, Iterator
+
+from django.db.models import Count, F, Q
+
+from recruitment.launch.check import CHOOSING, LaunchCheck, counted, error, warning
+from studies.models import Generation, Study, System, Unit
+
+
+def missing_texts(study: Study) -> Iterator[LaunchCheck]:
+    lacks = Q(generation_a__isnull=True) | Q(system_b__isnull=False, generation_b__isnull=True)
+    if n := study.units.filter(lacks, hit_units__isnull=False).distinct().count():
+        yield error(
+            "missing_texts",
+            f"{counted(n, 'unit')} would be shown without a text. Import the generations, and plan"
+            " the HITs again.",
+        )
+
+
+def empty_texts(study: Study) -> Iterator[LaunchCheck]:
+    is_empty = Q(generation_a__text="") | Q(generation_b__text="")
+    if n := study.units.filter(is_empty).count():
+        yield warning(
+            "empty_texts",
+            f"{counted(n, 'unit')} would show an empty text. Sample it again, or leave its"
+            " instance out, unless an empty answer is what you want rated.",
+        )
+
+
+def dummy_texts(study: Study) -> Iterator[LaunchCheck]:
+    is_dummy = Q(generation_a__is_dummy=True) | Q(generation_b__is_dummy=True)
+    if n := study.units.filter(is_dummy).count():
+        yield error(
+            "dummy_texts",
+            f"{counted(n, 'unit')} would show dummy texts, which no model wrote. Remove them,"
+            " sample real generations, and plan the HITs again.",
+            CHOOSING,
+        )
+
+
+def identical_texts(study: Study) -> Iterator[LaunchCheck]:
+    """Nobody can prefer one of two texts that are the same."""
+    same = study.units.filter(generation_a__text=F("generation_b__text"))
+    if n := same.exclude(role=Unit.Role.MAIN).count():
+        yield error(
+            "identical_reference_texts",
+            f"{counted(n, 'reference unit')} would show the same text twice, and still be judged."
+            " Clone the study and make other units.",
+        )
+    of = study.units.filter(role=Unit.Role.MAIN).count()
+    if n := same.filter(role=Unit.Role.MAIN).count():
+        yield warning(
+            "identical_texts",
+            f"{n} of {counted(of, 'unit')} would show the same text twice: annotators cannot"
+            " choose. Sample at a higher temperature or with other seeds, or leave those"
+            " instances out.",
+            CHOOSING,
+        )
+
+
+def too_few_generations(study: Study) -> Iterator[LaunchCheck]:
+    """With fewer generations than N a HIT is shorter, and pay per HIT means something else."""
+    if study.unit_kind != Study.UnitKind.COMPARISON or study.dataset is None:
+        return
+    counts = [count for pair in study.system_pairs() for count in _common(study, pair)]
+    n = study.comparisons_per_hit
+    few = {instance for instance, common in counts if 0 < common < n}
+    none = {instance for instance, common in counts if not common}
+    of = len({instance for instance, _ in counts})
+    if few and study.bundling == Study.Bundling.INSTANCE:
+        least = min(common for _, common in counts if common)
+        yield warning(
+            "too_few_generations",
+            f"N is {n}, and {len(few)} of {counted(of, 'instance')} have fewer generations of each"
+            f" system, down to {least}: their HITs show fewer comparisons. Lower N, or sample more"
+            " generations.",
+            CHOOSING,
+        )
+    if none:
+        yield warning(
+            "instances_left_out",
+            f"{len(none)} of {counted(of, 'instance')} have no generations to compare for some"
+            " pair of systems, and are left out there. Sample what is missing.",
+            CHOOSING,
+        )
+
+
+def _common(study: Study, pair: tuple[System, System]) -> list[tuple[int, int]]:
+    """Each instance that is to be compared, with how many generations both systems have of it."""
+    a, b = pair
+    same_sample = {
+        "instance__generations__system": b,
+        "instance__generations__sample_index": F("sample_index"),
+    }
+    rows = Generation.objects.filter(system=a, **same_sample).order_by()
+    counts = dict(rows.values_list("instance").annotate(n=Count("pk")))
+    return [(instance, counts.get(instance, 0)) for instance in _shown(study, pair)]
+
+
+def _shown(study: Study, pair: tuple[System, System]) -> Iterable[int]:
+    drawn = study.selected.filter(system_a=pair[0], system_b=pair[1])
+    if study.selected.exists():
+        return drawn.values_list("instance", flat=True)
+    assert study.dataset is not None
+    return study.dataset.instances.order_by().values_list("pk", flat=True)

@@ -1,0 +1,121 @@
+"""`manage.py simulate_raters`: bots take a study through the annotators' pages."""
+
+import json
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.counts import study_counts
+from recruitment.services.dry_runs import DryRunOptions, prepare_dry_run, suggested_raters
+from recruitment.simulation.raters import Bot, simulate_raters
+from studies.jobs import run_job
+from studies.models import Job, Study
+from tiebreak.errors import DomainError
+
+RATERS = 3
+
+
+class Command(BaseCommand):
+    help = (
+        "Let bots rate an open study through the real pages; their ratings are marked simulated."
+        " They enter no study that people rated or that is connected with a platform: --dry-run"
+        " lets them rate a copy of any study."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", help="the study's public id")
+        parser.add_argument("--raters", type=int, help="bots; 3, or as many as a dry run needs")
+        parser.add_argument("--hits", type=int, help="HITs per bot at most")
+        parser.add_argument("--accuracy", type=float, default=0.8)
+        parser.add_argument("--position-bias", type=float, default=0.0)
+        parser.add_argument("--drop-out", type=float, default=0.0)
+        parser.add_argument(
+            "--malice", type=float, default=0.0, help="share of answers given without reading"
+        )
+        parser.add_argument("--seconds", type=float, default=8.0, help="median on a unit")
+        parser.add_argument("--url", help="a running server, such as http://127.0.0.1:8000")
+        parser.add_argument("--real-time", action="store_true", help="take those seconds")
+        parser.add_argument("--seed", type=int, default=0)
+        parser.add_argument(
+            "--dry-run",
+            action="store_true",
+            help="rate a copy of the study, planned and opened for it, and say what was met",
+        )
+        parser.add_argument("--json", action="store_true", help="say what was done as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = Study.objects.filter(pk=options["study"]).first()
+        if study is None:
+            raise CommandError(f"There is no study {options['study']!r}.")
+        for name in ("accuracy", "position_bias", "drop_out", "malice"):
+            if not 0 <= options[name] <= 1:
+                raise CommandError(f"--{name.replace('_', '-')} must lie between 0 and 1.")
+        if options["dry_run"]:
+            return self._dry_run(study, options)
+        return self._rate(study, options)
+
+    def _rate(self, study: Study, options: dict[str, Any]) -> None:
+        bots = [
+            Bot(
+                name=f"bot-{number}",
+                accuracy=options["accuracy"],
+                position_bias=options["position_bias"],
+                drop_out=options["drop_out"],
+                malice=options["malice"],
+                seconds=options["seconds"],
+                hits=options["hits"],
+            )
+            for number in range(1, (options["raters"] or RATERS) + 1)
+        ]
+        try:
+            answers = simulate_raters(
+                study=study,
+                bots=bots,
+                seed=options["seed"],
+                url=options["url"],
+                in_real_time=options["real_time"],
+            )
+        except DomainError as error:
+            raise CommandError(error.message) from error
+        found = study_counts(study)
+        counts = {
+            "study": study.pk,
+            "raters": len(bots),
+            "answers": answers,
+            "in_statistics": found.ratings,
+        }
+        sentence = (
+            f"{len(bots)} bots gave {answers} answers, all marked simulated. The study has"
+            f" {found.ratings} ratings in the statistics now, of {found.expected} expected."
+        )
+        self.stdout.write(json.dumps(counts) if options["json"] else sentence)
+
+    def _dry_run(self, study: Study, options: dict[str, Any]) -> None:
+        names = ("accuracy", "position_bias", "drop_out", "malice", "seconds", "hits", "seed")
+        wanted = DryRunOptions(
+            raters=options["raters"] or suggested_raters(study),
+            **{name: options[name] for name in names},
+        )
+        try:
+            job = prepare_dry_run(study=study, options=wanted)
+        except DomainError as error:
+            raise CommandError(error.message) from error
+        run_job(job_id=job.pk)
+        job.refresh_from_db()
+        if job.status != Job.Status.DONE:
+            raise CommandError(job.problem or f"The dry run is {job.status}.")
+        self._say_what_was_met(job, is_json=options["json"])
+
+    def _say_what_was_met(self, job: Job, *, is_json: bool) -> None:
+        page = f"{settings.TIEBREAK_PUBLIC_URL}/studies/{job.study_id}/"
+        found = {"study": job.study_id, "dashboard": page, **job.result}
+        if is_json:
+            self.stdout.write(json.dumps(found))
+            return
+        self.stdout.write(
+            f"{found['raters']} bots gave {found['answers']} answers in a copy: {page}"
+        )
+        told = [conclusion["sentence"] for conclusion in found["conclusions"]]
+        for sentence in told or ["No problem was found."]:
+            self.stdout.write(sentence)

@@ -1,0 +1,361 @@
+"""The requester's side of Mechanical Turk: HITs, assignments and payments, through boto3.
+
+Every request is checked against botocore's own model of the service before it is sent. The keys
+go to boto3 and stand in no message, and no botocore error is chained to ours: some quote them.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from html import escape
+from importlib import import_module
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from recruitment.platforms.errors import PlatformError
+
+XMLNS = (
+    "http://mechanicalturk.amazonaws.com/"
+    "AWSMechanicalTurkDataSchemas/2006-07-14/ExternalQuestion.xsd"
+)
+CONNECT_TIMEOUT = timedelta(seconds=5)
+READ_TIMEOUT = timedelta(seconds=30)
+ATTEMPTS = 4
+PAGE_SIZE = 100
+
+# One fixed time in the past ends a HIT at once, whatever the clocks on either side say.
+LONG_AGO = datetime(2015, 1, 1, tzinfo=UTC)
+
+
+class MTurkError(PlatformError):
+    """Mechanical Turk did not do what it was asked.
+
+    `is_repeat`: a request with this token was handled before, so look at what it did rather than
+    ask again. `turk_code` is the platform's own.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        status: int = 502,
+        is_retryable: bool = False,
+        may_be_done: bool = False,
+        is_repeat: bool = False,
+        turk_code: str = "",
+    ) -> None:
+        super().__init__(
+            code,
+            message,
+            status=status,
+            is_retryable=is_retryable,
+            may_be_done=may_be_done or is_repeat,
+        )
+        self.is_repeat = is_repeat
+        self.turk_code = turk_code
+
+
+@dataclass(frozen=True)
+class MTurkAssignment:
+    """What the platform holds of one submitted assignment; `status` is its own word."""
+
+    id: str
+    worker: str
+    hit: str
+    status: str
+    submitted_at: datetime | None
+
+
+class MTurkClient:
+    """One requester's account at one endpoint."""
+
+    def __init__(
+        self,
+        *,
+        endpoint_url: str,
+        region: str = "us-east-1",
+        access_key: str,
+        secret_key: str,
+        client: Any = None,
+    ) -> None:
+        """Connect nothing yet; `client` replaces the boto3 client, in tests."""
+        self._endpoint = endpoint_url
+        self._secrets = tuple(key for key in (access_key, secret_key) if key)
+        self._client = client or _connect(endpoint_url, region, access_key, secret_key)
+
+    def __repr__(self) -> str:
+        return f"MTurkClient(host={urlsplit(self._endpoint).hostname!r})"
+
+    def create_hit(
+        self,
+        *,
+        title: str,
+        description: str,
+        keywords: str,
+        reward: Decimal,
+        max_assignments: int,
+        lifetime: timedelta,
+        duration: timedelta,
+        auto_approval: timedelta,
+        entry_url: str,
+        frame_height: int = 800,
+        token: str | None = None,
+    ) -> str:
+        """Publish a HIT that shows `entry_url` in a frame, and return its id.
+
+        `keywords` are separated by commas. Time-outs are tried again under one `token`, which
+        makes one HIT only; give the same one to try again later, within 24 hours.
+        """
+        answer = self._call(
+            "create_hit",
+            Title=title,
+            Description=description,
+            Keywords=keywords,
+            Reward=_dollars(reward),
+            MaxAssignments=max_assignments,
+            LifetimeInSeconds=_seconds(lifetime),
+            AssignmentDurationInSeconds=_seconds(duration),
+            AutoApprovalDelayInSeconds=_seconds(auto_approval),
+            Question=external_question(entry_url, frame_height),
+            UniqueRequestToken=token or uuid4().hex,
+        )
+        with _expecting_fields():
+            return str(answer["HIT"]["HITId"])
+
+    def assignments(self, hit_id: str) -> Iterator[MTurkAssignment]:
+        """Every assignment that was submitted for the HIT, approved and rejected ones too."""
+        with self._translated():
+            paginator = self._client.get_paginator("list_assignments_for_hit")
+            pages = paginator.paginate(HITId=hit_id, PaginationConfig={"PageSize": PAGE_SIZE})
+            for page in pages:
+                yield from [_read_assignment(item) for item in page.get("Assignments", [])]
+
+    def approve(self, assignment_id: str) -> None:
+        """Pay the reward. Refused where the assignment was approved or rejected before."""
+        self._call("approve_assignment", AssignmentId=assignment_id)
+
+    def reject(self, assignment_id: str, reason: str) -> None:
+        """Pay nothing, and tell the worker why."""
+        self._call("reject_assignment", AssignmentId=assignment_id, RequesterFeedback=reason)
+
+    def bonus(
+        self, worker: str, assignment_id: str, amount: Decimal, reason: str, token: str
+    ) -> None:
+        """Pay the worker more, once for each `token` of up to 64 characters.
+
+        A token that was used in the last 24 hours raises an error that `is_repeat`; whether the
+        first request paid is for the caller to find out.
+        """
+        dollars = _dollars(amount)
+        if amount == 0:
+            raise MTurkError("mturk_amount", "A bonus must be at least $0.01.", status=400)
+        self._call(
+            "send_bonus",
+            WorkerId=worker,
+            AssignmentId=assignment_id,
+            BonusAmount=dollars,
+            Reason=reason,
+            UniqueRequestToken=token,
+        )
+
+    def expire(self, hit_id: str) -> None:
+        """Offer the HIT to nobody else. Those who accepted it may still submit."""
+        try:
+            self._call("update_expiration_for_hit", HITId=hit_id, ExpireAt=LONG_AGO)
+        except MTurkError as error:
+            # The service takes HIT and time together for a token: it was ended before.
+            if not error.is_repeat:
+                raise
+
+    def _call(self, verb: str, **parameters: Any) -> Any:
+        with self._translated():
+            return getattr(self._client, verb)(**parameters)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Say in our words what botocore raises."""
+        botocore: Any = import_module("botocore.exceptions")
+        try:
+            yield
+        except botocore.ClientError as error:
+            raise _refusal(error.response, self._secrets) from None
+        except botocore.BotoCoreError as error:
+            raise _failure(error, botocore) from None
+
+
+def external_question(entry_url: str, frame_height: int = 800) -> str:
+    """The question document that shows an address in a frame of the worker's page."""
+    if urlsplit(entry_url).scheme not in {"http", "https"} or not _is_printable(entry_url):
+        raise MTurkError(
+            "mturk_entry_url", "The entry address must be a plain http or https URL.", status=400
+        )
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>'
+        f'<ExternalQuestion xmlns="{XMLNS}">'
+        f"<ExternalURL>{escape(entry_url, quote=False)}</ExternalURL>"
+        f"<FrameHeight>{int(frame_height)}</FrameHeight>"
+        "</ExternalQuestion>"
+    )
+
+
+def _connect(endpoint_url: str, region: str, access_key: str, secret_key: str) -> Any:
+    try:
+        boto3: Any = import_module("boto3.session")
+        config: Any = import_module("botocore.config")
+    except ImportError:
+        raise MTurkError(
+            "mturk_not_installed",
+            "Mechanical Turk needs the boto3 package: install it with"
+            " pip install 'tiebreak[mturk]' and try again.",
+            status=501,
+        ) from None
+    options = config.Config(
+        connect_timeout=CONNECT_TIMEOUT.total_seconds(),
+        read_timeout=READ_TIMEOUT.total_seconds(),
+        retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+    )
+    try:
+        return boto3.Session().client(
+            "mturk",
+            endpoint_url=endpoint_url,
+            region_name=region,
+            aws_access_key_id=access_key,
+            aws_secret_access_key=secret_key,
+            config=options,
+        )
+    except Exception as error:
+        raise _bad_settings(error) from None
+
+
+def _bad_settings(error: Exception) -> Exception:
+    """botocore raises `ValueError` for an address it cannot use, its own for the rest."""
+    exceptions: Any = import_module("botocore.exceptions")
+    if not isinstance(error, (ValueError, exceptions.BotoCoreError)):
+        return error
+    return MTurkError(
+        "mturk_settings",
+        "The address or region of Mechanical Turk is not valid. Check the platform's settings.",
+        status=400,
+    )
+
+
+def _read_assignment(item: Any) -> MTurkAssignment:
+    submitted_at = item.get("SubmitTime")
+    with _expecting_fields():
+        return MTurkAssignment(
+            id=item["AssignmentId"],
+            worker=item["WorkerId"],
+            hit=item["HITId"],
+            status=item["AssignmentStatus"],
+            submitted_at=submitted_at and submitted_at.astimezone(UTC),
+        )
+
+
+@contextmanager
+def _expecting_fields() -> Iterator[None]:
+    """Something else than the service may sit at the address and answer 200 to anything."""
+    try:
+        yield
+    except KeyError:
+        raise MTurkError(
+            "mturk_answer",
+            "Mechanical Turk gave an answer that makes no sense. Check the platform's address.",
+            may_be_done=True,
+        ) from None
+
+
+def _dollars(amount: Decimal) -> str:
+    dollars = f"{amount:.2f}"
+    if not amount.is_finite() or amount < 0 or Decimal(dollars) != amount:
+        raise MTurkError(
+            "mturk_amount", "An amount must be in whole cents and not negative.", status=400
+        )
+    return dollars
+
+
+def _seconds(length: timedelta) -> int:
+    return int(length.total_seconds())
+
+
+def _is_printable(text: str) -> bool:
+    return text.isprintable() and " " not in text
+
+
+BUSY = {"ServiceFault", "InternalFailure", "ServiceUnavailable", "RequestTimeout"}
+UNKNOWN_KEYS = {
+    "AccessDeniedException",
+    "IncompleteSignature",
+    "InvalidClientTokenId",
+    "InvalidSignatureException",
+    "MissingAuthenticationToken",
+    "MissingAuthenticationTokenException",
+    "OptInRequired",
+    "SignatureDoesNotMatch",
+    "UnrecognizedClientException",
+}
+REPEATED = re.compile(r"already been processed|HITAlreadyExists|DuplicateCall", re.IGNORECASE)
+
+
+def _refusal(response: Any, secrets: tuple[str, ...]) -> MTurkError:
+    """The error for an answer of the service."""
+    error = response.get("Error", {})
+    code = str(error.get("Code", ""))
+    turk_code = str(response.get("TurkErrorCode") or "")
+    status = int(response.get("ResponseMetadata", {}).get("HTTPStatusCode") or 400)
+    if status >= 500 or status == 429 or code in BUSY or "Throttl" in code:
+        return MTurkError(
+            "mturk_busy",
+            "Mechanical Turk is busy now. Please try again in a few minutes.",
+            status=503,
+            is_retryable=True,
+            # Its library asked again by itself: an earlier request may have been carried out.
+            may_be_done=True,
+            turk_code=turk_code,
+        )
+    if code in UNKNOWN_KEYS:
+        return MTurkError(
+            "mturk_keys",
+            "Mechanical Turk did not accept the keys. Check them in the platform's settings.",
+        )
+    said = _without(str(error.get("Message") or code), secrets)
+    return MTurkError(
+        "mturk_refused",
+        f"Mechanical Turk refused this: {said}",
+        is_repeat=REPEATED.search(f"{turk_code} {said}") is not None,
+        turk_code=turk_code,
+    )
+
+
+def _failure(error: Exception, botocore: Any) -> MTurkError:
+    """The error for a request that got no answer, or that botocore did not send."""
+    if isinstance(error, botocore.SSLError):
+        return MTurkError(
+            "mturk_unreachable", "The certificate of Mechanical Turk's address is not valid."
+        )
+    if isinstance(error, (botocore.HTTPClientError, botocore.ConnectionError)):
+        return MTurkError(
+            "mturk_unreachable",
+            "Mechanical Turk did not answer, and may or may not have done what it was asked."
+            " Please try again in a few minutes.",
+            status=503,
+            is_retryable=True,
+            may_be_done=True,
+        )
+    return MTurkError(
+        "mturk_request",
+        f"The request to Mechanical Turk could not be made ({type(error).__name__})."
+        " Check the values and the platform's settings.",
+        status=400,
+    )
+
+
+def _without(text: str, secrets: tuple[str, ...]) -> str:
+    """One line of at most 300 characters that quotes no key."""
+    for secret in secrets:
+        text = text.replace(secret, "[hidden]")
+    return " ".join(text.split())[:300]

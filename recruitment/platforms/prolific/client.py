@@ -1,0 +1,404 @@
+"""The researcher's side of Prolific: studies, submissions, payments and hooks, over HTTP.
+
+The token has full power and never expires: it goes to httpx and stands in no message and no repr,
+and no httpx error is chained to ours, because those carry the request.
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from itertools import count
+from types import TracebackType
+from typing import Self, TypeVar
+
+import httpx
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception,
+    stop_after_attempt,
+    wait_exponential,
+    wait_random,
+)
+
+from recruitment.platforms.errors import PlatformError
+from recruitment.platforms.prolific.answers import (
+    Data,
+    ProlificSubmission,
+    StudyState,
+    Subscription,
+    read_id,
+    read_object,
+    read_rows,
+    read_study,
+    read_submission,
+    read_subscription_id,
+    read_text,
+)
+from recruitment.platforms.prolific.drafts import StudyDraft
+from recruitment.platforms.prolific.refusals import (
+    MOVED,
+    REFUSALS,
+    detail_of,
+    nonsense,
+    overloaded,
+    unanswered,
+    unreachable,
+)
+from tiebreak.errors import DomainError
+
+BASE_URL = "https://api.prolific.com/api/v1/"
+PAGE_SIZE = 100
+APPROVAL_LIMIT = 1000
+BONUS_LIMIT = 200
+REJECTION_LENGTH = 100
+REJECTION_CATEGORIES = frozenset(
+    {
+        "TOO_QUICKLY",
+        "TOO_SLOWLY",
+        "FAILED_INSTRUCTIONS",
+        "INCOMP_LONGITUDINAL",
+        "FAILED_CHECK",
+        "LOW_EFFORT",
+        "MALINGERING",
+        "NO_CODE",
+        "BAD_CODE",
+        "NO_DATA",
+        "UNSUPP_DEVICE",
+        "OTHER",
+    }
+)
+# What a study may be once the action is done, as far as Prolific documents it.
+OUTCOMES = {
+    "PUBLISH": ("PUBLISHING", "ACTIVE"),
+    "PAUSE": ("PAUSED",),
+    "START": ("ACTIVE",),
+    "STOP": ("COMPLETED", "AWAITING REVIEW"),
+}
+# Whoever is told to wait longer is not kept: the caller gets the error, with the time.
+LONGEST_PAUSE_S = 30.0
+
+T = TypeVar("T")
+
+
+class ProlificClient:
+    """One account. Every method raises `PlatformError` where Prolific does not do as asked."""
+
+    def __init__(
+        self,
+        token: str,
+        *,
+        base_url: str = BASE_URL,
+        attempts: int = 4,
+        timeout_s: float = 10.0,
+        wait: Callable[[RetryCallState], float] | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Connect nothing yet; `wait` and `sleep` are tenacity's, between the attempts."""
+        if not re.fullmatch(r"[!-~]+", token):
+            raise DomainError(
+                "bad_token",
+                "This is no Prolific token: please copy it once more from Prolific's settings.",
+                status=400,
+            )
+        self._token = token
+        self._attempts = attempts
+        self._wait = wait or wait_exponential(multiplier=0.5, max=20) + wait_random(0, 1)
+        self._sleep = sleep
+        self._http = httpx.Client(
+            base_url=base_url,
+            headers={"Authorization": f"Token {token}", "Accept": "application/json"},
+            timeout=httpx.Timeout(timeout_s, connect=min(timeout_s, 5.0)),
+            follow_redirects=False,
+        )
+
+    def __repr__(self) -> str:
+        return f"ProlificClient(base_url={str(self._http.base_url)!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def check_token(self) -> None:
+        """Raise `PlatformError` unless Prolific knows whose token this is."""
+        self._ask(read_id, "GET", "users/me/")
+
+    def create_study(self, draft: StudyDraft) -> StudyState:
+        """Make an unpublished study. Never repeated where the first request may have made one."""
+        return self._ask(read_study, "POST", "studies/", body=draft.payload(), is_repeatable=False)
+
+    def study(self, study_id: str) -> StudyState:
+        return self._ask(read_study, "GET", f"studies/{_checked(study_id)}/")
+
+    def transition_study(self, study_id: str, action: str) -> StudyState:
+        """PUBLISH, PAUSE, START or STOP; a study that is there already is left as it is.
+
+        So a repeated request is no failure where the first one did it and its answer was lost.
+        """
+        if action not in OUTCOMES:
+            known = ", ".join(OUTCOMES)
+            raise DomainError("unknown_action", f"A study can be told {known}, not “{action}”.")
+        path = f"studies/{_checked(study_id)}/transition/"
+        try:
+            return self._ask(read_study, "POST", path, body={"action": action})
+        except PlatformError as refusal:
+            if refusal.platform_status != httpx.codes.BAD_REQUEST:
+                raise
+            state = self.study(study_id)
+            if state.status not in OUTCOMES[action]:
+                raise
+            return state
+
+    def increase_places(self, study_id: str, total: int) -> StudyState:
+        """Set the number of places, which can grow but not shrink."""
+        state = self.study(study_id)
+        if total < state.total_places:
+            raise DomainError(
+                "fewer_places",
+                f"The study has {state.total_places} places on Prolific, and their number can only"
+                " grow. Stop the study if no more people are wanted.",
+            )
+        if total == state.total_places:
+            return state
+        body: Data = {"total_available_places": total}
+        return self._ask(read_study, "PATCH", f"studies/{_checked(study_id)}/", body=body)
+
+    def submissions(self, study_id: str) -> Iterator[ProlificSubmission]:
+        """Every submission of a study, oldest first, each once.
+
+        Pages are asked for until one brings nothing new: what is documented has no last page.
+        """
+        _checked(study_id)
+        seen: set[str] = set()
+        for page in count(1):
+            new = [one for one in self._page(study_id, page) if one.id not in seen]
+            if not new:
+                return
+            seen.update(one.id for one in new)
+            yield from new
+
+    def _page(self, study_id: str, page: int) -> list[ProlificSubmission]:
+        params = {
+            "study": study_id,
+            "ordering": "started_at",
+            "page": str(page),
+            "page_size": str(PAGE_SIZE),
+        }
+        try:
+            return self._ask(
+                lambda data: [read_submission(row, study_id) for row in read_rows(data)],
+                "GET",
+                "submissions/",
+                params=params,
+            )
+        except PlatformError as error:
+            if page > 1 and error.platform_status == httpx.codes.NOT_FOUND:
+                return []
+            raise
+
+    def submission(self, submission_id: str) -> ProlificSubmission:
+        return self._ask(read_submission, "GET", f"submissions/{_checked(submission_id)}/")
+
+    def approve(self, ids: Sequence[str]) -> None:
+        """Approve submissions, which pays them; Prolific does so in its own time."""
+        checked = [_checked(one) for one in ids]
+        for start in range(0, len(checked), APPROVAL_LIMIT):
+            body: Data = {"submission_ids": checked[start : start + APPROVAL_LIMIT]}
+            self._send("POST", "submissions/bulk-approve/", body=body)
+
+    def reject(self, submission_id: str, message: str, category: str) -> ProlificSubmission:
+        """Refuse to pay, with a message to the participant."""
+        if len(message.strip()) < REJECTION_LENGTH:
+            raise DomainError(
+                "message_too_short",
+                f"A rejection needs a message of at least {REJECTION_LENGTH} characters that tells"
+                " the participant why: please say more.",
+                status=400,
+            )
+        if category not in REJECTION_CATEGORIES:
+            known = ", ".join(sorted(REJECTION_CATEGORIES))
+            raise DomainError(
+                "unknown_category",
+                f"“{category}” is no category of Prolific: please choose one of {known}.",
+                status=400,
+            )
+        return self._transition(
+            submission_id, {"action": "REJECT", "message": message, "rejection_category": category}
+        )
+
+    def complete(self, submission_id: str, completion_code: str) -> ProlificSubmission:
+        """Complete for the participant, with a code whose actor is the researcher."""
+        return self._transition(
+            submission_id, {"action": "COMPLETE", "completion_code": completion_code}
+        )
+
+    def screen_out(self, submission_id: str, completion_code: str) -> ProlificSubmission:
+        """Screen out, with the code that the study has for it."""
+        return self._transition(
+            submission_id, {"action": "SCREEN_OUT", "completion_code": completion_code}
+        )
+
+    def _transition(self, submission_id: str, body: Data) -> ProlificSubmission:
+        path = f"submissions/{_checked(submission_id)}/transition/"
+        return self._ask(read_submission, "POST", path, body=body)
+
+    def request_return(self, submission_id: str, reasons: Sequence[str]) -> None:
+        """Ask the participant to return the submission; a repeated request asks them again."""
+        path = f"submissions/{_checked(submission_id)}/request-return/"
+        body: Data = {"request_return_reasons": list(reasons)}
+        self._send("POST", path, body=body, is_repeatable=False)
+
+    def create_bonuses(self, study_id: str, amounts: Mapping[str, Decimal]) -> str:
+        """Set up bonuses by submission or participant, in the currency; return the id to pay.
+
+        Nothing is paid yet. Keep the id before paying: paying it twice pays people twice.
+        """
+        if not 0 < len(amounts) <= BONUS_LIMIT:
+            raise DomainError(
+                "bonus_limit",
+                f"Bonuses are set up for 1 to {BONUS_LIMIT} people at once, not {len(amounts)}:"
+                " please split the list.",
+                status=400,
+            )
+        lines = [f"{_checked(one)},{_money(amount)}" for one, amount in amounts.items()]
+        body: Data = {"study_id": _checked(study_id), "csv_bonuses": "\n".join(lines) + "\n"}
+        path = "submissions/bonus-payments/"
+        return self._ask(read_id, "POST", path, body=body, is_repeatable=False)
+
+    def pay_bonuses(self, bulk_id: str) -> None:
+        """Pay what `create_bonuses` set up. Each call that arrives pays, however often."""
+        path = f"bulk-bonus-payments/{_checked(bulk_id)}/pay/"
+        self._send("POST", path, is_repeatable=False)
+
+    def create_secret(self, workspace_id: str) -> str:
+        """A new secret that signs the workspace's hooks; the one before ends."""
+        body: Data = {"workspace_id": workspace_id}
+        return self._ask(lambda data: read_text(data, "value"), "POST", "hooks/secrets/", body=body)
+
+    def subscribe(self, workspace_id: str, event_type: str, target_url: str) -> Subscription:
+        """Ask for events of a type at an address; none come before it is confirmed."""
+        body: Data = {
+            "workspace_id": workspace_id,
+            "event_type": event_type,
+            "target_url": target_url,
+        }
+        response = self._send("POST", "hooks/subscriptions/", body=body, is_repeatable=False)
+        secret = response.headers.get("X-Hook-Secret", "")
+        return _read(
+            response, lambda data: Subscription(read_subscription_id(data, body), secret), False
+        )
+
+    def confirm_subscription(self, subscription_id: str, hook_secret: str) -> None:
+        path = f"hooks/subscriptions/{_checked(subscription_id)}/"
+        self._send("POST", path, body={"secret": hook_secret})
+
+    def _ask(
+        self,
+        reader: Callable[[Data], T],
+        method: str,
+        path: str,
+        *,
+        body: Data | None = None,
+        params: Mapping[str, str] | None = None,
+        is_repeatable: bool = True,
+    ) -> T:
+        response = self._send(method, path, body=body, params=params, is_repeatable=is_repeatable)
+        return _read(response, reader, is_repeatable)
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Data | None = None,
+        params: Mapping[str, str] | None = None,
+        is_repeatable: bool = True,
+    ) -> httpx.Response:
+        retrying = Retrying(
+            retry=retry_if_exception(_may_repeat),
+            stop=stop_after_attempt(self._attempts),
+            wait=self._pause,
+            sleep=self._sleep,
+            reraise=True,
+        )
+        request = self._http.build_request(method, path, json=body, params=params)
+        return retrying(self._attempt, request, is_repeatable)
+
+    def _attempt(self, request: httpx.Request, is_repeatable: bool) -> httpx.Response:
+        try:
+            response = self._http.send(request)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout):
+            failure: PlatformError | None = unreachable()
+        except httpx.HTTPError:
+            failure = unanswered(is_repeatable)
+        else:
+            failure = self._failure(response, is_repeatable)
+        if failure is not None:
+            raise failure
+        return response
+
+    def _pause(self, state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        asked = error.retry_after_s if isinstance(error, PlatformError) else 0.0
+        return max(asked, float(self._wait(state)))
+
+    def _failure(self, response: httpx.Response, is_repeatable: bool) -> PlatformError | None:
+        if response.is_success:
+            return None
+        status = response.status_code
+        if status == httpx.codes.TOO_MANY_REQUESTS or response.is_server_error:
+            return overloaded(response, is_repeatable)
+        if response.is_redirect:
+            return PlatformError(*MOVED, platform_status=status)
+        code, sentence = REFUSALS.get(status, ("platform_refused", "Prolific refused the request."))
+        if status not in REFUSALS:
+            sentence = self._quote(response) or sentence
+        return PlatformError(code, sentence, platform_status=status)
+
+    def _quote(self, response: httpx.Response) -> str:
+        said = " ".join(detail_of(response).replace(self._token, "…").split())[:300].rstrip(".")
+        return said and f"Prolific refused the request: {said}. Please correct it and try again."
+
+
+def _may_repeat(error: BaseException) -> bool:
+    return (
+        isinstance(error, PlatformError)
+        and error.is_retryable
+        and error.retry_after_s <= LONGEST_PAUSE_S
+    )
+
+
+def _checked(platform_id: str) -> str:
+    """Ids come from URLs that anybody can write, and go into paths and CSV lines."""
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", platform_id):
+        raise DomainError("bad_platform_id", "This is no id of Prolific.", status=400)
+    return platform_id
+
+
+def _money(amount: Decimal) -> str:
+    if not (amount.is_finite() and amount > 0 and amount == round(amount, 2)):
+        raise DomainError(
+            "bad_amount",
+            f"A bonus is an amount above 0 with at most two decimals, not {amount}.",
+            status=400,
+        )
+    return f"{amount:.2f}"
+
+
+def _read(response: httpx.Response, reader: Callable[[Data], T], is_repeatable: bool) -> T:
+    try:
+        return reader(read_object(response.json()))
+    except (ValueError, RecursionError):
+        pass
+    raise nonsense(is_repeatable, response.status_code)

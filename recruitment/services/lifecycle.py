@@ -1,0 +1,93 @@
+"""A study's states: draft → open → paused ⇄ open → closed, and open again. Each step is logged."""
+
+from collections.abc import Collection
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from annotation.counts import study_counts
+from annotation.services.late_answers import set_late_answers_aside
+from recruitment.services.launch_checks import check_can_open, launch_checks
+from studies.models import Study, StudyEvent
+from studies.services import record_event, record_version
+from tiebreak.errors import DomainError
+
+Status, Verb = Study.Status, StudyEvent.Verb
+
+
+@transaction.atomic
+def open_study(
+    *, study: Study, confirmed_warnings: Collection[str] = (), by: User | None = None
+) -> Study:
+    """Let annotators in, and record the version that the first of them will see.
+
+    Before: a draft or a paused study whose launch checks find no error, and no warning but those
+    confirmed, by code. Raises `LaunchRefused` with what they found. Locks the study.
+    """
+    study = _locked(study, {Status.DRAFT, Status.PAUSED}, "opened")
+    check_can_open(study, confirmed_warnings=confirmed_warnings)
+    warned = [check.code for check in launch_checks(study)]
+    study.status = Status.OPEN
+    study.opened_at = study.opened_at or timezone.now()
+    study.save(update_fields=["status", "opened_at"])
+    version = record_version(study=study)
+    details = {"version": version.number, "confirmed_warnings": warned}
+    record_event(study=study, verb=Verb.OPEN, by=by, details=details)
+    return study
+
+
+@transaction.atomic
+def pause_study(*, study: Study, by: User | None = None) -> Study:
+    """Give out no new places; whoever holds one may finish it."""
+    study = _locked(study, {Status.OPEN}, "paused")
+    study.status = Status.PAUSED
+    study.save(update_fields=["status"])
+    record_event(study=study, verb=Verb.PAUSE, by=by, details=_counts(study))
+    return study
+
+
+@transaction.atomic
+def close_study(*, study: Study, by: User | None = None) -> Study:
+    """End the study. Answers that still arrive are kept and flagged late."""
+    study = _locked(study, {Status.OPEN, Status.PAUSED}, "closed")
+    study.status = Status.CLOSED
+    study.closed_at = timezone.now()
+    study.save(update_fields=["status", "closed_at"])
+    record_event(study=study, verb=Verb.CLOSE, by=by, details=_counts(study))
+    return study
+
+
+@transaction.atomic
+def reopen_study(*, study: Study, by: User | None = None) -> Study:
+    """Let annotators into a closed study again.
+
+    Answers that came meanwhile stay late and out of everybody's way, until a researcher accepts
+    or declines them: see `late_answers`. Raises `LaunchRefused` where annotators would stumble.
+    """
+    study = _locked(study, {Status.CLOSED}, "reopened")
+    check_can_open(study)
+    late = set_late_answers_aside(study=study)
+    study.status, study.closed_at = Status.OPEN, None
+    study.opened_at = study.opened_at or timezone.now()
+    study.save(update_fields=["status", "closed_at", "opened_at"])
+    record_version(study=study)
+    details = _counts(study) | {"late_answers": late}
+    record_event(study=study, verb=Verb.REOPEN, by=by, details=details)
+    return study
+
+
+def _counts(study: Study) -> dict[str, object]:
+    now = study_counts(study)
+    return {"completed": now.completed, "places": now.places, "in_work": now.live}
+
+
+def _locked(study: Study, allowed: set[Study.Status], verb: str) -> Study:
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    if study.status not in allowed:
+        states = " or ".join(sorted(status.value for status in allowed))
+        raise DomainError(
+            "wrong_state",
+            f"This study is {study.status}; only one that is {states} can be {verb}.",
+        )
+    return study

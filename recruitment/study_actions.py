@@ -1,0 +1,77 @@
+"""What can be done to a study from its page and the list: when, and what is asked before."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+
+from annotation.services.late_answers import accept_late_answers, decline_late_answers, pending
+from annotation.services.planning import plan_hits
+from recruitment import confirmations
+from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
+from studies.confirming import Question
+from studies.models import Study
+
+
+@dataclass(frozen=True)
+class StudyVerb:
+    """`question` is asked first where it is there; `do` returns what is said afterwards."""
+
+    label: str
+    states: frozenset[str]
+    do: Callable[[Study, User, Question | None], str]
+    question: Callable[[Study], Question] | None = None
+    # Only where late answers wait for a decision.
+    is_on_late: bool = False
+
+    def is_offered(self, study: Study) -> bool:
+        is_in_state = study.status in self.states
+        return is_in_state and (not self.is_on_late or pending(study).exists())
+
+
+def _plan(study: Study, _by: User, _: Question | None) -> str:
+    return f"Planned {plan_hits(study=study).said}"
+
+
+def _open(study: Study, by: User, asked: Question | None) -> str:
+    open_study(study=study, by=by, confirmed_warnings=asked.warnings if asked else ())
+    return "The study is open: annotators can start."
+
+
+def _pause(study: Study, by: User, _: Question | None) -> str:
+    pause_study(study=study, by=by)
+    return "The study is paused: whoever holds a place may finish it."
+
+
+def _close(study: Study, by: User, _: Question | None) -> str:
+    close_study(study=study, by=by)
+    return "The study is closed. Answers that still arrive are kept and flagged late."
+
+
+def _reopen(study: Study, by: User, _: Question | None) -> str:
+    reopen_study(study=study, by=by)
+    return "The study is open again."
+
+
+def _accept(study: Study, by: User, _: Question | None) -> str:
+    return f"Accepted: {accept_late_answers(study=study, by=by)} late answers were taken in."
+
+
+def _decline(study: Study, by: User, _: Question | None) -> str:
+    return f"Declined: {decline_late_answers(study=study, by=by)} late answers stay out for good."
+
+
+_ON_LATE = frozenset({"open", "paused"})
+VERBS: dict[str, StudyVerb] = {
+    "plan": StudyVerb("Plan HITs", frozenset({"draft"}), _plan),
+    "open": StudyVerb("Open…", frozenset({"draft", "paused"}), _open, confirmations.opening),
+    "pause": StudyVerb("Pause", frozenset({"open"}), _pause),
+    "close": StudyVerb("Close…", frozenset({"open", "paused"}), _close, confirmations.closing),
+    "reopen": StudyVerb("Reopen…", frozenset({"closed"}), _reopen, confirmations.reopening),
+    "accept-late": StudyVerb(
+        "Accept late answers…", _ON_LATE, _accept, confirmations.accepting_late, is_on_late=True
+    ),
+    "decline-late": StudyVerb(
+        "Decline late answers…", _ON_LATE, _decline, confirmations.declining_late, is_on_late=True
+    ),
+}

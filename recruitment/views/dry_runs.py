@@ -1,0 +1,129 @@
+"""The researcher's page of dry runs: start one, see how far it is, read what it found."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotation.counts import StudyCounts, study_counts
+from recruitment.forms import DryRunForm
+from recruitment.services.dry_runs import (
+    DryRunOptions,
+    dry_runs_of,
+    end_dry_run,
+    remove_dry_run,
+    start_dry_run,
+    suggested_raters,
+)
+from studies.access import researchers_only, study_for
+from studies.confirming import Question, ask, is_confirmed
+from studies.models import Job, Study
+from studies.refusals import form_errors
+from tiebreak.errors import DomainError
+
+MOST_SHOWN = 10
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@researchers_only
+def dry_runs(request: HttpRequest, study_id: str) -> HttpResponse:
+    """A form that is refused is shown again as it was filled in."""
+    study = study_for(request.user, study_id)
+    form = DryRunForm(request.POST or None, initial={"raters": suggested_raters(study)})
+    if request.method == "POST" and form.is_valid():
+        options = DryRunOptions(**form.cleaned_data)
+        try:
+            start_dry_run(study=study, options=options, by=cast(User, request.user))
+        except DomainError as refusal:
+            form.add_error(None, form_errors(refusal))
+        else:
+            return redirect("recruitment:dry-runs", study.pk)
+    status = 400 if form.is_bound else 200
+    context = {"study": study, "form": form, **_runs(study)}
+    return render(request, "recruitment/dry_runs.html", context, status=status)
+
+
+@require_safe
+@researchers_only
+def part(request: HttpRequest, study_id: str) -> HttpResponse:
+    """The list, which changes by itself, without the form that somebody may be filling in."""
+    study = study_for(request.user, study_id)
+    return render(request, "recruitment/dry_run_list.html", _runs(study))
+
+
+@require_POST
+@researchers_only
+def stop(request: HttpRequest, study_id: str, job_id: str) -> HttpResponse:
+    study = study_for(request.user, study_id)
+    end_dry_run(job=_job(study, job_id))
+    messages.success(request, "The dry run has ended; what its raters did stands in its copy.")
+    return redirect("recruitment:dry-runs", study.pk)
+
+
+@require_POST
+@researchers_only
+def remove(request: HttpRequest, study_id: str, job_id: str) -> HttpResponse:
+    study = study_for(request.user, study_id)
+    job = _job(study, job_id)
+    question = _removing(job)
+    if not is_confirmed(request, [question]):
+        return ask(request, [question], back=reverse("recruitment:dry-runs", args=[study.pk]))
+    try:
+        remove_dry_run(job=job)
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    else:
+        messages.success(request, "The dry run was deleted.")
+    return redirect("recruitment:dry-runs", study.pk)
+
+
+def _removing(job: Job) -> Question:
+    found = study_counts(job.study)
+    return Question(
+        title="Delete this dry run?",
+        sentences=(
+            f"Its copy of the study goes with {found.ratings} simulated ratings and what the bots"
+            " met. Nothing of the study itself is touched. This cannot be undone.",
+        ),
+        button="Delete the dry run",
+        facts=(job.public_id, job.status, found.ratings),
+    )
+
+
+def _job(study: Study, job_id: str) -> Job:
+    job = dry_runs_of(study).filter(public_id=job_id).first()
+    if job is None:
+        raise Http404("This study has no such dry run.")
+    return job
+
+
+@dataclass(frozen=True)
+class Run:
+    """One dry run as the page tells of it."""
+
+    job: Job
+    progress: StudyCounts
+
+    @property
+    def is_moving(self) -> bool:
+        return self.job.status in {Job.Status.QUEUED, Job.Status.RUNNING}
+
+    @property
+    def has_ended_well(self) -> bool:
+        return self.job.status == Job.Status.DONE and not self.job.result.get("conclusions")
+
+    @property
+    def took(self) -> float | None:
+        if self.job.started_at is None or self.job.finished_at is None:
+            return None
+        return (self.job.finished_at - self.job.started_at).total_seconds()
+
+
+def _runs(study: Study) -> dict[str, Any]:
+    runs = [Run(job, study_counts(job.study)) for job in dry_runs_of(study)[:MOST_SHOWN]]
+    return {"study": study, "runs": runs, "is_moving": any(run.is_moving for run in runs)}

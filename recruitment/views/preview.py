@@ -1,0 +1,121 @@
+"""A study as its annotators see it, for the researcher. It writes nothing and reserves nothing."""
+
+from itertools import groupby
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from annotation.models import HIT, HITUnit
+from annotation.selectors import mixes_in_checks
+from annotation.views.unit_presentation import announcement, unit_page
+from recruitment.models import Recruitment
+from recruitment.services.channels import ways_in
+from studies.access import study_for
+from studies.markdown import render_markdown
+from studies.models import Generation, Study, System, Unit
+
+TEMPLATES = {
+    "welcome": "recruitment/welcome.html",
+    "guidelines": "annotation/guidelines.html",
+    "unit": "annotation/unit.html",
+}
+PAGES = {"welcome": "Welcome", "guidelines": "Guidelines", "unit": "Rating"}
+
+
+@require_safe
+@never_cache
+def preview(request: HttpRequest, study_id: str) -> HttpResponse:
+    study = study_for(request.user, study_id)
+    name = request.GET.get("page", "welcome")
+    if name not in PAGES:
+        raise Http404("No such page of the preview.")
+    context = {
+        "study": study,
+        "preview": PAGES,
+        "preview_page": name,
+        "consent": render_markdown(study.consent),
+        "guidelines": render_markdown(study.guidelines),
+        "criteria": study.criteria.all(),
+        **(_sample(study) if name == "unit" else {}),
+        **(_by_way(request, study) if name == "welcome" else {}),
+    }
+    return render(request, TEMPLATES[name], context)
+
+
+def _by_way(request: HttpRequest, study: Study) -> dict[str, Any]:
+    """What is kept depends on the way somebody comes: each that was set up, or is open, shows it."""
+    found = {way.provider.name: way for way in ways_in(study) if way.recruitment or way.is_open}
+    names = {name: way.provider.title for name, way in found.items()}
+    via = request.GET.get("via", next(iter(names)))
+    if via not in names:
+        raise Http404("No such way into the study.")
+    way = found[via].recruitment or Recruitment(study=study, provider=via)
+    return {"kept": found[via].provider.keeps(way), "vias": names, "via": via}
+
+
+def _sample(study: Study) -> dict[str, Any]:
+    """The first unit of the plan, or one made up from the generations before there is a plan."""
+    seats = HITUnit.objects.filter(hit__study=study, hit__kind=HIT.Kind.MAIN).order_by(
+        "hit__number", "pk"
+    )
+    seat = seats.select_related(
+        "unit__generation_a", "unit__generation_b", "unit__instance", "hit"
+    ).first()
+    unit = seat.unit if seat else unplanned_unit(study)
+    a_first = seat is None or not seat.side_bit
+    n = seat.hit.hit_units.count() if seat else study.comparisons_per_hit
+    return {
+        "page": unit and unit_page(unit, study.criteria.all(), a_first=a_first, shown_labels={}),
+        "has_dummies": unit is not None and _has_dummies(unit),
+        "index": 1,
+        **announcement(n, n + mixes_in_checks(study)),
+        "answered": 0,
+        "hit": 1,
+        "hits": study.hits.main().count() or 1,
+    }
+
+
+def _has_dummies(unit: Unit) -> bool:
+    texts = (unit.generation_a, unit.generation_b)
+    return any(text is not None and text.is_dummy for text in texts)
+
+
+def unplanned_unit(study: Study) -> Unit | None:
+    """A unit of the first instance that has what one needs; it is not saved."""
+    wanted = 2 if study.unit_kind == Study.UnitKind.COMPARISON else 1
+    systems = _systems(study)[:wanted]
+    if len(systems) < wanted:
+        return None
+    rows = (
+        Generation.objects.filter(instance__dataset=study.dataset_id, system__in=systems)
+        .select_related("instance")
+        .order_by("instance", "sample_index")
+    )
+    for _, samples in groupby(rows, key=lambda row: (row.instance_id, row.sample_index)):
+        by_system = {row.system_id: row for row in samples}
+        if len(by_system) == wanted:
+            return _unit(study, [by_system[system] for system in systems])
+    return None
+
+
+def _systems(study: Study) -> list[int]:
+    named = list(study.study_systems.values_list("system_id", flat=True))
+    if named or study.dataset is None:
+        return named
+    competing = System.objects.competing().filter(dataset=study.dataset)
+    return list(competing.values_list("pk", flat=True))
+
+
+def _unit(study: Study, generations: list[Generation]) -> Unit:
+    first, second = generations[0], generations[-1] if len(generations) == 2 else None
+    return Unit(
+        study=study,
+        instance=first.instance,
+        system_a_id=first.system_id,
+        generation_a=first,
+        system_b_id=second.system_id if second else None,
+        generation_b=second,
+    )

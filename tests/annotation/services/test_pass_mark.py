@@ -1,0 +1,218 @@
+"""The pass mark counts units: one is right when the answers to all its known criteria are."""
+
+import random
+import re
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from annotation.models import HIT, Assignment, HITUnit, Participation, Rater, Trial
+from annotation.selectors import worksheet
+from annotation.services.places import take_place
+from annotation.services.planning import plan_hits
+from annotation.services.ratings import Answer, submit_ratings
+from annotation.services.reference_units import spoil_copies
+from annotation.services.screening import begin_stage, check_record
+from studies.models import Criterion, Generation, Screening, Study, Unit
+from tests.annotation.annotators import annotator, form_of
+from tests.pages import numbers_in, page_of, prose_of
+from tests.refusals import refused
+from tests.studies.factories import make_participation, make_study, open_knowingly
+
+pytestmark = pytest.mark.django_db
+
+PROSE = "The committee met on Tuesday to discuss the budget. It agreed to spend more on roads."
+Says = Callable[[int, Criterion], bool]  # the number of the unit, what is asked → right or not
+
+
+def study_of_two_criteria(
+    *, test: int = 0, training: int = 0, gold: int = 0, scale: str = "preference:tie", **screening
+) -> Study:
+    """Open, with reference units whose right answer both criteria know."""
+    study = make_study(instances=14, comparisons_per_hit=1, scale=scale)
+    Criterion.objects.create(
+        study=study, name="fluency", question="Which reads better?", scale=scale, position=1
+    )
+    Generation.objects.update(text=PROSE)
+    plan_hits(study=study)
+    for role, n in (("gold", gold), ("training", training), ("qualification", test)):
+        if n:
+            spoil_copies(study=study, role=Unit.Role(role), n=n)
+    Screening.objects.create(
+        study=study, training_units=training, qualification_units=test, **screening
+    )
+    return open_knowingly(study)
+
+
+def fresh(participation: Participation) -> Participation:
+    return Participation.objects.select_related("study").get(pk=participation.pk)
+
+
+def known_label(assignment: Assignment, seat: HITUnit) -> int:
+    """The known answer as shown; of a unit without one, the first text."""
+    return -1 if int(seat.side_bit) ^ assignment.parity == 0 else 1
+
+
+def say(assignment: Assignment, seat: HITUnit, criterion: Criterion, *, right: bool) -> None:
+    known = known_label(assignment, seat)
+    key = f"{seat.unit_id}-{criterion.pk}-{right}"
+    answer = Answer(str(known if right else -known), client_key=key)
+    submit_ratings(assignment=assignment, seat=seat, answers={criterion: answer})
+
+
+def work(assignment: Assignment, is_right: Says) -> None:
+    sheet = worksheet(assignment)
+    for number, seat in sheet.seats.items():
+        for criterion in sheet.criteria:
+            say(assignment, seat, criterion, right=is_right(number, criterion))
+
+
+def take_test(study: Study, name: str, is_right: Says) -> Trial:
+    participation = fresh(make_participation(study, name))
+    test = begin_stage(participation=participation)
+    assert test is not None
+    work(test, is_right)
+    return Trial.objects.get(participation=participation)
+
+
+def test_it_works():
+    study = study_of_two_criteria(test=10, pass_mark=9)
+    trial = take_test(study, "ann", lambda number, _: number != 3)
+    assert (trial.correct, trial.of, trial.is_passed) == (9, 10, True)
+
+
+def test_half_of_every_unit_right_is_no_unit_right():
+    study = study_of_two_criteria(test=10, pass_mark=9)
+    trial = take_test(study, "ann", lambda _, criterion: criterion.name == "fluency")
+    assert (trial.correct, trial.of, trial.is_passed) == (0, 10, False)
+    assert trial.participation.status == "screened_out"
+
+
+def test_one_wrong_criterion_spoils_its_unit_only():
+    study = study_of_two_criteria(test=10, pass_mark=9)
+    two_slips = {(1, "fluency"), (2, "preference")}
+    trial = take_test(study, "ann", lambda number, c: (number, c.name) not in two_slips)
+    assert (trial.correct, trial.of, trial.is_passed) == (8, 10, False)
+
+
+def test_a_criterion_that_a_unit_does_not_know_is_not_judged():
+    study = study_of_two_criteria(test=3, pass_mark=3)
+    Unit.objects.filter(role="qualification").update(known_labels={"fluency": "-1"})
+    trial = take_test(study, "ann", lambda _, criterion: criterion.name == "fluency")
+    assert (trial.correct, trial.of, trial.is_passed) == (3, 3, True)
+
+
+@pytest.mark.parametrize("scale", ["preference", "preference:tie"])
+def test_random_bots_fail_a_test_of_two_criteria_and_perfect_ones_pass(scale):
+    study = study_of_two_criteria(test=10, pass_mark=9, scale=scale)
+    rng = random.Random(7)
+    bots = [take_test(study, f"bot-{i}", lambda *_: rng.random() < 0.5) for i in range(12)]
+    people = [take_test(study, f"person-{i}", lambda *_: True) for i in range(3)]
+    assert not any(trial.is_passed for trial in bots)
+    assert all(trial.is_passed for trial in people)
+
+
+def test_training_is_recorded_by_unit():
+    study = study_of_two_criteria(training=2)
+    participation = fresh(make_participation(study))
+    training = begin_stage(participation=participation)
+    work(training, lambda number, criterion: number == 1 or criterion.name == "fluency")
+    trial = Trial.objects.get()
+    assert (trial.correct, trial.of) == (1, 2)
+
+
+def check_in_work(study: Study) -> tuple[Assignment, HITUnit]:
+    assignment = take_place(participation=make_participation(study))
+    seats = worksheet(assignment).seats.values()
+    return assignment, next(seat for seat in seats if seat.unit_id == assignment.check_unit_id)
+
+
+def test_a_failed_check_counts_once_however_many_criteria_were_wrong():
+    study = study_of_two_criteria(gold=2, check_rate=1, check_action="stop", checks_failed=2)
+    assignment, seat = check_in_work(study)
+    for criterion in worksheet(assignment).criteria:
+        say(assignment, seat, criterion, right=False)
+    participation = fresh(assignment.participation)
+    record = check_record(participation)
+    assert (record.right, record.failed, participation.status) == (0, 1, "active")
+
+
+def test_a_check_enters_the_record_when_all_its_criteria_were_answered():
+    study = study_of_two_criteria(gold=2, check_rate=1)
+    assignment, seat = check_in_work(study)
+    first, second = worksheet(assignment).criteria
+    say(assignment, seat, first, right=True)
+    assert check_record(fresh(assignment.participation)).of == 0
+    say(assignment, seat, second, right=False)
+    record = check_record(fresh(assignment.participation))
+    assert (record.right, record.failed) == (0, 1)
+
+
+def test_the_result_says_units_and_not_answers():
+    study = study_of_two_criteria(test=3, pass_mark=2, qualification_tries=2)
+    page = annotator(study)
+    test = begin_stage(participation=fresh(page.participation))
+    work(test, lambda _, criterion: criterion.name == "fluency")
+    shown = page.here()
+    assert (page_of(shown), shown.context["trial"].correct, shown.context["trial"].of) == (
+        "result",
+        0,
+        3,
+    )
+    assert {"0", "3"} <= numbers_in(prose_of(shown))
+
+
+def test_the_test_says_how_many_items_it_has_and_how_many_have_to_be_right():
+    study = study_of_two_criteria(test=3, pass_mark=2)
+    shown = annotator(study).here()
+    assert stage_of(shown) == ("qualification", {"3", "2"})
+
+
+def stage_of(page) -> tuple[str, set[str]]:
+    """The stage that a page is of, and the numbers it names."""
+    line = re.search(r'<p class="hits stage">(.*?)</p>', page.content.decode())[1]
+    return page.context["stage"], numbers_in(line)
+
+
+def take_units_away(study: Study) -> None:
+    """As no page does it: rows made before this was watched over may lack what they ask for."""
+    Screening.objects.filter(study=study).update(qualification_units=5, pass_mark=5)
+
+
+def test_who_could_never_pass_is_not_asked_for_consent():
+    study = study_of_two_criteria(test=3, pass_mark=2)
+    take_units_away(study)
+    client = Client()
+    response = client.get(f"/s/{study.pk}/")
+    assert response.status_code == 409
+    assert 'value="agree"' not in response.content.decode()
+    client.post(f"/s/{study.pk}/", {"choice": "agree", "version": 1})
+    assert not Participation.objects.exists()
+    assert not Rater.objects.exists()
+
+
+def test_who_agreed_before_is_told_to_come_back_and_keeps_their_part():
+    study = study_of_two_criteria(test=3, pass_mark=2)
+    participation = make_participation(study)
+    take_units_away(study)
+    with refused("screening_incomplete"):
+        begin_stage(participation=fresh(participation))
+    assert fresh(participation).status == "active"
+
+
+def test_a_test_draws_no_unit_whose_answer_is_not_known():
+    study = study_of_two_criteria(test=10, pass_mark=1)
+    known = Unit.objects.filter(role="qualification").first()
+    Unit.objects.exclude(pk=known.pk).update(known_labels={})
+    Screening.objects.update(qualification_units=1)
+    test = begin_stage(participation=fresh(make_participation(study)))
+    assert [seat.unit_id for seat in worksheet(test).seats.values()] == [known.pk]
+    assert HIT.objects.get(kind="qualification").units.count() == 10
+
+
+def test_the_stages_are_named_on_their_pages():
+    study = study_of_two_criteria(training=2, test=3, pass_mark=2)
+    page = annotator(study)
+    assert stage_of(page.here()) == ("training", {"2"})
+    assert form_of(page.here()).choices.keys() == {"criterion-preference", "criterion-fluency"}

@@ -1,0 +1,81 @@
+"""Reference units: how many a screening needs before anybody may be let in."""
+
+import pytest
+
+from annotation.services.planning import plan_hits
+from annotation.services.reference_units import spoil_copies
+from annotation.services.screening import (
+    Shortfall,
+    gold_checks_expected,
+    is_pass_mark_reachable,
+    reference_unit_shortfalls,
+)
+from studies.models import Generation, Screening, Study, Unit
+from tests.studies.factories import make_study
+
+pytestmark = pytest.mark.django_db
+
+PROSE = "The committee met on Tuesday to discuss the budget. It agreed to spend more on roads."
+
+
+def draft(*, gold: int = 0, test: int = 0, training: int = 0, **screening) -> Study:
+    """A planned draft with so many reference units of each role."""
+    study = make_study(instances=14, comparisons_per_hit=1)
+    Generation.objects.update(text=PROSE)
+    plan_hits(study=study)
+    for role, n in (("gold", gold), ("training", training), ("qualification", test)):
+        if n:
+            spoil_copies(study=study, role=Unit.Role(role), n=n)
+    Screening.objects.create(study=study, **screening)
+    return study
+
+
+def test_it_works():
+    study = draft(test=5, qualification_units=10, training_units=2)
+    assert reference_unit_shortfalls(study) == [
+        Shortfall(Unit.Role.TRAINING, needed=2, present=0),
+        Shortfall(Unit.Role.QUALIFICATION, needed=10, present=5),
+    ]
+
+
+def test_a_screening_that_has_its_units_lacks_none():
+    study = draft(test=10, training=2, gold=1, qualification_units=10, training_units=2)
+    Screening.objects.update(check_rate=0.1)
+    assert reference_unit_shortfalls(study) == []
+    Screening.objects.all().delete()
+    assert reference_unit_shortfalls(study) == []
+
+
+def test_gold_checks_need_as_many_units_as_have_to_be_failed():
+    study = draft(gold=1, check_rate=0.2, check_action="stop", checks_failed=2)
+    assert reference_unit_shortfalls(study) == [Shortfall(Unit.Role.GOLD, needed=2, present=1)]
+    Screening.objects.update(check_action="record")
+    assert reference_unit_shortfalls(study) == []
+
+
+def test_units_whose_known_labels_no_criterion_has_do_not_count():
+    study = draft(test=3, qualification_units=3)
+    study.criteria.update(name="quality")
+    assert reference_unit_shortfalls(study) == [
+        Shortfall(Unit.Role.QUALIFICATION, needed=3, present=0)
+    ]
+
+
+def test_units_whose_known_label_is_not_on_the_scale_do_not_count():
+    study = draft(test=3, qualification_units=3)
+    study.criteria.update(scale="ordinal:1..5")
+    assert reference_unit_shortfalls(study)[0].present == 0
+
+
+def test_a_pass_mark_above_the_units_of_a_try_cannot_be_reached():
+    study = draft(test=5, qualification_units=3, pass_mark=4)
+    assert not is_pass_mark_reachable(study)
+    Screening.objects.update(pass_mark=3)
+    assert is_pass_mark_reachable(study)
+
+
+def test_the_checks_that_one_annotator_meets_follow_from_the_rate_and_the_limit():
+    study = draft(gold=2, check_rate=0.5)
+    assert gold_checks_expected(study) == 7
+    Study.objects.update(hits_per_annotator=4)
+    assert gold_checks_expected(Study.objects.get()) == 2

@@ -1,0 +1,58 @@
+"""A client of the fake Prolific, and a study to make there."""
+
+from typing import Any
+
+from tenacity import wait_none
+
+from recruitment.platforms.prolific.client import ProlificClient
+from recruitment.platforms.prolific.drafts import (
+    CompletionCode,
+    StudyDraft,
+    maximum_allowed_minutes,
+)
+from tests.recruitment.platforms.fake_prolific import FakeProlific
+
+URL = (
+    "https://study.example/crowd/7/?who={{%PROLIFIC_PID%}}&study={{%STUDY_ID%}}"
+    "&turn={{%SESSION_ID%}}&lang=en"
+)
+
+
+def connect(fake: FakeProlific, **options: Any) -> ProlificClient:
+    own = {"base_url": fake.base_url, "wait": wait_none(), "sleep": lambda _: None}
+    return ProlificClient(options.pop("token", fake.token), **{**own, **options})
+
+
+def draft(**changes: Any) -> StudyDraft:
+    codes = [
+        CompletionCode("DONE1", "COMPLETED", "AUTOMATICALLY_APPROVE"),
+        CompletionCode("CHECK1", "FAILED_ATTENTION_CHECK"),
+        CompletionCode("OURS1", "COMPLETED", "MANUALLY_REVIEW", "researcher"),
+        CompletionCode(
+            "OUT1",
+            "FIXED_SCREENOUT",
+            "FIXED_SCREEN_OUT_PAYMENT",
+            "researcher",
+            {"fixed_screen_out_reward": 20, "slots": 5},
+        ),
+        CompletionCode("BACK1", "NO_CONSENT", "REQUEST_RETURN", options={"return_reason": "No"}),
+    ]
+    own = {
+        "name": "Compare answers",
+        "internal_name": "pilot",
+        "description": "Read two answers and choose.",
+        "external_study_url": URL,
+        "completion_codes": codes,
+        "estimated_completion_time": 10,
+        "maximum_allowed_time": maximum_allowed_minutes(10),
+        "reward": 150,
+        "total_available_places": 3,
+        "device_compatibility": ("desktop", "tablet"),
+    }
+    return StudyDraft(**{**own, **changes})
+
+
+def active_study(client: ProlificClient, **changes: Any) -> str:
+    study = client.create_study(draft(**changes)).id
+    client.transition_study(study, "PUBLISH")
+    return study

@@ -1,0 +1,325 @@
+from decimal import Decimal
+
+import pytest
+from django.utils import timezone
+
+from annotation.services.planning import plan_hits
+from annotation.services.reference_units import spoil_copies
+from recruitment.models import encrypted
+from recruitment.services.launch_checks import LaunchRefused, launch_checks
+from recruitment.services.lifecycle import open_study, pause_study
+from studies.models import (
+    Criterion,
+    Generation,
+    InstanceSelection,
+    Screening,
+    Study,
+    StudySystem,
+    Unit,
+)
+from studies.scoring import score_separability
+from tests.pages import numbers_in
+from tests.studies.factories import make_open_study, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def make_planned(**design) -> Study:
+    study = make_study(**{"instances": 3, **design})
+    plan_hits(study=study)
+    return study
+
+
+def errors(study: Study) -> set[str]:
+    return {check.code for check in launch_checks(study) if check.is_error}
+
+
+def warnings(study: Study) -> set[str]:
+    return {check.code for check in launch_checks(study) if not check.is_error}
+
+
+def refusal(study: Study, **confirmed) -> LaunchRefused:
+    with pytest.raises(LaunchRefused) as refused:
+        open_study(study=study, **confirmed)
+    study.refresh_from_db()
+    assert study.status in {"draft", "paused"}
+    return refused.value
+
+
+def prolific(study: Study, **state):
+    return study.recruitments.create(
+        provider="prolific", secret=encrypted("t"), external_id="60ab", **state
+    )
+
+
+def test_a_sound_study_has_nothing_in_its_way():
+    study = make_planned()
+    assert launch_checks(study) == []
+    assert open_study(study=study).status == "open"
+
+
+@pytest.mark.parametrize(
+    ("screening", "code"),
+    [
+        ({"qualification_units": 3, "pass_mark": 2}, "no_qualification_units"),
+        ({"training_units": 1}, "no_training_units"),
+        ({"check_rate": 0.5}, "no_gold_units"),
+    ],
+)
+def test_a_screening_without_its_units_does_not_open(screening, code):
+    study = make_planned()
+    Screening.objects.create(study=study, **screening)
+    assert refusal(study).code == code
+    assert errors(study) == {code}
+
+
+def test_a_study_without_hits_does_not_open():
+    assert refusal(make_study(instances=3)).code == "not_planned"
+
+
+def lengthen_texts() -> None:
+    """So that copies can be degraded."""
+    for generation in Generation.objects.all():
+        generation.text = f"{generation.text} {' '.join(f'word{i}' for i in range(20))}"
+        generation.save()
+
+
+def test_fewer_gold_units_than_an_annotator_would_meet_is_a_warning():
+    study = make_planned(instances=6)
+    lengthen_texts()
+    spoil_copies(study=study, role=Unit.Role.GOLD, n=2)
+    Screening.objects.create(study=study, check_rate=1)
+    assert "few_gold_units" in warnings(study)
+    spoil_copies(study=study, role=Unit.Role.GOLD, n=4)
+    assert "few_gold_units" not in warnings(study)
+
+
+def test_a_test_that_nobody_can_pass_does_not_open():
+    study = make_planned(instances=6)
+    lengthen_texts()
+    spoil_copies(study=study, role=Unit.Role.QUALIFICATION, n=2)
+    Screening.objects.create(study=study, qualification_units=2, pass_mark=9)
+    assert refusal(study).code == "pass_mark_unreachable"
+
+
+def test_a_study_without_guidelines_warns_and_with_questions_about_them_is_refused():
+    study = make_planned(guidelines=" ")
+    assert warnings(study) == {"no_guidelines"}
+    study.comprehension.create(text="What counts?", choices="a\nb")
+    assert errors(study) == {"no_guidelines"}
+
+
+def test_a_study_that_asks_nothing_does_not_open():
+    study = make_planned()
+    Criterion.objects.all().delete()
+    assert refusal(study).code == "no_criteria"
+
+
+@pytest.mark.parametrize(("samples", "n"), [(5, 0), (3, 3)])
+def test_fewer_generations_than_n_are_counted_before_and_after_planning(samples, n):
+    study = make_study(instances=3, samples=samples)
+    Generation.objects.filter(sample_index=2, instance__key="note-0").delete()
+    study = Study.objects.get(pk=study.pk)
+    study.comparisons_per_hit = 5
+    study.save()
+    found = {c.code: c.sentence for c in launch_checks(study)}
+    assert {str(max(n, 1)), "3"} <= numbers_in(found["too_few_generations"])
+    plan_hits(study=study)
+    assert "too_few_generations" in warnings(study)
+
+
+def test_instances_without_texts_of_both_systems_are_said_to_be_left_out():
+    study = make_study(instances=3)
+    Generation.objects.filter(instance__key="note-0", system__name="system-1").delete()
+    plan_hits(study=study)
+    assert {"1", "3"} <= numbers_in(launch_checks(study)[0].sentence)
+    assert warnings(study) == {"instances_left_out"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"ratings_per_hit": 4},
+        {"comparisons_per_hit": 3},
+        {"repeats_per_hit": 1},
+        {"bundling": "mixed"},
+    ],
+)
+def test_a_plan_of_another_design_does_not_open(change):
+    study = make_planned()
+    Study.objects.filter(pk=study.pk).update(**change)
+    study.refresh_from_db()
+    assert "plan_outdated" in errors(study)
+    plan_hits(study=study)
+    assert "plan_outdated" not in errors(study)
+
+
+def test_a_plan_of_other_systems_does_not_open():
+    study = make_planned(systems=3)
+    StudySystem.objects.filter(study=study).last().delete()
+    assert errors(study) == {"plan_outdated"}
+
+
+def test_a_budget_that_cannot_fill_r_warns_with_the_places_that_stay_empty():
+    study = make_planned(most_answers=4)
+    assert warnings(study) == {"budget_too_small"}
+    assert "5" in numbers_in(launch_checks(study)[0].sentence)
+
+
+def test_fewer_people_than_r_takes_warn():
+    study = make_planned(ratings_per_hit=3)
+    way = study.recruitments.create(provider="invitation", settings={"people": "ada\nbea"})
+    assert warnings(study) == {"too_few_people"}
+    way.settings = {"people": "ada\nbea\ncyn"}
+    way.save()
+    assert warnings(study) == set()
+    Study.objects.filter(pk=study.pk).update(hits_per_annotator=1)
+    study.refresh_from_db()
+    assert "9" in numbers_in(launch_checks(study)[0].sentence)
+
+
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        ({"hits_per_day": 5, "hits_per_annotator": 2}, "limits_contradict"),
+        ({"most_answers_per_day": 50, "most_answers": 9}, "limits_contradict"),
+        ({"entries_per_address_per_hour": 20, "annotators_per_address": 5}, "limits_contradict"),
+        ({"minutes_per_hit": 50, "lease_minutes": 5}, "lease_too_short"),
+        ({"comparisons_per_hit": 2, "repeats_per_hit": 1, "repeat_distance": 2}, None),
+    ],
+)
+def test_limits_that_contradict_each_other_are_found(limits, code):
+    found = {check.code for check in launch_checks(make_planned(**limits))}
+    assert found == ({code} if code else set())
+
+
+def test_repeats_that_short_hits_cannot_hold_warn():
+    study = make_planned(samples=2, repeats_per_hit=1, repeat_distance=4)
+    assert warnings(study) == {"repeats_do_not_fit", "too_few_generations"}
+
+
+def test_a_prolific_study_needs_reward_minutes_and_a_limit(settings):
+    settings.TIEBREAK_PUBLIC_URL = "https://rate.example.org"
+    study = make_planned()
+    way = prolific(study)
+    assert errors(study) == {"prolific_no_reward", "prolific_no_minutes", "prolific_no_limit"}
+    assert refusal(study).code == "launch_blocked"
+    Study.objects.filter(pk=study.pk).update(
+        reward=Decimal(1), minutes_per_hit=2, hits_per_annotator=1
+    )
+    study.refresh_from_db()
+    assert errors(study) == set()
+    way.closed_at = timezone.now()
+    way.save()
+    Study.objects.filter(pk=study.pk).update(reward=None)
+    study.refresh_from_db()
+    assert errors(study) == set()  # a way that is closed asks for nothing
+
+
+def test_dummy_texts_are_never_shown_to_people():
+    study = make_planned()
+    Generation.objects.filter(system__name="system-0").update(is_dummy=True)
+    assert refusal(study).code == "dummy_texts"
+
+
+def test_units_with_the_same_text_twice_are_counted():
+    study = make_planned()
+    Generation.objects.filter(instance__key="note-0").update(text="The same.")
+    assert warnings(study) == {"identical_texts"}
+    assert {"5", "15"} <= numbers_in(launch_checks(study)[0].sentence)
+
+
+def test_units_without_a_text_do_not_open():
+    study = make_planned()
+    Unit.objects.filter(pk=study.units.first().pk).update(generation_b=None)
+    assert "missing_texts" in errors(study)
+    Generation.objects.filter(instance__key="note-1", sample_index=0).update(text="")
+    assert "empty_texts" in warnings(study)
+
+
+def test_scores_are_missed_where_some_are_there_or_the_draw_needs_them():
+    study = make_planned()
+    score_separability(study=study)
+    assert launch_checks(study) == []
+    study.units.filter(instance__key="note-0").update(separability_raw=None)
+    assert warnings(study) == {"scores_missing"}
+    InstanceSelection.objects.create(study=study, instances=3)
+    a, b = study.ordered_systems()
+    for instance in study.dataset.instances.all():
+        study.selected.create(
+            instance=instance, system_a=a, system_b=b, phase="all", inclusion_probability=1
+        )
+    assert errors(study) == {"draw_not_scored"}
+
+
+def test_a_similarity_that_cannot_be_scored_here_warns(monkeypatch):
+    study = make_planned(similarity="bertscore")
+    said = "Install the encoder."
+    monkeypatch.setattr("recruitment.launch.plan.what_is_missing", lambda name: said)
+    assert warnings(study) == {"encoder_missing"}
+    assert said in launch_checks(study)[0].sentence
+
+
+@pytest.mark.parametrize(
+    ("address", "is_public"),
+    [
+        ("", False),
+        ("http://rate.example.org", False),
+        ("https://localhost:8000", False),
+        ("https://10.0.0.7", False),
+        ("https://127.0.0.1", False),
+        ("https://[::1]", False),
+        ("https://server", False),
+        ("https://lab.local", False),
+        ("https://rate.example.org", True),
+        ("https://8.8.8.8", True),
+    ],
+)
+def test_a_platform_needs_an_address_that_is_public(settings, address, is_public):
+    settings.TIEBREAK_PUBLIC_URL = address
+    study = make_planned(reward=Decimal(1), minutes_per_hit=2, hits_per_annotator=1)
+    assert launch_checks(study) == []  # nobody is sent by anybody
+    prolific(study)
+    assert errors(study) == (set() if is_public else {"address_not_public"})
+
+
+def test_in_production_an_address_that_is_not_public_warns_without_a_platform(settings):
+    settings.PRODUCTION, settings.TIEBREAK_PUBLIC_URL = True, "https://10.0.0.7"
+    assert warnings(make_planned()) == {"address_not_public"}
+
+
+def test_a_way_that_is_not_ready_leaves_the_open_link_open_and_says_so():
+    study = make_planned()
+    study.recruitments.create(provider="invitation")
+    assert warnings(study) == {"open_to_all"}
+    study.recruitments.all().delete()
+    study.recruitments.create(provider="open-link", closed_at=timezone.now())
+    assert warnings(study) == {"no_way_in"}
+
+
+def test_a_warning_is_confirmed_by_its_code_and_a_new_one_is_not():
+    study = make_planned(guidelines="")
+    refused = refusal(study)
+    assert refused.code == "unconfirmed_warnings"
+    seen = {check.code for check in refused.checks}
+    Generation.objects.filter(instance__key="note-0").update(text="The same.")
+    late = refusal(study, confirmed_warnings=seen)
+    assert {check.code for check in late.checks} == {"identical_texts"}
+    assert open_study(study=study, confirmed_warnings=seen | {"identical_texts"}).status == "open"
+    assert set(study.events.get().details["confirmed_warnings"]) == seen | {"identical_texts"}
+
+
+def test_confirming_does_not_help_against_an_error():
+    study = make_planned(guidelines="")
+    Generation.objects.update(is_dummy=True)
+    assert refusal(study, confirmed_warnings={"no_guidelines", "dummy_texts"}).code == "dummy_texts"
+
+
+def test_after_a_pause_only_what_annotators_stumble_over_stands_in_the_way():
+    study = make_open_study(instances=3, guidelines="")
+    pause_study(study=study)
+    Generation.objects.filter(instance__key="note-0").update(text="The same.", is_dummy=True)
+    assert open_study(study=study).status == "open"
+    pause_study(study=study)
+    Screening.objects.create(study=study, check_rate=1)
+    assert refusal(study).code == "no_gold_units"

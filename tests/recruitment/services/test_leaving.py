@@ -1,0 +1,241 @@
+"""Stopping between two HITs: what is done counts and is paid, where the way in pays by HIT."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import Participation, Place, Rating
+from annotation.services.exclusion import reinstate_work, withdraw_work
+from recruitment.ledger import ledger, owed
+from recruitment.models import Payment, Recruitment
+from recruitment.platforms import provider_named
+from recruitment.services.leaving import leave_early
+from recruitment.services.lifecycle import close_study
+from studies.models import Study
+from tests.annotation.annotators import Annotator, annotator, form_of
+from tests.confirming import post_confirmed
+from tests.pages import codes_on, numbers_in, page_of, prose_of
+from tests.refusals import refused
+from tests.studies.factories import make_open_study, make_participation
+
+pytestmark = pytest.mark.django_db
+
+
+def a_study(**design):
+    design = {"instances": 6, "comparisons_per_hit": 1, "reward": Decimal("2.00"), **design}
+    return make_open_study(**design)
+
+
+def html(response) -> str:
+    return response.content.decode()
+
+
+def offers_to_stop(ann: Annotator, page=None) -> bool:
+    return f'href="{ann.at("stop")}"' in html(page or ann.here())
+
+
+def test_it_works(client, django_user_model):
+    ada = django_user_model.objects.create_user("ada", is_staff=True)
+    study = a_study(hits_per_annotator=4, member=ada)
+    ann = annotator(study)
+    assert not offers_to_stop(ann)
+    ann.choose()
+    assert offers_to_stop(ann)
+    asked = prose_of(ann.client.get(ann.at("stop")))
+    assert {"4", "2.00", "0.50"} <= numbers_in(asked)
+    assert asked.count("GBP") == 2
+    assert ann.participation.status == "active"
+    assert ann.client.post(ann.at("stop"))["Location"] == ann.at()
+    assert ann.participation.status == "left"
+    end = ann.here()
+    assert (page_of(end), end.context["done"], end.context["is_completed"]) == ("end", 1, True)
+    assert ann.participation.submission.completion_code in html(end)
+    assert not Place.objects.filter(completed_at=None, lease_until__isnull=False).exists()
+    client.force_login(ada)
+    assert "0.50 GBP" in html(client.get(reverse("recruitment:ledger", args=[study.pk])))
+    post_confirmed(
+        client, reverse("recruitment:act", args=[study.pk, ann.participation.public_id, "approve"])
+    )
+    assert Payment.objects.get().amount == Decimal("0.50")
+    assert not ledger(study).data_without_payment
+
+
+def test_who_left_has_left():
+    ann = annotator(a_study(hits_per_annotator=4))
+    ann.choose()
+    ann.client.post(ann.at("stop"))
+    assert ann.at("again") not in html(ann.here())
+    ann.client.post(ann.at("again"))
+    ann.client.post(ann.at("stop"))
+    assert ann.participation.status == "left"
+    assert owed(ann.participation) == Decimal("0.50")
+
+
+def test_what_is_owed_stands_whatever_becomes_of_the_study_or_of_them():
+    study = a_study(hits_per_annotator=4)
+    ann = annotator(study)
+    ann.choose()
+    ann.client.post(ann.at("stop"))
+    Study.objects.filter(pk=study.pk).update(hits_per_annotator=10, reward=Decimal("9.00"))
+    withdraw_work(participation=ann.participation, status="excluded")
+    assert owed(ann.participation) == Decimal("0.50")
+    reinstate_work(participation=ann.participation)
+    assert (ann.participation.status, owed(ann.participation)) == ("left", Decimal("0.50"))
+    assert [
+        str(each.participation.submission.owed) for each in ledger(study).data_without_payment
+    ] == ["0.50"]
+
+
+def test_a_share_is_rounded_up_and_the_books_take_no_more_queries(django_assert_num_queries):
+    study = a_study(hits_per_annotator=6, reward=Decimal("0.02"))
+    for _ in range(3):
+        ann = annotator(study)
+        ann.choose()
+        ann.client.post(ann.at("stop"))
+    assert ann.participation.submission.owed == Decimal("0.01")
+    with django_assert_num_queries(5):
+        assert len(ledger(study).data_without_payment) == 3
+
+
+def test_where_no_other_hit_is_left_all_of_the_pay_is_owed():
+    study = a_study(hits_per_annotator=4, instances=2, ratings_per_hit=1)
+    ann, bob = annotator(study), annotator(study)
+    ann.choose()
+    bob.here()
+    assert numbers_in(prose_of(ann.client.get(ann.at("stop")))) == {"1", "2.00"}
+    leave_early(participation=ann.participation)
+    assert ann.participation.submission.owed == Decimal("2.00")
+
+
+def test_a_visit_is_paid_for_its_own_hits():
+    study = a_study()
+    Recruitment.objects.create(
+        study=study,
+        provider="panel",
+        settings={"person_parameter": "pid", "submission_parameter": "visit"},
+    )
+    ann = Annotator(study)
+    for visit in ("one", "two"):
+        ann.client.get(f"/s/{study.pk}/via/panel/?pid=ann&visit={visit}")
+        ann.enter()
+        if visit == "one":
+            ann.choose()
+            ann.client.post(ann.at("stop"))
+    assert codes_on(ann.client.post(ann.at("stop"))) == {"nothing_complete"}
+    assert Participation.objects.get(submission_id="two").status == "active"
+    Place.objects.filter(completed_at=None).delete()
+    end = ann.here()
+    assert (end.context["done"], end.context["is_completed"]) == (0, False)
+    assert Participation.objects.get(submission_id="two").submission.completion_code not in html(
+        end
+    )
+
+
+def test_who_fell_silent_between_two_hits_is_paid_too():
+    study = a_study()
+    ann, bob = annotator(study), annotator(study)
+    ann.choose()
+    now = timezone.now()
+    assert not ledger(study, now).data_without_payment
+    later = now + timedelta(minutes=study.lease_minutes + 1)
+    assert [e.participation for e in ledger(study, later).data_without_payment] == [
+        ann.participation
+    ]
+    bob.here()
+    assert [e.participation for e in ledger(study, later).stuck] == [bob.participation]
+
+
+def test_nothing_is_offered_in_a_closed_study():
+    ann = annotator(a_study())
+    form = form_of(ann.here()).filled()
+    close_study(study=ann.study)
+    assert not offers_to_stop(ann, ann.send(form, **{"HX-Request": "true"}))
+
+
+def test_a_hit_in_work_is_kept_as_a_fragment_and_given_away():
+    ann = annotator(a_study(instances=2, comparisons_per_hit=2))
+    for _ in range(3):
+        ann.choose()
+    assert not offers_to_stop(ann)
+    ann.client.post(ann.at("stop"))
+    assert Rating.objects.filter(partial=True).count() == 1
+    assert Rating.objects.counted().count() == 2
+    assert not Place.objects.filter(completed_at=None, lease_until__isnull=False).exists()
+
+
+def test_the_link_comes_with_the_answer_that_completes_a_hit():
+    ann = annotator(a_study(comparisons_per_hit=2))
+    htmx = {"HX-Request": "true"}
+    first = ann.send(form_of(ann.here()).filled(), **htmx)
+    assert not offers_to_stop(ann, first)
+    assert offers_to_stop(ann, ann.send(form_of(ann.here()).filled(), **htmx))
+
+
+def test_at_the_last_hit_there_is_nothing_to_stop():
+    ann = annotator(a_study(hits_per_annotator=1))
+    answered = ann.send(form_of(ann.here()).filled(), **{"HX-Request": "true"})
+    assert not offers_to_stop(ann, answered)
+
+
+def test_without_a_complete_hit_there_is_nothing_to_be_paid_for():
+    ann = annotator(a_study())
+    ann.here()
+    for answer in (ann.client.get(ann.at("stop")), ann.client.post(ann.at("stop"))):
+        assert (answer.status_code, codes_on(answer)) == (409, {"nothing_complete"})
+    assert ann.participation.status == "active"
+
+
+@pytest.mark.parametrize(
+    ("provider", "limit", "may"),
+    [
+        ("open-link", 5, True),
+        ("invitation", 5, True),
+        ("panel", 5, False),
+        ("panel", None, True),
+        ("mturk", 5, False),
+        ("mturk", None, True),
+        ("prolific", 5, False),
+        ("prolific", None, False),
+    ],
+)
+def test_one_sum_for_all_is_not_paid_for_a_part(provider, limit, may):
+    study = a_study(hits_per_annotator=limit)
+    participation = make_participation(study)
+    participation.paid_per = provider_named(provider).paid_per
+    assert participation.may_leave_early == may
+    if not may:
+        with refused("one_sum_for_all"):
+            leave_early(participation=participation)
+
+
+def test_where_one_sum_is_paid_the_pages_offer_no_stop():
+    study = a_study(hits_per_annotator=4)
+    Recruitment.objects.create(study=study, provider="panel", settings={"person_parameter": "pid"})
+    ann = Annotator(study)
+    ann.client.get(f"/s/{study.pk}/via/panel/?pid=ann")
+    ann.enter().choose()
+    assert not offers_to_stop(ann)
+    assert codes_on(ann.client.post(ann.at("stop"))) == {"one_sum_for_all"}
+    assert Participation.objects.get().status == "active"
+
+
+def test_of_a_reward_for_any_number_of_hits_nothing_is_taken_off():
+    ann = annotator(a_study())
+    ann.choose()
+    asked = ann.client.get(ann.at("stop"))
+    assert asked.context["owed"] == Decimal("2.00")
+    assert numbers_in(prose_of(asked)) == {"1", "2.00"}
+
+
+def test_strangers_and_forged_requests_stop_nobody():
+    ann = annotator(a_study())
+    ann.choose()
+    assert Client().post(ann.at("stop"))["Location"] == f"/s/{ann.study.pk}/"
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = ann.client.cookies
+    assert strict.post(ann.at("stop")).status_code == 403
+    assert ann.participation.status == "active"

@@ -1,0 +1,328 @@
+"""What cannot be undone is asked first, with its numbers, and what was typed is never lost."""
+
+import re
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.exceptions import NON_FIELD_ERRORS
+from django.urls import reverse
+from lxml import html as lxml_html
+
+from annotation.models import HIT
+from annotation.services.places import take_place
+from annotation.services.planning import plan_hits
+from recruitment.models import Payment, Recruitment, encrypted
+from recruitment.services.lifecycle import close_study, reopen_study
+from recruitment.study_actions import VERBS
+from studies.models import Generation, Study, Unit
+from studies.scoring import score_separability
+from tests.annotation.services.test_late_answers import closed_midway
+from tests.annotation.services.test_ratings import START, answer_all
+from tests.confirming import post_confirmed
+from tests.pages import codes_on, levels_on, numbers_in, prose_of
+from tests.studies.factories import make_open_study, make_participation, make_study
+from tests.studies.test_admin import change, form_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def ruth(client) -> User:
+    user = User.objects.create_user("ruth", password="p", is_staff=True)
+    client.force_login(user)
+    return user
+
+
+def do(study: Study, verb: str) -> str:
+    return reverse("admin:studies_study_do", args=[study.pk, verb])
+
+
+def state(study: Study) -> str:
+    return Study.objects.get(pk=study.pk).status
+
+
+def worked_on(member: User, **design) -> Study:
+    """Of 6 responses 1 is completed, and one person is in the middle of a task."""
+    study = make_open_study(instances=2, member=member, **design)
+    answer_all(take_place(participation=make_participation(study, "ann"), now=START), now=START)
+    take_place(participation=make_participation(study, "bob"))
+    return study
+
+
+def test_closing_shows_numbers_first_and_closes_once_confirmed(client, ruth):
+    study = worked_on(ruth)
+    page = client.get(do(study, "close"))
+    completed, missing, live = page.context["questions"][0].sentences[:3]
+    assert [numbers_in(each) for each in (completed, missing, live)] == [{"1", "6"}, {"5"}, {"1"}]
+    assert state(study) == "open"
+    client.post(do(study, "close"))  # without what was shown
+    assert state(study) == "open"
+    client.post(do(study, "close"), {"confirmed": page.context["token"]})
+    assert state(study) == "closed"
+    assert study.events.first().by == ruth
+
+
+def test_a_state_that_changed_meanwhile_asks_again(client, ruth):
+    study = make_study(instances=2, member=ruth)
+    plan_hits(study=study)
+    token = client.get(do(study, "open")).context["token"]
+    Generation.objects.filter(instance__key="note-0").update(text="The same.")
+    again = client.post(do(study, "open"), {"confirmed": token})
+    assert again.context["has_changed"]
+    assert again.context["questions"][0].warnings == ("identical_texts",)
+    assert {"5", "10"} <= numbers_in(prose_of(again))
+    assert state(study) == "draft"
+    client.post(do(study, "open"), {"confirmed": again.context["token"]})
+    assert state(study) == "open"
+
+
+def test_answers_that_come_meanwhile_do_not_keep_a_busy_study_from_closing(client, ruth):
+    study = worked_on(ruth)
+    token = client.get(do(study, "close")).context["token"]
+    answer_all(take_place(participation=make_participation(study, "cyn"), now=START), now=START)
+    client.post(do(study, "close"), {"confirmed": token})
+    assert state(study) == "closed"
+
+
+def test_errors_leave_nothing_to_confirm(client, ruth):
+    study = make_study(instances=2, member=ruth)
+    page = client.get(do(study, "open"))
+    assert codes_on(page) == {"not_planned"}
+    assert not page.context["can_be_done"]
+    client.post(do(study, "open"), {"confirmed": page.context["token"]})
+    assert state(study) == "draft"
+
+
+def test_a_draft_lists_its_checks_before_anything_is_pressed(client, ruth):
+    study = make_study(instances=2, member=ruth, guidelines="")
+    page = client.get(change(study))
+    assert [check.code for check in page.context["checks"]] == ["not_planned", "no_guidelines"]
+    assert codes_on(page) == {"not_planned", "no_guidelines"}
+
+
+def test_several_studies_are_confirmed_together(client, ruth):
+    ready, unready = make_study(instances=1, member=ruth), make_study(instances=1, member=ruth)
+    plan_hits(study=ready)
+    ticked = {"action": "open_selected", "_selected_action": [ready.pk, unready.pk]}
+    page = client.post(reverse("admin:studies_study_changelist"), ticked)
+    assert len(page.context["questions"]) == 2
+    assert (state(ready), state(unready)) == ("draft", "draft")
+    post_confirmed(client, reverse("admin:studies_study_changelist"), ticked)
+    assert (state(ready), state(unready)) == ("open", "draft")
+
+
+def test_late_answers_are_decided_on_a_page_that_shows_no_outcome(client, ruth):
+    study, _ = closed_midway()
+    study.memberships.create(user=ruth)
+    page = client.get(change(study))
+    assert {"4", "1"} <= numbers_in(page.context["late"][0])
+    assert "accept-late" not in page.content.decode()
+    post_confirmed(client, do(study, "reopen"))
+    assert state(study) == "open"
+    page = client.get(do(study, "accept-late"))
+    assert {"4", "1"} <= numbers_in(page.context["questions"][0].sentences[0])
+    assert "system-0" not in page.content.decode()
+    assert levels_on(post_confirmed(client, do(study, "accept-late"))) == ["success"]
+    assert study.events.first().details == {"answers": 4, "people": 1}
+    assert client.get(change(study)).context["events"][0].verb == "accept-late"
+
+
+def act(study, participation, verb):
+    return reverse("recruitment:act", args=[study.pk, participation.public_id, verb])
+
+
+@pytest.mark.parametrize("verb", ["exclude", "approve", "release", "ask-to-return"])
+def test_acts_on_people_are_asked_first(client, ruth, verb):
+    study = worked_on(ruth, reward=Decimal("2.00"))
+    ann = study.participations.order_by("pk").first()
+    page = client.post(act(study, ann, verb))
+    assert page.context["questions"][0].facts[0] == ann.public_id
+    ann.refresh_from_db()
+    assert ann.status == "active"
+    assert not Payment.objects.exists()
+
+
+def test_excluding_says_how_many_ratings_leave_and_is_logged(client, ruth):
+    study = worked_on(ruth)
+    ann = study.participations.order_by("pk").first()
+    page = client.post(act(study, ann, "exclude"))
+    assert numbers_in(page.context["questions"][0].sentences[0]) == {"5", "1"}
+    client.post(act(study, ann, "exclude"), {"confirmed": page.context["token"]})
+    event = study.events.get(verb="exclude")
+    assert (event.by, event.details) == (ruth, {"annotator": ann.rater.pseudonym, "hits": 1})
+
+
+def test_a_draw_says_what_it_replaces_and_is_logged(client, ruth):
+    study = make_study(instances=8, member=ruth)
+    score_separability(study=study)
+    plan_hits(study=study)
+    design = {
+        "design": "uniform",
+        "instances": 4,
+        "control_share": 0.5,
+        "weights": "floored",
+        "floor": 0.1,
+        "seed": 1,
+    }
+    address = reverse("metrics:choose", args=[study.pk, "draw"])
+    page = client.post(address, design)
+    assert numbers_in(page.context["questions"][0].sentences[1]) == {"8"}
+    assert not study.selected.exists()
+    post_confirmed(client, address, design)
+    assert study.selected.count() == 4
+    assert study.events.get(verb="draw").by == ruth
+    take_all = reverse("metrics:choose", args=[study.pk, "take-all"])
+    page = client.post(take_all)
+    assert numbers_in(page.context["questions"][0].sentences[1]) == {"4"}  # drawn, and planned
+    assert study.selected.count() == 4
+
+
+@pytest.fixture
+def platform(ruth, monkeypatch) -> Recruitment:
+    study = make_open_study(
+        instances=2, member=ruth, reward=Decimal("1.50"), minutes_per_hit=2, hits_per_annotator=1
+    )
+    asked = []
+    monkeypatch.setattr("recruitment.views.channels.ask_for", lambda **said: asked.append(said))
+    way = study.recruitments.create(
+        provider="prolific",
+        secret=encrypted("t"),
+        settings={"description": "Read.", "fee_percent": "33.3"},
+    )
+    way.asked = asked
+    return way
+
+
+def ask(way, verb):
+    return reverse("recruitment:ask", args=[way.study_id, "prolific", verb])
+
+
+def test_publishing_says_what_it_costs_and_is_logged(client, ruth, platform):
+    page = client.post(ask(platform, "publish"), {"places": "20"})
+    assert {"20", "1.50", "30.00", "9.99"} <= numbers_in(prose_of(page))
+    assert platform.asked == []
+    post_confirmed(client, ask(platform, "publish"), {"places": "20"})
+    assert [each["places"] for each in platform.asked] == ["20"]
+    assert platform.study.events.get(verb="publish").by == ruth
+
+
+@pytest.mark.parametrize("verb", ["start", "stop", "approve-all"])
+def test_what_starts_ends_or_pays_on_a_platform_is_asked_first(client, platform, verb):
+    platform.external_id = "60ab"
+    platform.save()
+    page = client.post(ask(platform, verb))
+    assert page.context["questions"]
+    assert platform.asked == []
+
+
+def test_no_number_of_people_is_refused_before_anything_is_asked(client, platform):
+    for places in ("", "0", "-3", "many", "1" * 30):
+        page = client.post(ask(platform, "publish"), {"places": places}, follow=True)
+        assert codes_on(page) == {"no_places"}
+    assert platform.asked == []
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "clone", "known-units"])
+def test_no_verb_loses_what_was_typed(client, ruth, verb):
+    study = make_study(instances=2, member=ruth)
+    plan_hits(study=study)
+    client.post(change(study), form_of(study, guidelines="Typed just now.", _do=verb))
+    assert Study.objects.get(pk=study.pk).guidelines == "Typed just now."
+
+
+def test_the_page_of_an_open_study_can_be_sent_as_it_stands(client, ruth):
+    study = worked_on(ruth)
+    page = client.get(change(study)).content.decode()
+    [form] = [
+        each for each in lxml_html.document_fromstring(page).forms if each.get("id") == "study_form"
+    ]
+    sent = {**dict(form.form_values()), "_do": "pause"}
+    assert int(sent["study_systems-INITIAL_FORMS"]) == 2
+    assert client.post(change(study), sent).status_code == 302
+    assert state(study) == "paused"
+
+
+def test_planning_takes_what_was_typed(client, ruth):
+    study = make_study(instances=2, member=ruth)
+    client.post(change(study), form_of(study, comparisons_per_hit=2, _do="plan"))
+    assert [hit.units.count() for hit in HIT.objects.all()] == [2, 2]
+
+
+def test_a_form_with_errors_does_no_verb_and_keeps_what_was_typed(client, ruth):
+    study = make_study(instances=2, member=ruth)
+    values = form_of(study, guidelines="Typed.", comparisons_per_hit="many", _do="plan")
+    page = client.post(change(study), values)
+    assert page.status_code == 200
+    assert ">\nTyped.</textarea>" in page.content.decode()
+    assert 'value="many"' in page.content.decode()
+    assert not HIT.objects.exists()
+
+
+def test_every_button_of_a_studys_page_is_in_its_form(client, ruth):
+    study = make_study(instances=2, member=ruth)
+    plan_hits(study=study)
+    html = client.get(change(study)).content.decode()
+    form = html[
+        html.index('id="study_form"') : html.index("</form>", html.index('id="study_form"'))
+    ]
+    for verb in ("plan", "open", "clone", "known-units"):
+        assert re.search(f'<button type="submit" name="_do" value="{verb}"', form)
+    assert html.index('name="_continue"') < html.index('name="_do"')  # what Enter presses
+    assert not re.search(r'<button[^>]* form="', html)
+
+
+def test_known_units_keep_what_was_typed_when_they_are_refused(client, ruth):
+    study = make_study(instances=2, member=ruth)
+    plan_hits(study=study)
+    address = reverse("admin:studies_study_known_units", args=[study.pk])
+    page = client.post(address, {"role": "training", "n": "50"})
+    assert 'value="50"' in page.content.decode()
+    assert page.context["form"].has_error(NON_FIELD_ERRORS, code="too_few_texts")
+    assert not study.units.exclude(role=Unit.Role.MAIN).exists()
+
+
+def test_a_button_of_a_way_in_saves_its_settings_first(client, platform):
+    typed = {"has_settings": "1", "description": "Typed just now.", "fee_percent": "20"}
+    client.post(ask(platform, "sync"), typed)
+    platform.refresh_from_db()
+    assert platform.settings["description"] == "Typed just now."
+    close = reverse("recruitment:turn-way", args=[platform.study_id, "prolific", "close"])
+    client.post(close, typed | {"description": "Typed later."})
+    platform.refresh_from_db()
+    assert platform.settings["description"] == "Typed later."
+    assert platform.closed_at is not None
+
+
+def test_settings_that_are_refused_do_no_verb_but_a_door_still_closes(client, platform):
+    typed = {"has_settings": "1", "description": "Typed.", "fee_percent": "many"}
+    page = client.post(ask(platform, "sync"), typed)
+    assert page.status_code == 400
+    assert 'value="many"' in page.content.decode()
+    assert platform.asked == []
+    close = reverse("recruitment:turn-way", args=[platform.study_id, "prolific", "close"])
+    page = client.post(close, typed)
+    assert 'value="many"' in page.content.decode()
+    platform.refresh_from_db()
+    assert platform.closed_at is not None
+
+
+def test_a_token_is_not_written_into_the_page_that_asks(client, platform):
+    typed = {"has_settings": "1", "description": "Typed.", "token": "s3cret", "places": "5"}
+    page = client.post(ask(platform, "publish"), typed)
+    assert "s3cret" not in page.content.decode()
+    assert page.context["carry"] == [("places", "5")]
+
+
+def test_links_for_platforms_are_made_of_the_public_address(client, ruth, settings):
+    settings.TIEBREAK_PUBLIC_URL = "https://rate.example.org"
+    study = make_open_study(instances=1, member=ruth)
+    page = client.get(reverse("recruitment:recruitment", args=[study.pk])).content.decode()
+    assert f'value="https://rate.example.org/s/{study.pk}/"' in page
+
+
+def test_reopening_twice_is_refused(client, ruth):
+    study = make_open_study(instances=1, member=ruth)
+    close_study(study=study)
+    reopen_study(study=study)
+    assert codes_on(post_confirmed(client, do(study, "reopen"))) == {"wrong_state"}
