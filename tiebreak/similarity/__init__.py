@@ -4,6 +4,7 @@ Each similarity is symmetric; the longer text, by its own tokens, is the referen
 non-empty is 0, both empty 1. Those of words work everywhere; the others say what to install.
 """
 
+from tiebreak.errors import InvalidInput
 from tiebreak.gateway.encoders import TextEncoder, bundled_encoder
 from tiebreak.similarity.alignment import Alignments, align, align_many
 from tiebreak.similarity.bertscore import BertScore, LengthAdjustedBertScore, length_penalty
@@ -48,7 +49,7 @@ def similarity(name: str, *, encoder: TextEncoder | None = None) -> Similarity:
 
     Raises
     ------
-    ValueError
+    InvalidInput
         For another name; it lists the ones there are.
     MissingPackageError
         Says what must be installed, and how.
@@ -64,7 +65,9 @@ def similarity(name: str, *, encoder: TextEncoder | None = None) -> Similarity:
         return ENCODED[name](encoder or bundled_encoder())
     if name == EntityJaccard.name:
         return EntityJaccard(SpacyEntities())
-    raise ValueError(f"{name!r} is not a similarity; there are {', '.join(SIMILARITIES)}")
+    raise InvalidInput(
+        "unknown_similarity", f"{name!r} is not a similarity; there are {', '.join(SIMILARITIES)}"
+    )
 
 
 __all__ = [

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import wilcoxon
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.results import Estimate, undefined
 from tiebreak.stats.validation import (
     as_criterion_weights,
@@ -77,8 +78,9 @@ def discernment(
     check_choice(zero_method, allowed=("wilcox", "pratt", "zsplit"), name="zero_method")
     first, second = as_scores(original, name="original"), as_scores(perturbed, name="perturbed")
     if first.shape != second.shape:
-        raise ValueError(
-            f"original and perturbed must have one shape, not {first.shape} and {second.shape}."
+        raise InvalidInput(
+            "wrong_shape",
+            f"original and perturbed must have one shape, not {first.shape} and {second.shape}.",
         )
     shares = as_criterion_weights(weights, criteria=first.shape[1])
     p_values = tuple(_signed_rank(column, zero_method) for column in (first - second).T)
@@ -123,7 +125,7 @@ def harmonic_mean_p(
     """
     p = as_shares(p_values, name="p_values")
     if not len(p):
-        raise ValueError("p_values must hold one p-value or more.")
+        raise InvalidInput("empty", "p_values must hold one p-value or more.")
     shares = as_criterion_weights(weights, criteria=len(p))
     if literal and weights is None:
         shares = np.ones(len(p))
@@ -160,7 +162,10 @@ def summarise_discernment(
     """
     unknown = sorted(set(scores) - set(levels))
     if unknown:
-        raise ValueError(f"levels must name the level of every perturbation; missing: {unknown}.")
+        raise InvalidInput(
+            "names_missing",
+            f"levels must name the level of every perturbation; missing: {unknown}.",
+        )
     by_level: dict[str, list[float]] = {}
     for name, score in scores.items():
         by_level.setdefault(levels[name], []).append(score)

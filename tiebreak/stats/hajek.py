@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import t as student_t
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, NO_WIDTH
 from tiebreak.stats.independence import FEWEST_CLUSTERS, kish, with_enough
 from tiebreak.stats.results import NAN, Estimate, Scope, undefined
@@ -69,9 +70,13 @@ def hajek_estimate(
     per = np.ones(len(totals)) if sizes is None else as_numbers(sizes, name="sizes")
     check_same_length(values=totals, inclusion=drawn, sizes=per)
     if ((drawn <= 0) | (drawn > 1)).any():
-        raise ValueError("inclusion must lie above 0 and at most at 1: these were drawn.")
+        raise InvalidInput(
+            "out_of_range", "inclusion must lie above 0 and at most at 1: these were drawn."
+        )
     if (per <= 0).any():
-        raise ValueError("sizes must be above 0: leave instances without a rating out.")
+        raise InvalidInput(
+            "out_of_range", "sizes must be above 0: leave instances without a rating out."
+        )
     n = len(totals)
     if n == 0:
         return undefined(NOTHING)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.results import NAN
 from tiebreak.stats.validation import (
     FloatArray,
@@ -78,9 +79,10 @@ def separability(
     b = as_similarities(self_b, name="self_b")
     c = as_similarities(cross, name="cross")
     if a.shape != (c.shape[0],) * 2 or b.shape != (c.shape[1],) * 2:
-        raise ValueError(
+        raise InvalidInput(
+            "wrong_shape",
             "self_a, self_b and cross must be (K_A, K_A), (K_B, K_B) and (K_A, K_B), "
-            f"not {a.shape}, {b.shape} and {c.shape}."
+            f"not {a.shape}, {b.shape} and {c.shape}.",
         )
     a, b, c = _without_missing(a, b, c)
     if cross_pairs is not None:
@@ -149,8 +151,9 @@ def _some(cross: FloatArray, pairs: int, rng: np.random.Generator | None) -> Flo
     check_at_least(pairs, 1, name="cross_pairs")
     known = np.flatnonzero(~np.isnan(cross))
     if rng is None or pairs > len(known):
-        raise ValueError(
-            f"cross_pairs must be at most the {len(known)} known pairs, and needs rng to draw them."
+        raise InvalidInput(
+            "pairs_cannot_be_drawn",
+            f"cross_pairs must be at most the {len(known)} known pairs, and needs rng to draw them.",
         )
     kept = np.full(cross.shape, NAN)
     drawn = rng.choice(known, pairs, replace=False)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.refusals import refused
 from tests.tiebreak.stats.published import separability
 from tiebreak.stats import (
     Comparison,
@@ -211,5 +212,5 @@ def test_patterns_are_reduced_once_and_used_often():
     patterns = Patterns.of(counts, clusters=clusters)
     again = krippendorff_alpha(patterns, rng=generator_for(0))
     assert again == krippendorff_alpha(counts, clusters=clusters, rng=generator_for(0))
-    with pytest.raises(ValueError, match="clusters must go to Patterns"):
+    with refused("clusters_twice", naming="clusters"):
         krippendorff_alpha(patterns, clusters=clusters)

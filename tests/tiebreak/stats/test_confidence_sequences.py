@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.refusals import refused
 from tiebreak.stats.confidence_sequences import CELLS, confidence_sequence
 
 ALPHA = 0.05
@@ -184,21 +185,21 @@ def test_nothing_complete_is_undefined_with_a_reason():
 
 
 @pytest.mark.parametrize(
-    ("means", "options", "message"),
+    ("means", "options", "code", "name"),
     [
-        ([0.5, 1.2], {}, "means must lie in"),
-        ([-1, 0, 1], {}, "means must lie in"),
-        ([0.5, np.inf], {}, "finite or NaN"),
-        ([[0.5]], {}, "vector"),
-        ([0.5] * 3, {"population": 2}, "population"),
-        ([0.5], {"target_width": 0}, "target_width"),
-        ([0.5], {"cells": 11}, "even"),
-        ([0.5], {"confidence_level": 1}, "confidence_level"),
-        ([0.5], {"batch": 0}, "batch"),
+        ([0.5, 1.2], {}, "out_of_range", "means"),
+        ([-1, 0, 1], {}, "out_of_range", "means"),
+        ([0.5, np.inf], {}, "not_finite", "means"),
+        ([[0.5]], {}, "wrong_shape", "means"),
+        ([0.5] * 3, {"population": 2}, "out_of_range", "population"),
+        ([0.5], {"target_width": 0}, "out_of_range", "target_width"),
+        ([0.5], {"cells": 11}, "not_even", "cells"),
+        ([0.5], {"confidence_level": 1}, "out_of_range", "confidence_level"),
+        ([0.5], {"batch": 0}, "out_of_range", "batch"),
     ],
 )
-def test_bad_input_is_named(means, options, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_input_is_named(means, options, code, name):
+    with refused(code, naming=name):
         confidence_sequence(means, **options)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.refusals import refused
 from tiebreak.stats import (
     Comparison,
     agreement,
@@ -165,9 +166,9 @@ def test_digits_do_not_depend_on_which_others_are_computed():
 
 
 @pytest.mark.parametrize(
-    ("machine", "unparsed", "named"),
-    [([[1, 0, 0]], None, "humans and machine"), ([[1, 0]], [1, 2], "unparsed")],
+    ("machine", "unparsed", "code", "name"),
+    [([[1, 0, 0]], None, "wrong_shape", "machine"), ([[1, 0]], [1, 2], "wrong_length", "unparsed")],
 )
-def test_shapes_must_fit(machine, unparsed, named):
-    with pytest.raises(ValueError, match=named):
+def test_shapes_must_fit(machine, unparsed, code, name):
+    with refused(code, naming=name):
         Comparison.of([[1, 0]], machine, unparsed=unparsed)

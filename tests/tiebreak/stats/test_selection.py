@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from tests.refusals import refused
 from tiebreak.stats import (
     Estimate,
     floored_weights,
@@ -142,7 +143,7 @@ def test_weights():
         [0.5, 1 / (1 + np.exp(-3.6)), 1 / (1 + np.exp(8.4))]
     )
     assert floored_weights([-0.2, 0, 0.5], floor=0.1).tolist() == [0.1, 0.1, 0.6]
-    with pytest.raises(ValueError, match="floor must be above 0"):
+    with refused("out_of_range", naming="floor"):
         floored_weights([0.1], floor=0)
 
 
@@ -198,38 +199,38 @@ def test_ratings_saved_may_be_negative():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "code", "name"),
     [
-        ({"n": 0}, "n must be a whole number, 1 or more"),
-        ({"n": 4}, "at most the 3 instances"),
-        ({"design": "best"}, "design must be one of"),
-        ({"design": "proportional"}, "weights must be given"),
-        ({"design": "proportional", "weights": [1, 0, 1]}, "above 0"),
-        ({"design": "proportional", "weights": [1]}, "weights must be 3 numbers"),
-        ({"control_share": 1.5}, "control_share must lie"),
-        ({"delta": [0.1, np.nan, 0.2]}, "delta must be finite"),
-        ({"ranges": 0}, "ranges"),
+        ({"n": 0}, "out_of_range", "n"),
+        ({"n": 4}, "out_of_range", "n"),
+        ({"design": "best"}, "unknown_choice", "design"),
+        ({"design": "proportional"}, "weights_missing", "weights"),
+        ({"design": "proportional", "weights": [1, 0, 1]}, "bad_weights", "weights"),
+        ({"design": "proportional", "weights": [1]}, "bad_weights", "weights"),
+        ({"control_share": 1.5}, "out_of_range", "control_share"),
+        ({"delta": [0.1, np.nan, 0.2]}, "not_finite", "delta"),
+        ({"ranges": 0}, "out_of_range", "ranges"),
     ],
 )
-def test_bad_arguments_are_named(change, message):
+def test_bad_arguments_are_named(change, code, name):
     arguments = {"delta": [0.1, 0.2, 0.3], "n": 2, "design": "top"} | change
-    with pytest.raises(ValueError, match=message):
+    with refused(code, naming=name):
         select(**arguments, rng=generator_for(0))
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "name"),
     [
-        (([1], [0]), "inclusion must lie above 0"),
-        (([1], [1.5]), "inclusion must lie above 0"),
-        (([1], [0.5, 0.5]), "one length"),
-        (([np.nan], [0.5]), "values must be finite"),
+        (([1], [0]), "out_of_range", "inclusion"),
+        (([1], [1.5]), "out_of_range", "inclusion"),
+        (([1], [0.5, 0.5]), "lengths_differ", "inclusion"),
+        (([np.nan], [0.5]), "not_finite", "values"),
     ],
 )
-def test_bad_totals_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
+def test_bad_totals_are_named(arguments, code, name):
+    with refused(code, naming=name):
         hajek_estimate(*arguments)
-    with pytest.raises(ValueError, match="sizes must be above 0"):
+    with refused("out_of_range", naming="sizes"):
         hajek_estimate([1], [0.5], sizes=[0])
 
 
