@@ -25,6 +25,7 @@ SIGNIFICANT = 0.05
 SMALLEST_P = float(np.finfo(np.float64).tiny)
 NO_PAIRS = "No text has a score of both its versions."
 NO_SCORES = "No perturbation has a discernment score."
+UNDEFINED_SCORE = "{level}: a score is undefined."
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,7 @@ def summarise_discernment(
     for name, score in scores.items():
         by_level.setdefault(levels[name], []).append(score)
     found = {
-        level: _mean(own, f"{level}: a score is undefined.") for level, own in by_level.items()
+        level: _mean(own, UNDEFINED_SCORE.format(level=level)) for level, own in by_level.items()
     }
     lost = next((each.reason for each in found.values() if not each.is_defined), None)
     if not scores or lost:

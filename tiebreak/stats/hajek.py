@@ -26,6 +26,7 @@ from tiebreak.stats.validation import (
 Mask = npt.NDArray[np.bool_]
 
 _ROUNDING = 1e-9
+OF_EVERY, OF_SELECTED = "every instance", "selected instances only"
 NOTHING = "No instance was selected."
 ONE = "No interval: there is one instance only."
 NO_CONTROL = (
@@ -35,6 +36,7 @@ FEW_CONTROLS = (
     "It takes at least {fewest} instances of the control sample to compare with, and there are"
     " {there} with ratings that count."
 )
+NO_ERRORS = "Both estimates need a standard error above 0."
 ALL_CONTROL = "Only the control sample has ratings that count, so there is nothing to compare."
 
 
@@ -81,9 +83,7 @@ def hajek_estimate(
     if n == 0:
         return undefined(NOTHING)
     effective = kish(1 / drawn)
-    method = (
-        f"Hájek, z, over instances; {'every instance' if covers else 'selected instances only'}"
-    )
+    method = f"Hájek, z, over instances; {OF_EVERY if covers else OF_SELECTED}"
     scope = Scope("dataset" if covers else "selected")
     sums = _Sums.of(totals / drawn, per / drawn)
     point = Estimate(float(sums.ratio), n=n, method=method, stated_scope=scope)
@@ -141,7 +141,7 @@ def ratings_saved(chosen: Estimate, control: Estimate) -> Estimate:
     """
     errors = chosen.standard_error, control.standard_error
     if not all(np.isfinite(errors)) or 0 in errors:
-        return undefined("Both estimates need a standard error above 0.", chosen.n)
+        return undefined(NO_ERRORS, chosen.n)
     needed = control.n * (control.standard_error / chosen.standard_error) ** 2
     return Estimate(needed - chosen.n, n=chosen.n, method="against the control sample's own width")
 

@@ -39,6 +39,7 @@ from tiebreak.stats.results import NAN, Estimate
 from tiebreak.stats.validation import FloatArray, IntArray, as_counts, check_choice
 
 NO_ORDER = "The labels have no order."
+AMONG_HUMANS, AGAINST_MACHINE = "Among humans", "Humans against the machine"
 ONE_HUMAN = "A single human has no majority: see human_machine."
 
 
@@ -259,7 +260,7 @@ def _on(columns: slice, statistics: Mapping[str, Statistic]) -> dict[str, Statis
 def _differences(
     humans: Mapping[str, Statistic], against: Mapping[str, AnyStatistic]
 ) -> dict[str, AnyStatistic]:
-    sides = ("Among humans", "Humans against the machine")
+    sides = (AMONG_HUMANS, AGAINST_MACHINE)
     pairs = {name: (humans[name], against[name]) for name in humans}
     return {
         name: difference(first, second, sides=sides)

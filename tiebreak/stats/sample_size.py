@@ -25,6 +25,7 @@ STUDIES = 200
 REPLICATES = 400
 NO_UNITS = "No instance of the pilot has two units: their variance is part of the instances'."
 NO_RATERS = "No rater of the pilot rated two instances: their variance is part of the ratings'."
+TOO_MANY = "{most} instances are not enough."
 FEWEST = 8
 NO_INSTANCES = "The pilot has one instance only: no variance between instances is known."
 NO_REPEATS = "No unit of the pilot has two ratings: a rating's own variance is not known."
@@ -194,7 +195,7 @@ def sample_size(
     found = _smallest(is_enough, most)
     in_order = tuple(tried[n] for n in sorted(tried))
     if found is None:
-        return SampleSize(None, None, in_order, f"{most} instances are not enough.")
+        return SampleSize(None, None, in_order, TOO_MANY.format(most=most))
     return SampleSize(found, found * units * ratings, in_order)
 
 

@@ -21,6 +21,8 @@ from tiebreak.stats.validation import (
 )
 
 RANGES = 4
+TOO_FEW = "Fewer than two generations of system {systems}."
+NO_CROSS = "No similarity across the systems is known."
 
 
 @dataclass(frozen=True)
@@ -182,8 +184,8 @@ def _delta(self_a: float, self_b: float, cross: float) -> float:
 def _too_few(self_a: float, self_b: float, cross: float) -> str | None:
     lacking = [name for name, mean in (("A", self_a), ("B", self_b)) if np.isnan(mean)]
     if lacking:
-        return f"Fewer than two generations of system {' and '.join(lacking)}."
-    return "No similarity across the systems is known." if np.isnan(cross) else None
+        return TOO_FEW.format(systems=" and ".join(lacking))
+    return NO_CROSS if np.isnan(cross) else None
 
 
 def _jackknife(a: FloatArray, b: FloatArray, c: FloatArray) -> float:

@@ -13,6 +13,7 @@ from tiebreak.stats import (
     harmonic_mean_p,
     summarise_discernment,
 )
+from tiebreak.stats.discernment import NO_PAIRS, NO_SCORES, UNDEFINED_SCORE
 
 
 def by_enumeration(differences):
@@ -87,7 +88,7 @@ def test_missing_scores_leave_their_criterion():
     perturbed[:, 1] = np.nan
     found = discernment(original, perturbed)
     assert np.isnan(found.score.value)
-    assert found.score.reason == "No text has a score of both its versions."
+    assert found.score.reason == NO_PAIRS
     assert discernment(original, perturbed, weights=[1, 0]).score.is_defined
 
 
@@ -110,9 +111,9 @@ def test_levels_weigh_alike():
 def test_an_undefined_score_is_not_averaged_away():
     found = summarise_discernment({"a": np.nan, "b": 1.0}, {"a": "words", "b": "characters"})
     assert np.isnan(found.average.value)
-    assert "words" in found.minimum.reason
+    assert found.minimum.reason == UNDEFINED_SCORE.format(level="words")
     assert found.levels["characters"].value == 1
-    assert "No perturbation" in summarise_discernment({}, {}).average.reason
+    assert summarise_discernment({}, {}).average.reason == NO_SCORES
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from scipy.stats import ttest_1samp
 
 from tests.refusals import refused
 from tiebreak.stats import generator_for, p_value_curve, paired_t_test, permutation_test
+from tiebreak.stats.paired_tests import NO_VARIATION, TOO_FEW
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -33,7 +34,7 @@ def test_random_permutations_equal_scipys():
     ).pvalue
     found = permutation_test(d, rng=generator_for(0), permutations=20_000)
     assert found.value == pytest.approx(expected, abs=0.01)
-    assert found.method.endswith("20000 draws")
+    assert "20000" in found.method
 
 
 def test_a_permutation_p_is_never_0():
@@ -55,10 +56,10 @@ def test_p_is_uniform_where_nothing_differs():
 def test_degenerate_differences():
     assert paired_t_test([0, 0, 0]).value == 1
     assert permutation_test([0, 0, 0], rng=generator_for(0)).value == 1
-    assert "alike" in paired_t_test([1, 1, 1]).reason
+    assert paired_t_test([1, 1, 1]).reason == NO_VARIATION
     for d in ([], [1.0]):
-        assert "two instances" in paired_t_test(d).reason
-        assert "two instances" in permutation_test(d, rng=generator_for(0)).reason
+        assert paired_t_test(d).reason == TOO_FEW
+        assert permutation_test(d, rng=generator_for(0)).reason == TOO_FEW
 
 
 class TestCurve:

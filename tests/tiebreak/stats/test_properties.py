@@ -29,6 +29,7 @@ from tiebreak.stats import (
     win_rate,
     win_rates,
 )
+from tiebreak.stats.agreement_statistics import CERTAIN, NO_PAIR, ONE_LABEL
 
 NOMINAL = {
     "alpha": krippendorff_alpha,
@@ -145,7 +146,7 @@ def test_no_units(statistic):
 def test_one_rater(name):
     found = EVERY[name]([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
     assert np.isnan(found.value)
-    assert found.reason == "No unit has two ratings."
+    assert found.reason == NO_PAIR
 
 
 @pytest.mark.parametrize(
@@ -154,7 +155,7 @@ def test_one_rater(name):
 def test_one_label(name):
     found = EVERY[name]([[0, 3, 0], [0, 2, 0]])
     assert np.isnan(found.value)
-    assert (found.n, found.reason[:14]) == (2, "Only one label")
+    assert (found.n, found.reason) == (2, ONE_LABEL)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +175,7 @@ def test_one_unit_gives_the_value_of_the_formula():
 def test_one_label_in_the_scale_has_no_randolph():
     found = randolph_kappa([[3], [2]])
     assert np.isnan(found.value)
-    assert (found.n, found.reason) == (2, "One label only: agreement by chance is certain.")
+    assert (found.n, found.reason) == (2, CERTAIN)
     assert np.isnan(randolph_kappa([[3, 0], [2, 0]], k="observed").value)
 
 

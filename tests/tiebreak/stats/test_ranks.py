@@ -14,6 +14,9 @@ from tiebreak.stats import (
     win_loss_ratio,
     win_rate,
 )
+from tiebreak.stats.bootstrap import OFTEN_UNDEFINED
+from tiebreak.stats.ranks import NO_SCORE
+from tiebreak.stats.schedules import NEVER_COMPARED
 
 
 def test_overlapping_intervals_share_a_rank():
@@ -53,10 +56,10 @@ def test_equal_scores_share_their_mean_rank():
 def test_undefined_scores_have_no_rank_and_replicates_are_counted():
     drawn = np.array([[2.0, 1.0]] * 9 + [[np.nan, 1.0]])
     found = ranks({"x": Estimate(2), "y": Estimate(1)}, drawn)
-    assert "1 of 10 replicates" in found["x"].reason
+    assert found["x"].reason == OFTEN_UNDEFINED.format(lost=1, of=10)
     missing = ranks({"x": Estimate(2), "y": Estimate(np.nan, reason="Why.")}, np.zeros((0, 2)))
     assert (missing["x"].value, missing["y"].reason) == (1, "Why.")
-    assert "no score" in ranks({"x": Estimate(np.nan)}, np.zeros((0, 1)))["x"].reason
+    assert ranks({"x": Estimate(np.nan)}, np.zeros((0, 1)))["x"].reason == NO_SCORE
 
 
 def test_ranks_of_a_fit():
@@ -133,7 +136,7 @@ class TestWinLossRatio:
     def test_by_hand(self):
         found = win_loss_ratio([[0, 1], [1, 2], [2, 0]], [1, 0.5, 0.25], candidates=4)
         assert [each.value for each in found[:3]] == [(1 + 0.75) / 2, 0.25, 0.375]
-        assert "with nobody" in found[3].reason
+        assert found[3].reason == NEVER_COMPARED
 
     def test_unparsed_answers_are_no_comparison(self):
         found = win_loss_ratio([[0, 1], [0, 1]], [1, np.nan], candidates=2)

@@ -12,6 +12,8 @@ from tiebreak.stats import (
     pairwise_agreement,
     self_consistency,
 )
+from tiebreak.stats.agreement_statistics import NO_PAIR
+from tiebreak.stats.rater_agreement import NO_REPEAT
 
 UNITS, RATERS, LABELS = 60, 5, 3
 SHAPE = {"n_units": UNITS, "n_raters": RATERS, "n_labels": LABELS}
@@ -91,7 +93,7 @@ def test_influence_of_an_ordinal_scale():
 def test_influence_where_nobody_else_pairs_is_undefined():
     found = drop_one_influence([0, 0, 1], [0, 1, 0], [0, 1, 0], n_units=2, n_raters=2, n_labels=2)
     assert np.isnan(found[0].without.value)
-    assert "No unit has two ratings" in found[0].change.reason
+    assert NO_PAIR in found[0].change.reason
 
 
 def test_self_consistency_by_hand():
@@ -100,7 +102,7 @@ def test_self_consistency_by_hand():
     assert found[0].value == pytest.approx(2 / 3)
     assert found[1].value == 0
     assert 0 < found[1].high < 1
-    assert "planned repeat" in found[2].reason
+    assert found[2].reason == NO_REPEAT
     assert np.isnan(found[3].value)
 
 

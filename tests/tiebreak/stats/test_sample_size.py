@@ -6,6 +6,7 @@ from statsmodels.stats.power import TTestPower
 
 from tests.refusals import refused
 from tiebreak.stats import VarianceComponents, generator_for, sample_size, variance_components
+from tiebreak.stats.sample_size import NO_RATERS, NO_UNITS, TOO_MANY
 
 
 def pilot(seed, *, instances=400, units=2, raters=40, ratings=3, sd=(0.3, 0.2, 0.15, 0.4)):
@@ -60,10 +61,10 @@ def test_what_cannot_be_told_apart_is_said():
     values, names = pilot(2, units=1)
     found = variance_components(values, **names)
     assert found.unit == 0
-    assert "two units" in found.notes[0]
+    assert found.notes[0] == NO_UNITS
     assert found.instance == pytest.approx(0.09 + 0.04, rel=0.2)
     own = variance_components(values, units=names["units"], raters=np.arange(len(values)))
-    assert "two instances" in own.notes[0]
+    assert own.notes[0] == NO_RATERS
     assert own.rater == 0
 
 
@@ -116,7 +117,7 @@ def test_a_target_out_of_reach_says_so():
     components = VarianceComponents(0.5, instance=0.04, unit=0, rater=0, rating=0.1)
     found = sample_size(components, power=0.9, most=100, rng=generator_for(0))
     assert (found.instances, found.ratings) == (None, None)
-    assert found.reason == "100 instances are not enough."
+    assert found.reason == TOO_MANY.format(most=100)
     assert found.tried[-1].instances == 100
 
 

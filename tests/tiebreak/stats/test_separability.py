@@ -5,6 +5,7 @@ import pytest
 
 from tests.refusals import refused
 from tiebreak.stats import normalised_separability, range_edges, range_of, separability
+from tiebreak.stats.separability import TOO_FEW
 
 NAN = float("nan")
 
@@ -41,10 +42,10 @@ def test_missing_generations_leave_the_means():
 def test_a_self_alignment_needs_two_generations(k):
     found = separability(np.ones((k, k)), np.full((2, 2), 0.5), np.full((k, 2), 0.1))
     assert np.isnan([found.self_alignment_a, found.delta, found.standard_error]).all()
-    assert found.reason == "Fewer than two generations of system A."
+    assert found.reason == TOO_FEW.format(systems="A")
     other = separability(np.full((2, 2), 0.5), np.ones((k, k)), np.full((2, k), 0.1))
     assert np.isnan(other.delta)
-    assert other.reason == "Fewer than two generations of system B."
+    assert other.reason == TOO_FEW.format(systems="B")
 
 
 def test_a_standard_error_needs_three():
