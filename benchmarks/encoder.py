@@ -75,7 +75,7 @@ def forward(given: Sequence[Instance], encoder: TransformersEncoder) -> tuple[fl
     ]
     batches, count = [], 0.0
     for texts in chunks:
-        ids, _ = encoder._tokenised(texts)
+        ids, _ = encoder._tokenize(texts)
         lengths = [len(each) for each in ids]
         count += operations(lengths, encoder)
         for batch in batches_by_length(lengths, encoder.batch_tokens):
@@ -84,7 +84,7 @@ def forward(given: Sequence[Instance], encoder: TransformersEncoder) -> tuple[fl
 
     def compute() -> None:
         for batch in batches:
-            encoder._vectors(batch)
+            encoder._encode_batch(batch)
         synchronize()
 
     compute()

@@ -30,7 +30,7 @@ from tiebreak.gateway import (
     SampleRequest,
     open_models,
 )
-from tiebreak.gateway.transport import STOPPING
+from tiebreak.gateway.transport import FATAL_CODES
 
 CHUNK = 200
 # So many answers, or what comes in so many seconds, are written at once.
@@ -38,7 +38,7 @@ WRITTEN, SECONDS = 50, 10.0
 # After so many requests in a row that came to nothing, going on is a waste.
 MOST_FAILURES = 20
 # After one of these every other request would come to nothing too.
-HOPELESS = STOPPING | {"bad_settings", "engine_failed", "host_not_allowed"}
+HOPELESS = FATAL_CODES | {"bad_settings", "engine_failed", "host_not_allowed"}
 TEMPERATURE, SAMPLES, MAX_TOKENS = 0.5, 5, 512
 DEFAULT_PROMPT = "{source}"
 # Asked for by this name, texts are invented and marked as dummies; no server has it.
@@ -142,7 +142,7 @@ class _Tally:
             return
         self.problem = failure.message
         self.is_hopeless = failure.code in HOPELESS
-        self.in_a_row += not failure.is_own_fault
+        self.in_a_row += not failure.is_request_fault
 
     def progress(self) -> Progress:
         return Progress(

@@ -25,6 +25,10 @@ ALPHA = """
 from tiebreak.stats import krippendorff_alpha
 print(krippendorff_alpha([[2, 0], [1, 1], [0, 2]]).value)
 """
+ROUGE = """
+from tiebreak.similarity import similarity
+print(similarity("rouge1")("running cats", "a running cat"))
+"""
 EVERY_MODULE = """
 import importlib, pkgutil, sys, tiebreak
 for module in pkgutil.walk_packages(tiebreak.__path__, "tiebreak."):
@@ -92,6 +96,10 @@ def test_every_module_imports_without_an_extra(installed):
 
 def test_a_statistic_is_computed(installed):
     assert float(installed.python(ALPHA)) == pytest.approx(4 / 9)
+
+
+def test_words_are_stemmed(installed):
+    assert float(installed.python(ROUGE)) == pytest.approx(4 / 5)
 
 
 def test_a_published_file_is_converted_and_analysed(installed, tmp_path):

@@ -14,9 +14,20 @@ from tiebreak.errors import DomainError
 
 @dataclass(frozen=True)
 class Extra:
-    """An extra of the distribution: what needs it, and the packages that it brings.
+    """Extra of the distribution.
 
-    `then` follows the command that installs it, for what the package index does not have.
+    Attributes
+    ----------
+    name : str
+        Name of the extra, as in ``pip install 'tiebreak[NAME]'``.
+    purpose : str
+        What needs it, as the subject of a sentence.
+    packages : frozenset of str
+        Packages that it brings, as they are imported.
+    then : str
+        What follows the command that installs it, for what the package index does not have.
+    command : str
+        The command that installs it.
     """
 
     name: str
@@ -26,7 +37,7 @@ class Extra:
 
     @property
     def command(self) -> str:
-        """How to install it."""
+        """The command that installs it."""
         return f"pip install 'tiebreak[{self.name}]'{self.then}"
 
 
@@ -53,9 +64,10 @@ class MissingPackageError(DomainError):
     Parameters
     ----------
     message : str
-        What is missing and the command that installs it.
-    code : str
-        ``missing_package``, or ``broken_package`` where it is installed and cannot be imported.
+        What is missing, and the command that installs it.
+    code : str, default "missing_package"
+        For programs: ``missing_package``, or ``broken_package`` if it is installed and cannot be
+        imported.
     """
 
     def __init__(self, message: str, *, code: str = "missing_package") -> None:
@@ -68,12 +80,25 @@ def load(module: str) -> Any:
     Parameters
     ----------
     module : str
-        Its full name, such as ``"pyarrow.parquet"``; the package is one of those of `EXTRAS`.
+        Full name of the module, such as ``"pyarrow.parquet"``. The package is one of those of
+        `EXTRAS`.
+
+    Returns
+    -------
+    module
+        The module.
 
     Raises
     ------
     MissingPackageError
         ``missing_package`` if the package is not installed, ``broken_package`` if its import fails.
+
+    Examples
+    --------
+    >>> try:
+    ...     module = load("pyarrow.parquet")
+    ... except MissingPackageError as error:
+    ...     print(error.message)
     """
     package = module.partition(".")[0]
     if not is_installed(package):
@@ -89,18 +114,43 @@ def load(module: str) -> Any:
 
 
 def is_installed(module: str) -> bool:
-    """Whether a top-level module can be found; it is not imported."""
+    """Tell whether a package is installed, without importing it.
+
+    Parameters
+    ----------
+    module : str
+        Name of a top-level module.
+
+    Returns
+    -------
+    bool
+        Whether it can be found.
+
+    Examples
+    --------
+    >>> is_installed("numpy")
+    True
+    """
     return find_spec(module) is not None
 
 
 def advice_for(package: str) -> str:
-    """The sentence for somebody who needs this package and has not installed it.
+    """Say how to install a package that is missing.
+
+    Parameters
+    ----------
+    package : str
+        One of the packages of `EXTRAS`.
+
+    Returns
+    -------
+    str
+        The sentence.
 
     Examples
     --------
-    >>> advice_for("vllm")
-    "Models in this process need the package vllm, which is not installed. Install it with: \
-pip install 'tiebreak[gpu]'"
+    >>> advice_for("vllm").partition(". ")[2]
+    "Install it with: pip install 'tiebreak[gpu]'"
     """
     extra = _extra_of(package)
     return (

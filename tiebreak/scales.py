@@ -30,11 +30,30 @@ _ALLOWED = (
 
 @dataclass(frozen=True)
 class Scale:
-    """The labels that a criterion allows.
+    """Labels that a criterion allows, with their level of measurement.
 
-    ``labels`` are in the scale's order; ``None`` where any number is allowed. ``bad`` says
-    whether "both bad" may be answered: a nominal label at the end, outside order statistics.
+    Attributes
+    ----------
+    spec : str
+        The scale as it is written, such as ``"ordinal:1..5"`` or ``"preference:tie"``.
+    kind : {"nominal", "ordinal", "interval", "ratio", "preference"}
+        Family of the scale.
+    level : {"nominal", "ordinal", "interval", "ratio"}
+        Level of measurement that statistics use.
+    labels : tuple or None
+        Labels in the order of the scale; None if any number is allowed.
+    bad : bool
+        Whether "both bad" may be answered: a nominal label at the end, which order statistics leave
+        out.
+    order_labels : tuple or None
+        Labels without "both bad".
 
+    See Also
+    --------
+    infer_scale : The scale that a set of labels suggests.
+
+    Examples
+    --------
     >>> Scale.parse("preference:5+bad").labels
     (-2, -1, 0, 1, 2, 'bad')
     >>> Scale.parse("ordinal:1..5").parse_label("4")
@@ -49,7 +68,30 @@ class Scale:
 
     @classmethod
     def parse(cls, spec: str) -> Self:
-        """Read ``spec``; raise `InvalidInput`, which says what is allowed."""
+        """Read a scale from its specification.
+
+        Parameters
+        ----------
+        spec : str
+            ``nominal:a,b``, ``ordinal:1..5``, ``interval:1..5``, ``interval``, ``ratio``,
+            ``preference``, ``preference:tie``, ``preference:5`` or ``preference:7``. Preference
+            scales may end in ``+bad``.
+
+        Returns
+        -------
+        Scale
+            The scale.
+
+        Raises
+        ------
+        InvalidInput
+            If the specification is none of these. The message lists what is allowed.
+
+        Examples
+        --------
+        >>> Scale.parse("preference:tie").labels
+        (-1, 0, 1)
+        """
         if not isinstance(spec, str):
             raise InvalidInput("scale_not_text", f"A scale is written as text, one of: {_ALLOWED}.")
         text = spec.strip()
@@ -73,15 +115,34 @@ class Scale:
 
     @property
     def order_labels(self) -> tuple[Label, ...] | None:
-        """The labels that order statistics see: all but "both bad"."""
+        """Labels that order statistics see: all but "both bad"."""
         if self.labels is None or not self.bad:
             return self.labels
         return self.labels[:-1]
 
     def parse_label(self, value: object) -> Label:
-        """The label that ``value`` stands for; raise `InvalidInput`, which says what is allowed.
+        """Convert a value to the label that it stands for.
 
-        Numbers may come as text ("-1", "4.0"). Nominal labels compare as strings.
+        Parameters
+        ----------
+        value : object
+            A label. Numbers may come as text, such as "-1" or "4.0". Nominal labels compare as
+            text.
+
+        Returns
+        -------
+        int, float or str
+            The label as it stands in `labels`.
+
+        Raises
+        ------
+        InvalidInput
+            If the value is not on the scale. The message says what is.
+
+        Examples
+        --------
+        >>> Scale.parse("preference").parse_label("1.0")
+        1
         """
         if self.kind == "nominal":
             return self._member(_as_text(value), value)
@@ -113,12 +174,35 @@ class Scale:
 
 
 def infer_scale(labels: Iterable[object], criterion: str) -> Scale:
-    """The scale that a whole file's ``labels`` of one criterion suggest.
+    """Infer a scale from all labels of one criterion.
 
-    Labels within {−1, 0, 1}, or none at all under the name ``preference``, give
-    ``preference:tie``; the name ``preference`` also admits −2..2, −3..3 and "bad". Other whole
-    numbers give ``ordinal:min..max``, other numbers ``interval``, anything else nominal labels in
-    the order of their text. Missing labels (None) are passed over.
+    Parameters
+    ----------
+    labels : iterable of object
+        Labels of the whole file. Missing ones (None) are ignored.
+    criterion : str
+        Name of the criterion. ``preference`` also admits −2..2, −3..3 and "bad".
+
+    Returns
+    -------
+    Scale
+        ``preference:tie`` for labels within {−1, 0, 1}, or for no label at all under the name
+        ``preference``; ``ordinal:min..max`` for other whole numbers; ``interval`` for other
+        numbers; otherwise a nominal scale with the labels sorted as text.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no label to infer from.
+
+    See Also
+    --------
+    Scale.parse : Read a scale that was declared.
+
+    Examples
+    --------
+    >>> infer_scale([1, 4, 5, None], "fluency").spec
+    'ordinal:1..5'
     """
     distinct = {_as_text(label) for label in labels if label is not None}
     scale = _infer_preference(distinct, named=criterion == "preference")

@@ -1,26 +1,25 @@
-"""A page as a bot sees it: what it shows, what it asks, and the one step it offers first."""
+"""An HTML page as a bot reads it: its texts, the fields of its form, and its primary action."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from lxml import html
 
-# The button or link that a page puts first, in document order.
+# The primary buttons and links of a page.
 PRIMARY = (
     "//*[self::a or self::button or self::input][contains(concat(' ', @class, ' '), ' primary ')]"
 )
-# Typed and not chosen.
+# Input types that take free text or a number.
 TYPED = {"text", "number", "email", "search", "tel", "url"}
 
 
 @dataclass(frozen=True)
 class Field:
-    """One question of a form: its words, and what may be answered.
+    """One field of a form: its label, and the values that it accepts.
 
-    ``choices`` are values with their words; without any, something is typed: a number where
+    ``choices`` are pairs of a value and its label; without any, the value is typed: a number if
     ``is_number``, between ``low`` and ``high`` where they are given, in steps of ``step``.
     """
 
@@ -40,15 +39,11 @@ class Field:
 
 @dataclass(frozen=True)
 class Step:
-    """Where a page leads: a link, or a form with what its button says."""
+    """The primary action of a page: a link, or a form with the name and value of its button."""
 
     address: str
-    form: Any = None
+    form: html.FormElement | None = None
     button: tuple[str, str] | None = None
-
-    @property
-    def is_post(self) -> bool:
-        return self.form is not None and self.form.method == "POST"
 
 
 class Page:
@@ -57,50 +52,52 @@ class Page:
     def __init__(self, address: str, text: str) -> None:
         self.address = address
         self.root = html.document_fromstring(text or "<p></p>", base_url=address)
+        self.root.make_links_absolute()
 
     @cached_property
     def source(self) -> str:
         """What the texts are compared with: a source text, or a conversation."""
-        return "\n".join(_text(each) for each in self._classed("text", "source"))
+        return "\n".join(_text(element) for element in self._classed("text", "source"))
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """The texts to be rated, in the order in which they are shown."""
-        return tuple(_text(each) for each in self.root.xpath(f"//article//*[{_has('text')}]"))
+        elements = self.root.xpath(f"//article//*[{_has('text')}]")
+        return tuple(_text(element) for element in elements)
 
     @cached_property
     def hit(self) -> str:
-        """The words that number the HIT; "" where there is none, as in training or a test."""
-        numbered = f"//*[{_has('hits')} and not({_has('stage')})]"
-        return " ".join(_words(each) for each in self.root.xpath(numbered))
+        """The heading with the HIT's number; "" where there is none, as in training or a test."""
+        headings = self.root.xpath(f"//*[{_has('hits')} and not({_has('stage')})]")
+        return " ".join(map(_words, headings))
 
     @cached_property
     def name(self) -> str:
-        """What people would call it: the part of the study for a unit, else its heading."""
+        """The part of the study for a page with a unit, otherwise the page's heading."""
         if self.texts:
-            part = " ".join(_words(each) for each in self._classed("hits"))
+            part = " ".join(map(_words, self._classed("hits")))
             return part.partition(" ")[0].rstrip(":") or "Unit"
         headings = [*self.root.xpath("//main//h2"), *self.root.xpath("//title")]
         return next((words for words in map(_words, headings) if words), "a page without a name")
 
     @cached_property
     def sentence(self) -> str:
-        """What it says besides its heading: an alarm first, else its first paragraph of prose."""
+        """The first alert of the page, otherwise its first paragraph."""
         alarms = self.root.xpath(f"//*[{_has('alarm')} or @role='alert']")
         prose = self.root.xpath(f"//*[{_has('prose')}] | //main//p | //body//p")
-        found = (_words(each) for each in [*alarms, *prose])
-        return next((words for words in found if words), "")[:500]
+        paragraphs = map(_words, [*alarms, *prose])
+        return next((words for words in paragraphs if words), "")[:500]
 
     @cached_property
     def shown(self) -> str:
-        """All words of it with what is filled in: two pages that look the same have it in common."""
+        """All words and filled-in values of the page; equal for pages that look the same."""
         body = self.root.find("body")
         checked = self.root.xpath("//input[@checked]/@value | //input[@type='number']/@value")
         return " ".join([_words(self.root if body is None else body), *map(str, checked)])
 
     @cached_property
     def step(self) -> Step | None:
-        """What it puts first, or None: then it is a last page. Another site is none of ours."""
+        """The primary action; None on a last page, and where it leads to another site."""
         for element in self.root.xpath(PRIMARY):
             step = None if "disabled" in element.attrib else self._step(element)
             if step is not None:
@@ -109,70 +106,72 @@ class Page:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The questions of its step's form, in order; none where the step is a link."""
+        """The fields of the form that the primary action submits; none where it is a link."""
         form = self.step.form if self.step else None
-        return tuple(self._questions(form)) if form is not None else ()
+        if form is None:
+            return ()
+        names = form.inputs.keys()
+        fields = (_field(form.inputs[name]) for name in names)
+        return tuple(field for field in fields if field is not None)
+
+    @property
+    def has_timer(self) -> bool:
+        """Whether the form has the hidden field in which the page's script reports the duration."""
+        form = self.step.form if self.step else None
+        return form is not None and "duration_ms" in form.inputs
 
     def _step(self, element: Any) -> Step | None:
         if element.tag == "a":
-            target = element.get("href")
-            return Step(urljoin(self.address, target)) if target else None
+            return Step(element.get("href")) if element.get("href") else None
         form = self._form_of(element)
         if form is None or element.get("type", "submit") != "submit":
             return None
         name = element.get("name")
         button = (name, element.get("value", "")) if name else None
-        return Step(urljoin(self.address, form.get("action") or ""), form, button)
+        return Step(form.action or self.address, form, button)
 
     def _form_of(self, element: Any) -> Any:
-        """The form around a button, or the one that the button names."""
+        """The form that a button submits: the one it names, otherwise the one around it."""
         if element.get("form"):
             return next((f for f in self.root.forms if f.get("id") == element.get("form")), None)
         return next(element.iterancestors("form"), None)
 
-    def _questions(self, form: Any) -> Iterator[Field]:
-        met: set[str] = set()
-        for control in form.inputs:
-            name = control.name
-            if not name or name in met or "disabled" in control.attrib:
-                continue
-            field = self._question(form, control)
-            if field is not None:
-                met.add(name)
-                yield field
-
-    def _question(self, form: Any, control: Any) -> Field | None:
-        kind = control.tag if control.tag != "input" else (control.get("type") or "text")
-        words, is_required = self._asked(control), "required" in control.attrib
-        if kind == "radio":
-            group = [each for each in form.inputs if each.name == control.name]
-            choices = tuple((each.get("value", ""), self._label(each)) for each in group)
-            return Field(control.name, words, kind, choices, is_required)
-        if kind == "select":
-            options = control.xpath(".//option[not(@disabled) and (not(@value) or @value != '')]")
-            choices = tuple((each.get("value", _words(each)), _words(each)) for each in options)
-            return Field(control.name, words, kind, choices, is_required)
-        if kind == "checkbox":
-            return Field(control.name, words, kind, (), is_required)
-        if kind in TYPED or kind == "textarea":
-            limits = (_number(control.get(limit)) for limit in ("min", "max", "step"))
-            return Field(control.name, words, kind, (), is_required, *limits)
-        return None
-
-    def _asked(self, control: Any) -> str:
-        """The question above a group of choices, else the words at the field itself."""
-        legends = control.xpath("ancestor::fieldset[1]/legend")
-        return _words(legends[0]) if legends else self._label(control)
-
-    def _label(self, control: Any) -> str:
-        around = next(control.iterancestors("label"), None)
-        label = control.label if around is None else around
-        return "" if label is None else _words(label)
-
     def _classed(self, name: str, within: str = "") -> list[Any]:
         above = f"//*[{_has(within)}]" if within else ""
-        found: list[Any] = self.root.xpath(f"{above}//*[{_has(name)}]")
-        return found
+        elements: list[Any] = self.root.xpath(f"{above}//*[{_has(name)}]")
+        return elements
+
+
+def _field(control: Any) -> Field | None:
+    """A control or group of radio buttons as a field; None where nothing is to be filled in."""
+    buttons = control if isinstance(control, html.RadioGroup) else [control]
+    first = buttons[0]
+    kind = first.type if first.tag == "input" else first.tag
+    choices: list[tuple[str, str]] = []
+    limits: list[float | None] = []
+    if kind == "radio":
+        choices = [(button.get("value", ""), _label(button)) for button in buttons]
+    elif kind == "select":
+        options = first.xpath(".//option[not(@disabled) and (not(@value) or @value != '')]")
+        choices = [(option.get("value", _words(option)), _words(option)) for option in options]
+    elif kind in TYPED:
+        limits = [_number(first.get(name)) for name in ("min", "max", "step")]
+    elif kind not in ("checkbox", "textarea"):
+        return None
+    is_required = "required" in first.attrib
+    return Field(first.name, _question(first), kind, tuple(choices), is_required, *limits)
+
+
+def _question(control: Any) -> str:
+    """The legend of the fieldset around a control, otherwise the control's label."""
+    legends = control.xpath("ancestor::fieldset[1]/legend")
+    return _words(legends[0]) if legends else _label(control)
+
+
+def _label(control: Any) -> str:
+    """The words of the label around a control, or of the one that refers to it."""
+    label = next(control.iterancestors("label"), control.label)
+    return "" if label is None else _words(label)
 
 
 def _has(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Programs that take a study through the annotators' own pages, as people do."""
+"""Bots that take part in a study through the annotators' pages, as people do."""
 
 import random
 from collections import Counter
@@ -10,30 +10,31 @@ from time import sleep
 from urllib.parse import urljoin, urlsplit
 
 import httpx
+from lxml.html import submit_form
 
 from recruitment.simulation.bot_pages import Field, Page
 from tiebreak.similarity import similarity
 
 MAX_PAGES = 100_000
-# A page that looks the same so often leads nowhere, whatever is answered on it.
+# After this many views of the same page, whatever is answered on it leads nowhere.
 MAX_SAME_PAGE = 30
 MAX_REDIRECTS = 10
-# How much the seconds on a unit vary, as the deviation of their logarithm.
-SPREAD = 0.5
-# Who does not read answers in this share of the time.
-HASTE = 0.05
+# Standard deviation of the logarithm of the seconds on a unit.
+LOG_SECONDS_SD = 0.5
+# Share of the usual time that a bot takes when it answers without reading.
+UNREAD_TIME_SHARE = 0.05
 
 
 @dataclass(frozen=True)
 class Bot:
-    """How a program rates.
+    """How a bot rates.
 
-    It prefers the text closer to the source (without one, the longer): with probability
-    `accuracy` it says so, else the opposite. Texts nearer to one another than `indifference` are
-    a tie where the scale has one. With probability `position_bias` it takes what is shown first
-    without reading, with probability `malice` anything at all, in a twentieth of the time.
-    `seconds` is the median it spends on a unit. It leaves after `hits` HITs, and on each page
-    with probability `drop_out`.
+    It prefers the text closer to the source (without a source, the longer text) with probability
+    `accuracy`, and the other one otherwise. Texts whose closeness differs by less than
+    `indifference` are a tie where the scale has one. With probability `position_bias` it chooses
+    the text shown first, and with probability `malice` a random answer in a twentieth of the time.
+    `seconds` is the median time on a unit. It leaves after `hits` HITs, and on each page with
+    probability `drop_out`.
     """
 
     name: str
@@ -48,31 +49,31 @@ class Bot:
 
 @dataclass
 class Visit:
-    """What one bot met: pages by name, answers, refusals, and where and why it ended."""
+    """What happened to one bot: pages by name, answers, refusals, and where and why it ended."""
 
     bot: str
     answers: int = 0
     seconds: float = 0.0
     pages: Counter[str] = field(default_factory=Counter)
     refusals: list[str] = field(default_factory=list)
-    # The last page, and what it said.
+    # Name and message of the last page.
     ending: str = ""
     sentence: str = ""
-    # Set where it was not the bot's own wish, nor the study's end for it, to go no further.
+    # Why the bot could not go on; empty if it left by itself or came to an end of the study.
     problem: str = ""
 
 
-# What is held right, by the question and the texts it is asked of, in the order shown.
+# Known answers, by the question and the texts in the order shown; see `known_by`.
 Known = Mapping[tuple[str, ...], str]
 
 
 def known_by(question: str, texts: Iterable[str] = ()) -> tuple[str, ...]:
-    """What a known answer is looked up by: spaces and line ends are the page's own matter."""
-    return tuple(" ".join(each.split()) for each in (question, *texts))
+    """The key of a known answer; whitespace is normalised, as pages may change it."""
+    return tuple(" ".join(words.split()) for words in (question, *texts))
 
 
 class Walk:
-    """One bot's way through a study: it opens the entry link and then does what pages offer."""
+    """One bot's visit: opens the entry link, then takes the primary action of each page."""
 
     def __init__(
         self,
@@ -92,13 +93,13 @@ class Walk:
         self._hits: set[str] = set()
 
     def finish(self) -> Visit:
-        """All pages that are left of the visit; what it met."""
+        """Walk through all remaining pages and return what happened."""
         for _ in self.pages():
             pass
         return self.visit
 
     def pages(self) -> Iterator[Page]:
-        """Every page as it is met; the bot acts on it when the next one is asked for."""
+        """The pages in order; the bot acts on a page when the next one is requested."""
         with self.browser:
             page = self._get(self.entry)
             for number in count(1):
@@ -135,60 +136,56 @@ class Walk:
         assert step is not None
         if step.form is None:
             return self._get(step.address)
-        data = self._filled(page)
         self.visit.answers += bool(page.texts)
-        if not step.is_post:
-            return self._read(self.browser.get(step.address, params=data))
-        return self._read(self.browser.post(step.address, data=data))
+        step.form.fields.update(self._rated(page) if page.texts else self._guessed(page))
+        button = [step.button] if step.button else []
+        return self._read(submit_form(step.form, button, open_http=self._submit))
+
+    def _submit(self, method: str, address: str, values: list[tuple[str, str]]) -> httpx.Response:
+        if method == "GET":
+            return self.browser.get(address, params=dict(values))
+        return self.browser.post(address, data=dict(values))
 
     def _get(self, address: str) -> Page:
         return self._read(self.browser.get(address))
 
-    def _read(self, answer: httpx.Response) -> Page:
+    def _read(self, response: httpx.Response) -> Page:
         for _ in range(MAX_REDIRECTS):
-            if not answer.is_redirect:
+            if not response.is_redirect:
                 break
-            answer = self.browser.get(urljoin(str(answer.url), answer.headers["Location"]))
-        page = Page(str(answer.url), answer.text)
-        if answer.is_error or answer.is_redirect:
-            said = page.sentence or page.shown[:500] or "nothing"
-            self.visit.refusals.append(f"{answer.status_code}: {said}")
+            response = self.browser.get(urljoin(str(response.url), response.headers["Location"]))
+        page = Page(str(response.url), response.text)
+        if response.is_error or response.is_redirect:
+            message = page.sentence or page.shown[:500] or "nothing"
+            self.visit.refusals.append(f"{response.status_code}: {message}")
             if page.step is None:
-                self.visit.problem = f"{self.bot.name} was refused: {said}"
+                self.visit.problem = f"{self.bot.name} was refused: {message}"
         return page
 
-    def _filled(self, page: Page) -> dict[str, str | list[str]]:
-        """All that the form sends: what stands in it, what is answered, and its button."""
-        step = page.step
-        assert step is not None
-        chosen = self._rated(page) if page.texts else self._guessed(page)
-        data: dict[str, str | list[str]] = {}
-        for name, value in step.form.form_values():
-            if name not in {each.name for each in page.fields}:
-                data[name] = value
-        return {**data, **chosen, **dict([step.button] if step.button else [])}
-
-    def _guessed(self, page: Page) -> dict[str, str]:
-        """Answers to questions without texts: what is known with the bot's accuracy, else any."""
-        answers: dict[str, str] = {}
-        for each in page.fields:
-            right = self._right(each, ())
+    def _guessed(self, page: Page) -> dict[str, str | None]:
+        """Answers to questions without texts: right with the bot's accuracy where it knows them."""
+        answers: dict[str, str | None] = {}
+        for question in page.fields:
+            right = self._right(question, ())
             is_right = right is not None and self.rng.random() < self.bot.accuracy
-            given = right if is_right else self._any(each)
-            if given is not None:
-                answers[each.name] = given
+            answers[question.name] = right if is_right else self._any(question)
         return answers
 
-    def _rated(self, page: Page) -> dict[str, str]:
+    def _rated(self, page: Page) -> dict[str, str | None]:
+        """Answers about the page's texts, and how long the bot took to read them."""
         is_malicious = self.rng.random() < self.bot.malice
-        seconds = self.bot.seconds * exp(self.rng.gauss(0, SPREAD)) * (HASTE if is_malicious else 1)
+        seconds = self.bot.seconds * exp(self.rng.gauss(0, LOG_SECONDS_SD))
+        seconds *= UNREAD_TIME_SHARE if is_malicious else 1
         self.visit.seconds += seconds
         if self.in_real_time:
             sleep(seconds)
-        choose = self._any if is_malicious else lambda each: self._choose(each, page)
-        given = ((each.name, choose(each)) for each in page.fields)
-        answers = {name: value for name, value in given if value is not None}
-        return {**answers, "duration_ms": str(round(1000 * seconds))}
+        answers = {
+            question.name: self._any(question) if is_malicious else self._choose(question, page)
+            for question in page.fields
+        }
+        if page.has_timer:
+            answers["duration_ms"] = str(round(1000 * seconds))
+        return answers
 
     def _choose(self, question: Field, page: Page) -> str | None:
         numbers = sorted(int(v) for v, _ in question.choices if v.lstrip("-").isdecimal())
@@ -211,7 +208,7 @@ class Walk:
         return str(better if self.rng.random() < self.bot.accuracy else worse)
 
     def _judged(self, question: Field, numbers: list[int], page: Page) -> str | None:
-        """A grade or a number for how close the text is to its source; of other choices any."""
+        """A grade or number by the text's closeness to its source; a random one of other choices."""
         if not (numbers or question.is_number) or self.rng.random() >= self.bot.accuracy:
             return self._any(question)
         worth = min(1.0, max(0.0, self._worth(page.texts[-1], page.source)))
@@ -220,7 +217,7 @@ class Walk:
         return str(numbers[round(worth * (len(numbers) - 1))])
 
     def _right(self, question: Field, texts: tuple[str, ...]) -> str | None:
-        """The choice that the bot knows to be right, told by its value or its words."""
+        """The known answer, found among the choices by its value or its label."""
         known = self.known.get(known_by(question.words, texts))
         if known is None or not question.choices:
             return known
@@ -231,7 +228,7 @@ class Walk:
         return self.rng.choice(others) if others else self._any(question)
 
     def _any(self, question: Field) -> str | None:
-        """Any answer that the field takes; a box that need not be ticked is left alone."""
+        """A random valid answer; None leaves an optional checkbox unticked."""
         if question.kind == "checkbox":
             return "on" if question.is_required else None
         if question.choices:
@@ -243,7 +240,7 @@ class Walk:
 
 
 def _typed(question: Field, share: float) -> str:
-    """A number so far between the field's bounds; where it has none, between 0 and 100."""
+    """The number at this share of the field's range, by default from 0 to 100."""
     low = question.low if question.low is not None else 0.0
     high = question.high if question.high is not None else low + 100
     step = question.step or 0.1

@@ -52,6 +52,24 @@ INSTANCES, GENERATIONS = "instances.jsonl", "generations.jsonl"
 
 @dataclass(frozen=True)
 class InstanceRow:
+    """Instance of a bundle: one input that systems answer.
+
+    Attributes
+    ----------
+    id : str
+        Name of the instance, unique in the bundle.
+    source : str
+        Text that systems were given.
+    messages : list
+        Conversation that they were given, as turns with ``role`` and ``content``.
+    category : str
+        Category of the instance, for strata.
+    reference : str
+        Text written by a human.
+    metadata : dict of str to object
+        Whatever else is known of it.
+    """
+
     id: str
     source: str = ""
     messages: list[Any] = field(default_factory=list)
@@ -62,6 +80,26 @@ class InstanceRow:
 
 @dataclass(frozen=True)
 class GenerationRow:
+    """Generation of a bundle: one text of one system on one instance.
+
+    Attributes
+    ----------
+    instance : str
+        Name of the instance.
+    system : str
+        Name of the system.
+    sample_index : int
+        Number of the sample, from 0.
+    text : str
+        The text.
+    seed : int or None
+        Seed that makes the text again.
+    params : dict of str to object
+        What made it: model, server, prompt, decoding.
+    is_dummy : bool
+        Whether the text was invented for tests.
+    """
+
     instance: str
     system: str
     sample_index: int
@@ -82,9 +120,28 @@ class Lines:
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle that was read and found whole.
+    """Study bundle that was read and found whole.
 
-    `unread` names, by file, the columns that nothing here reads, and under `FILES` such files.
+    Attributes
+    ----------
+    spec : StudySpec
+        Design of the study.
+    instances : list of InstanceRow
+        Its instances.
+    generations : list of GenerationRow
+        Its generations.
+    ratings : RatingTable or None
+        Its ratings, if it has any.
+    ratings_path : Path or None
+        File that they were read from.
+    lines : Lines
+        Line of its file in which each part stands.
+    unread : dict of str to tuple of str
+        By file, the columns that were not read; under "files of the bundle", such files.
+
+    See Also
+    --------
+    read_bundle : Read one from a folder or .zip.
     """
 
     spec: StudySpec
@@ -110,9 +167,41 @@ def opened_bundle(path: Path, *, limits: Limits = LIMITS) -> Iterator[Path]:
 
 
 def read_bundle(path: Path, *, limits: Limits = LIMITS, check: Check | None = None) -> Bundle:
-    """Read and check a whole bundle; `FormatError` names every bad row with line and reason.
+    """Read a study bundle.
 
-    `check` may add problems of its own to what could be read, so that all are named at once.
+    Parameters
+    ----------
+    path : Path
+        Folder of the bundle, or its .zip.
+    limits : Limits, optional
+        How much is read at most.
+    check : callable, optional
+        Function of the bundle and its problems, which may add problems of its own, so that all of
+        them are named at once.
+
+    Returns
+    -------
+    Bundle
+        The bundle.
+
+    Raises
+    ------
+    FormatError
+        If anything in it is wrong. Every bad row is named with its file, line and reason.
+
+    See Also
+    --------
+    write_bundle : Write one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> spec = StudySpec("Notes", (CriterionSpec("preference", "preference", "Which?"),), ("x", "y"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "bundle"
+    ...     write_bundle(path, spec, [InstanceRow("i")], [GenerationRow("i", "x", 0, "A text.")])
+    ...     read_bundle(path).generations[0].text
+    'A text.'
     """
     with opened_bundle(path, limits=limits) as folder:
         problems = Problems()
@@ -354,7 +443,40 @@ def write_bundle(
     *,
     extra: Callable[[Path], None] | None = None,
 ) -> None:
-    """Write a bundle folder, whole or not at all. `extra` may put more files into it."""
+    """Write a study bundle as a folder, whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        Folder of the bundle. If it is there already, it must be empty.
+    spec : StudySpec
+        Design of the study.
+    instances : iterable of InstanceRow
+        Its instances.
+    generations : iterable of GenerationRow
+        Its generations.
+    extra : callable, optional
+        Function of the folder that writes more files into it, such as ratings.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be written.
+
+    See Also
+    --------
+    read_bundle : Read it back, with an example.
+    write_rows : Write ratings.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> spec = StudySpec("Notes", (CriterionSpec("preference", "preference", "Which?"),), ("x", "y"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_bundle(Path(folder) / "bundle", spec, [InstanceRow("i")], [])
+    ...     sorted(path.name for path in (Path(folder) / "bundle").iterdir())
+    ['generations.jsonl', 'instances.jsonl', 'study.toml']
+    """
     with atomic_folder(path) as folder:
         write_spec(folder, spec)
         _write_jsonl(folder / "instances.jsonl", instances)

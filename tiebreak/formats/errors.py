@@ -19,7 +19,24 @@ def shorten(reason: str) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong with a file; `code` names the case for programs."""
+    """What is wrong in a file, and where.
+
+    Attributes
+    ----------
+    file : str
+        Name of the file.
+    line : int or None
+        Number of the line; None for the file as a whole.
+    code : str
+        What is wrong, for programs: ``empty``, ``unknown_system``, ``label_not_on_scale``, …
+    reason : str
+        What is wrong, for people.
+
+    Examples
+    --------
+    >>> print(Problem("ratings.csv", 3, "empty", "rater is empty"))
+    ratings.csv, line 3: rater is empty
+    """
 
     file: str
     line: int | None
@@ -32,7 +49,15 @@ class Problem:
 
 
 class FormatError(DomainError, ValueError):
-    """A file that was refused, with the first `SHOWN` of its problems."""
+    """A file was refused.
+
+    Parameters
+    ----------
+    problems : list of Problem
+        What is wrong. The error keeps the first 50.
+    total : int, optional
+        Number of problems, if there are more than in the list.
+    """
 
     def __init__(self, problems: list[Problem], total: int | None = None) -> None:
         self.problems = problems[:SHOWN]

@@ -49,10 +49,31 @@ _FACTS = {
 
 @dataclass(frozen=True)
 class RatingTable:
-    """Ratings in columns, all of one length; texts are "" and numbers NaN where absent.
+    """Ratings in columns, one row a rating.
 
-    `label` holds what the file said, None for an unparsed answer; the scale makes sense of it.
-    `lines` are the lines of the file, or the count of rows where there is none.
+    Attributes
+    ----------
+    columns : dict of str to ndarray
+        Columns of the ratings format by name, all of one length. Where nothing is known, texts are
+        "" and numbers NaN; a `label` is None where a machine's answer could not be read.
+    lines : ndarray of int, shape (n_ratings,)
+        Line of the file, or number of the row from 1.
+    name : str
+        Name of the file.
+    unread : tuple of str
+        Columns of the file that were not read.
+    is_counted : ndarray of bool, shape (n_ratings,)
+        Which rows enter the statistics.
+
+    See Also
+    --------
+    read_ratings : A table from a file.
+
+    Examples
+    --------
+    >>> table = RatingTable.from_rows([{"unit": "u", "rater": "r", "label": 1}])
+    >>> len(table), table["kind"].tolist()
+    (1, ['human'])
     """
 
     columns: dict[str, NDArray[Any]]
@@ -68,13 +89,24 @@ class RatingTable:
         return self.columns[column]
 
     def select(self, mask: NDArray[Any]) -> "RatingTable":
-        """The rows of a mask or an index."""
+        """Select rows.
+
+        Parameters
+        ----------
+        mask : ndarray of bool or int
+            Which rows.
+
+        Returns
+        -------
+        RatingTable
+            A table of these rows.
+        """
         columns = {name: column[mask] for name, column in self.columns.items()}
         return RatingTable(columns, self.lines[mask], self.name, self.unread)
 
     @property
     def is_counted(self) -> NDArray[np.bool_]:
-        """Which rows enter the statistics: main, no repeat, no flag that takes them out."""
+        """Which rows enter the statistics: main ones, no repeats, no flag that takes them out."""
         flagged = np.zeros(len(self), dtype=bool)
         for flag in EXCLUDING_FLAGS:
             flagged |= self[flag]
@@ -85,7 +117,33 @@ class RatingTable:
     def from_rows(
         cls, rows: Iterable[Row], *, name: str = "ratings", problems: Problems | None = None
     ) -> "RatingTable":
-        """A table of rows that are plain dicts, numbered from 1. Raises `FormatError`."""
+        """Build a table from rows.
+
+        Parameters
+        ----------
+        rows : iterable of dict
+            Values by column. ``unit``, ``rater`` and ``label`` are required.
+        name : str, default "ratings"
+            What problems call the table.
+        problems : Problems, optional
+            Where to gather problems.
+
+        Returns
+        -------
+        RatingTable
+            The table.
+
+        Raises
+        ------
+        FormatError
+            If a row is wrong. Every such row is named by number and reason.
+
+        Examples
+        --------
+        >>> rows = [{"unit": "u", "rater": name, "label": 1} for name in ("r", "s")]
+        >>> RatingTable.from_rows(rows)["rater"].tolist()
+        ['r', 's']
+        """
         gathered = problems or Problems()
         table = _build(enumerate(rows, start=1), name, gathered)
         gathered.check()
@@ -93,15 +151,58 @@ class RatingTable:
 
 
 def is_ratings_file(path: Path) -> bool:
+    """Tell whether a path names a ratings file.
+
+    Parameters
+    ----------
+    path : Path
+        A path.
+
+    Returns
+    -------
+    bool
+        Whether it ends in .jsonl, .csv or .parquet.
+
+    Examples
+    --------
+    >>> is_ratings_file(Path("ratings.csv")), is_ratings_file(Path("bundle.zip"))
+    (True, False)
+    """
     return path.suffix in SUFFIXES
 
 
 def read_ratings(
     path: Path, *, limits: Limits = LIMITS, problems: Problems | None = None
 ) -> RatingTable:
-    """Read a ratings file. Every bad row is named with its line and reason in one `FormatError`.
+    r"""Read a ratings file.
 
-    Where `problems` are given they are added to and not raised, and the good rows are returned.
+    Parameters
+    ----------
+    path : Path
+        File in JSONL, CSV or Parquet, by its ending. Parquet needs the extra ``parquet``.
+    limits : Limits, optional
+        How much is read at most.
+    problems : Problems, optional
+        Where to gather problems. If it is given, nothing is raised and the good rows are returned.
+
+    Returns
+    -------
+    RatingTable
+        The ratings.
+
+    Raises
+    ------
+    FormatError
+        If a row is wrong, or there is no such file. Every bad row is named by line and reason.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "ratings.csv"
+    ...     _ = path.write_text("unit,rater,label\nu,r,1\n")
+    ...     read_ratings(path)["label"].tolist()
+    ['1']
     """
     gathered = Problems() if problems is None else problems
     if path.is_file():

@@ -24,6 +24,18 @@ _IN_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
 
 @dataclass(frozen=True)
 class CriterionSpec:
+    """Criterion of a study.
+
+    Attributes
+    ----------
+    name : str
+        Name of the criterion.
+    scale : str
+        Its scale, see `tiebreak.scales.Scale.parse`.
+    question : str
+        Question that annotators are asked.
+    """
+
     name: str
     scale: str
     question: str
@@ -31,9 +43,42 @@ class CriterionSpec:
 
 @dataclass(frozen=True)
 class StudySpec:
-    """study.toml. `systems` are in canonical order: the first is A.
+    """Design of a study, as study.toml has it.
 
-    `controls` compete with nobody: they made the spoilt texts of units with a known answer.
+    Attributes
+    ----------
+    title : str
+        Title of the study.
+    criteria : tuple of CriterionSpec
+        What is rated.
+    systems : tuple of str
+        Systems in canonical order: the first is A.
+    controls : tuple of str
+        Systems that compete with nobody: they made the degraded texts of reference units.
+    guidelines, consent : str
+        Texts for annotators.
+    ratings_per_hit : int
+        Number R of annotators that rate each HIT.
+    comparisons_per_hit : int
+        Number N of units in a HIT.
+    bundling : {"instance", "mixed"}
+        Whether the units of a HIT are of one instance.
+    repeats_per_hit, repeat_distance : int
+        Number of planned repeats in a HIT, and units between a unit and its repeat.
+    abandoned : {"whole_hit", "units"}
+        What of an abandoned HIT is rated again.
+    unit_kind : {"comparison", "generation"}
+        What is rated.
+    hits_per_annotator, hits_per_day : int or None
+        Most HITs of an annotator, and on one day.
+    most_answers, most_answers_per_day : int or None
+        Most answers of the study, and on one day.
+    lease_minutes : float
+        How long a place is held.
+    similarity : str
+        Name of the similarity for separability.
+    pairs : set of (str, str)
+        Pairs of systems.
     """
 
     title: str
@@ -58,6 +103,7 @@ class StudySpec:
 
     @property
     def pairs(self) -> set[tuple[str, str]]:
+        """Pairs of systems, in canonical order."""
         return set(combinations(self.systems, 2))
 
 

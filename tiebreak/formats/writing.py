@@ -20,7 +20,26 @@ BATCH = 2000
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """A temporary file beside the final one, renamed when the block ends without an error."""
+    """Write a file whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        Final path. Its folder is made if need be, and an earlier file is replaced.
+
+    Yields
+    ------
+    Path
+        Temporary file beside it, renamed when the block ends without an error.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_path(Path(folder) / "report.json") as temporary:
+    ...         _ = temporary.write_text("{}")
+    ...     (Path(folder) / "report.json").read_text()
+    '{}'
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
     os.close(handle)
@@ -35,9 +54,30 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """A temporary folder beside the final one, renamed when the block ends without an error.
+    """Write a folder whole or not at all.
 
-    An earlier folder of that name must be empty: nothing is overwritten.
+    Parameters
+    ----------
+    path : Path
+        Final path. An earlier folder must be empty.
+
+    Yields
+    ------
+    Path
+        Temporary folder beside it, renamed when the block ends without an error.
+
+    Raises
+    ------
+    OSError
+        If there is a folder that is not empty.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with atomic_folder(Path(folder) / "bundle") as temporary:
+    ...         _ = (temporary / "study.toml").write_text("")
+    ...     (Path(folder) / "bundle" / "study.toml").exists()
+    True
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
@@ -50,7 +90,33 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 
 def write_rows(path: Path, rows: Iterable[Row], columns: Sequence[str]) -> int:
-    """Write rows in the format that the name's ending says; returns how many. Streams."""
+    """Write rows to a file, in the format that its ending names.
+
+    Parameters
+    ----------
+    path : Path
+        File that ends in .jsonl, .csv or .parquet. Parquet needs the extra ``parquet``.
+    rows : iterable of dict
+        Values by column. They are written as they come.
+    columns : sequence of str
+        Columns to write, in order.
+
+    Returns
+    -------
+    int
+        Number of rows.
+
+    Raises
+    ------
+    MissingPackageError
+        If pyarrow is needed and not installed.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_rows(Path(folder) / "r.csv", [{"unit": "u", "label": 1}], ["unit", "label"])
+    1
+    """
     writer = {".jsonl": _write_jsonl, ".csv": _write_csv, ".parquet": _write_parquet}[path.suffix]
     with atomic_path(path) as temporary:
         return writer(temporary, iter(rows), columns)

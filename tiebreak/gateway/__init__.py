@@ -1,8 +1,8 @@
-"""The one door to models: whoever needs a model's words or numbers asks here. No Django."""
+"""Access to language models and encoders; nothing else in the project talks to a model."""
 
+from tiebreak.gateway.factory import ModelSettings, open_models
 from tiebreak.gateway.fake import FakeModels
 from tiebreak.gateway.http import OpenAIServer
-from tiebreak.gateway.opening import ModelSettings, open_models
 from tiebreak.gateway.protocol import (
     AnswerLogprob,
     AnswerLogprobRequest,

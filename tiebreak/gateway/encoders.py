@@ -1,4 +1,4 @@
-"""Token and sentence encoders: texts in, unit vectors out. Torch is imported only when used."""
+"""Token and sentence encoders, from texts to unit vectors. Torch is imported on first use."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from tiebreak.gateway.protocol import GatewayError
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
-CPU_BATCH_TOKENS = 1_024  # what stays in a core's cache
+CPU_BATCH_TOKENS = 1_024  # small enough for a core's cache
 GPU_BATCH_TOKENS = 32_768
 DTYPES = ("float32", "bfloat16", "float16")
 LONE_SURROGATES = re.compile("[\ud800-\udfff]")
@@ -131,30 +131,31 @@ class TransformersEncoder:
         name: str | None = None,
     ) -> None:
         self._torch, transformers = optional.load("torch"), optional.load("transformers")
-        self._tokenizing = Lock()  # a fast tokenizer refuses a second thread
-        self._source, self._dtype = str(path_or_name), _known_dtype(dtype)
-        self._asked_revision = None if Path(path_or_name).is_dir() else revision
+        self._tokenizer_lock = Lock()  # fast tokenizers do not support concurrent use
+        self._source, self._dtype = str(path_or_name), _check_dtype(dtype)
+        self._requested_revision = None if Path(path_or_name).is_dir() else revision
         self.device = device
         self.batch_tokens = batch_tokens or (
             CPU_BATCH_TOKENS if device == "cpu" else GPU_BATCH_TOKENS
         )
-        with _without_progress(transformers):
-            self._tokenizer, self._model = self._loaded(transformers, layer)
-        self.name = name or _name(path_or_name)
+        with _no_progress_bar(transformers):
+            self._tokenizer, self._model = self._load(transformers, layer)
+        self.name = name or _default_name(path_or_name)
         self.revision = revision_of(path_or_name, revision, self._model.config)
 
-    def _loaded(self, transformers: Any, layer: int | None) -> tuple[Any, Any]:
-        kept = {"revision": self._asked_revision, "trust_remote_code": False}
+    def _load(self, transformers: Any, layer: int | None) -> tuple[Any, Any]:
+        """The tokenizer, and the model with its first ``layer`` layers."""
+        options = {"revision": self._requested_revision, "trust_remote_code": False}
         try:
-            config = transformers.AutoConfig.from_pretrained(self._source, **kept)
-            config.num_hidden_layers = _layers(config.num_hidden_layers, layer)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(self._source, **kept)
+            config = transformers.AutoConfig.from_pretrained(self._source, **options)
+            config.num_hidden_layers = _check_layer(layer, config.num_hidden_layers)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(self._source, **options)
             model = transformers.AutoModel.from_pretrained(
                 self._source,
                 config=config,
                 use_safetensors=True,
                 dtype=getattr(self._torch, self._dtype),
-                **kept,
+                **options,
             )
         except OSError as error:
             raise GatewayError(
@@ -162,13 +163,13 @@ class TransformersEncoder:
                 f"The encoder {self._source} could not be loaded with weights in safetensors. "
                 f"Name a folder or a model of the hub that has them. ({error})",
             ) from error
-        return tokenizer, self._placed(model)
+        return tokenizer, self._on_device(model)
 
-    def _placed(self, model: Any) -> Any:
-        """Where it computes, and there with the quickest products of equal precision."""
+    def _on_device(self, model: Any) -> Any:
+        """The model on the device in evaluation mode; in float32 on a CPU, with oneDNN kernels."""
         try:
             model = model.to(self.device).eval()
-        except (RuntimeError, AssertionError) as error:  # the latter from a torch without CUDA
+        except (RuntimeError, AssertionError) as error:  # AssertionError: torch built without CUDA
             raise GatewayError(
                 "bad_settings",
                 f"The encoder cannot compute on {self.device}: {str(error).splitlines()[0]} "
@@ -180,11 +181,11 @@ class TransformersEncoder:
 
     @cached_property
     def window(self) -> int:
-        """The most tokens of one text, opening and closing ones among them."""
+        """The most tokens of one text, special tokens included."""
         longest = int(self._tokenizer.model_max_length)
         positions = getattr(self._model.config, "max_position_embeddings", None) or longest
         if "roberta" in self._model.config.model_type:
-            positions -= self._model.config.pad_token_id + 1  # where its positions begin
+            positions -= self._model.config.pad_token_id + 1  # RoBERTa's positions start after it
         return int(min(longest, positions))
 
     @cached_property
@@ -202,55 +203,60 @@ class TransformersEncoder:
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenEmbeddings]:
         """The tokens of each text. Texts of like length share a batch, so little is padding."""
-        ids, truncated = self._tokenised(texts)
-        ends = {self._tokenizer.cls_token_id, self._tokenizer.sep_token_id}
-        batches = list(batches_by_length([len(each) for each in ids], self.batch_tokens))
-        computed = self._computed([[ids[index] for index in batch] for batch in batches])
-        found: dict[int, TokenEmbeddings] = {}
-        for batch, rows in zip(batches, computed, strict=True):
-            for index, vectors in zip(batch, rows, strict=True):
-                is_counted = np.array([token not in ends for token in ids[index]])
-                found[index] = TokenEmbeddings(vectors, is_counted, truncated[index])
-        return [found[index] for index in range(len(texts))]
+        ids, is_truncated = self._tokenize(texts)
+        special = {self._tokenizer.cls_token_id, self._tokenizer.sep_token_id}
+        batches = list(batches_by_length([len(text_ids) for text_ids in ids], self.batch_tokens))
+        batch_vectors = self._encode_batches([[ids[index] for index in batch] for batch in batches])
+        embeddings: dict[int, TokenEmbeddings] = {}
+        for batch, vectors_of_batch in zip(batches, batch_vectors, strict=True):
+            for index, vectors in zip(batch, vectors_of_batch, strict=True):
+                is_counted = np.array([token not in special for token in ids[index]])
+                embeddings[index] = TokenEmbeddings(vectors, is_counted, is_truncated[index])
+        return [embeddings[index] for index in range(len(texts))]
 
-    def _tokenised(self, texts: Sequence[str]) -> tuple[list[list[int]], list[bool]]:
+    def _tokenize(self, texts: Sequence[str]) -> tuple[list[list[int]], list[bool]]:
+        """Token ids of each text, and whether it was truncated to the window."""
         if not texts:
             return [], []
         cleaned = [encodable(text).strip() for text in texts]
-        with self._tokenizing:
-            found = self._tokenizer(cleaned, truncation=True, max_length=self.window)
-        return found["input_ids"], [bool(each.overflowing) for each in found.encodings]
+        with self._tokenizer_lock:
+            encoding = self._tokenizer(cleaned, truncation=True, max_length=self.window)
+        return encoding["input_ids"], [bool(text.overflowing) for text in encoding.encodings]
 
-    def _computed(self, batches: Sequence[Sequence[Sequence[int]]]) -> Iterator[list[Any]]:
-        """Each batch's vectors; on a CPU one batch a core, which wait for one another only here."""
+    def _encode_batches(self, batches: Sequence[Sequence[Sequence[int]]]) -> Iterator[list[Any]]:
+        """Vectors of each batch; on a CPU in one single-threaded batch per core.
+
+        That is faster than all cores on one batch, which synchronise after every operation.
+        """
         cores = self._torch.get_num_threads()
         if self.device != "cpu" or cores == 1 or len(batches) == 1:
-            yield from map(self._vectors, batches)
+            yield from map(self._encode_batch, batches)
             return
         try:
             with ThreadPoolExecutor(cores) as pool:
-                yield from pool.map(self._vectors_on_one_core, batches)
+                yield from pool.map(self._encode_on_one_core, batches)
         finally:
             self._torch.set_num_threads(cores)
 
-    def _vectors_on_one_core(self, ids: Sequence[Sequence[int]]) -> list[Any]:
+    def _encode_on_one_core(self, ids: Sequence[Sequence[int]]) -> list[Any]:
         self._torch.set_num_threads(1)
-        return self._vectors(ids)
+        return self._encode_batch(ids)
 
-    def _vectors(self, ids: Sequence[Sequence[int]]) -> list[Any]:
+    def _encode_batch(self, ids: Sequence[Sequence[int]]) -> list[Any]:
+        """Token vectors of each text of one padded batch."""
         torch = self._torch
-        lengths = np.array([len(each) for each in ids])
+        lengths = np.array([len(text_ids) for text_ids in ids])
         is_token = np.arange(lengths.max()) < lengths[:, None]
         padded = np.full(is_token.shape, self._tokenizer.pad_token_id or 0)
         padded[is_token] = np.concatenate(ids)
         tokens, mask = (
-            torch.from_numpy(each).to(self.device) for each in (padded, is_token.astype(int))
+            torch.from_numpy(array).to(self.device) for array in (padded, is_token.astype(int))
         )
         with torch.inference_mode():
             states = self._model(tokens, attention_mask=mask)
             vectors = torch.nn.functional.normalize(states.last_hidden_state.float(), dim=-1)
-        rows = [row[: len(each)] for row, each in zip(vectors, ids, strict=True)]
-        return rows if self.device != "cpu" else [row.numpy().copy() for row in rows]
+        unpadded = [row[: len(text_ids)] for row, text_ids in zip(vectors, ids, strict=True)]
+        return unpadded if self.device != "cpu" else [row.numpy().copy() for row in unpadded]
 
     def encode_sentences(self, texts: Sequence[str]) -> SentenceEmbeddings:
         """One vector a text, pooled as the model's folder says."""
@@ -262,25 +268,25 @@ class TransformersEncoder:
             cleaned, batch_size=32, normalize_embeddings=True, show_progress_bar=False
         )
         window = model.max_seq_length or self.window
-        found = model.tokenizer(cleaned, truncation=True, max_length=window).encodings
-        truncated = np.array([bool(each.overflowing) for each in found], dtype=bool)
-        return SentenceEmbeddings(np.asarray(vectors, dtype=np.float32), truncated)
+        encodings = model.tokenizer(cleaned, truncation=True, max_length=window).encodings
+        is_truncated = np.array([bool(encoding.overflowing) for encoding in encodings], dtype=bool)
+        return SentenceEmbeddings(np.asarray(vectors, dtype=np.float32), is_truncated)
 
     @cached_property
     def _sentence_model(self) -> Any:
         library = optional.load("sentence_transformers")
-        with _without_progress(optional.load("transformers")):
+        with _no_progress_bar(optional.load("transformers")):
             model = library.SentenceTransformer(
                 self._source,
                 device=self.device,
-                revision=self._asked_revision,
+                revision=self._requested_revision,
                 trust_remote_code=False,
                 model_kwargs={
                     "use_safetensors": True,
                     "dtype": getattr(self._torch, self._dtype),
                 },
             )
-        return self._placed(model)
+        return self._on_device(model)
 
 
 class FakeEncoder:
@@ -326,11 +332,11 @@ class FakeEncoder:
     def encode_sentences(self, texts: Sequence[str]) -> SentenceEmbeddings:
         """The direction of the sum of each text's words."""
         tokens = self.encode_tokens(texts)
-        sums = [each.vectors[each.is_counted].sum(axis=0) for each in tokens]
+        sums = [text.vectors[text.is_counted].sum(axis=0) for text in tokens]
         vectors = np.reshape(sums, (len(texts), self.dimension)).astype(np.float32)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        truncated = np.array([each.is_truncated for each in tokens], dtype=bool)
-        return SentenceEmbeddings(vectors / np.maximum(norms, 1e-12), truncated)
+        is_truncated = np.array([text.is_truncated for text in tokens], dtype=bool)
+        return SentenceEmbeddings(vectors / np.maximum(norms, 1e-12), is_truncated)
 
 
 def bundled_encoder(*, device: str = "cpu", dtype: str = "float32") -> TransformersEncoder:
@@ -378,18 +384,18 @@ def encodable(text: str) -> str:
 def word_vector(word: str, dimension: int) -> FloatArray:
     """A direction drawn from the digest of a word, the same on every machine."""
     digest = blake2b(encodable(word).encode(), digest_size=8).digest()
-    drawn = np.random.default_rng(int.from_bytes(digest)).standard_normal(dimension)
-    vector: FloatArray = (drawn / np.linalg.norm(drawn)).astype(np.float32)
-    return vector
+    vector = np.random.default_rng(int.from_bytes(digest)).standard_normal(dimension)
+    unit_vector: FloatArray = (vector / np.linalg.norm(vector)).astype(np.float32)
+    return unit_vector
 
 
-def revision_of(path_or_name: str | Path, asked: str | None, config: Any) -> str:
-    """The commit on the hub, or what was asked, or for a folder the digest of its weights."""
+def revision_of(path_or_name: str | Path, requested: str | None, config: Any) -> str:
+    """The commit on the hub, else the requested revision, else a digest of the folder's weights."""
     commit = getattr(config, "_commit_hash", None)
     if commit:
         return str(commit)
-    if asked:
-        return asked
+    if requested:
+        return requested
     weights = sorted(Path(path_or_name).glob("*.safetensors"))
     digests = []
     for path in weights:
@@ -399,7 +405,7 @@ def revision_of(path_or_name: str | Path, asked: str | None, config: Any) -> str
 
 
 def _use_onednn(torch: Any, model: Any) -> None:
-    """Linear layers by oneDNN: on processors for which MKL has no kernels, half the time."""
+    """Run linear layers in oneDNN: twice as fast on processors that MKL has no kernels for."""
     if not torch.backends.mkldnn.is_available():
         return
     for module in model.modules():
@@ -412,7 +418,7 @@ def _linear(torch: Any, weight: Any, bias: Any, rows: Any) -> Any:
     return torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")
 
 
-def _known_dtype(dtype: str) -> str:
+def _check_dtype(dtype: str) -> str:
     if dtype not in DTYPES:
         raise GatewayError(
             "bad_settings", f"An encoder computes in {', '.join(DTYPES)}; {dtype} is none of them."
@@ -420,24 +426,25 @@ def _known_dtype(dtype: str) -> str:
     return dtype
 
 
-def _layers(there: int, asked: int | None) -> int:
-    if asked is None:
-        return there
-    if not 1 <= asked <= there:
+def _check_layer(layer: int | None, n_layers: int) -> int:
+    if layer is None:
+        return n_layers
+    if not 1 <= layer <= n_layers:
         raise GatewayError(
-            "bad_settings", f"The encoder has layers 1 to {there}; layer {asked} is not among them."
+            "bad_settings",
+            f"The encoder has layers 1 to {n_layers}; layer {layer} is not among them.",
         )
-    return asked
+    return layer
 
 
-def _name(path_or_name: str | Path) -> str:
+def _default_name(path_or_name: str | Path) -> str:
     path = Path(path_or_name)
     return path.resolve().name if path.is_dir() else str(path_or_name)
 
 
 @contextmanager
-def _without_progress(transformers: Any) -> Iterator[None]:
-    """Loading draws no bar on the terminal; what was set before is set again."""
+def _no_progress_bar(transformers: Any) -> Iterator[None]:
+    """Hide the progress bar of loading a model, and restore the setting afterwards."""
     logging = transformers.utils.logging
     was_shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()

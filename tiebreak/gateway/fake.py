@@ -1,4 +1,4 @@
-"""Models that need no model: for tests and the demo."""
+"""A model provider without a model, for tests and the demo."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,8 +19,8 @@ from tiebreak.gateway.protocol import (
 )
 
 OPENINGS = ("", "In short, ", "As I read it: ", "Briefly: ", "It says that ", "The gist: ")
-REST_SCORE = 1.0
-UNKNOWN_WORD = 3.0
+OTHER_TOKENS_SCORE = 1.0  # logit of all tokens that are not labels
+UNKNOWN_WORD_COST = 3.0  # nats more for a word that is not in the prompt
 
 
 class FakeModels:
@@ -83,20 +83,20 @@ class FakeModels:
 
     def _text(self, request: SampleRequest, j: int, seed: int | None) -> Sample:
         source = _text_of(request.prompt)
-        taste = self._random("taste", source)
-        draw = self._random("draw", source, f"unseeded {j}" if seed is None else str(seed))
-        warmth = request.temperature * request.top_p
-        words = _compose(source, taste, draw, warmth).split()
-        text, is_stopped = _stopped(" ".join(words[: request.max_tokens]), request)
-        is_cut = len(words) > request.max_tokens and not is_stopped
-        return Sample(text, "length" if is_cut else "stop", seed, len(text.split()))
+        model = self._random("taste", source)
+        noise = self._random("draw", source, f"unseeded {j}" if seed is None else str(seed))
+        scale = request.temperature * request.top_p
+        words = _compose(source, model, noise, scale).split()
+        text, is_stopped = _cut_at_stop(" ".join(words[: request.max_tokens]), request)
+        is_too_long = len(words) > request.max_tokens and not is_stopped
+        return Sample(text, "length" if is_too_long else "stop", seed, len(text.split()))
 
     def _labels(self, request: LabelLogprobsRequest) -> LabelLogprobs:
         source = _text_of(request.prompt)
         scores = {
             label: self._random("label", source, label).gauss(0, 2) for label in request.labels
         }
-        total = log(exp(REST_SCORE) + sum(exp(score) for score in scores.values()))
+        total = log(exp(OTHER_TOKENS_SCORE) + sum(exp(score) for score in scores.values()))
         logprobs = {label: score - total for label, score in scores.items()}
         return LabelLogprobs(request.id, logprobs, self.model)
 
@@ -106,31 +106,35 @@ class FakeModels:
         words = re.findall(r"\w+|[^\w\s]", request.answer) or [request.answer]
         costs = [
             self._random("word", source, word).uniform(0.2, 1.5)
-            + (0 if word.casefold() in known else UNKNOWN_WORD)
+            + (0 if word.casefold() in known else UNKNOWN_WORD_COST)
             for word in words
         ]
         return AnswerLogprob(request.id, -sum(costs), len(words), self.model)
 
     def _random(self, *parts: str) -> Random:
-        """Seeded by a text, which Python hashes alike everywhere."""
+        """Seeded with a string, which gives the same numbers in every process."""
         return Random("\x1f".join((self.model, *parts)))
 
 
 def _text_of(prompt: Prompt) -> str:
-    return prompt if isinstance(prompt, str) else "\n".join(one.content for one in prompt)
+    return prompt if isinstance(prompt, str) else "\n".join(message.content for message in prompt)
 
 
-def _compose(source: str, taste: Random, draw: Random, warmth: float) -> str:
-    """An opening and one to three sentences: by taste, and by chance as far as it is warm."""
-    sentences = [one.strip() for one in re.split(r"(?<=[.!?])\s+|\n+", source) if one.strip()]
-    liking = [taste.random() + warmth * draw.gauss(0, 1) for _ in sentences]
-    opening = taste.random() + warmth * draw.gauss(0, 1)
-    length = 1 + min(2, int(abs(3 * (taste.random() + warmth * draw.gauss(0, 0.5)))))
-    best = sorted(range(len(sentences)), key=liking.__getitem__, reverse=True)[:length]
+def _compose(source: str, model: Random, noise: Random, scale: float) -> str:
+    """An opening and one to three sentences of the source.
+
+    ``model`` gives the same preferences for every text; ``noise`` perturbs them by ``scale``.
+    """
+    parts = re.split(r"(?<=[.!?])\s+|\n+", source)
+    sentences = [stripped for part in parts if (stripped := part.strip())]
+    scores = [model.random() + scale * noise.gauss(0, 1) for _ in sentences]
+    opening = model.random() + scale * noise.gauss(0, 1)
+    length = 1 + min(2, int(abs(3 * (model.random() + scale * noise.gauss(0, 0.5)))))
+    best = sorted(range(len(sentences)), key=scores.__getitem__, reverse=True)[:length]
     body = " ".join(sentences[index] for index in sorted(best)) or "Nothing was said."
     return OPENINGS[int(opening * len(OPENINGS)) % len(OPENINGS)] + body
 
 
-def _stopped(text: str, request: SampleRequest) -> tuple[str, bool]:
+def _cut_at_stop(text: str, request: SampleRequest) -> tuple[str, bool]:
     ends = [text.find(stop) for stop in request.stop if stop in text]
     return (text[: min(ends)], True) if ends else (text, False)

@@ -1,12 +1,12 @@
-"""Many requests at once from a plain iterator: a bounded window over an event loop of its own."""
+"""Concurrent requests from a plain iterator: a bounded window over an event loop in a thread."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, contextmanager
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any, TypeVar
+from typing import TypeVar
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -39,12 +39,12 @@ def fan_out(
         error comes out of `requests`, whatever is under way is cancelled.
     """
     with _running_loop() as loop:
-        ask = _wait_for(session.__aenter__(), loop)
+        ask = _run(session.__aenter__(), loop)
         try:
             yield from _windowed(iter(requests), ask, loop, window)
         finally:
-            _wait_for(_cancel_others(), loop)
-            _wait_for(session.__aexit__(None, None, None), loop)
+            _run(_cancel_all_tasks(), loop)
+            _run(session.__aexit__(None, None, None), loop)
 
 
 def _windowed(
@@ -60,9 +60,8 @@ def _windowed(
             except StopIteration:
                 is_exhausted = True
                 continue
-            asyncio.run_coroutine_threadsafe(_asked(ask, request), loop).add_done_callback(
-                finished.put
-            )
+            future = asyncio.run_coroutine_threadsafe(_as_coroutine(ask(request)), loop)
+            future.add_done_callback(finished.put)
             started += 1
         must_wait = is_exhausted or started - yielded == window
         for future in _ready(finished, must_wait=must_wait):
@@ -71,7 +70,7 @@ def _windowed(
 
 
 def _ready(finished: SimpleQueue[Future[B]], *, must_wait: bool) -> Iterator[Future[B]]:
-    """What is there, and at least one if the caller must wait."""
+    """The finished futures; blocks for the first one if ``must_wait``."""
     try:
         yield finished.get(block=must_wait)
         while True:
@@ -80,15 +79,17 @@ def _ready(finished: SimpleQueue[Future[B]], *, must_wait: bool) -> Iterator[Fut
         return
 
 
-async def _asked(ask: Ask[A, B], request: A) -> B:
-    return await ask(request)
+async def _as_coroutine(awaitable: Awaitable[B]) -> B:
+    """`asyncio.run_coroutine_threadsafe` takes coroutines only."""
+    return await awaitable
 
 
-async def _cancel_others() -> None:
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
+async def _cancel_all_tasks() -> None:
+    """Cancel all tasks of the loop but the current one."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
         task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @contextmanager
@@ -104,8 +105,6 @@ def _running_loop() -> Iterator[asyncio.AbstractEventLoop]:
         loop.close()
 
 
-def _wait_for(work: Coroutine[Any, Any, B] | Awaitable[B], loop: asyncio.AbstractEventLoop) -> B:
-    async def awaited() -> B:
-        return await work
-
-    return asyncio.run_coroutine_threadsafe(awaited(), loop).result()
+def _run(awaitable: Awaitable[B], loop: asyncio.AbstractEventLoop) -> B:
+    """Await in the loop's thread and block until it is done."""
+    return asyncio.run_coroutine_threadsafe(_as_coroutine(awaitable), loop).result()

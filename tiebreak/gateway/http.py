@@ -1,4 +1,4 @@
-"""OpenAI-compatible HTTP: `vllm serve`, and any other server that speaks the same."""
+"""OpenAI-compatible HTTP servers: `vllm serve` and others."""
 
 from asyncio import Lock
 from collections.abc import (
@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import TypeGuard, TypeVar
 
-from tiebreak.gateway import answers
+from tiebreak.gateway import responses
 from tiebreak.gateway.fanout import Ask, fan_out
 from tiebreak.gateway.protocol import (
     AnswerLogprob,
@@ -28,29 +28,30 @@ from tiebreak.gateway.protocol import (
     Sampled,
     SampleRequest,
 )
-from tiebreak.gateway.transport import Connection, Data, Limits, Reader, checked_address
+from tiebreak.gateway.transport import Connection, JsonObject, Limits, Reader, parse_address
 
 Request = SampleRequest | LabelLogprobsRequest | AnswerLogprobRequest
 A = TypeVar("A", bound=Request)
 B = TypeVar("B")
 
-# How many alternatives of a token servers tell at most.
-TOP_LOGPROBS = 20
-# What a model's own settings would put in silently: only temperature and top_p decide here.
-PLAIN_DECODING: Data = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
-ONE_TOKEN: Data = {"max_tokens": 1, "temperature": 1.0, "top_p": 1.0, "seed": 0}
-# Servers that have none of vLLM's own addresses say so in one of these ways.
-ABSENT = frozenset({"unknown_model", "forbidden", "refused", "moved", "nonsense"})
+# The most candidates per token that servers return log-probabilities of.
+MAX_TOP_LOGPROBS = 20
+# Overrides the sampling defaults of the model's generation config, so that only temperature and
+# top_p apply.
+PLAIN_DECODING: JsonObject = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
+SINGLE_TOKEN: JsonObject = {"max_tokens": 1, "temperature": 1.0, "top_p": 1.0, "seed": 0}
+# The possible responses of servers that lack vLLM's extensions of OpenAI's API.
+UNSUPPORTED_ENDPOINT = frozenset({"unknown_model", "forbidden", "refused", "moved", "nonsense"})
 
 
 class OpenAIServer:
     """One model of one server.
 
     Requests go out `concurrency` at a time and results come as they finish; at most twice as many
-    requests are taken ahead. What may succeed later is asked again after a pause that doubles, with
-    jitter, or after what ``Retry-After`` says, which then holds for all. Once the server refuses
-    the key, does not know the model, answers with another, sends elsewhere, or fails `patience`
-    requests one after another, nothing more is sent, and the rest fails with that error.
+    requests are taken ahead. What may succeed later is retried with exponential backoff and jitter;
+    ``Retry-After`` pauses all requests. Once the server refuses the key, does not know the model,
+    answers with another, redirects, or fails `max_consecutive_failures` requests in a row, nothing
+    more is sent, and the remaining requests fail with that error.
 
     On vLLM, text j of n has the seed s + j, and labels and answers are read by their tokens. Other
     servers are asked for the 20 likeliest next tokens (a label outside them is NaN) and for an
@@ -72,12 +73,12 @@ class OpenAIServer:
         Requests under way at once.
     timeout_s, connect_timeout_s : float
         Seconds for one attempt from end to end, and for its connection.
-    attempts : int
-        How often a request is made at most.
-    first_pause_s : float
-        The longest first pause, in seconds.
-    patience : int
-        Failed requests one after another until the server is given up.
+    max_attempts : int
+        Attempts per request, the first one included.
+    initial_backoff_s : float
+        Upper bound of the pause before the first retry, in seconds.
+    max_consecutive_failures : int
+        Consecutive failed requests after which nothing more is sent.
     aliases : collection of str
         Further names that the server may give the model, such as a dated version.
 
@@ -97,29 +98,35 @@ class OpenAIServer:
         concurrency: int = 32,
         timeout_s: float = 300.0,
         connect_timeout_s: float = 5.0,
-        attempts: int = 5,
-        first_pause_s: float = 1.0,
-        patience: int = 20,
+        max_attempts: int = 5,
+        initial_backoff_s: float = 1.0,
+        max_consecutive_failures: int = 20,
         aliases: Collection[str] = (),
     ) -> None:
         is_key = api_key.isascii() and api_key.isprintable() and " " not in api_key
         _check(bool(model), "Please name the model that the server is asked for.")
         _check(is_key, "The key of a model server has letters, digits and signs only.")
-        whole = min(concurrency, attempts, patience)
-        _check(whole >= 1, "concurrency, attempts and patience are at least 1.")
-        shortest = min(timeout_s, connect_timeout_s, first_pause_s)
-        _check(shortest > 0, "timeout_s, connect_timeout_s and first_pause_s are above 0 seconds.")
+        fewest = min(concurrency, max_attempts, max_consecutive_failures)
+        _check(
+            fewest >= 1,
+            "concurrency, max_attempts and max_consecutive_failures are at least 1.",
+        )
+        shortest = min(timeout_s, connect_timeout_s, initial_backoff_s)
+        _check(
+            shortest > 0,
+            "timeout_s, connect_timeout_s and initial_backoff_s are above 0 seconds.",
+        )
         self.model = model
         self._names = frozenset({model, *aliases})
-        self._address = checked_address(base_url, allowed_hosts)
+        self._address = parse_address(base_url, allowed_hosts)
         self._api_key = api_key
         self._limits = Limits(
             concurrency=concurrency,
             timeout_s=timeout_s,
             connect_timeout_s=connect_timeout_s,
-            attempts=attempts,
-            first_pause_s=first_pause_s,
-            patience=patience,
+            max_attempts=max_attempts,
+            initial_backoff_s=initial_backoff_s,
+            max_consecutive_failures=max_consecutive_failures,
         )
 
     def __repr__(self) -> str:
@@ -145,55 +152,55 @@ class OpenAIServer:
         """Do nothing: each batch closes its own connections, also one that is left half-way."""
 
     def _fan_out(
-        self, requests: Iterable[A], work: Callable[["_Server", A], Awaitable[B]]
+        self, requests: Iterable[A], handler: Callable[["_Server", A], Awaitable[B]]
     ) -> Iterator[B | Failed]:
         window = 2 * self._limits.concurrency
-        return fan_out(requests, self._session(work), window=window)
+        return fan_out(requests, self._session(handler), window=window)
 
     @asynccontextmanager
     async def _session(
-        self, work: Callable[["_Server", A], Awaitable[B]]
+        self, handler: Callable[["_Server", A], Awaitable[B]]
     ) -> AsyncIterator[Ask[A, B | Failed]]:
         async with Connection(self._address, self._limits, self._api_key) as connection:
-            yield partial(_asked, _Server(connection, self.model, self._names), work)
+            yield partial(_handle, _Server(connection, self.model, self._names), handler)
 
 
-async def _asked(
-    server: "_Server", work: Callable[["_Server", A], Awaitable[B]], request: A
+async def _handle(
+    server: "_Server", handler: Callable[["_Server", A], Awaitable[B]], request: A
 ) -> B | Failed:
     try:
-        result = await work(server, request)
+        result = await handler(server, request)
     except GatewayError as error:
         server.connection.note_failure(error)
-        # A trace would hold on to the request, and to the key.
+        # The traceback's frames refer to the request and the key.
         return Failed(request.id, error.with_traceback(None))
     server.connection.note_success()
     return result
 
 
 class _Server:
-    """The server while one batch is made: what kind it is, and how it counts tokens."""
+    """One server during one batch; caches whether it is vLLM, and the token ids of labels."""
 
     def __init__(self, connection: Connection, model: str, names: frozenset[str]) -> None:
         self.connection = connection
         self.model = model
         self._names = names
         self._is_vllm: bool | None = None
-        self._asking, self._looking_up = Lock(), Lock()
+        self._is_vllm_lock, self._label_ids_lock = Lock(), Lock()
         self._label_ids: dict[str, int | None] = {}
 
     async def is_vllm(self) -> bool:
-        """Whether the server lists its models as vLLM's; asked once."""
-        async with self._asking:
+        """Whether ``/models`` names vLLM as the models' owner; requested once."""
+        async with self._is_vllm_lock:
             if self._is_vllm is None:
-                self._is_vllm = await self._listed_as_vllm()
+                self._is_vllm = await self._detect_vllm()
         return self._is_vllm
 
-    async def _listed_as_vllm(self) -> bool:
+    async def _detect_vllm(self) -> bool:
         try:
-            owners = await self.connection.get("/models", answers.model_names)
+            owners = await self.connection.get("/models", responses.model_names)
         except GatewayError as error:
-            if error.code not in ABSENT:
+            if error.code not in UNSUPPORTED_ENDPOINT:
                 self.connection.stop(error)
                 raise
             return False
@@ -203,33 +210,39 @@ class _Server:
             raise _unknown_model(self.model, list(owners))
         return True
 
-    async def generate(self, prompt: Prompt | list[int], body: Data, reader: Reader[B]) -> B:
-        """Ask for a completion, or for a chat's next message."""
+    async def generate(self, prompt: Prompt | list[int], body: JsonObject, reader: Reader[B]) -> B:
+        """Request a completion, or for messages a chat completion."""
 
-        def checked(data: Data) -> B:
-            answers.check_model(data, self._names)
+        def checked_reader(data: JsonObject) -> B:
+            responses.check_model(data, self._names)
             return reader(data)
 
-        asked = {"messages": _messages(prompt)} if _is_chat(prompt) else {"prompt": prompt}
-        path = "/chat/completions" if _is_chat(prompt) else "/completions"
-        return await self.connection.post(path, {"model": self.model, **asked, **body}, checked)
+        body = {"model": self.model, **body}
+        if _is_chat(prompt):
+            body["messages"] = _messages(prompt)
+            return await self.connection.post("/chat/completions", body, checked_reader)
+        body["prompt"] = prompt
+        return await self.connection.post("/completions", body, checked_reader)
 
     async def tokens(self, prompt: Prompt, answer: str = "") -> list[int] | None:
-        """The tokens of a prompt, or of a prompt and its answer; None if the server tells none."""
+        """Token ids of a prompt with its answer; None if the server has no ``/tokenize``."""
         if isinstance(prompt, str):
             return await self._tokenize({"prompt": prompt + answer})
-        begun = [*prompt, Message("assistant", answer)] if answer else prompt
+        messages = [*prompt, Message("assistant", answer)] if answer else prompt
         return await self._tokenize(
             {
-                "messages": _messages(begun),
+                "messages": _messages(messages),
                 "add_generation_prompt": not answer,
                 "continue_final_message": bool(answer),
             }
         )
 
     async def label_ids(self, labels: Sequence[str]) -> dict[str, int | None] | None:
-        """The one token that each label is; None for a label of several, or if none are told."""
-        async with self._looking_up:
+        """Token id by label, None for a label of several tokens.
+
+        None altogether if the server has no ``/tokenize``.
+        """
+        async with self._label_ids_lock:
             for label in labels:
                 if label not in self._label_ids:
                     ids = await self._tokenize({"prompt": label, "add_special_tokens": False})
@@ -238,21 +251,21 @@ class _Server:
                     self._label_ids[label] = ids[0] if len(ids) == 1 else None
         return {label: self._label_ids[label] for label in labels}
 
-    async def _tokenize(self, body: Data) -> list[int] | None:
+    async def _tokenize(self, body: JsonObject) -> list[int] | None:
         if not await self.is_vllm():
             return None
         body = {"model": self.model, **body}
         try:
-            return await self.connection.post_root("/tokenize", body, answers.token_ids)
+            return await self.connection.post_root("/tokenize", body, responses.token_ids)
         except GatewayError as error:
-            if error.code not in ABSENT or self.connection.stopped_by is not None:
+            if error.code not in UNSUPPORTED_ENDPOINT or self.connection.stopped_by is not None:
                 raise
             return None
 
 
 async def _sample(server: _Server, request: SampleRequest) -> Sampled:
     is_vllm = await server.is_vllm()
-    body: Data = {
+    body: JsonObject = {
         "n": request.n,
         "temperature": request.temperature,
         "top_p": request.top_p,
@@ -263,11 +276,11 @@ async def _sample(server: _Server, request: SampleRequest) -> Sampled:
     if request.stop:
         body["stop"] = list(request.stop)
     if is_vllm:
-        # A chat's answer carries the prompt's tokens once; a completion's would n times.
+        # A completion's response would repeat the prompt's token ids n times.
         body |= PLAIN_DECODING | {"return_token_ids": _is_chat(request.prompt)}
 
-    def read(data: Data) -> Sampled:
-        samples = answers.samples(data, request, has_seed_each=is_vllm)
+    def read(data: JsonObject) -> Sampled:
+        samples = responses.samples(data, request, has_seed_per_text=is_vllm)
         return Sampled(request.id, samples, str(data["model"]))
 
     return await server.generate(request.prompt, body, read)
@@ -276,40 +289,44 @@ async def _sample(server: _Server, request: SampleRequest) -> Sampled:
 async def _label_logprobs(server: _Server, request: LabelLogprobsRequest) -> LabelLogprobs:
     ids = await server.label_ids(request.labels)
     if ids is None:
-        names = {label: label for label in request.labels}
-        body = _likeliest_next(request.prompt)
+        tokens = {label: label for label in request.labels}
+        body = _top_logprobs(request.prompt)
     else:
-        names = {label: "" if one is None else f"token_id:{one}" for label, one in ids.items()}
-        body = _next_among(request.prompt, sorted({one for one in ids.values() if one is not None}))
-    if not any(names.values()):
-        return LabelLogprobs(request.id, answers.label_logprobs({}, names), server.model)
+        tokens = {label: "" if i is None else f"token_id:{i}" for label, i in ids.items()}
+        body = _logprobs_of(request.prompt, sorted({i for i in ids.values() if i is not None}))
+    if not any(tokens.values()):
+        return LabelLogprobs(request.id, responses.label_logprobs({}, tokens), server.model)
 
-    def read(data: Data) -> LabelLogprobs:
-        found = answers.next_token_logprobs(data)
-        logprobs = answers.label_logprobs(found, names)
+    def read(data: JsonObject) -> LabelLogprobs:
+        token_logprobs = responses.next_token_logprobs(data)
+        logprobs = responses.label_logprobs(token_logprobs, tokens)
         return LabelLogprobs(request.id, logprobs, str(data["model"]))
 
-    return await server.generate(request.prompt, {**ONE_TOKEN, **body}, read)
+    return await server.generate(request.prompt, {**SINGLE_TOKEN, **body}, read)
 
 
-def _likeliest_next(prompt: Prompt) -> Data:
+def _top_logprobs(prompt: Prompt) -> JsonObject:
+    """Request the log-probabilities of the likeliest next tokens."""
     if _is_chat(prompt):
-        return {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
-    return {"logprobs": TOP_LOGPROBS}
+        return {"logprobs": True, "top_logprobs": MAX_TOP_LOGPROBS}
+    return {"logprobs": MAX_TOP_LOGPROBS}
 
 
-def _next_among(prompt: Prompt, ids: list[int]) -> Data:
-    told: Data = {"logprobs": True} if _is_chat(prompt) else {"logprobs": len(ids)}
-    own: Data = {"logprob_token_ids": ids, "return_tokens_as_token_ids": True}
-    return PLAIN_DECODING | told | own
+def _logprobs_of(prompt: Prompt, ids: list[int]) -> JsonObject:
+    """Request the log-probabilities of these token ids, in vLLM's extension of the API."""
+    return PLAIN_DECODING | {
+        "logprobs": True if _is_chat(prompt) else len(ids),
+        "logprob_token_ids": ids,
+        "return_tokens_as_token_ids": True,
+    }
 
 
 async def _answer_logprob(server: _Server, request: AnswerLogprobRequest) -> AnswerLogprob:
-    prompt = await server.tokens(request.prompt)
-    whole = await server.tokens(request.prompt, request.answer)
-    if prompt is None or whole is None:
-        return await _echoed(server, request)
-    start = answers.common_length(prompt, whole)
+    prompt_ids = await server.tokens(request.prompt)
+    ids = await server.tokens(request.prompt, request.answer)
+    if prompt_ids is None or ids is None:
+        return await _answer_logprob_by_echo(server, request)
+    start = responses.common_length(prompt_ids, ids)
     if start == 0:
         raise GatewayError(
             "unsupported",
@@ -317,14 +334,14 @@ async def _answer_logprob(server: _Server, request: AnswerLogprobRequest) -> Ans
             " probability. Please give a longer prompt.",
         )
 
-    def read(data: Data) -> AnswerLogprob:
-        logprobs = answers.prompt_token_logprobs(data, whole, start)
-        return answers.summed(request.id, logprobs, str(data["model"]))
+    def read(data: JsonObject) -> AnswerLogprob:
+        logprobs = responses.prompt_token_logprobs(data, ids, start)
+        return responses.answer_logprob(request.id, logprobs, str(data["model"]))
 
-    return await server.generate(whole, {**ONE_TOKEN, "prompt_logprobs": 0}, read)
+    return await server.generate(ids, {**SINGLE_TOKEN, "prompt_logprobs": 0}, read)
 
 
-async def _echoed(server: _Server, request: AnswerLogprobRequest) -> AnswerLogprob:
+async def _answer_logprob_by_echo(server: _Server, request: AnswerLogprobRequest) -> AnswerLogprob:
     prompt, answer = request.prompt, request.answer
     if not isinstance(prompt, str):
         raise GatewayError(
@@ -333,11 +350,11 @@ async def _echoed(server: _Server, request: AnswerLogprobRequest) -> AnswerLogpr
             " the prompt as a text, or serve the model with vLLM.",
         )
 
-    def read(data: Data) -> AnswerLogprob:
-        logprobs = answers.echoed_logprobs(data, prompt, answer)
-        return answers.summed(request.id, logprobs, str(data["model"]))
+    def read(data: JsonObject) -> AnswerLogprob:
+        logprobs = responses.echoed_logprobs(data, prompt, answer)
+        return responses.answer_logprob(request.id, logprobs, str(data["model"]))
 
-    body: Data = {"echo": True, "logprobs": 1, "max_tokens": 0, "temperature": 1.0}
+    body: JsonObject = {"echo": True, "logprobs": 1, "max_tokens": 0, "temperature": 1.0}
     return await server.generate(prompt + answer, body, read)
 
 
@@ -345,8 +362,8 @@ def _is_chat(prompt: Prompt | list[int]) -> TypeGuard[Sequence[Message]]:
     return not isinstance(prompt, str) and isinstance(prompt[0], Message)
 
 
-def _messages(prompt: Sequence[Message]) -> list[Data]:
-    return [{"role": one.role, "content": one.content} for one in prompt]
+def _messages(prompt: Sequence[Message]) -> list[JsonObject]:
+    return [{"role": message.role, "content": message.content} for message in prompt]
 
 
 def _unknown_model(model: str, served: Sequence[str]) -> GatewayError:
@@ -358,6 +375,6 @@ def _unknown_model(model: str, served: Sequence[str]) -> GatewayError:
     )
 
 
-def _check(is_right: bool, sentence: str) -> None:
-    if not is_right:
-        raise GatewayError("bad_settings", sentence)
+def _check(is_valid: bool, message: str) -> None:
+    if not is_valid:
+        raise GatewayError("bad_settings", message)

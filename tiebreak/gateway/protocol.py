@@ -1,4 +1,4 @@
-"""What every model provider is asked and answers: requests, results, errors, and the protocol."""
+"""The interface of every model provider: requests, results, errors, and the protocol."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from math import isfinite
 from typing import Literal, Protocol
 
 INT64 = 2**63
-# Faults of one request; whatever else fails may be the server.
-OWN_FAULT = frozenset({"refused", "bad_request"})
+# Errors of one request, which say nothing about the server or about other requests.
+REQUEST_FAULTS = frozenset({"refused", "bad_request"})
 
 
 class GatewayError(Exception):
@@ -24,25 +24,40 @@ class GatewayError(Exception):
         A sentence that says what happened and what to do. It never contains a key.
     is_retryable : bool
         The same request may succeed later.
+    retry_after_s : float
+        How many seconds the server asked to wait; 0 if it did not say.
     """
 
-    def __init__(self, code: str, message: str, *, is_retryable: bool = False) -> None:
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        is_retryable: bool = False,
+        retry_after_s: float = 0.0,
+    ) -> None:
         super().__init__(code, message)
         self.code = code
         self.message = message
         self.is_retryable = is_retryable
+        self.retry_after_s = retry_after_s
 
     def __str__(self) -> str:
         return self.message
 
     @property
-    def is_own_fault(self) -> bool:
-        """The request was refused for its own sake, which says nothing of the others."""
-        return self.code in OWN_FAULT
+    def is_request_fault(self) -> bool:
+        """Whether this one request was at fault: other requests may still succeed."""
+        return self.code in REQUEST_FAULTS
 
-    def again(self) -> "GatewayError":
-        """The same for another request, without the traces that this one gathered."""
-        return GatewayError(self.code, self.message, is_retryable=self.is_retryable)
+    def copy(self) -> "GatewayError":
+        """The same error for another request, without this one's traceback."""
+        return GatewayError(
+            self.code,
+            self.message,
+            is_retryable=self.is_retryable,
+            retry_after_s=self.retry_after_s,
+        )
 
 
 @dataclass(frozen=True)
@@ -53,7 +68,7 @@ class Message:
     content: str
 
 
-# A text is continued as it stands; messages go through the model's chat template.
+# A string is completed as it is; messages go through the model's chat template.
 Prompt = str | Sequence[Message]
 
 
@@ -247,13 +262,13 @@ def _check_prompt(prompt: Prompt) -> None:
     _check(bool(prompt), "prompt is a text or a list of messages, and not empty.")
     if isinstance(prompt, str):
         return _check_texts(prompt)
-    are_messages = all(isinstance(one, Message) for one in prompt)
+    are_messages = all(isinstance(message, Message) for message in prompt)
     _check(are_messages, "A prompt that is no text is a list of Message.")
-    return _check_texts(*(one.content for one in prompt))
+    return _check_texts(*(message.content for message in prompt))
 
 
 def _check_texts(*texts: str) -> None:
-    """Half a surrogate pair has no UTF-8, and could not be sent."""
+    """A lone surrogate cannot be encoded as UTF-8, and so could not be sent."""
     try:
         for text in texts:
             text.encode()
@@ -263,6 +278,6 @@ def _check_texts(*texts: str) -> None:
         ) from None
 
 
-def _check(is_right: bool, sentence: str) -> None:
-    if not is_right:
-        raise GatewayError("bad_request", sentence)
+def _check(is_valid: bool, message: str) -> None:
+    if not is_valid:
+        raise GatewayError("bad_request", message)

@@ -1,4 +1,4 @@
-"""How long a server asks to be left alone."""
+"""Parsing of the Retry-After header."""
 
 import re
 from datetime import UTC, datetime
@@ -18,8 +18,8 @@ def retry_after_s(header: str) -> float:
     if re.fullmatch(r"[0-9]{1,9}", header.strip()):
         return float(header)
     try:
-        moment = parsedate_to_datetime(header)
-    except (ValueError, OverflowError):  # the latter for a year that no calendar has
+        date = parsedate_to_datetime(header)
+    except (ValueError, OverflowError):  # OverflowError: a year that datetime cannot represent
         return 0.0
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    aware = date if date.tzinfo else date.replace(tzinfo=UTC)
     return max(0.0, (aware - datetime.now(UTC)).total_seconds())

@@ -1,4 +1,4 @@
-"""vLLM in this process: for a worker that has the GPU to itself."""
+"""vLLM inside this process, for a worker that owns the GPU."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -6,7 +6,6 @@ from math import nan
 from typing import Any, TypeVar
 
 from tiebreak import optional
-from tiebreak.gateway.answers import CUT_OFF, common_length
 from tiebreak.gateway.protocol import (
     AnswerLogprob,
     AnswerLogprobRequest,
@@ -19,13 +18,14 @@ from tiebreak.gateway.protocol import (
     Sampled,
     SampleRequest,
 )
+from tiebreak.gateway.responses import ABORTED, common_length
 
 Request = SampleRequest | LabelLogprobsRequest | AnswerLogprobRequest
 A = TypeVar("A", bound=Request)
 B = TypeVar("B")
 
-# These would run code that came with a model, or load weights of another format.
-FORBIDDEN = frozenset(
+# Options that could run code from a model's folder, or load weights that are not safetensors.
+FORBIDDEN_OPTIONS = frozenset(
     {
         "trust_remote_code",
         "load_format",
@@ -65,7 +65,7 @@ class InProcessVLLM:
     """
 
     def __init__(self, model: str, *, batch_size: int = 256, **engine_options: Any) -> None:
-        forbidden = sorted(FORBIDDEN & engine_options.keys())
+        forbidden = sorted(FORBIDDEN_OPTIONS & engine_options.keys())
         if forbidden:
             raise GatewayError(
                 "bad_settings",
@@ -77,33 +77,35 @@ class InProcessVLLM:
         self.model = model
         self._batch_size = batch_size
         self._vllm = optional.load("vllm")
-        self._engine = self._started({"enable_prefix_caching": True, **engine_options})
+        self._engine = self._start({"enable_prefix_caching": True, **engine_options})
 
     def sample(self, requests: Iterable[SampleRequest]) -> Iterator[Sampled | Failed]:
         """Draw texts, a batch of requests after the other."""
-        return self._in_batches(requests, self._prompt, self._sampling, self._sampled)
+        return self._in_batches(requests, self._prompt, self._sampling_params, self._sampled)
 
     def label_logprobs(
         self, requests: Iterable[LabelLogprobsRequest]
     ) -> Iterator[LabelLogprobs | Failed]:
         """Log-probabilities of the labels; NaN for one that is not one token."""
-        return self._in_batches(requests, self._prompt, self._labelling, self._labels)
+        return self._in_batches(requests, self._prompt, self._label_params, self._labels)
 
     def answer_logprobs(
         self, requests: Iterable[AnswerLogprobRequest]
     ) -> Iterator[AnswerLogprob | Failed]:
         """Log-probabilities of given answers."""
-        return self._in_batches(requests, self._whole, self._reading, self._answer)
+        return self._in_batches(
+            requests, self._prompt_and_answer, self._answer_params, self._answer
+        )
 
     def close(self) -> None:
         """End the engine and its processes, which frees the accelerator's memory."""
         engine, self._engine = self._engine, None
-        # Left to itself, vLLM waits for its process and then kills it.
+        # Without this, vLLM waits for its engine process to end and then kills it.
         core = getattr(getattr(engine, "llm_engine", None), "engine_core", None)
         if core is not None:
             core.shutdown()
 
-    def _started(self, options: dict[str, Any]) -> Any:
+    def _start(self, options: dict[str, Any]) -> Any:
         try:
             return self._vllm.LLM(
                 model=self.model, load_format="safetensors", trust_remote_code=False, **options
@@ -111,7 +113,7 @@ class InProcessVLLM:
         except Exception as error:
             raise GatewayError(
                 "engine_failed",
-                f"vLLM did not start with the model “{self.model}”: {_line(error)}. Please look at"
+                f"vLLM did not start with the model “{self.model}”: {_summary(error)}. Please look at"
                 " its log, and check the model's folder, the settings and the free memory.",
             ) from error
 
@@ -133,13 +135,13 @@ class InProcessVLLM:
         params: Callable[[A], Any],
         read: Callable[[A, Any], B],
     ) -> Iterator[B | Failed]:
-        """All at once, or in halves where one of them spoils it for the others."""
+        """The whole batch in one call; by bisection if one of its requests makes the call fail."""
         try:
-            prompts = [{"prompt_token_ids": prompt(one)} for one in batch]
-            outputs = self._generated(prompts, [params(one) for one in batch])
+            prompts = [{"prompt_token_ids": prompt(request)} for request in batch]
+            outputs = self._generate(prompts, [params(request) for request in batch])
         except Exception as error:
-            if len(batch) == 1 or not _is_of_request(error):
-                yield from (Failed(one.id, _failure(error)) for one in batch)
+            if len(batch) == 1 or not _is_request_fault(error):
+                yield from (Failed(request.id, _gateway_error(error)) for request in batch)
                 return
             middle = len(batch) // 2
             yield from self._batch(batch[:middle], prompt, params, read)
@@ -148,7 +150,7 @@ class InProcessVLLM:
             for request, output in zip(batch, outputs, strict=True):
                 yield _read(request, output, read)
 
-    def _generated(self, prompts: list[Any], params: list[Any]) -> list[Any]:
+    def _generate(self, prompts: list[Any], params: list[Any]) -> list[Any]:
         outputs: list[Any] = self._open_engine().generate(prompts, params, use_tqdm=False)
         return outputs
 
@@ -160,18 +162,18 @@ class InProcessVLLM:
     def _prompt(self, request: SampleRequest | LabelLogprobsRequest) -> list[int]:
         return self._tokens(request.prompt)
 
-    def _whole(self, request: AnswerLogprobRequest) -> list[int]:
+    def _prompt_and_answer(self, request: AnswerLogprobRequest) -> list[int]:
         return self._tokens(request.prompt, request.answer)
 
     def _tokens(self, prompt: Prompt, answer: str = "") -> list[int]:
         tokenizer = self._open_engine().get_tokenizer()
         if isinstance(prompt, str):
             return list(tokenizer.encode(prompt + answer))
-        turns = [{"role": one.role, "content": one.content} for one in prompt]
-        text = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+        messages = [{"role": message.role, "content": message.content} for message in prompt]
+        text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
         return list(tokenizer.encode(text + answer, add_special_tokens=False))
 
-    def _sampling(self, request: SampleRequest) -> Any:
+    def _sampling_params(self, request: SampleRequest) -> Any:
         return self._vllm.SamplingParams(
             n=request.n,
             seed=request.seed,
@@ -182,41 +184,43 @@ class InProcessVLLM:
         )
 
     def _sampled(self, request: SampleRequest, output: Any) -> Sampled:
-        texts = sorted(output.outputs, key=lambda one: one.index)
-        if len(texts) != request.n or any(one.finish_reason in {None, *CUT_OFF} for one in texts):
+        completions = sorted(output.outputs, key=lambda completion: completion.index)
+        reasons = {completion.finish_reason for completion in completions}
+        if len(completions) != request.n or not reasons.isdisjoint({None, *ABORTED}):
             raise GatewayError(
                 "incomplete", "vLLM gave up in mid-text. Please try again.", is_retryable=True
             )
         samples = [
             Sample(
-                text=one.text,
-                finish_reason=str(one.finish_reason),
+                text=completion.text,
+                finish_reason=str(completion.finish_reason),
                 seed=None if request.seed is None else request.seed + j,
-                tokens=len(one.token_ids),
+                tokens=len(completion.token_ids),
             )
-            for j, one in enumerate(texts)
+            for j, completion in enumerate(completions)
         ]
         return Sampled(request.id, tuple(samples), self.model)
 
     def _label_ids(self, labels: Sequence[str]) -> dict[str, int | None]:
+        """Token id by label; None for a label of several tokens."""
         encode = self._open_engine().get_tokenizer().encode
         ids = {label: list(encode(label, add_special_tokens=False)) for label in labels}
-        return {label: one[0] if len(one) == 1 else None for label, one in ids.items()}
+        return {label: i[0] if len(i) == 1 else None for label, i in ids.items()}
 
-    def _labelling(self, request: LabelLogprobsRequest) -> Any:
-        known = {one for one in self._label_ids(request.labels).values() if one is not None}
-        asked = {"logprob_token_ids": sorted(known)} if known else {}
-        return self._vllm.SamplingParams(max_tokens=1, temperature=1.0, seed=0, **asked)
+    def _label_params(self, request: LabelLogprobsRequest) -> Any:
+        ids = {i for i in self._label_ids(request.labels).values() if i is not None}
+        options = {"logprob_token_ids": sorted(ids)} if ids else {}
+        return self._vllm.SamplingParams(max_tokens=1, temperature=1.0, seed=0, **options)
 
     def _labels(self, request: LabelLogprobsRequest, output: Any) -> LabelLogprobs:
-        found = (output.outputs[0].logprobs or [{}])[0]
+        candidates = (output.outputs[0].logprobs or [{}])[0]
         logprobs = {
-            label: float(found[one].logprob) if one in found else nan
-            for label, one in self._label_ids(request.labels).items()
+            label: float(candidates[i].logprob) if i in candidates else nan
+            for label, i in self._label_ids(request.labels).items()
         }
         return LabelLogprobs(request.id, logprobs, self.model)
 
-    def _reading(self, _: AnswerLogprobRequest) -> Any:
+    def _answer_params(self, _: AnswerLogprobRequest) -> Any:
         return self._vllm.SamplingParams(max_tokens=1, temperature=1.0, seed=0, prompt_logprobs=0)
 
     def _answer(self, request: AnswerLogprobRequest, output: Any) -> AnswerLogprob:
@@ -229,7 +233,7 @@ class InProcessVLLM:
                 "The model joins this prompt and answer into one first token, which has no"
                 " probability. Please give a longer prompt.",
             )
-        logprob = sum(float(row[one].logprob) for one, row in rows)
+        logprob = sum(float(row[token_id].logprob) for token_id, row in rows)
         return AnswerLogprob(request.id, logprob, len(rows), self.model)
 
 
@@ -240,23 +244,24 @@ def _read(request: A, output: Any, read: Callable[[A, Any], B]) -> B | Failed:
         return Failed(request.id, error.with_traceback(None))
 
 
-def _failure(error: Exception) -> GatewayError:
+def _gateway_error(error: Exception) -> GatewayError:
     if isinstance(error, GatewayError):
-        return error.again()
-    if _is_of_request(error):
-        return GatewayError("refused", f"vLLM refused the request: {_line(error)}.")
+        return error.copy()
+    if _is_request_fault(error):
+        return GatewayError("refused", f"vLLM refused the request: {_summary(error)}.")
     return GatewayError(
         "engine_failed",
-        f"vLLM failed: {_line(error)}. Please look at its log and start the worker anew.",
+        f"vLLM failed: {_summary(error)}. Please look at its log and start the worker anew.",
         is_retryable=True,
     )
 
 
-def _is_of_request(error: Exception) -> bool:
-    """Anything else is the engine's own trouble. vLLM's base class moved between versions."""
-    bases = {kind.__name__ for kind in type(error).__mro__}
+def _is_request_fault(error: Exception) -> bool:
+    """Compares names, because vLLM moved the class from one module to another."""
+    bases = {base.__name__ for base in type(error).__mro__}
     return not bases.isdisjoint({"ValueError", "VLLMClientError"})
 
 
-def _line(error: Exception) -> str:
+def _summary(error: Exception) -> str:
+    """The message on one line, shortened."""
     return " ".join(str(error).split())[:300].rstrip(".") or type(error).__name__

@@ -38,27 +38,48 @@ def build_report(
     source: Mapping[str, Any] | None = None,
     order: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Every statistic of the ratings, ready for JSON: NaN is null, with a reason.
+    """Build the report of a table of ratings.
 
     Parameters
     ----------
     table : RatingTable
-        All rows, flagged ones too; which of them count is decided here.
-    scales : criterion → scale
-        What is not declared is inferred, and the report says so.
-    unparsed : label
-        The label that machine answers which could not be read stand for, as some published
-        tables have it; otherwise they are disagreements where that makes sense, and missing.
-    order : criteria in the order in which they are shown
-        Others follow as they first appear in the table. ``criteria_order`` of the report has it,
-        as a database need not keep the order of an object's keys.
+        All rows, those with flags too; which of them count is decided here.
+    seed : int, default 0
+        Seed of every interval. The same ratings give the same digits in any order.
+    replicates : int, default 10000
+        Number of bootstrap replicates; 0 for no intervals.
+    scales : mapping of str to str, optional
+        Scale of each criterion. What is not declared is inferred, and the report says so.
+    unparsed : str, optional
+        Label that unparsed machine answers stand for, as some published tables have it. By default
+        they are disagreements where that makes sense, and missing elsewhere.
+    source : mapping of str to object, optional
+        Where the ratings came from, for the section ``source``.
+    order : sequence of str, optional
+        Criteria in the order in which they are shown. Others follow as they appear in the table.
 
-    A section that cannot be computed is left empty, and ``problems`` of its criterion says why;
-    a criterion of which nothing is known is in ``problems`` of the report.
+    Returns
+    -------
+    dict of str to object
+        The report, ready for JSON, as report.schema.json describes it. NaN is None, with a reason.
+        A section that cannot be computed is left out, and ``problems`` of its criterion says why; a
+        criterion of which nothing is known is in ``problems`` of the report.
 
     Raises
     ------
-    FormatError : a label that is not of its scale, by line.
+    FormatError
+        If a label is not on its scale. The lines are named.
+
+    See Also
+    --------
+    read_source : Ratings from a file or bundle.
+
+    Examples
+    --------
+    >>> rows = [{"unit": "u", "rater": rater, "label": 1} for rater in ("r", "s")]
+    >>> report = build_report(RatingTable.from_rows(rows), replicates=0)
+    >>> report["criteria"]["preference"]["votes"]
+    {'-1': 0, '0': 0, '1': 2}
     """
     used = table.select(table.is_counted)
     digest = canonical_digest(table)

@@ -30,7 +30,36 @@ class Source:
 
 
 def read_source(path: Path) -> Source:
-    """Read a ratings file, a bundle folder or a bundle's .zip. Raises `FormatError`."""
+    r"""Read the ratings of a report.
+
+    Parameters
+    ----------
+    path : Path
+        Ratings file, folder of a bundle, or .zip of a bundle.
+
+    Returns
+    -------
+    Source
+        The ratings, the scales that are declared for them, and where they came from.
+
+    Raises
+    ------
+    FormatError
+        If there is no such file, it holds no ratings, or anything in it is wrong.
+
+    See Also
+    --------
+    build_report : The report of the ratings.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "ratings.csv"
+    ...     _ = path.write_text("unit,rater,label\nu,r,1\n")
+    ...     read_source(path).about["kind"]
+    'file'
+    """
     if is_ratings_file(path):
         return Source(read_ratings(path), about={"kind": "file", "sha256": _sha256(path)})
     if not path.exists():

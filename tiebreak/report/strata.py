@@ -135,7 +135,7 @@ def separability_of_units(criterion: Criterion) -> NDArray[np.float64]:
 
 
 def pairs_of_units(criterion: Criterion) -> NDArray[np.str_]:
-    """ "A vs B" per unit, "" where a side is unknown."""
+    """Each unit's pair as "A vs B", or "" where a side is unknown."""
     a, b = (criterion.of_units(side).astype(str) for side in ("system_a", "system_b"))
     named = np.char.add(np.char.add(a, " vs "), b)
     return np.where((a == "") | (b == ""), "", named)

@@ -1,7 +1,8 @@
-"""Text similarities s(y, y′) and the alignment matrices of whole instances. No Django.
+"""Text similarities s(y, y′), and the alignment matrices of instances.
 
-Each similarity is symmetric; the longer text, by its own tokens, is the reference. Empty against
-non-empty is 0, both empty 1. Those of words work everywhere; the others say what to install.
+Every similarity is symmetric; asymmetric measures take the longer text as the reference. The
+similarity of an empty and a non-empty text is 0, of two empty texts 1. The lexical similarities
+need no optional package.
 """
 
 from tiebreak.errors import InvalidInput
@@ -14,9 +15,9 @@ from tiebreak.similarity.measure import Similarity
 from tiebreak.similarity.sentences import SentenceCosine
 
 DEFAULT = LengthAdjustedBertScore.name
-LEXICAL: dict[str, type[Similarity]] = {each.name: each for each in (Rouge1, Bleu)}
+LEXICAL: dict[str, type[Similarity]] = {kind.name: kind for kind in (Rouge1, Bleu)}
 ENCODED: dict[str, type[BertScore] | type[SentenceCosine]] = {
-    each.name: each for each in (BertScore, LengthAdjustedBertScore, SentenceCosine)
+    kind.name: kind for kind in (BertScore, LengthAdjustedBertScore, SentenceCosine)
 }
 SIMILARITIES: dict[str, type[Similarity]] = {
     **LEXICAL,

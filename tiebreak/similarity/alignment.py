@@ -1,4 +1,4 @@
-"""Alignment matrices: how alike a system's generations are to one another and to another's."""
+"""Alignment matrices: similarities within and between two systems' generations."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ import numpy as np
 from tiebreak.errors import InvalidInput
 from tiebreak.similarity.measure import FloatArray, Similarity
 
-CHUNK, DEVICE_CHUNK = 32, 128  # a device wants more texts at once
+CHUNK, DEVICE_CHUNK = 32, 128  # instances; larger batches keep a GPU busy
 Instance = tuple[Sequence[str], Sequence[str]]
 
 
@@ -44,7 +44,7 @@ def align(texts_a: Sequence[str], texts_b: Sequence[str], similarity: Similarity
     >>> align(["a b", "a c"], ["a b"], similarity("rouge1")).cross.tolist()
     [[1.0], [0.5]]
     """
-    return _aligned([(texts_a, texts_b)], similarity)[0]
+    return _align_chunk([(texts_a, texts_b)], similarity)[0]
 
 
 def align_many(
@@ -82,20 +82,20 @@ def align_many(
     chunks = _chunks(instances, chunk or (DEVICE_CHUNK if similarity.is_on_device else CHUNK))
     if workers > 1:
         pool: Executor = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
-        return _shared_out(chunks, similarity, pool, workers)
-    if similarity.is_on_device:  # one chunk is tokenised while the device is busy with another
-        return _shared_out(chunks, similarity, ThreadPoolExecutor(2), 2)
-    return (found for each in chunks for found in _aligned(each, similarity))
+        return _align_in_pool(chunks, similarity, pool, workers)
+    if similarity.is_on_device:  # tokenise one chunk while the device computes another
+        return _align_in_pool(chunks, similarity, ThreadPoolExecutor(2), 2)
+    return (alignments for chunk in chunks for alignments in _align_chunk(chunk, similarity))
 
 
-def _shared_out(
+def _align_in_pool(
     chunks: Iterator[list[Instance]], similarity: Similarity, pool: Executor, workers: int
 ) -> Iterator[Alignments]:
     pending: deque[Future[list[Alignments]]] = deque()
     try:
-        for each in chunks:
-            pending.append(pool.submit(_aligned, each, similarity))
-            if len(pending) > 2 * workers:  # no more is read than these can be busy with
+        for chunk in chunks:
+            pending.append(pool.submit(_align_chunk, chunk, similarity))
+            if len(pending) > 2 * workers:  # bounds how far ahead instances are read
                 yield from pending.popleft().result()
         while pending:
             yield from pending.popleft().result()
@@ -104,20 +104,21 @@ def _shared_out(
 
 
 def _chunks(instances: Iterable[Instance], size: int) -> Iterator[list[Instance]]:
-    rest = iter(instances)
-    while found := list(islice(rest, size)):
-        yield found
+    iterator = iter(instances)
+    while chunk := list(islice(iterator, size)):
+        yield chunk
 
 
-def _aligned(instances: Sequence[Instance], similarity: Similarity) -> list[Alignments]:
+def _align_chunk(instances: Sequence[Instance], similarity: Similarity) -> list[Alignments]:
     texts = list(dict.fromkeys(text for a, b in instances for text in (*a, *b)))
     prepared = dict(zip(texts, similarity.prepare(texts), strict=True))
     distinct = [list(dict.fromkeys([*a, *b])) for a, b in instances]
-    matrices = similarity.between_each([[prepared[text] for text in each] for each in distinct])
-    is_truncated = {text: similarity.is_truncated(each) for text, each in prepared.items()}
+    groups = [[prepared[text] for text in group] for group in distinct]
+    matrices = similarity.between_each(groups)
+    is_truncated = {text: similarity.is_truncated(p) for text, p in prepared.items()}
     return [
-        _alignments(*each, texts, matrix, is_truncated)
-        for each, texts, matrix in zip(instances, distinct, matrices, strict=True)
+        _alignments(*instance, group, matrix, is_truncated)
+        for instance, group, matrix in zip(instances, distinct, matrices, strict=True)
     ]
 
 
@@ -128,9 +129,9 @@ def _alignments(
     matrix: FloatArray,
     is_truncated: dict[str, bool],
 ) -> Alignments:
-    place = {text: index for index, text in enumerate(distinct)}
+    index_of = {text: index for index, text in enumerate(distinct)}
     np.fill_diagonal(matrix, 1.0)
-    a = np.array([place[text] for text in texts_a], dtype=np.intp)
-    b = np.array([place[text] for text in texts_b], dtype=np.intp)
+    a = np.array([index_of[text] for text in texts_a], dtype=np.intp)
+    b = np.array([index_of[text] for text in texts_b], dtype=np.intp)
     truncated = sum(is_truncated[text] for text in (*texts_a, *texts_b))
     return Alignments(matrix[np.ix_(a, a)], matrix[np.ix_(b, b)], matrix[np.ix_(a, b)], truncated)

@@ -1,4 +1,4 @@
-"""BERTScore: tokens matched greedily by the cosine of their vectors, all pairs at once."""
+"""BERTScore: greedy matching of token vectors by cosine, for all pairs of texts at once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ from numpy.typing import NDArray
 
 from tiebreak.gateway.encoders import TextEncoder, TokenEmbeddings
 from tiebreak.similarity.matching import greedy_f1_each
-from tiebreak.similarity.measure import FloatArray, Similarity, settled_by_emptiness
+from tiebreak.similarity.measure import FloatArray, Similarity, with_empty_texts
 from tiebreak.similarity.words import words_13a
 
-VERSION = 1  # of the definition below, stored with the scores
+VERSION = 1  # of this implementation; stored with the scores
 
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """One text: its tokens, and how many 13a words the whole of it has."""
+    """One text: its token vectors, and its number of 13a words before truncation."""
 
     tokens: TokenEmbeddings
-    words: int
+    n_words: int
 
 
 class BertScore(Similarity):
@@ -52,7 +52,8 @@ class BertScore(Similarity):
         """The tokens of each text, encoded once."""
         tokens = self.encoder.encode_tokens(texts)
         return [
-            Encoded(each, len(words_13a(text))) for each, text in zip(tokens, texts, strict=True)
+            Encoded(embeddings, len(words_13a(text)))
+            for embeddings, text in zip(tokens, texts, strict=True)
         ]
 
     @property
@@ -65,10 +66,11 @@ class BertScore(Similarity):
         return self.between_each([prepared])[0]
 
     def between_each(self, groups: Sequence[Sequence[Encoded]]) -> list[FloatArray]:
-        """The same of several groups, for which a device is waited for once."""
-        empty = [np.array([_is_empty(each) for each in group], dtype=bool) for group in groups]
-        full = [[each.tokens for each in group if not _is_empty(each)] for group in groups]
-        return [_with_empty(*each) for each in zip(empty, greedy_f1_each(full), strict=True)]
+        """F1 of all pairs within each group; one transfer from the device for all groups."""
+        is_empty = [np.array([_is_empty(text) for text in group], dtype=bool) for group in groups]
+        nonempty = [[text.tokens for text in group if not _is_empty(text)] for group in groups]
+        f1 = greedy_f1_each(nonempty)
+        return [_expand(*mask_and_f1) for mask_and_f1 in zip(is_empty, f1, strict=True)]
 
     def is_truncated(self, prepared: Encoded) -> bool:
         """The text was longer than the encoder's window."""
@@ -89,20 +91,20 @@ class LengthAdjustedBertScore(BertScore):
 
     def between_each(self, groups: Sequence[Sequence[Encoded]]) -> list[FloatArray]:
         """Length-adjusted F1 of all pairs within each group."""
-        words = [np.array([each.words for each in group], dtype=float) for group in groups]
-        found = super().between_each(groups)
-        return [f1 * length_penalty(each) for f1, each in zip(found, words, strict=True)]
+        lengths = [np.array([text.n_words for text in group], dtype=float) for group in groups]
+        matrices = super().between_each(groups)
+        return [f1 * length_penalty(length) for f1, length in zip(matrices, lengths, strict=True)]
 
 
 def _is_empty(text: Encoded) -> bool:
     return not text.tokens.is_counted.any()
 
 
-def _with_empty(is_empty: NDArray[np.bool_], f1: FloatArray) -> FloatArray:
-    """The F1 of texts with tokens among those without."""
-    found = np.zeros((len(is_empty), len(is_empty)))
-    found[np.ix_(~is_empty, ~is_empty)] = f1
-    return settled_by_emptiness(is_empty, found)
+def _expand(is_empty: NDArray[np.bool_], f1: FloatArray) -> FloatArray:
+    """The matrix of all texts, from that of the non-empty ones."""
+    matrix = np.zeros((len(is_empty), len(is_empty)))
+    matrix[np.ix_(~is_empty, ~is_empty)] = f1
+    return with_empty_texts(matrix, is_empty)
 
 
 def length_penalty(lengths: NDArray[np.floating[Any]]) -> FloatArray:
@@ -118,4 +120,4 @@ def length_penalty(lengths: NDArray[np.floating[Any]]) -> FloatArray:
     longer = np.maximum.outer(lengths, lengths)
     shorter = np.minimum.outer(lengths, lengths)
     ratio = np.divide(longer, shorter, out=np.ones_like(longer), where=shorter > 0)
-    return settled_by_emptiness(lengths == 0, np.exp(1 - ratio))
+    return with_empty_texts(np.exp(1 - ratio), lengths == 0)

@@ -1,4 +1,4 @@
-"""The overlap of the entities that two texts name."""
+"""The overlap of the named entities of two texts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tiebreak import optional
-from tiebreak.similarity.measure import FloatArray, Similarity, settled_by_emptiness
+from tiebreak.similarity.measure import FloatArray, Similarity, with_empty_texts
 
 PIPELINE = "en_core_web_sm"
 
@@ -22,8 +22,8 @@ class EntityRecogniser(Protocol):
 
 
 @dataclass(frozen=True)
-class Named:
-    """The entities of one text, or that it is empty."""
+class NamedEntities:
+    """The distinct entities of one text, and whether the text is empty."""
 
     entities: frozenset[str]
     is_empty: bool
@@ -51,23 +51,27 @@ class EntityJaccard(Similarity):
         """The recogniser's settings beside the similarity's own."""
         return {**super().settings, **self.recogniser.settings}
 
-    def prepare(self, texts: Sequence[str]) -> list[Named]:
+    def prepare(self, texts: Sequence[str]) -> list[NamedEntities]:
         """The distinct entities of each text."""
-        found = self.recogniser.entities(texts)
         return [
-            Named(frozenset(" ".join(name.casefold().split()) for name in names), not text.strip())
-            for names, text in zip(found, texts, strict=True)
+            NamedEntities(frozenset(map(_normalised, entities)), not text.strip())
+            for entities, text in zip(self.recogniser.entities(texts), texts, strict=True)
         ]
 
-    def between(self, prepared: Sequence[Named]) -> FloatArray:
+    def between(self, prepared: Sequence[NamedEntities]) -> FloatArray:
         """Jaccard's coefficient of all pairs, (n, n)."""
-        kinds = sorted(frozenset().union(*(each.entities for each in prepared)))
-        names = np.array([[kind in each.entities for kind in kinds] for each in prepared])
-        has = names.reshape(len(prepared), len(kinds)).astype(float)
-        both = has @ has.T
-        either = has.sum(axis=1)[:, None] + has.sum(axis=1) - both
-        jaccard = np.divide(both, either, out=np.ones_like(both), where=either > 0)
-        return settled_by_emptiness(np.array([e.is_empty for e in prepared], dtype=bool), jaccard)
+        names = sorted(frozenset().union(*(text.entities for text in prepared)))
+        mentions = np.array([[name in text.entities for name in names] for text in prepared])
+        mentions = mentions.reshape(len(prepared), len(names)).astype(float)
+        intersection = mentions @ mentions.T
+        n_entities = mentions.sum(axis=1)
+        union = n_entities[:, None] + n_entities - intersection
+        jaccard = np.divide(intersection, union, out=np.ones_like(union), where=union > 0)
+        return with_empty_texts(jaccard, np.array([text.is_empty for text in prepared], dtype=bool))
+
+
+def _normalised(entity: str) -> str:
+    return " ".join(entity.casefold().split())
 
 
 class SpacyEntities:
@@ -84,7 +88,7 @@ class SpacyEntities:
     """
 
     def __init__(self, pipeline: str = PIPELINE) -> None:
-        self._pipeline = _loaded(pipeline)
+        self._pipeline = _load(pipeline)
 
     @property
     def settings(self) -> dict[str, object]:
@@ -98,10 +102,10 @@ class SpacyEntities:
 
     def entities(self, texts: Sequence[str]) -> list[list[str]]:
         """The entities of each text, as often as they occur."""
-        return [[entity.text for entity in found.ents] for found in self._pipeline.pipe(texts)]
+        return [[entity.text for entity in doc.ents] for doc in self._pipeline.pipe(texts)]
 
 
-def _loaded(pipeline: str) -> Any:
+def _load(pipeline: str) -> Any:
     spacy = optional.load("spacy")
     try:
         return spacy.load(pipeline)

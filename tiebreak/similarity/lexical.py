@@ -1,17 +1,17 @@
-"""Similarities from words."""
+"""Lexical similarities: ROUGE-1 and BLEU."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from tiebreak.similarity.measure import FloatArray, Similarity, settled_by_emptiness
+from tiebreak.similarity.measure import FloatArray, Similarity, with_empty_texts
 from tiebreak.similarity.words import (
     IntArray,
     Words,
     longer_grams,
     rouge_words,
     shared_counts,
-    word_numbers,
+    word_ids,
     words_13a,
 )
 
@@ -37,9 +37,9 @@ class Rouge1(Similarity):
     def between(self, prepared: Sequence[Words]) -> FloatArray:
         """F1 of all pairs: twice the shared words over the words of both, (n, n)."""
         length = np.array([len(words) for words in prepared])
-        shared = shared_counts(*word_numbers(prepared), len(prepared))
+        shared = shared_counts(*word_ids(prepared), len(prepared))
         f1: FloatArray = 2 * shared / np.maximum(length[:, None] + length, 1)
-        return settled_by_emptiness(length == 0, f1)
+        return with_empty_texts(f1, length == 0)
 
 
 class Bleu(Similarity):
@@ -62,33 +62,33 @@ class Bleu(Similarity):
     def between(self, prepared: Sequence[Words]) -> FloatArray:
         """BLEU of all pairs, (n, n)."""
         length = np.array([len(words) for words in prepared], dtype=np.int64)
-        directed = _directed_bleu(length, *word_numbers(prepared))
+        directed = _directed_bleu(length, *word_ids(prepared))
         shorter = np.sign(length - length[:, None])  # 1 where the row's text is the shorter one
-        found = ((1 + shorter) * directed + (1 - shorter) * directed.T) / 2
-        return settled_by_emptiness(length == 0, found)
+        bleu = ((1 + shorter) * directed + (1 - shorter) * directed.T) / 2
+        return with_empty_texts(bleu, length == 0)
 
 
 def _directed_bleu(length: IntArray, words: IntArray, text: IntArray) -> FloatArray:
-    """BLEU of each row's text against each column's, (n, n); 0 where no word is shared."""
+    """BLEU of each row's text against each column's, (n, n); 0 without a shared word."""
     logs = np.zeros((len(length), len(length)))
-    halvings = np.zeros_like(logs)
+    halvings = np.zeros_like(logs)  # smoothing 3: the k-th order without a match counts 1/2^k
     grams = words
     for order in range(1, MAX_ORDER + 1):
         grams = longer_grams(grams, words, order) if order > 1 else words
         total = (length - order + 1)[:, None]
-        shared = _shared(grams, text, order, len(length))
+        shared = _shared_grams(grams, text, order, len(length))
         if order == 1:
-            is_apart = shared == 0
+            is_disjoint = shared == 0
         halvings += (shared == 0) & (total > 0)
         smoothed = np.where(shared > 0, shared, 0.5**halvings)
         logs += np.where(total > 0, np.log(smoothed / np.maximum(total, 1)), 0)
     orders = np.clip(length, 1, MAX_ORDER)[:, None]
     brevity = np.minimum(0, 1 - length / np.maximum(length, 1)[:, None])
-    return np.where(is_apart, 0.0, np.exp(brevity + logs / orders))
+    return np.where(is_disjoint, 0.0, np.exp(brevity + logs / orders))
 
 
-def _shared(grams: IntArray, text: IntArray, order: int, texts: int) -> FloatArray:
-    """How many n-grams each pair of texts shares, those across two texts left out."""
+def _shared_grams(grams: IntArray, text: IntArray, order: int, n_texts: int) -> FloatArray:
+    """How many n-grams each pair of texts shares; n-grams that span two texts are dropped."""
     first, last = text[: len(grams)], text[order - 1 :]
-    is_inside = first == last
-    return shared_counts(grams[is_inside], first[is_inside], texts)
+    is_within_text = first == last
+    return shared_counts(grams[is_within_text], first[is_within_text], n_texts)

@@ -1,4 +1,4 @@
-"""Greedy matching of tokens by the cosine of their vectors, all pairs of texts at once."""
+"""Greedy matching of token vectors by cosine, for all pairs of texts at once."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from tiebreak import optional
 from tiebreak.gateway.encoders import TokenEmbeddings
 from tiebreak.similarity.measure import FloatArray
 
-CPU_CELLS, DEVICE_CELLS = 2**24, 2**26  # cosines of two tokens held at once
+CPU_CELLS, DEVICE_CELLS = 2**24, 2**26  # the most pairs of tokens in memory at once
 Texts = Sequence[TokenEmbeddings]
 
 
@@ -27,104 +27,105 @@ def greedy_f1(texts: Texts) -> FloatArray:
 def greedy_f1_each(groups: Sequence[Texts]) -> list[FloatArray]:
     """The same within each of several groups, on the device that their vectors are on."""
     first = next((texts[0].vectors for texts in groups if texts), None)
-    is_here = first is None or isinstance(first, np.ndarray)
-    precisions = map(_precision, groups) if is_here else _precisions_on_device(groups)
-    return [_f1(np.clip(each, 0, 1)) for each in precisions]
+    is_on_cpu = first is None or isinstance(first, np.ndarray)
+    precisions = map(_precision, groups) if is_on_cpu else _precisions_on_device(groups)
+    return [_f1(np.clip(precision, 0, 1)) for precision in precisions]
 
 
 def _f1(precision: FloatArray) -> FloatArray:
-    """Recall is the precision of the other way round."""
-    both = precision + precision.T
-    f1: FloatArray = 2 * precision * precision.T / np.where(both > 0, both, 1)
+    """F1 from precision; the recall of (i, j) is the precision of (j, i)."""
+    total = precision + precision.T
+    f1: FloatArray = 2 * precision * precision.T / np.where(total > 0, total, 1)
     return f1
 
 
 def _precision(texts: Texts) -> FloatArray:
-    """Mean over each row text's tokens of the best cosine in each column text, (n, n).
+    """Mean over each row text's tokens of the maximal cosine in each column text, (n, n).
 
-    Texts lie end to end, so there is no padding: maxima are taken over the stretch of each.
+    Texts are concatenated rather than padded; `numpy.ufunc.reduceat` reduces over each one.
     """
     if not texts:
         return np.zeros((0, 0))
-    stacked = np.concatenate([each.vectors for each in texts])
-    starts = np.cumsum([0, *(len(each.vectors) for each in texts[:-1])])
-    counted = [each.is_counted / each.is_counted.sum() for each in texts]
-    best = np.maximum(_best(stacked, starts), 0)
-    weighted = np.add.reduceat(best * np.concatenate(counted), starts, axis=1)
+    vectors = np.concatenate([text.vectors for text in texts])
+    starts = np.cumsum([0, *(len(text.vectors) for text in texts[:-1])])
+    best = np.maximum(_best_cosines(vectors, starts), 0)
+    weighted = np.add.reduceat(best * _token_weights(texts), starts, axis=1)
     precision: FloatArray = weighted.T
     return precision
 
 
-def _best(tokens: NDArray[np.float32], starts: NDArray[np.intp]) -> NDArray[np.float32]:
-    """The best cosine of each of T tokens among those of each text: (n, T)."""
-    rows = max(1, CPU_CELLS // len(tokens))
-    if rows >= len(tokens):  # a product with itself costs numpy half
-        return np.maximum.reduceat(tokens @ tokens.T, starts, axis=0)
-    parts = (tokens[start : start + rows] for start in range(0, len(tokens), rows))
-    return np.hstack([np.maximum.reduceat(tokens @ part.T, starts, axis=0) for part in parts])
+def _token_weights(texts: Texts) -> NDArray[np.float64]:
+    """The weight of every token, concatenated; those of a text sum to 1."""
+    return np.concatenate([text.is_counted / text.is_counted.sum() for text in texts])
+
+
+def _best_cosines(vectors: NDArray[np.float32], starts: NDArray[np.intp]) -> NDArray[np.float32]:
+    """The maximal cosine of each of T tokens with the tokens of each text: (n, T)."""
+    rows = max(1, CPU_CELLS // len(vectors))
+    if rows >= len(vectors):  # numpy computes a product with its own transpose in half the time
+        return np.maximum.reduceat(vectors @ vectors.T, starts, axis=0)
+    blocks = (vectors[start : start + rows] for start in range(0, len(vectors), rows))
+    return np.hstack([np.maximum.reduceat(vectors @ block.T, starts, axis=0) for block in blocks])
 
 
 def _precisions_on_device(groups: Sequence[Texts]) -> list[FloatArray]:
-    """The same of each group: those of like size together, so that padding and launches are few."""
-    found: dict[int, FloatArray] = {}
-    for part in _parts(groups):
-        padded = _padded_precisions([groups[index] for index in part]).double().cpu().numpy()
-        for index, precision in zip(part, padded, strict=True):
-            found[index] = precision[: len(groups[index]), : len(groups[index])]
-    return [found[index] for index in range(len(groups))]
+    """`_precision` of each group; groups of similar size are padded and computed together."""
+    precisions: dict[int, FloatArray] = {}
+    for batch in _batches(groups):
+        padded = _padded_precisions([groups[index] for index in batch]).double().cpu().numpy()
+        for index, precision in zip(batch, padded, strict=True):
+            precisions[index] = precision[: len(groups[index]), : len(groups[index])]
+    return [precisions[index] for index in range(len(groups))]
 
 
-def _parts(groups: Sequence[Texts]) -> Iterator[list[int]]:
-    """Indices of groups to pad together: as many as have `DEVICE_CELLS` when padded, or one."""
+def _batches(groups: Sequence[Texts]) -> Iterator[list[int]]:
+    """Indices of groups to pad together: up to `DEVICE_CELLS`, but at least one group."""
     sizes = [(len(texts), max((len(t.vectors) for t in texts), default=0)) for texts in groups]
-    part: list[int] = []
-    most = longest = 0
-    for index in sorted(range(len(groups)), key=lambda each: sizes[each], reverse=True):
-        wider = max(most, sizes[index][0]), max(longest, sizes[index][1])
-        if part and (len(part) + 1) * (wider[0] * wider[1]) ** 2 > DEVICE_CELLS:
-            yield part
-            part, wider = [], sizes[index]
-        part.append(index)
-        most, longest = wider
-    if part:
-        yield part
+    batch: list[int] = []
+    n_texts = n_tokens = 0
+    for index in sorted(range(len(groups)), key=lambda i: sizes[i], reverse=True):
+        padded = max(n_texts, sizes[index][0]), max(n_tokens, sizes[index][1])
+        if batch and (len(batch) + 1) * (padded[0] * padded[1]) ** 2 > DEVICE_CELLS:
+            yield batch
+            batch, padded = [], sizes[index]
+        batch.append(index)
+        n_texts, n_tokens = padded
+    if batch:
+        yield batch
 
 
 def _padded_precisions(groups: Sequence[Texts]) -> Any:
-    """(groups, n, n) for the largest n, by products of padded texts with masks."""
+    """Precisions (groups, n, n), padded to the largest n."""
     torch = optional.load("torch")
-    every = [each for texts in groups for each in texts]
-    if not every:
+    texts = [text for group in groups for text in group]
+    if not texts:
         return torch.zeros(len(groups), 0, 0)
-    device = every[0].vectors.device
-    index, is_there, weights = (torch.from_numpy(each).to(device) for each in _layout(groups))
-    vectors = torch.cat([each.vectors for each in every])[index]
-    _, number, longest = index.shape
-    rows = max(1, DEVICE_CELLS // (index.numel() * longest))
-    found = []
-    for start in range(0, number, rows):
-        here = slice(start, start + rows)
-        cosines = torch.einsum("gild,gjmd->giljm", vectors[:, here], vectors)
-        best = cosines.masked_fill(~is_there[:, None, None], -1).amax(dim=4).clamp(min=0)
-        found.append(torch.einsum("gilj,gil->gij", best, weights[:, here]))
-    return torch.cat(found, dim=1)
+    device = texts[0].vectors.device
+    index, is_token, weights = (torch.from_numpy(array).to(device) for array in _layout(groups))
+    vectors = torch.cat([text.vectors for text in texts])[index]
+    _, n_texts, n_tokens = index.shape
+    rows = max(1, DEVICE_CELLS // (index.numel() * n_tokens))
+    blocks = []
+    for start in range(0, n_texts, rows):
+        block = slice(start, start + rows)
+        cosines = torch.einsum("gild,gjmd->giljm", vectors[:, block], vectors)
+        best = cosines.masked_fill(~is_token[:, None, None], -1).amax(dim=4).clamp(min=0)
+        blocks.append(torch.einsum("gilj,gil->gij", best, weights[:, block]))
+    return torch.cat(blocks, dim=1)
 
 
 def _layout(
     groups: Sequence[Texts],
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_], NDArray[np.float32]]:
-    """Where the tokens of texts end to end lie when padded to (groups, n, longest).
-
-    Their places there, which of these are not padding, and what each weighs in its text.
-    """
-    every = [each for texts in groups for each in texts]
-    sizes = np.array([len(texts) for texts in groups])
+    """Indices, mask and weights that pad concatenated tokens to (groups, texts, tokens)."""
+    texts = [text for group in groups for text in group]
+    sizes = np.array([len(group) for group in groups])
     is_text = np.arange(sizes.max()) < sizes[:, None]
     lengths, starts = np.zeros(is_text.shape, int), np.zeros(is_text.shape, int)
-    lengths[is_text] = [len(each.vectors) for each in every]
+    lengths[is_text] = [len(text.vectors) for text in texts]
     starts[is_text] = np.cumsum(lengths[is_text]) - lengths[is_text]
-    place = np.arange(lengths.max())
-    is_there = place < lengths[..., None]
-    index = np.where(is_there, starts[..., None] + place, 0)
-    weighs = np.concatenate([each.is_counted / each.is_counted.sum() for each in every])
-    return index, is_there, np.where(is_there, weighs[index], 0).astype(np.float32)
+    position = np.arange(lengths.max())
+    is_token = position < lengths[..., None]
+    index = np.where(is_token, starts[..., None] + position, 0)
+    weights = np.where(is_token, _token_weights(texts)[index], 0)
+    return index, is_token, weights.astype(np.float32)

@@ -1,4 +1,4 @@
-"""What every similarity is: texts prepared once, then all pairs of them at once."""
+"""The base class of similarities: prepare each text once, then compare all pairs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -17,8 +17,8 @@ class Similarity(ABC):
     """
 
     name: ClassVar[str]
-    title: ClassVar[str]  # as people write it
-    is_parallel: ClassVar[bool] = False  # cheap enough to start that every process has its own
+    title: ClassVar[str]  # for display
+    is_parallel: ClassVar[bool] = False  # cheap to create in every worker process
 
     @property
     def is_on_device(self) -> bool:
@@ -50,8 +50,8 @@ class Similarity(ABC):
         return float(self.between(self.prepare([first, second]))[0, 1])
 
 
-def settled_by_emptiness(is_empty: NDArray[np.bool_], similarity: FloatArray) -> FloatArray:
-    """The (n, n) similarities with 1 where both of a pair are empty and 0 where one is."""
-    found: FloatArray = np.where(is_empty[:, None] | is_empty, 0.0, similarity)
-    found[np.ix_(is_empty, is_empty)] = 1.0
-    return found
+def with_empty_texts(similarity: FloatArray, is_empty: NDArray[np.bool_]) -> FloatArray:
+    """The (n, n) similarities, but 1 for two empty texts and 0 for one empty text."""
+    matrix: FloatArray = np.where(is_empty[:, None] | is_empty, 0.0, similarity)
+    matrix[np.ix_(is_empty, is_empty)] = 1.0
+    return matrix

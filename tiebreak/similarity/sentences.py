@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.gateway.encoders import TextEncoder
-from tiebreak.similarity.measure import FloatArray, Similarity, settled_by_emptiness
+from tiebreak.similarity.measure import FloatArray, Similarity, with_empty_texts
 
-VERSION = 1  # of the definition below, stored with the scores
+VERSION = 1  # of this implementation; stored with the scores
 
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """One text's unit vector (D,), or none of use where the text is empty."""
+    """One text's unit vector (D,); meaningless if the text is empty."""
 
     vector: NDArray[np.float32]
     is_empty: bool
@@ -44,11 +44,11 @@ class SentenceCosine(Similarity):
 
     def prepare(self, texts: Sequence[str]) -> list[Sentence]:
         """The vector of each text."""
-        found = self.encoder.encode_sentences(texts)
+        embeddings = self.encoder.encode_sentences(texts)
         return [
             Sentence(vector, not text.strip(), bool(is_truncated))
             for vector, text, is_truncated in zip(
-                found.vectors, texts, found.is_truncated, strict=True
+                embeddings.vectors, texts, embeddings.is_truncated, strict=True
             )
         ]
 
@@ -56,10 +56,10 @@ class SentenceCosine(Similarity):
         """Cosines of all pairs, (n, n)."""
         if not prepared:
             return np.zeros((0, 0))
-        vectors = np.stack([each.vector for each in prepared]).astype(float)
+        vectors = np.stack([text.vector for text in prepared]).astype(float)
         cosines = np.clip(vectors @ vectors.T, -1, 1)
-        is_empty = np.array([each.is_empty for each in prepared])
-        return settled_by_emptiness(is_empty, (cosines + cosines.T) / 2)
+        is_empty = np.array([text.is_empty for text in prepared])
+        return with_empty_texts((cosines + cosines.T) / 2, is_empty)
 
     def is_truncated(self, prepared: Sentence) -> bool:
         """The text was longer than the encoder's window."""

@@ -1,4 +1,4 @@
-"""Words of the two published tokenisers, and how many of them texts share."""
+"""The tokenisers of ROUGE and BLEU, and the numbers of words that texts share."""
 
 import re
 from collections.abc import Sequence
@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 Words = list[str]
 IntArray = NDArray[np.int64]
 ALPHANUMERIC = re.compile("[a-z0-9]+")
-KEPT_STEMS = 2**16
-UNSTEMMED = 3  # letters of the longest word that keeps its ending
+STEM_CACHE_SIZE = 2**16
+MAX_UNSTEMMED = 3  # rouge-score does not stem words of up to three letters
 RULES_13A = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
-        # Its authors' class has the space too, which only makes more of it.
+        # mteval's class includes the space; padding a space with spaces changes nothing.
         (r"([\{-\~\[-\`!-\&\(-\+\:-\@\/])", r" \1 "),
-        (r"([^0-9])([\.,])", r"\1 \2 "),  # a period or comma not after a digit,
-        (r"([\.,])([^0-9])", r" \1 \2"),  # not before one,
-        (r"([0-9])(-)", r"\1 \2 "),  # and a dash after one
+        (r"([^0-9])([\.,])", r"\1 \2 "),  # a period or comma not preceded by a digit
+        (r"([\.,])([^0-9])", r" \1 \2"),  # or not followed by one
+        (r"([0-9])(-)", r"\1 \2 "),  # a dash preceded by a digit
     )
 )
 ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
@@ -37,10 +37,10 @@ def rouge_words(text: str) -> Words:
     return [stem for word in ALPHANUMERIC.findall(text.lower()) if (stem := stem_of(word))]
 
 
-@lru_cache(maxsize=KEPT_STEMS)
+@lru_cache(maxsize=STEM_CACHE_SIZE)
 def stem_of(word: str) -> str:
     """The Porter stem of a word of more than three letters, as rouge-score has it."""
-    return word if len(word) <= UNSTEMMED else str(_stemmer().stem(word))
+    return word if len(word) <= MAX_UNSTEMMED else str(_stemmer().stem(word))
 
 
 def words_13a(text: str) -> Words:
@@ -53,8 +53,8 @@ def words_13a(text: str) -> Words:
     """
     line = text.strip().replace("<skipped>", "").replace("-\n", "").replace("\n", " ")
     if "&" in line:
-        for written, meant in ENTITIES:
-            line = line.replace(written, meant)
+        for entity, character in ENTITIES:
+            line = line.replace(entity, character)
     line = f" {line} "
     for pattern, replacement in RULES_13A:
         line = pattern.sub(replacement, line)
@@ -63,42 +63,43 @@ def words_13a(text: str) -> Words:
 
 @cache
 def _stemmer() -> Any:
-    # Imported when the first word is stemmed: nltk takes a second to load all that it has.
+    # Imported on first use, because importing nltk takes a second.
     from nltk.stem.porter import PorterStemmer  # noqa: PLC0415
 
     return PorterStemmer()
 
 
-def word_numbers(texts: Sequence[Words]) -> tuple[IntArray, IntArray]:
-    """Each text's words as numbers from 0, end to end, and the text that each is of."""
-    numbers: dict[str, int] = {}
-    ids = [numbers.setdefault(word, len(numbers)) for words in texts for word in words]
+def word_ids(texts: Sequence[Words]) -> tuple[IntArray, IntArray]:
+    """The words of all texts, concatenated, as ids from 0; and the index of each word's text."""
+    vocabulary: dict[str, int] = {}
+    ids = [vocabulary.setdefault(word, len(vocabulary)) for words in texts for word in words]
     lengths = [len(words) for words in texts]
     return np.array(ids, dtype=np.int64), np.repeat(np.arange(len(texts)), lengths)
 
 
-def shared_counts(numbers: IntArray, text: IntArray, texts: int) -> NDArray[np.float64]:
-    """How many numbers each pair of texts has in common, as multisets: (texts, texts).
+def shared_counts(ids: IntArray, text: IntArray, n_texts: int) -> NDArray[np.float64]:
+    """The size of the multiset intersection of each pair of texts' ids: (n_texts, n_texts).
 
-    A number that occurs c times in a text becomes c distinct ones, so that the size of the
-    multiset intersection is a product of two 0–1 matrices.
+    ``text`` is the index of each id's text. The c-th occurrence of an id in a text becomes a
+    column of its own, so that the intersection is the product of two 0–1 matrices.
     """
-    kinds = int(numbers.max(initial=-1)) + 1
-    counts = np.bincount(text * kinds + numbers, minlength=texts * kinds).reshape(texts, kinds)
-    most = counts.max(axis=0, initial=0)
-    kind = np.repeat(np.arange(kinds), most)
-    occurrence = np.arange(len(kind)) - np.repeat(np.cumsum(most) - most, most)
-    has = (counts[:, kind] > occurrence).astype(np.float32)
+    n_ids = int(ids.max(initial=-1)) + 1
+    counts = np.bincount(text * n_ids + ids, minlength=n_texts * n_ids).reshape(n_texts, n_ids)
+    max_count = counts.max(axis=0, initial=0)
+    column_id = np.repeat(np.arange(n_ids), max_count)
+    first_column = np.cumsum(max_count) - max_count
+    occurrence = np.arange(len(column_id)) - np.repeat(first_column, max_count)
+    has = (counts[:, column_id] > occurrence).astype(np.float32)
     shared: NDArray[np.float64] = (has @ has.T).astype(np.float64)
     return shared
 
 
 def longer_grams(grams: IntArray, words: IntArray, order: int) -> IntArray:
-    """Numbers of the n-grams of `order` from those of one order less, by where they start.
+    """Ids of the n-grams of ``order``, from those of one order less, by their first word.
 
-    Texts lie end to end, so some of them begin in one text and end in the next.
+    Texts are concatenated, so some n-grams span two texts.
     """
-    starts = max(0, len(words) - order + 1)
-    joined = grams[:starts] * (int(words.max(initial=0)) + 1) + words[order - 1 :]
-    numbers: IntArray = np.unique(joined, return_inverse=True)[1]
-    return numbers
+    n_grams = max(0, len(words) - order + 1)
+    codes = grams[:n_grams] * (int(words.max(initial=0)) + 1) + words[order - 1 :]
+    ids: IntArray = np.unique(codes, return_inverse=True)[1]
+    return ids

@@ -193,7 +193,7 @@ def test_every_kind_of_field_is_filled_in_and_the_button_is_sent():
                 <fieldset><legend>Sure?</legend><label><input type=radio name=sure value=1> yes</label></fieldset>
                 <label><input type=checkbox name=must required> read</label>
                 <label><input type=checkbox name=may> news</label>
-                <label>Words <textarea name=words></textarea></label>
+                <label>Words <textarea name=words></textarea></label> <input name=off disabled>
                 <button name=skip value=1>No</button></form>
                 <button class="primary" form=f name=choice value=agree>Yes</button></main>""",
             )

@@ -21,8 +21,8 @@ NONSENSE = ["html", "half_json", "list", "shape", "types", "deep", "empty", "twi
 def connect(stub: StubServer, **options: Any) -> OpenAIServer:
     own: dict[str, Any] = {
         "allowed_hosts": [stub.host],
-        "attempts": 2,
-        "first_pause_s": 0.01,
+        "max_attempts": 2,
+        "initial_backoff_s": 0.01,
         "timeout_s": 5.0,
     }
     return OpenAIServer(options.pop("base_url", stub.base_url), MODEL, **own | options)

@@ -129,7 +129,7 @@ def test_no_more_than_the_bound_are_under_way(stub):
 
 def test_each_request_has_one_result_under_its_id(stub):
     stub.by_prompt = lambda text: Fault("broken") if text.endswith("3.") else None
-    results = sampled(stub, *(request(name) for name in range(40)), attempts=1)
+    results = sampled(stub, *(request(name) for name in range(40)), max_attempts=1)
 
     assert sorted(int(one.id) for one in results) == list(range(40))
     assert {one.id for one in results if isinstance(one, Failed)} == {"3", "13", "23", "33"}

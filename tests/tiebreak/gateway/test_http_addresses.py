@@ -18,7 +18,7 @@ from tiebreak.gateway import (
     GatewayError,
     OpenAIServer,
 )
-from tiebreak.gateway.transport import checked_address
+from tiebreak.gateway.transport import parse_address
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from tiebreak.gateway.transport import checked_address
     ],
 )
 def test_addresses_are_as_openais_clients_take_them(url, root, api):
-    address = checked_address(url, ["gpu1:8000", "GPU1:443", "[::1]:8000"])
+    address = parse_address(url, ["gpu1:8000", "GPU1:443", "[::1]:8000"])
 
     assert (address.root, address.api) == (root, api)
 
@@ -97,7 +97,13 @@ def test_case_6_no_proxy_is_taken_from_the_environment(stub, monkeypatch):
 
 @pytest.mark.parametrize(
     "option",
-    [{"concurrency": 0}, {"attempts": 0}, {"patience": 0}, {"timeout_s": 0}, {"api_key": "a\nb"}],
+    [
+        {"concurrency": 0},
+        {"max_attempts": 0},
+        {"max_consecutive_failures": 0},
+        {"timeout_s": 0},
+        {"api_key": "a\nb"},
+    ],
 )
 def test_settings_that_cannot_work_are_refused(option):
     with pytest.raises(GatewayError) as caught:

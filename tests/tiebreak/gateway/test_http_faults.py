@@ -28,7 +28,7 @@ from tiebreak.gateway import (
     Failed,
     OpenAIServer,
 )
-from tiebreak.gateway.transport import LONGEST_PAUSE_S, Connection
+from tiebreak.gateway.transport import MAX_WAIT_S, Connection
 
 
 @pytest.mark.parametrize("kind", ["busy", "broken", *HALF_ANSWERS, *NONSENSE])
@@ -102,7 +102,11 @@ def test_the_servers_own_words_are_passed_on(stub):
 def test_a_fault_of_single_requests_never_stops_the_others(stub):
     stub.by_prompt = lambda text: None if text == "Text last." else Fault("400")
     results = sampled(
-        stub, *(request(name) for name in range(9)), request("last"), patience=3, concurrency=1
+        stub,
+        *(request(name) for name in range(9)),
+        request("last"),
+        max_consecutive_failures=3,
+        concurrency=1,
     )
 
     assert codes(results) == {"refused": 9, "done": 1}
@@ -122,7 +126,7 @@ def test_what_all_would_get_is_asked_once_and_the_rest_fails_at_once(stub, kind)
 def test_a_server_that_fails_for_ever_is_given_up_and_what_is_done_is_kept(stub):
     stub.by_prompt = lambda text: Fault("busy") if int(text[5:-1]) >= 10 else None
     requests = [request(name) for name in range(500)]
-    results = sampled(stub, *requests, concurrency=4, patience=6, attempts=2)
+    results = sampled(stub, *requests, concurrency=4, max_consecutive_failures=6, max_attempts=2)
 
     assert codes(results) == {"done": 10, "busy": 490}
     assert all(one.error.is_retryable for one in results if isinstance(one, Failed))
@@ -132,7 +136,7 @@ def test_a_server_that_fails_for_ever_is_given_up_and_what_is_done_is_kept(stub)
 def test_a_server_that_recovers_is_not_given_up(stub):
     stub.by_prompt = lambda text: Fault("broken") if int(text[5:-1]) % 3 else None
     requests = [request(name) for name in range(60)]
-    results = sampled(stub, *requests, concurrency=1, patience=4, attempts=1)
+    results = sampled(stub, *requests, concurrency=1, max_consecutive_failures=4, max_attempts=1)
 
     assert codes(results) == {"done": 20, "broken": 40}
 
@@ -154,9 +158,9 @@ def test_retry_after_may_be_a_date(stub):
 
 
 def test_a_longer_pause_than_ours_is_left_to_the_caller(stub):
-    stub.always = Fault("busy", retry_after=str(int(LONGEST_PAUSE_S) + 1))
+    stub.always = Fault("busy", retry_after=str(int(MAX_WAIT_S) + 1))
 
-    assert failure(stub, attempts=5).code == "busy"
+    assert failure(stub, max_attempts=5).code == "busy"
     assert len(stub.generations) == 1
 
 
@@ -178,12 +182,12 @@ def test_pauses_double_and_differ(stub, monkeypatch):
     async def pause(connection: Connection, seconds: float) -> None:
         pauses.append(seconds)
 
-    monkeypatch.setattr(Connection, "_pause", pause)
+    monkeypatch.setattr(Connection, "_sleep", pause)
     stub.always = Fault("busy")
     requests = [request("a"), request("b")]
-    sampled(stub, *requests, attempts=9, first_pause_s=1, concurrency=1)
+    sampled(stub, *requests, max_attempts=9, initial_backoff_s=1, concurrency=1)
 
-    longest = [1, 2, 4, 8, 16, 32, LONGEST_PAUSE_S, LONGEST_PAUSE_S]
+    longest = [1, 2, 4, 8, 16, 32, MAX_WAIT_S, MAX_WAIT_S]
     assert len(set(pauses)) == len(pauses) == 16
     for pause_s, bound in zip(sorted(pauses), sorted(longest * 2), strict=True):
         assert bound / 2 <= pause_s <= bound
@@ -232,7 +236,7 @@ def test_a_certificate_of_nobodys_is_a_sentence(tmp_path):
 
         threading.Thread(target=shake_hands, daemon=True).start()
         host = f"127.0.0.1:{door.getsockname()[1]}"
-        server = OpenAIServer(f"https://{host}", MODEL, allowed_hosts=[host], attempts=2)
+        server = OpenAIServer(f"https://{host}", MODEL, allowed_hosts=[host], max_attempts=2)
         [result] = server.sample([request()])
 
     assert result.error.code == "bad_settings"
@@ -245,7 +249,7 @@ def test_nobody_there_is_a_sentence():
         probe.bind(("127.0.0.1", 0))
         host = f"127.0.0.1:{probe.getsockname()[1]}"
     server = OpenAIServer(
-        f"http://{host}", MODEL, allowed_hosts=[host], attempts=2, first_pause_s=0.01
+        f"http://{host}", MODEL, allowed_hosts=[host], max_attempts=2, initial_backoff_s=0.01
     )
     results = list(server.sample(request(name) for name in range(50)))
 

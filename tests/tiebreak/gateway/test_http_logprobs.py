@@ -12,9 +12,9 @@ from tiebreak.gateway import (
     AnswerLogprobRequest,
     GatewayError,
     LabelLogprobsRequest,
-    answers,
+    responses,
 )
-from tiebreak.gateway.transport import Unreadable
+from tiebreak.gateway.transport import MalformedResponse
 
 
 def labels(stub: StubServer, prompt: Any, *names: str) -> Any:
@@ -146,13 +146,13 @@ WHOLE = {
     "tokens": [1, 2],
 }
 READERS = {
-    "samples": lambda data: answers.samples(data, request(n=1), has_seed_each=True),
-    "model": lambda data: answers.check_model(data, {MODEL}),
-    "model_names": answers.model_names,
-    "token_ids": answers.token_ids,
-    "next_token": answers.next_token_logprobs,
-    "prompt": lambda data: answers.prompt_token_logprobs(data, [1, 2], 1),
-    "echo": lambda data: answers.echoed_logprobs(data, "a", "b"),
+    "samples": lambda data: responses.samples(data, request(n=1), has_seed_per_text=True),
+    "model": lambda data: responses.check_model(data, {MODEL}),
+    "model_names": responses.model_names,
+    "token_ids": responses.token_ids,
+    "next_token": responses.next_token_logprobs,
+    "prompt": lambda data: responses.prompt_token_logprobs(data, [1, 2], 1),
+    "echo": lambda data: responses.echoed_logprobs(data, "a", "b"),
 }
 
 
@@ -175,6 +175,6 @@ def test_whatever_a_server_answers_is_read_or_refused(reader):
         data = {name: spoiled(value, chance) for name, value in WHOLE.items()}
         try:
             READERS[reader](data)
-        except (Unreadable, GatewayError):
+        except (MalformedResponse, GatewayError):
             refused += 1
     assert refused > 20

@@ -79,15 +79,15 @@ def test_an_error_says_its_sentence_and_whether_to_try_again():
     error = GatewayError("busy", "Please wait.", is_retryable=True)
 
     assert str(error) == "Please wait."
-    assert (error.again().code, error.again().is_retryable) == ("busy", True)
-    assert error.again() is not error
+    assert (error.copy().code, error.copy().is_retryable) == ("busy", True)
+    assert error.copy() is not error
 
 
 @pytest.mark.parametrize(
     ("code", "is_own"), [("refused", True), ("bad_request", True), ("busy", False)]
 )
 def test_an_error_says_whether_it_is_of_its_request_alone(code, is_own):
-    assert GatewayError(code, "No.").is_own_fault is is_own
+    assert GatewayError(code, "No.").is_request_fault is is_own
 
 
 def test_the_names_of_the_package_are_there():

@@ -199,7 +199,7 @@ def test_without_vllm_a_sentence_says_what_to_install(monkeypatch):
         InProcessVLLM("tiny")
 
 
-@pytest.mark.parametrize("option", sorted(vllm_engine.FORBIDDEN))
+@pytest.mark.parametrize("option", sorted(vllm_engine.FORBIDDEN_OPTIONS))
 def test_case_9_no_option_runs_code_that_came_with_a_model(option):
     with refused("bad_settings", naming=option):
         InProcessVLLM("tiny", **{option: True})

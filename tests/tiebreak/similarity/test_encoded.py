@@ -9,7 +9,7 @@ from tests.refusals import refused
 from tests.tiebreak.similarity.measures import measure, texts
 from tiebreak.gateway.encoders import FakeEncoder, TokenEmbeddings, batches_by_length, word_vector
 from tiebreak.similarity import EntityJaccard, SpacyEntities, length_penalty, similarity
-from tiebreak.similarity.matching import _parts, greedy_f1
+from tiebreak.similarity.matching import _batches, greedy_f1
 from tiebreak.similarity.words import words_13a
 
 
@@ -139,7 +139,7 @@ def test_groups_are_padded_together_by_both_of_their_sizes(monkeypatch):
     many_short = [tokens([[1, 0]] * 2) for _ in range(20)]
     few_long = [tokens([[1, 0]] * 20) for _ in range(2)]
     groups = [many_short, few_long, [], many_short, few_long, few_long]
-    parts = list(_parts(groups))
+    parts = list(_batches(groups))
     assert sorted(index for part in parts for index in part) == list(range(6))
     assert len(parts) < len(groups)
     for part in parts:

@@ -1,4 +1,4 @@
-"""From settings to a model provider."""
+"""Creates the model provider that the settings name."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -54,14 +54,14 @@ def open_models(spec: ModelSettings) -> Models:
             f"“{spec.provider}” is no model provider: please choose http, vllm or fake.",
         )
     try:
-        return _opened(spec)
+        return _open(spec)
     except TypeError as error:
         raise GatewayError(
             "bad_settings", f"These settings do not fit the model provider: {error}."
         ) from None
 
 
-def _opened(spec: ModelSettings) -> Models:
+def _open(spec: ModelSettings) -> Models:
     if spec.provider == "fake":
         return FakeModels(spec.model, **spec.options)
     if spec.provider == "vllm":

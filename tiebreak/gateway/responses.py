@@ -1,0 +1,220 @@
+"""Parsing of the responses of OpenAI-compatible servers; every field is validated.
+
+The parsers raise `MalformedResponse` for a missing field or one of the wrong type, and
+`GatewayError` for a well-formed response to something other than the request.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
+from math import nan
+from typing import Any
+
+from tiebreak.gateway.protocol import AnswerLogprob, GatewayError, Sample, SampleRequest
+from tiebreak.gateway.transport import JsonObject, MalformedResponse
+
+ABORTED = frozenset({"abort", "error"})
+MAX_NUMBER = 1e300
+
+
+def check_model(data: JsonObject, names: Collection[str]) -> str:
+    """The model named in the response, if it is one of ``names``."""
+    model = _string(data, "model")
+    if model in names:
+        return model
+    raise GatewayError(
+        "other_model",
+        f"The model server answered with the model “{model[:200]}”, but “{min(names)}” was asked."
+        " Please start the server with that model or enter the other name.",
+    )
+
+
+def samples(
+    data: JsonObject, request: SampleRequest, *, has_seed_per_text: bool
+) -> tuple[Sample, ...]:
+    """The n texts, by index.
+
+    ``has_seed_per_text``: the server draws text j with the seed s + j, rather than all n with s.
+    """
+    choices = _choices(data)
+    if len(choices) < request.n:
+        raise GatewayError(
+            "too_few",
+            f"The model server gave {len(choices)} of {request.n} texts. Please ask for one text"
+            " at a time, with a seed for each.",
+        )
+    if sorted(_integer(choice, "index") for choice in choices) != list(range(request.n)):
+        raise MalformedResponse
+    choices.sort(key=lambda choice: int(choice["index"]))
+    usage = _completion_tokens(data) if request.n == 1 else None
+    return tuple(
+        Sample(
+            text=_generated_text(choice),
+            finish_reason=_finish_reason(choice),
+            seed=_seed(request, j, has_seed_per_text),
+            tokens=_token_count(choice, usage),
+        )
+        for j, choice in enumerate(choices)
+    )
+
+
+def _seed(request: SampleRequest, j: int, has_seed_per_text: bool) -> int | None:
+    return request.seed + j if request.seed is not None and has_seed_per_text else request.seed
+
+
+def _generated_text(choice: JsonObject) -> str:
+    """The text of a completion or of a chat message; it may be empty."""
+    is_chat = "message" in choice
+    text = _object(choice["message"]).get("content") if is_chat else choice.get("text")
+    if isinstance(text, str):
+        return text
+    raise GatewayError(
+        "incomplete",
+        "The model server gave an answer without a text. Please allow more tokens, or switch off"
+        " the model's reasoning and tools.",
+    )
+
+
+def _finish_reason(choice: JsonObject) -> str:
+    reason = choice.get("finish_reason")
+    if isinstance(reason, str) and reason not in ABORTED:
+        return reason
+    raise GatewayError(
+        "incomplete", "The model server gave up in mid-text. Please try again.", is_retryable=True
+    )
+
+
+def _token_count(choice: JsonObject, usage: int | None) -> int | None:
+    """The text's length in tokens; ``usage`` if the response does not list its token ids."""
+    ids = choice.get("token_ids")
+    return len(ids) if isinstance(ids, list) else usage
+
+
+def _completion_tokens(data: JsonObject) -> int | None:
+    usage = data.get("usage")
+    tokens = usage.get("completion_tokens") if isinstance(usage, dict) else None
+    return tokens if isinstance(tokens, int) else None
+
+
+def model_names(data: JsonObject) -> dict[str, str]:
+    """The models that a server lists, with the ``owned_by`` of each."""
+    rows = [_object(row) for row in _list(data, "data")]
+    return {_string(row, "id"): str(row.get("owned_by", "")) for row in rows}
+
+
+def token_ids(data: JsonObject) -> list[int]:
+    """The token ids in a response of vLLM's ``/tokenize``."""
+    ids = _list(data, "tokens")
+    if not all(isinstance(token_id, int) for token_id in ids):
+        raise MalformedResponse
+    return ids
+
+
+def next_token_logprobs(data: JsonObject) -> dict[str, float]:
+    """Log-probabilities of the candidates for the first generated token, by token."""
+    choices = _choices(data)
+    logprobs = _object(choices[0].get("logprobs") if choices else None)
+    if "content" in logprobs:
+        first = _object(_first(_list(logprobs, "content")))
+        rows = [_object(row) for row in _list(first, "top_logprobs")]
+        return {_string(row, "token"): _number(row.get("logprob")) for row in rows}
+    top = _object(_first(_list(logprobs, "top_logprobs")))
+    return {token: _number(value) for token, value in top.items()}
+
+
+def label_logprobs(
+    token_logprobs: Mapping[str, float], tokens: Mapping[str, str]
+) -> dict[str, float]:
+    """Log-probability by label, given each label's token; NaN for an empty or unlisted token."""
+    return {
+        label: token_logprobs.get(token, nan) if token else nan for label, token in tokens.items()
+    }
+
+
+def common_length(prompt: Sequence[int], whole: Sequence[int]) -> int:
+    """The length of the longest common prefix."""
+    differing = (i for i, pair in enumerate(zip(prompt, whole, strict=False)) if len({*pair}) > 1)
+    return next(differing, min(len(prompt), len(whole)))
+
+
+def prompt_token_logprobs(data: JsonObject, ids: Sequence[int], start: int) -> list[float]:
+    """vLLM's log-probabilities of the prompt's own tokens from `start` on."""
+    choices = _choices(data)
+    rows = _list(choices[0] if choices else {}, "prompt_logprobs")
+    if len(rows) != len(ids):
+        raise MalformedResponse
+    pairs = list(zip(ids, rows, strict=True))[start:]
+    return [
+        _number(_object(_object(row).get(str(token_id))).get("logprob")) for token_id, row in pairs
+    ]
+
+
+def echoed_logprobs(data: JsonObject, prompt: str, answer: str) -> list[float]:
+    """Log-probabilities of the tokens of an echoed text that overlap the answer.
+
+    Positions are computed from the tokens' lengths rather than taken from ``text_offset``, which
+    some servers shift by the beginning-of-text token. If the tokens do not concatenate to the text
+    (a character split over several tokens), the start of the answer cannot be located.
+    """
+    choices = _choices(data)
+    logprobs = _object(choices[0].get("logprobs") if choices else None)
+    tokens, values = _list(logprobs, "tokens"), _list(logprobs, "token_logprobs")
+    if len(tokens) != len(values) or not all(isinstance(token, str) for token in tokens):
+        raise MalformedResponse
+    if not "".join(tokens).endswith(prompt + answer):
+        raise GatewayError(
+            "unsupported",
+            "The model server's tokens do not spell the answer, so that its log-probability cannot"
+            " be told from the prompt's. Please serve the model with vLLM.",
+        )
+    start = sum(map(len, tokens)) - len(answer)
+    ends = accumulate(map(len, tokens))
+    return [_number(value) for value, end in zip(values, ends, strict=True) if end > start]
+
+
+def answer_logprob(request_id: str, logprobs: Sequence[float], model: str) -> AnswerLogprob:
+    """The sum over the answer's tokens."""
+    if not logprobs:
+        raise MalformedResponse
+    return AnswerLogprob(request_id, sum(logprobs), len(logprobs), model)
+
+
+def _choices(data: JsonObject) -> list[JsonObject]:
+    return [_object(choice) for choice in _list(data, "choices")]
+
+
+def _object(value: object) -> JsonObject:
+    if not isinstance(value, dict):
+        raise MalformedResponse
+    return value
+
+
+def _list(data: JsonObject, name: str) -> list[Any]:
+    value = data.get(name)
+    if not isinstance(value, list):
+        raise MalformedResponse
+    return value
+
+
+def _first(rows: Sequence[object]) -> object:
+    return rows[0] if rows else None
+
+
+def _string(data: JsonObject, name: str) -> str:
+    value = data.get(name)
+    if not isinstance(value, str) or not value:
+        raise MalformedResponse
+    return value
+
+
+def _integer(data: JsonObject, name: str) -> int:
+    value = data.get(name)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise MalformedResponse
+    return value
+
+
+def _number(value: object) -> float:
+    """A finite float; JSON integers may be too large for one."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < MAX_NUMBER:
+        raise MalformedResponse
+    return float(value)
