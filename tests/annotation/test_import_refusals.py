@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from annotation.importing import import_study
 from annotation.models import Rating
+from annotation.services.reference_units import import_reference_units
 from annotation.uploads import ELSEWHERE
 from studies.models import Study, Unit
 from tests.refusals import places_of
