@@ -74,18 +74,20 @@ def _check_roles(table: RatingTable, problems: Problems) -> None:
     rows = zip(table["unit"], table["role"], table["repeat"], table.lines, strict=True)
     for unit, role, repeat, line in rows:
         if role == "repeat" and not repeat:
-            problems.add(table.name, int(line), "role is repeat, so repeat cannot be 0")
+            problems.add(
+                table.name, int(line), "repeat_is_zero", "role is repeat, so repeat cannot be 0"
+            )
         own = "main" if role == "repeat" else role
         if seen.setdefault(unit, own) != own:
             reason = f"unit {unit} has role {own}, and {seen[unit]} in an earlier line"
-            problems.add(table.name, int(line), reason)
+            problems.add(table.name, int(line), "contradiction", reason)
 
 
 def _check_categories(table: RatingTable, problems: Problems) -> None:
     """A category is stored with its instance."""
     for i in np.flatnonzero((table["category"] != "") & (table["instance"] == "")):
         reason = "category belongs to an instance, and this row names none"
-        problems.add(table.name, int(table.lines[i]), reason)
+        problems.add(table.name, int(table.lines[i]), "category_without_instance", reason)
 
 
 def _check_current(table: RatingTable, problems: Problems) -> None:
@@ -102,7 +104,7 @@ def _check_current(table: RatingTable, problems: Problems) -> None:
                 f"rater {columns[1][i]} rates unit {columns[0][i]} on {columns[2][i]} again; line"
                 f" {table.lines[first]} does already. Flag one of them superseded."
             )
-            problems.add(table.name, int(table.lines[i]), reason)
+            problems.add(table.name, int(table.lines[i]), "duplicate_rating", reason)
 
 
 def _check_raters(table: RatingTable, problems: Problems) -> None:
@@ -114,5 +116,6 @@ def _check_raters(table: RatingTable, problems: Problems) -> None:
         if rater not in known:
             known.add(rater)
             if complain(len(known)) is not None:
-                problems.add(table.name, int(line), f"unit {unit} has more raters than are read")
+                reason = f"unit {unit} has more raters than are read"
+                problems.add(table.name, int(line), "too_many_raters", reason)
                 return

@@ -18,7 +18,7 @@ from annotation.services.tallies import TallyKey, tally_key
 from studies.importing import KnownDataset, Stored, design_problems, import_design, store
 from studies.models import Criterion, Generation, Instance, Study, System, Unit
 from studies.services import record_version
-from tiebreak.formats import Bundle, FormatError, Problem, RatingTable, read_bundle
+from tiebreak.formats import Bundle, FormatError, RatingTable, read_bundle
 from tiebreak.formats.bundle import FILES
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import LIMITS, Limits
@@ -74,7 +74,7 @@ def import_study(
     except (DataError, IntegrityError) as error:
         # The checks above name lines; whatever they overlook must not be half stored.
         reason = f"the database refuses it: {str(error).splitlines()[0]}"
-        raise FormatError([Problem(path.name, None, reason)]) from error
+        raise FormatError.of(path.name, None, "refused_by_database", reason) from error
 
 
 def _check(bundle: Bundle, problems: Problems) -> None:

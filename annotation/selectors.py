@@ -15,6 +15,7 @@ from annotation.hot_path_sql import Person, seats_of_hit
 from annotation.models import HIT, Assignment, HITUnit, Participation, Place, Rating
 from annotation.models.rating import RatingQuerySet
 from studies.models import Criterion, Screening, Study, Unit
+from tiebreak.errors import InvalidInput
 from tiebreak.scales import BAD, Scale
 
 
@@ -130,7 +131,7 @@ def _can_be_judged(unit: Unit, scales: Mapping[str, Scale]) -> bool:
     try:
         for name, label in known.items():
             scales[name].parse_label(label)
-    except ValueError:
+    except InvalidInput:
         return False
     return bool(known)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
-from tiebreak.formats import FormatError, Problem
+from tiebreak.formats import FormatError
 from tiebreak.formats.limits import Limits
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def stored_upload(upload: Upload, name: str) -> Iterator[Path]:
     most = settings.TIEBREAK_MAX_UPLOAD_BYTES
     if (upload.size or 0) > most:
         reason = f"has {upload.size:,} bytes, and the limit of an upload is {most:,}"
-        raise FormatError([Problem(name, None, upload_limits().refusal(reason))])
+        raise FormatError.of(name, None, "upload_too_large", upload_limits().refusal(reason))
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
         path = Path(folder) / name
         with path.open("wb") as file:

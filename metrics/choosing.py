@@ -28,6 +28,7 @@ from studies.access import researchers_only, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.jobs import Pace, pace_of, pause_job, resume_job, start_job, stop_job
 from studies.models import Generation, Job, SeparabilityScore, Study, System
+from studies.refusals import form_errors
 from studies.robustness import similarity_of_parts, variants
 from studies.sampling import SAMPLES, is_dummy_job, start_sampling
 from studies.selecting import (
@@ -100,7 +101,7 @@ def _take_step(request: HttpRequest, study: Study, name: str) -> HttpResponse:
                 return ask(request, [asked], back=_back(study), carry=_typed(form))
             messages.success(request, step.take(study, form, cast(User, request.user)))
         except DomainError as refusal:
-            form.add_error(None, refusal.message)
+            form.add_error(None, form_errors(refusal))
         else:
             return redirect("metrics:choosing", study.pk)
     return render(request, "metrics/choosing.html", _page(request, study, {name: form}), status=400)

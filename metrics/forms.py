@@ -73,7 +73,8 @@ class SamplingForm(FocusedForm, forms.Form):
     def clean_prompt(self) -> str:
         prompt = str(self.cleaned_data["prompt"])
         if prompt and "{source}" not in prompt:
-            raise forms.ValidationError("Write {source} where an instance's text belongs.")
+            sentence = "Write {source} where an instance's text belongs."
+            raise forms.ValidationError(sentence, code="no_source")
         return prompt
 
     def clean_temperatures(self) -> list[float]:
@@ -86,7 +87,8 @@ class SamplingForm(FocusedForm, forms.Form):
             not all(0 < each <= MOST_TEMPERATURE for each in found)
             or len(found) > MOST_TEMPERATURES
         ):
-            raise forms.ValidationError("List up to 8 numbers above 0 and up to 2, such as 0.3, 1.")
+            sentence = "List up to 8 numbers above 0 and up to 2, such as 0.3, 1."
+            raise forms.ValidationError(sentence, code="bad_temperatures")
         return found
 
 
@@ -121,7 +123,7 @@ class ScoringForm(FocusedForm, forms.Form):
     def clean_similarity(self) -> str:
         name = str(self.cleaned_data["similarity"])
         if name in self.missing:
-            raise forms.ValidationError(self.missing[name])
+            raise forms.ValidationError(self.missing[name], code="not_installed")
         return name
 
 

@@ -2,7 +2,7 @@
 
 from annotation.exporting import rating_rows
 from studies.models import Study
-from tiebreak.formats import FormatError, Problem, RatingTable
+from tiebreak.formats import FormatError, RatingTable
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.report.reading import Source
 
@@ -24,5 +24,6 @@ def study_source(public_id: str) -> Source:
     """The same by public id, for the command line."""
     study = Study.objects.filter(pk=public_id).first()
     if study is None:
-        raise FormatError([Problem(public_id, None, "there is no such file, bundle or study")])
+        reason = "there is no such file, bundle or study"
+        raise FormatError.of(public_id, None, "no_such_source", reason)
     return source_of(study)

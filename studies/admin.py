@@ -157,7 +157,8 @@ class StudyDesignForm(StudyForm):
         if stored is not None and is_frozen(stored) and wanted < stored.ratings_per_hit:
             raise forms.ValidationError(
                 f"R is {stored.ratings_per_hit} and may only grow. Close the study to collect"
-                " fewer, or clone it."
+                " fewer, or clone it.",
+                code="ratings_per_hit_shrinks",
             )
         return wanted
 

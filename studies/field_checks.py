@@ -9,9 +9,10 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.backends.base.operations import BaseDatabaseOperations
 
+from tiebreak.errors import InvalidInput
 from tiebreak.formats.errors import Problems
 
-Complaint = Callable[[Any], str | None]
+Complaint = Callable[[Any], InvalidInput | None]
 
 
 @cache
@@ -21,7 +22,7 @@ def complaint(model: type[models.Model], name: str) -> Complaint:
     assert isinstance(field, models.Field)
     bounds = _bounds(field)
 
-    def complain(value: Any) -> str | None:
+    def complain(value: Any) -> InvalidInput | None:
         if (value is None and field.null) or (field.blank and value in field.empty_values):
             return None
         try:
@@ -29,7 +30,8 @@ def complaint(model: type[models.Model], name: str) -> Complaint:
             for validate in bounds:
                 validate(value)
         except ValidationError as error:
-            return f"{value!r:.80}: {' '.join(error.messages)}"
+            code = error.error_list[0].code or "invalid"
+            return InvalidInput(code, f"{value!r:.80}: {' '.join(error.messages)}")
         return None
 
     return complain
@@ -53,13 +55,13 @@ def check_column(
     problems: Problems,
 ) -> None:
     """Add a problem for each line whose value the field's validators refuse."""
-    known: dict[Hashable, str | None] = {}
+    known: dict[Hashable, InvalidInput | None] = {}
     for value, line in zip(values, lines, strict=True):
         key = value if isinstance(value, Hashable) else None
         if key is None or key not in known:
             known[key] = complain(value)
-        if (reason := known[key]) is not None:
-            problems.add(file, int(line), f"{column} {reason}")
+        if (found := known[key]) is not None:
+            problems.add(file, int(line), found.code, f"{column} {found}")
 
 
 def check_fields(
@@ -72,6 +74,6 @@ def check_fields(
 ) -> None:
     """The same of one object: a value for each of several fields."""
     for name, value in values.items():
-        reason = complaint(model, name)(value)
-        if reason is not None:
-            problems.add(file, lines.get(name), f"{name} {reason}")
+        found = complaint(model, name)(value)
+        if found is not None:
+            problems.add(file, lines.get(name), found.code, f"{name} {found}")

@@ -3,7 +3,12 @@
 from django.core.exceptions import ValidationError
 
 from tiebreak.errors import DomainError
+from tiebreak.formats import FormatError
 
 
 def form_errors(refusal: DomainError) -> list[ValidationError]:
-    return [ValidationError(line, code=refusal.code) for line in refusal.message.splitlines()]
+    if not isinstance(refusal, FormatError):
+        return [ValidationError(refusal.message, code=refusal.code)]
+    told = [ValidationError(str(problem), code=problem.code) for problem in refusal.problems]
+    more = [ValidationError(refusal.rest, code="more_problems")] if refusal.rest else []
+    return told + more

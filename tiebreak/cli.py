@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tiebreak import __version__
-from tiebreak.errors import DomainError
+from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import atomic_path
 from tiebreak.formats.readers import READERS
 from tiebreak.formats.readers import convert as read_published
@@ -167,8 +167,8 @@ def _refusing(out: Path) -> Iterator[None]:
         yield
     except DomainError:
         raise
-    except ValueError as error:
-        raise DomainError("bad_value", str(error), status=400) from error
+    except InvalidInput as error:
+        raise DomainError(error.code, error.message, status=400) from error
     except OSError as error:
         sentence = f"{out} cannot be written: {error.strerror}."
         raise DomainError("cannot_write", sentence) from error

@@ -1,4 +1,4 @@
-"""The one family of refusals: a code for programs, a sentence for people."""
+"""What is refused: a code for programs, a sentence for people."""
 
 
 class DomainError(Exception):
@@ -12,3 +12,18 @@ class DomainError(Exception):
         self.code = code
         self.message = message
         self.status = status
+
+
+class InvalidInput(ValueError):
+    """A value that cannot be used: an argument, a label, a cell of a file.
+
+    `code` names the case for programs; `message` names the value and says what is allowed.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message

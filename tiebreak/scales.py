@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, Self
 
+from tiebreak.errors import InvalidInput
+
 Kind = Literal["nominal", "ordinal", "interval", "ratio", "preference"]
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 Label = int | float | str
@@ -82,7 +84,7 @@ class Scale:
 
         Raises
         ------
-        ValueError
+        InvalidInput
             If the specification is none of these. The message lists what is allowed.
 
         Examples
@@ -91,7 +93,7 @@ class Scale:
         (-1, 0, 1)
         """
         if not isinstance(spec, str):
-            raise ValueError(f"A scale is written as text, one of: {_ALLOWED}.")
+            raise InvalidInput("scale_not_text", f"A scale is written as text, one of: {_ALLOWED}.")
         text = spec.strip()
         base, plus, extra = text.partition("+")
         if base in _PREFERENCES and (not plus or extra == BAD):
@@ -99,7 +101,9 @@ class Scale:
         kind, _, rest = text.partition(":")
         reader = _READERS.get(kind)
         if reader is None:
-            raise ValueError(f"The scale {spec!r} is not known. Write one of: {_ALLOWED}.")
+            raise InvalidInput(
+                "unknown_scale", f"The scale {spec!r} is not known. Write one of: {_ALLOWED}."
+            )
         level, labels = reader(text, rest)
         return cls(text, level, level, labels)
 
@@ -132,7 +136,7 @@ class Scale:
 
         Raises
         ------
-        ValueError
+        InvalidInput
             If the value is not on the scale. The message says what is.
 
         Examples
@@ -146,11 +150,16 @@ class Scale:
             return BAD
         number = _as_number(value)
         if number is None:
-            raise ValueError(f"The label {value!r} is not a number; the scale is {self.spec}.")
+            raise InvalidInput(
+                "label_not_a_number",
+                f"The label {value!r} is not a number; the scale is {self.spec}.",
+            )
         if self.labels is not None:
             return self._member(number, value)
         if self.level == "ratio" and number < 0:
-            raise ValueError(f"The label {value!r} is negative; a ratio scale starts at 0.")
+            raise InvalidInput(
+                "label_negative", f"The label {value!r} is negative; a ratio scale starts at 0."
+            )
         return float(number)
 
     def _member(self, label: Label, given: object) -> Label:
@@ -158,7 +167,10 @@ class Scale:
             if allowed == label:
                 return allowed
         names = ", ".join(str(allowed) for allowed in self.labels or ())
-        raise ValueError(f"The label {given!r} is not on the scale {self.spec}. Allowed: {names}.")
+        raise InvalidInput(
+            "label_not_on_scale",
+            f"The label {given!r} is not on the scale {self.spec}. Allowed: {names}.",
+        )
 
 
 def infer_scale(labels: Iterable[object], criterion: str) -> Scale:
@@ -180,7 +192,7 @@ def infer_scale(labels: Iterable[object], criterion: str) -> Scale:
 
     Raises
     ------
-    ValueError
+    InvalidInput
         If there is no label to infer from.
 
     See Also
@@ -197,7 +209,10 @@ def infer_scale(labels: Iterable[object], criterion: str) -> Scale:
     if scale is not None:
         return scale
     if not distinct:
-        raise ValueError(f"No label of {criterion!r} says what its scale is: declare the scale.")
+        raise InvalidInput(
+            "scale_undeclared",
+            f"No label of {criterion!r} says what its scale is: declare the scale.",
+        )
     return _infer_other(distinct)
 
 
@@ -249,19 +264,27 @@ _Parts = tuple[Level, tuple[Label, ...] | None]
 def _read_nominal(spec: str, rest: str) -> _Parts:
     names = tuple(name.strip() for name in rest.split(","))
     if len(names) < 2 or "" in names:
-        raise ValueError(f"The scale {spec!r} needs two or more names: nominal:a,b.")
+        raise InvalidInput(
+            "too_few_names", f"The scale {spec!r} needs two or more names: nominal:a,b."
+        )
     if len(set(names)) < len(names):
-        raise ValueError(f"The scale {spec!r} names a label twice: write every label once.")
+        raise InvalidInput(
+            "repeated_label", f"The scale {spec!r} names a label twice: write every label once."
+        )
     return "nominal", names
 
 
 def _read_points(spec: str, rest: str) -> tuple[int, ...]:
     match = _RANGE.fullmatch(rest.strip())
     if match is None:
-        raise ValueError(f"The scale {spec!r} needs both ends: {spec.partition(':')[0]}:1..5.")
+        raise InvalidInput(
+            "ends_missing", f"The scale {spec!r} needs both ends: {spec.partition(':')[0]}:1..5."
+        )
     low, high = int(match[1]), int(match[2])
     if not low < high < low + MOST_POINTS:
-        raise ValueError(f"The scale {spec!r} must rise, over at most {MOST_POINTS} points.")
+        raise InvalidInput(
+            "bad_range", f"The scale {spec!r} must rise, over at most {MOST_POINTS} points."
+        )
     return tuple(range(low, high + 1))
 
 
@@ -275,7 +298,7 @@ def _read_interval(spec: str, rest: str) -> _Parts:
 
 def _read_ratio(spec: str, rest: str) -> _Parts:
     if rest:
-        raise ValueError(f"The scale {spec!r} takes no ends: write ratio.")
+        raise InvalidInput("ends_not_taken", f"The scale {spec!r} takes no ends: write ratio.")
     return "ratio", None
 
 

@@ -22,7 +22,7 @@ from annotation.services.screening import act_on_checks, grade_stage
 from annotation.services.tallies import TallyKey, set_flags, shift_tallies, tally_key
 from studies.freshness import changes_noted
 from studies.models import Criterion, Study
-from tiebreak.errors import DomainError
+from tiebreak.errors import DomainError, InvalidInput
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def _label_in_system_order(
     scale = criterion.parsed_scale
     try:
         label = scale.parse_label(answer.shown_label)
-    except ValueError as error:
+    except InvalidInput as error:
         sentence = f"Please choose one of the answers. ({error})"
         raise DomainError("not_a_label", sentence, status=400) from error
     if scale.kind == "preference" and isinstance(label, int) and not is_a_first(assignment, seat):

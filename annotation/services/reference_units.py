@@ -13,7 +13,7 @@ from annotation.balancing import balanced_bits
 from annotation.models import HIT, HITUnit
 from studies.models import Generation, Study, System, Unit
 from studies.perturbing import heavily_perturbed, is_spoilable
-from tiebreak.errors import DomainError
+from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rows import read_jsonl
@@ -107,7 +107,10 @@ def _known_pair(study: Study, row: dict[str, Any]) -> KnownPair:
     names = [each.system_id for each in found]
     order = list(study.study_systems.values_list("system", flat=True))
     if is_comparison and order.index(names[0]) >= order.index(names[1]):
-        raise ValueError("system_a must come before system_b in the study's order of systems")
+        raise InvalidInput(
+            "systems_out_of_order",
+            "system_a must come before system_b in the study's order of systems",
+        )
     return KnownPair(
         found[0],
         found[1] if is_comparison else None,
@@ -118,7 +121,7 @@ def _known_pair(study: Study, row: dict[str, Any]) -> KnownPair:
 
 def _explanation(text: object) -> str:
     if not isinstance(text, str | None):
-        raise ValueError(f"explanation must be a text, not {text!r}"[:200])
+        raise InvalidInput("not_a_text", f"explanation must be a text, not {text!r}"[:200])
     return text or ""
 
 
@@ -136,8 +139,9 @@ def _generation(study: Study, row: dict[str, Any], side: str) -> Generation:
         sample_index=sample if type(sample) is int and 0 <= sample < LARGEST_SAMPLE else -1,
     ).first()
     if found is None:
-        raise ValueError(
-            f"instance {instance!r} has no generation {sample!r} of system {system!r} here"
+        raise InvalidInput(
+            "unknown_generation",
+            f"instance {instance!r} has no generation {sample!r} of system {system!r} here",
         )
     return found
 
@@ -146,10 +150,12 @@ def _known_labels(study: Study, labels: object) -> dict[str, str]:
     """Canonical labels by criterion; at least one, each of its scale."""
     scales = {criterion.name: criterion.parsed_scale for criterion in study.criteria.all()}
     if not isinstance(labels, dict) or not labels:
-        raise ValueError("labels must name a criterion and its right label")
+        raise InvalidInput("labels_missing", "labels must name a criterion and its right label")
     unknown = set(labels) - set(scales)
     if unknown:
-        raise ValueError(f"criterion {sorted(unknown)[0]!r} is not one of the study's")
+        raise InvalidInput(
+            "unknown_criterion", f"criterion {sorted(unknown)[0]!r} is not one of the study's"
+        )
     return {name: str(scales[name].parse_label(str(label))) for name, label in labels.items()}
 
 

@@ -6,6 +6,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 
 from studies.models.bounds import MAX_BIG_SEED, MAX_POSITION, MIN_BIG_SEED, between
+from tiebreak.errors import InvalidInput
 from tiebreak.formats.cells import check_name
 from tiebreak.identifiers import new_public_id
 
@@ -50,17 +51,23 @@ def validate_name(name: str) -> None:
     """The rule that files are read by: what comes in here can be exported and imported again."""
     try:
         check_name("The name", name)
-    except ValueError as error:
-        raise ValidationError(f"{error}.") from error
+    except InvalidInput as error:
+        raise ValidationError(f"{error}.", code=error.code) from error
 
 
 def validate_decoding(value: object) -> None:
     if not isinstance(value, dict) or value.keys() - DECODING.keys():
         allowed = ", ".join(sorted(DECODING))
-        raise ValidationError(f"Decoding is an object with no other settings than {allowed}.")
+        sentence = f"Decoding is an object with no other settings than {allowed}."
+        raise ValidationError(sentence, code="unknown_setting")
     odd = [name for name, given in value.items() if not DECODING[name][0](given)]
     if odd:
-        raise ValidationError([f"{name} must be {DECODING[name][1]}." for name in odd])
+        raise ValidationError(
+            [
+                ValidationError(f"{name} must be {DECODING[name][1]}.", code=f"bad_{name}")
+                for name in odd
+            ]
+        )
 
 
 class Dataset(models.Model):

@@ -83,9 +83,9 @@ class Screening(models.Model):
 
     def clean(self) -> None:
         if self.qualification_units and self.pass_mark > self.qualification_units:
-            raise ValidationError(
-                {"pass_mark": "The pass mark is more than the units of the test."}
-            )
+            sentence = "The pass mark is more than the units of the test."
+            error = ValidationError(sentence, code="pass_mark_unreachable")
+            raise ValidationError({"pass_mark": error})
 
 
 class ComprehensionQuestion(models.Model):
@@ -112,6 +112,10 @@ class ComprehensionQuestion(models.Model):
 
     def clean(self) -> None:
         if len(self.options) < 2:
-            raise ValidationError({"choices": "Give two choices at least, one a line."})
+            error = ValidationError(
+                "Give two choices at least, one a line.", code="too_few_choices"
+            )
+            raise ValidationError({"choices": error})
         if self.answer > len(self.options):
-            raise ValidationError({"answer": f"There are only {len(self.options)} choices."})
+            sentence = f"There are only {len(self.options)} choices."
+            raise ValidationError({"answer": ValidationError(sentence, code="no_such_choice")})

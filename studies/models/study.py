@@ -17,6 +17,7 @@ from studies.models.bounds import (
     between,
 )
 from studies.models.dataset import Dataset, System, validate_name
+from tiebreak.errors import InvalidInput
 from tiebreak.identifiers import new_public_id, new_seed
 from tiebreak.scales import Scale
 
@@ -27,13 +28,14 @@ if TYPE_CHECKING:
 def validate_scale(spec: str) -> None:
     try:
         Scale.parse(spec)
-    except ValueError as error:
-        raise ValidationError(str(error)) from error
+    except InvalidInput as error:
+        raise ValidationError(error.message, code=error.code) from error
 
 
 def validate_currency(code: str) -> None:
     if not re.fullmatch("[A-Z]{3}", code):
-        raise ValidationError("A currency is three capital letters, such as GBP or USD.")
+        sentence = "A currency is three capital letters, such as GBP or USD."
+        raise ValidationError(sentence, code="not_a_currency")
 
 
 class Study(models.Model):

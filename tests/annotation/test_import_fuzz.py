@@ -41,7 +41,7 @@ def outcome(path, files) -> str:
                 assert problem.file
                 assert problem.reason
                 assert problem.line is None or problem.line > 0
-                assert "the database refuses" not in problem.reason, problem
+                assert problem.code != "refused_by_database", problem
                 str(problem).encode()
             result = "refused"
         else:

@@ -13,7 +13,9 @@ from django.urls import reverse
 from annotation.importing import import_study
 from annotation.models import Rating
 from annotation.services.reference_units import import_known_units
+from annotation.uploads import ELSEWHERE
 from studies.models import Study, Unit
+from tests.refusals import places_of
 from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import STUDY, append, make_bundle, ratings, write_lines
 from tiebreak.errors import DomainError
@@ -243,15 +245,16 @@ def test_an_upload_past_a_limit_is_told_the_limit_and_the_command(
     setattr(settings, setting, limit)
     page = post(desk, content).content.decode()
     assert f"{limit:,}" in page
-    assert "manage.py import_study" in page
+    assert ELSEWHERE in page
     assert not Study.objects.exists()
 
 
 def test_the_command_takes_more_rows_than_an_upload(tmp_path, settings):
     folder = make_bundle(tmp_path / "b")
     settings.TIEBREAK_MAX_UPLOAD_ROWS = 1
-    with pytest.raises(CommandError, match="--max-rows"):
+    with pytest.raises(CommandError, match="--max-rows") as refusal:
         call_command("import_study", str(folder), "--max-rows", "11")
+    assert places_of(refusal.value)[0] == ("generations.jsonl", 12, "too_many_rows")
     call_command("import_study", str(folder), "--max-rows", "12")
     assert Study.objects.count() == 1
 

@@ -21,9 +21,9 @@ from recruitment.services.entry import give_consent
 from studies.models import Dataset, SeparabilityScore, Study
 from studies.scoring import score_separability
 from tests.paths import GOLDEN
+from tests.refusals import places_of, refused
 from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import FLAWS, make_bundle
-from tiebreak.errors import DomainError
 from tiebreak.formats import FormatError
 from tiebreak.report import build_report, read_source
 
@@ -61,20 +61,22 @@ def test_a_bundle_with_ratings_becomes_a_closed_study(tmp_path):
 
 @pytest.mark.parametrize("flaw", FLAWS)
 def test_22_a_flawed_bundle_leaves_the_database_as_it_was(flaw, tmp_path):
-    damage, sentence = FLAWS[flaw]
+    damage, place = FLAWS[flaw]
     folder = make_bundle(tmp_path / "b", with_ratings=True)
     damage(folder)
     before = rows_everywhere()
-    with pytest.raises(FormatError, match=sentence):
+    with pytest.raises(FormatError) as refusal:
         import_study(path=folder)
+    assert places_of(refusal.value)[0] == place
     assert rows_everywhere() == before
 
 
 def test_the_command_says_line_and_reason(tmp_path):
     folder = make_bundle(tmp_path / "b")
     FLAWS["broken line"][0](folder)
-    with pytest.raises(CommandError, match=r"Nothing was imported\.\ngenerations\.jsonl, line 13"):
+    with pytest.raises(CommandError, match=r"generations\.jsonl.*\b13\b") as refusal:
         call_command("import_study", str(folder))
+    assert places_of(refusal.value) == [("generations.jsonl", 13, "not_json")]
 
 
 def test_the_same_content_is_one_dataset(tmp_path):
@@ -152,9 +154,9 @@ def _content(path: Path) -> str:
 
 def test_an_export_overwrites_nothing(tmp_path):
     study = make_open_study(instances=1)
-    with pytest.raises(DomainError, match="there already"):
+    with refused("out_exists"):
         export_study(study=study, out=make_bundle(tmp_path / "b"))
-    with pytest.raises(DomainError, match="xml is not a format"):
+    with refused("unknown_format"):
         export_study(study=study, out=tmp_path / "out", formats=["xml"])
 
 

@@ -6,7 +6,7 @@ import zlib
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from tiebreak.formats.errors import FormatError, Problem
+from tiebreak.formats.errors import FormatError
 from tiebreak.formats.limits import LIMITS, Limits
 
 MAX_FILES = 200
@@ -41,10 +41,11 @@ def extract(archive: Path, folder: Path, limits: Limits = LIMITS) -> Path:
         raise
     except _UNREADABLE as error:
         reason = f"is not a .zip that can be read: {error}"
-        raise FormatError([Problem(archive.name, None, reason)]) from error
+        raise FormatError.of(archive.name, None, "not_a_zip", reason) from error
     tops = sorted(path.parent for path in folder.rglob("study.toml"))
     if len(tops) > 1:
-        raise FormatError([Problem(archive.name, None, "holds more than one study.toml")])
+        reason = "holds more than one study.toml"
+        raise FormatError.of(archive.name, None, "several_studies", reason)
     return tops[0] if tops else folder
 
 
@@ -52,14 +53,16 @@ def _check(name: str, members: list[zipfile.ZipInfo], limits: Limits) -> None:
     size = sum(member.file_size for member in members)
     packed = sum(member.compress_size for member in members)
     if len(members) > MAX_FILES:
-        raise _refused(name, f"holds {len(members)} files; at most {MAX_FILES} are read")
+        reason = f"holds {len(members)} files; at most {MAX_FILES} are read"
+        raise FormatError.of(name, None, "too_many_files", reason)
     if size > limits.unpacked:
         reason = f"unpacks to too much: {size:,} bytes, and the limit is {limits.unpacked:,}"
-        raise _refused(name, limits.refusal(reason))
+        raise FormatError.of(name, None, "unpacks_too_large", limits.refusal(reason))
     if size > MAX_RATIO * max(packed, 1024):
-        raise _refused(name, f"unpacks to too much: more than {MAX_RATIO} times its size")
+        reason = f"unpacks to too much: more than {MAX_RATIO} times its size"
+        raise FormatError.of(name, None, "packed_too_tight", reason)
     if len({member.filename for member in members}) < len(members):
-        raise _refused(name, "holds two files of one name")
+        raise FormatError.of(name, None, "repeated_file", "holds two files of one name")
     for member in members:
         _check_name(name, member)
 
@@ -77,7 +80,8 @@ def _refuse_gaps(archive: Path, entries: list[zipfile.ZipInfo], end: int) -> Non
         else:
             if expected is None or end - expected <= DESCRIPTOR:
                 return
-    raise _refused(archive.name, "is damaged: it holds a file that its own list does not name")
+    reason = "is damaged: it holds a file that its own list does not name"
+    raise FormatError.of(archive.name, None, "hidden_file", reason)
 
 
 def _check_name(name: str, member: zipfile.ZipInfo) -> None:
@@ -85,11 +89,8 @@ def _check_name(name: str, member: zipfile.ZipInfo) -> None:
     is_link = (member.external_attr >> 16) & 0o170000 == 0o120000
     odd = "\\" in member.filename or "\x00" in member.filename or ":" in member.filename
     if path.is_absolute() or ".." in path.parts or is_link or odd:
-        raise _refused(name, f"has an entry {member.filename!r} that points elsewhere")
-
-
-def _refused(name: str, reason: str) -> FormatError:
-    return FormatError([Problem(name, None, reason)])
+        reason = f"has an entry {member.filename!r} that points elsewhere"
+        raise FormatError.of(name, None, "unsafe_path", reason)
 
 
 def _copy(name: str, member: zipfile.ZipInfo, source: IO[bytes], out: IO[bytes]) -> None:
@@ -98,5 +99,6 @@ def _copy(name: str, member: zipfile.ZipInfo, source: IO[bytes], out: IO[bytes])
     while chunk := source.read(min(1024 * 1024, left + 1)):
         left -= len(chunk)
         if left < 0:
-            raise FormatError([Problem(name, None, f"{member.filename} is larger than it says")])
+            reason = f"{member.filename} is larger than it says"
+            raise FormatError.of(name, None, "larger_than_said", reason)
         out.write(chunk)

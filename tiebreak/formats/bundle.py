@@ -10,9 +10,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from tiebreak.errors import InvalidInput
 from tiebreak.formats.archive import MAX_FILES, extract
 from tiebreak.formats.cells import check_id
-from tiebreak.formats.errors import FormatError, Problem, Problems
+from tiebreak.formats.errors import FormatError, Problems
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.ratings import SUFFIXES, RatingTable, read_ratings
 from tiebreak.formats.rows import Row, read_jsonl
@@ -205,7 +206,7 @@ def read_bundle(path: Path, *, limits: Limits = LIMITS, check: Check | None = No
     with opened_bundle(path, limits=limits) as folder:
         problems = Problems()
         if not (folder / STUDY_FILE).is_file():
-            raise FormatError([Problem(STUDY_FILE, None, f"is missing in {path.name}")])
+            raise FormatError.of(STUDY_FILE, None, "file_missing", f"is missing in {path.name}")
         bundle = _Reading(folder, problems, limits).bundle()
         if check is not None:
             check(bundle, problems)
@@ -260,7 +261,7 @@ class _Reading:
 
     def _rows(self, name: str, problems: Problems) -> Iterator[tuple[int, Row]]:
         if not (self.folder / name).is_file():
-            problems.add(name, None, "is missing in the bundle")
+            problems.add(name, None, "file_missing", "is missing in the bundle")
             return iter(())
         return read_jsonl(self.folder / name, problems, self.limits)
 
@@ -271,7 +272,9 @@ class _Reading:
             with self.problems.at(INSTANCES, line):
                 key = check_id("id", row.get("id"))
                 if self.instances.setdefault(key, line) != line:
-                    raise ValueError(f"id {key!r} stands in line {self.instances[key]} already")
+                    raise InvalidInput(
+                        "duplicate_id", f"id {key!r} stands in line {self.instances[key]} already"
+                    )
                 found.append(_instance(key, row))
                 lines.append(line)
         return found, lines
@@ -288,10 +291,15 @@ class _Reading:
                 generation = self._generation(row, spec)
                 key = (generation.instance, generation.system, generation.sample_index)
                 if seen.setdefault(key, line) != line:
-                    raise ValueError(f"sample {key} stands in line {seen[key]} already")
+                    raise InvalidInput(
+                        "duplicate_sample", f"sample {key} stands in line {seen[key]} already"
+                    )
                 known = is_dummy.setdefault(generation.system, generation.is_dummy)
                 if known != generation.is_dummy and generation.system not in spec.controls:
-                    raise ValueError(f"system {generation.system!r} has real texts and dummy texts")
+                    raise InvalidInput(
+                        "dummies_mixed",
+                        f"system {generation.system!r} has real texts and dummy texts",
+                    )
                 others.update(row.keys() - _GENERATION_COLUMNS)
                 found.append(generation)
                 lines.append(line)
@@ -300,12 +308,15 @@ class _Reading:
     def _generation(self, row: Row, spec: StudySpec) -> GenerationRow:
         generation = _generation(row)
         if generation.instance not in self.instances:
-            raise ValueError(f"instance {generation.instance!r} is not in {INSTANCES}")
+            raise InvalidInput(
+                "unknown_instance", f"instance {generation.instance!r} is not in {INSTANCES}"
+            )
         systems = (*spec.systems, *spec.controls)
         if generation.system not in systems and not self.read.unknown & {"systems", "controls"}:
             names = ", ".join(systems) or "none"
-            raise ValueError(
-                f"system {generation.system!r} is unknown; {STUDY_FILE} has {names}"[:300]
+            raise InvalidInput(
+                "unknown_system",
+                f"system {generation.system!r} is unknown; {STUDY_FILE} has {names}"[:300],
             )
         return generation
 
@@ -321,22 +332,27 @@ class _Reading:
             with self.problems.at(ratings.name, int(line)):
                 criterion, label = ratings["criterion"][i], ratings["label"][i]
                 if criterion not in scales and criteria_known:
-                    raise ValueError(f"criterion {criterion!r} is not in {STUDY_FILE}")
+                    raise InvalidInput(
+                        "unknown_criterion", f"criterion {criterion!r} is not in {STUDY_FILE}"
+                    )
                 if label is not None and criterion in scales:
                     scales[criterion].parse_label(label)
                 self._check_instance(ratings, i, categories)
                 for side in ("system_a", "system_b"):
                     if ratings[side][i] not in systems and systems_known:
-                        raise ValueError(f"system {ratings[side][i]!r} is not in {STUDY_FILE}")
+                        raise InvalidInput(
+                            "unknown_system", f"system {ratings[side][i]!r} is not in {STUDY_FILE}"
+                        )
 
     def _check_instance(self, ratings: RatingTable, i: int, categories: dict[str, str]) -> None:
         instance, category = ratings["instance"][i], ratings["category"][i]
         if instance and instance not in self.instances:
-            raise ValueError(f"instance {instance!r} is not in {INSTANCES}")
+            raise InvalidInput("unknown_instance", f"instance {instance!r} is not in {INSTANCES}")
         if category and category != categories.get(instance, category):
-            raise ValueError(
+            raise InvalidInput(
+                "category_contradicts",
                 f"category {category!r} is not that of instance {instance!r} in {INSTANCES}:"
-                f" {categories[instance]!r}"
+                f" {categories[instance]!r}",
             )
 
 
@@ -357,14 +373,16 @@ def _metadata(row: Row) -> dict[str, Any]:
     metadata = _object(row, "metadata")
     twice = others.keys() & metadata.keys()
     if twice:
-        raise ValueError(f"{min(twice)!r} stands in metadata and in a column of its own")
+        raise InvalidInput(
+            "column_in_metadata", f"{min(twice)!r} stands in metadata and in a column of its own"
+        )
     return metadata | others
 
 
 def _object(row: Row, name: str) -> dict[str, Any]:
     value = row.get(name)
     if value is not None and not isinstance(value, dict):
-        raise ValueError(f"{name} must be an object, not {value!r}"[:200])
+        raise InvalidInput("not_an_object", f"{name} must be an object, not {value!r}"[:200])
     return value or {}
 
 
@@ -375,7 +393,7 @@ def _messages(value: Any) -> list[Any]:
         isinstance(turn, dict) and isinstance(turn.get("content"), str) for turn in value
     )
     if not turns:
-        raise ValueError("messages must be a list of turns with role and content")
+        raise InvalidInput("not_messages", "messages must be a list of turns with role and content")
     return list(value)
 
 
@@ -384,7 +402,7 @@ def _optional_text(row: Row, name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise ValueError(f"{name} must be a text, not {value!r}"[:200])
+        raise InvalidInput("not_a_text", f"{name} must be a text, not {value!r}"[:200])
     return value
 
 
@@ -392,16 +410,20 @@ def _generation(row: Row) -> GenerationRow:
     index, text, seed = row.get("sample_index"), row.get("text"), row.get("seed")
     index = 0 if index is None else index
     if isinstance(index, bool) or not isinstance(index, int):
-        raise ValueError(f"sample_index must be a whole number from 0, not {index!r}"[:200])
+        raise InvalidInput(
+            "not_a_whole_number", f"sample_index must be a whole number from 0, not {index!r}"[:200]
+        )
     if not isinstance(text, str):
-        raise ValueError(f"text must be a text, not {text!r}"[:200])
+        raise InvalidInput("not_a_text", f"text must be a text, not {text!r}"[:200])
     if not text.strip():
-        raise ValueError("text is empty")
+        raise InvalidInput("empty", "text is empty")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
-        raise ValueError(f"seed must be a whole number, not {seed!r}"[:200])
+        raise InvalidInput("not_a_whole_number", f"seed must be a whole number, not {seed!r}"[:200])
     is_dummy = row.get("is_dummy", False)
     if not isinstance(is_dummy, bool):
-        raise ValueError(f"is_dummy must be true or false, not {is_dummy!r}"[:200])
+        raise InvalidInput(
+            "not_a_truth_value", f"is_dummy must be true or false, not {is_dummy!r}"[:200]
+        )
     instance, system = (
         check_id("instance", row.get("instance")),
         check_id("system", row.get("system")),

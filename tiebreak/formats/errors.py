@@ -1,10 +1,11 @@
-"""What is wrong with a file: every bad row by name, line and reason."""
+"""What is wrong with a file: every bad row by name, line, code and reason."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Self
 
-from tiebreak.errors import DomainError
+from tiebreak.errors import DomainError, InvalidInput
 
 SHOWN = 50
 LONGEST_REASON = 500
@@ -26,17 +27,20 @@ class Problem:
         Name of the file.
     line : int or None
         Number of the line; None for the file as a whole.
+    code : str
+        Names the case for programs.
     reason : str
         What is wrong.
 
     Examples
     --------
-    >>> print(Problem("ratings.csv", 3, "rater is empty"))
+    >>> print(Problem("ratings.csv", 3, "empty_id", "rater is empty"))
     ratings.csv, line 3: rater is empty
     """
 
     file: str
     line: int | None
+    code: str
     reason: str
 
     def __str__(self) -> str:
@@ -56,12 +60,23 @@ class FormatError(DomainError, ValueError):
     """
 
     def __init__(self, problems: list[Problem], total: int | None = None) -> None:
-        self.problems = problems
+        self.problems = problems[:SHOWN]
         self.total = total or len(problems)
-        lines = [str(problem) for problem in problems[:SHOWN]]
-        if self.total > len(lines):
-            lines.append(f"… and {self.total - len(lines)} more problems.")
+        lines = [str(problem) for problem in self.problems]
+        if self.rest:
+            lines.append(self.rest)
         super().__init__("bad_file", "\n".join(lines), status=400)
+
+    @property
+    def rest(self) -> str:
+        """The line that says how many problems are not shown; "" where all are."""
+        more = self.total - len(self.problems)
+        return f"… and {more} more problems." if more else ""
+
+    @classmethod
+    def of(cls, file: str, line: int | None, code: str, reason: str) -> Self:
+        """A file that is refused for one thing."""
+        return cls([Problem(file, line, code, reason)])
 
 
 @dataclass
@@ -71,18 +86,18 @@ class Problems:
     found: list[Problem] = field(default_factory=list)
     total: int = 0
 
-    def add(self, file: str, line: int | None, reason: str) -> None:
+    def add(self, file: str, line: int | None, code: str, reason: str) -> None:
         self.total += 1
         if len(self.found) < SHOWN:
-            self.found.append(Problem(file, line, shorten(reason)))
+            self.found.append(Problem(file, line, code, shorten(reason)))
 
     @contextmanager
     def at(self, file: str, line: int | None) -> Iterator[None]:
-        """Turn a row's `ValueError` into a problem of its line."""
+        """Turn a row's `InvalidInput` into a problem of its line."""
         try:
             yield
-        except ValueError as error:
-            self.add(file, line, str(error))
+        except InvalidInput as error:
+            self.add(file, line, error.code, error.message)
 
     def extend(self, error: "FormatError") -> None:
         """Take over what another reader refused."""

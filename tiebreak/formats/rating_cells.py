@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Any
 
+from tiebreak.errors import InvalidInput
 from tiebreak.formats.cells import check_id
 from tiebreak.formats.rows import Row
 
@@ -61,7 +62,7 @@ LARGEST_WHOLE = 2**53
 
 
 def parse_rating(row: Row) -> Row:
-    """One row with every column present and typed, or `ValueError`."""
+    """One row with every column present and typed, or `InvalidInput`."""
     if "sample_index" in row:
         row = _with_samples(row)
     parsed: Row = {"unit": _required(row, "unit"), "rater": _required(row, "rater")}
@@ -84,29 +85,33 @@ def _with_samples(row: Row) -> Row:
         return row
     for side in ("sample_a", "sample_b"):
         if row.get(side) not in (None, "", both):
-            raise ValueError(f"{side} is {row[side]!r} and sample_index {both!r}"[:200])
+            raise InvalidInput(
+                "samples_contradict", f"{side} is {row[side]!r} and sample_index {both!r}"[:200]
+            )
     return {**row, "sample_a": both, "sample_b": both}
 
 
 def _label(row: Row, parsed: Row) -> Any:
     if "label" not in row:
-        raise ValueError("the column label is missing")
+        raise InvalidInput("column_missing", "the column label is missing")
     label = row["label"]
     if label is None and parsed["kind"] == "human":
-        raise ValueError("a human's label may not be empty")
+        raise InvalidInput("label_missing", "a human's label may not be empty")
     if label is None and not parsed["raw"]:
-        raise ValueError("a machine's empty label needs its answer in the column raw")
+        raise InvalidInput(
+            "raw_missing", "a machine's empty label needs its answer in the column raw"
+        )
     if not isinstance(label, (str, int, float, type(None))) or isinstance(label, bool):
-        raise ValueError(f"label must be a number or a text, not {label!r}"[:200])
+        raise InvalidInput("not_a_label", f"label must be a number or a text, not {label!r}"[:200])
     if isinstance(label, int) and abs(label) > LARGEST_WHOLE:
-        raise ValueError(f"label {str(label)[:40]} is too large")
+        raise InvalidInput("number_too_large", f"label {str(label)[:40]} is too large")
     return label
 
 
 def _required(row: Row, column: str) -> str:
     value = row.get(column)
     if column not in row:
-        raise ValueError(f"the column {column} is missing")
+        raise InvalidInput("column_missing", f"the column {column} is missing")
     return check_id(column, value)
 
 
@@ -114,13 +119,15 @@ def _one_of(column: str, value: Any, allowed: tuple[str, ...]) -> str:
     if value in (None, ""):
         return allowed[0]
     if value not in allowed:
-        raise ValueError(f"{column} must be one of {', '.join(allowed)}, not {value!r}"[:200])
+        raise InvalidInput(
+            "unknown_value", f"{column} must be one of {', '.join(allowed)}, not {value!r}"[:200]
+        )
     return str(value)
 
 
 def _text(column: str, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise ValueError(f"{column} must be a text, not {value!r}"[:200])
+        raise InvalidInput("not_a_text", f"{column} must be a text, not {value!r}"[:200])
     return str(value)
 
 
@@ -128,8 +135,9 @@ def _moment(column: str, value: Any) -> str:
     """A date and time of ISO 8601 that is one in UTC too; without an offset it is UTC."""
     text = value.isoformat() if isinstance(value, date) else _text(column, value)
     if text and moment_of(text) is None:
-        raise ValueError(
-            f"{column} must be a date and time such as 2026-03-01T14:05:09Z, not {text!r}"[:200]
+        raise InvalidInput(
+            "not_a_time",
+            f"{column} must be a date and time such as 2026-03-01T14:05:09Z, not {text!r}"[:200],
         )
     return text
 
@@ -150,13 +158,13 @@ def _number(column: str, value: Any) -> float:
     if value == "":
         return math.nan
     if not _is_number(value):
-        raise ValueError(f"{column} must be a number, not {value!r}"[:200])
+        raise InvalidInput("not_a_number", f"{column} must be a number, not {value!r}"[:200])
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise ValueError(f"{column} must be finite, not {value!r}"[:200])
+        raise InvalidInput("not_finite", f"{column} must be finite, not {value!r}"[:200])
     return number
 
 
@@ -169,21 +177,27 @@ def _is_number(value: Any) -> bool:
 def _integer(column: str, value: Any) -> float:
     number = _number(column, value)
     if not math.isnan(number) and not (number == int(number) and 0 <= number <= LARGEST_WHOLE):
-        raise ValueError(f"{column} must be a whole number from 0, not {value!r}"[:200])
+        raise InvalidInput(
+            "not_a_whole_number", f"{column} must be a whole number from 0, not {value!r}"[:200]
+        )
     return number
 
 
 def _flag(column: str, value: Any) -> bool:
     word = str(value).strip().lower()
     if word not in _TRUE + _FALSE:
-        raise ValueError(f"{column} must be true or false, not {value!r}"[:200])
+        raise InvalidInput(
+            "not_a_truth_value", f"{column} must be true or false, not {value!r}"[:200]
+        )
     return word in _TRUE
 
 
 def _probability(column: str, value: Any) -> float:
     number = _number(column, value)
     if not math.isnan(number) and not 0 < number <= 1:
-        raise ValueError(f"{column} must lie above 0 and up to 1, not {value!r}"[:200])
+        raise InvalidInput(
+            "not_a_probability", f"{column} must lie above 0 and up to 1, not {value!r}"[:200]
+        )
     return number
 
 

@@ -208,7 +208,7 @@ def read_ratings(
     if path.is_file():
         table = _build(read_rows(path, gathered, limits), path.name, gathered)
     else:
-        gathered.add(path.name, None, "there is no such file")
+        gathered.add(path.name, None, "no_such_file", "there is no such file")
         table = _build(iter(()), path.name, gathered)
     if problems is None:
         gathered.check()
@@ -297,7 +297,7 @@ def _refuse_contradictions(table: RatingTable, problems: Problems) -> None:
                 key, value = table[owner][i], column[i]
                 if seen.setdefault(key, value) != value:
                     reason = f"{owner} {key} has {fact} {value}, and {seen[key]} in an earlier line"
-                    problems.add(table.name, int(table.lines[i]), reason)
+                    problems.add(table.name, int(table.lines[i]), "contradiction", reason)
 
 
 def is_known(column: NDArray[Any]) -> NDArray[np.bool_]:
@@ -318,7 +318,7 @@ def _refuse_unweighted(table: RatingTable, problems: Problems) -> None:
                 f"unit {unit} was drawn (phase {phase[i]}), so its inclusion_probability is"
                 " needed; leave phase empty if instances were not drawn"
             )
-            problems.add(table.name, int(table.lines[i]), reason)
+            problems.add(table.name, int(table.lines[i]), "probability_missing", reason)
 
 
 def _refuse_duplicates(table: RatingTable, problems: Problems) -> None:
@@ -334,4 +334,4 @@ def _refuse_duplicates(table: RatingTable, problems: Problems) -> None:
                 f"rater {key[1]} rates unit {key[0]} on {key[2]} again; line {first} does already."
                 " Flag one of them superseded, or number the machine's passes in run."
             )
-            problems.add(table.name, line, reason)
+            problems.add(table.name, line, "duplicate_rating", reason)

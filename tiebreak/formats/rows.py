@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import IO, Any
 
 from tiebreak import optional
+from tiebreak.errors import InvalidInput
 from tiebreak.formats.cells import MAX_COLUMNS, check_cells, parse_json
-from tiebreak.formats.errors import FormatError, Problem, Problems
+from tiebreak.formats.errors import FormatError, Problems
 from tiebreak.formats.limits import LIMITS, Limits
 
 Row = dict[str, Any]
 # Few at a time: a small file can unfold into large cells, which are refused one by one.
 PARQUET_ROWS = 64
+BAD_HEADER = "names a column twice, or too many columns"
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -21,7 +23,8 @@ def read_rows(path: Path, problems: Problems, limits: Limits = LIMITS) -> Iterat
     """Rows by line number. A broken line is noted in `problems` and left out."""
     readers = {".jsonl": _read_jsonl, ".csv": _read_csv, ".parquet": _read_parquet}
     if path.suffix not in readers:
-        raise FormatError([Problem(path.name, None, "is not a .jsonl, .csv or .parquet file")])
+        reason = "is not a .jsonl, .csv or .parquet file"
+        raise FormatError.of(path.name, None, "unknown_format", reason)
     return _counted(readers[path.suffix](path, problems, limits), path, problems, limits)
 
 
@@ -38,7 +41,7 @@ def _counted(
     for count, (line, row) in enumerate(rows, start=1):
         if count > limits.rows:
             reason = f"has more than {limits.rows:,} rows, the limit for one file"
-            problems.add(path.name, line, limits.refusal(reason))
+            problems.add(path.name, line, "too_many_rows", limits.refusal(reason))
             return
         yield line, row
 
@@ -49,13 +52,14 @@ def _read_jsonl(path: Path, problems: Problems, limits: Limits) -> Iterator[tupl
         while raw := file.readline(limits.line + 1):
             number += 1
             if len(raw) > limits.line:
-                problems.add(path.name, number, f"the line is longer than {limits.line} bytes")
+                reason = f"the line is longer than {limits.line} bytes"
+                problems.add(path.name, number, "line_too_long", reason)
                 return
             if raw.strip():
                 with problems.at(path.name, number):
                     row = parse_json(raw)
                     if not isinstance(row, dict):
-                        raise ValueError("is not a JSON object")
+                        raise InvalidInput("not_an_object", "is not a JSON object")
                     yield number, check_cells(row, limits.cell)
 
 
@@ -67,13 +71,15 @@ def _read_csv(path: Path, problems: Problems, limits: Limits) -> Iterator[tuple[
             reader = csv.reader(lines.of(file, limits.line), strict=True)
             header = next(reader, None)
             if header is None:
-                problems.add(path.name, None, "is empty")
+                problems.add(path.name, None, "empty", "is empty")
             elif len(set(header)) < len(header) or len(header) > MAX_COLUMNS:
-                problems.add(path.name, 1, "names a column twice, or too many columns")
+                problems.add(path.name, 1, "bad_header", BAD_HEADER)
             else:
                 yield from _csv_rows(path, reader, header, problems, limits)
+    except InvalidInput as error:
+        problems.add(path.name, lines.number, error.code, f"is not CSV: {error}")
     except (csv.Error, ValueError) as error:
-        problems.add(path.name, lines.number, f"is not CSV: {error}")
+        problems.add(path.name, lines.number, "not_csv", f"is not CSV: {error}")
 
 
 @dataclass
@@ -87,11 +93,11 @@ class _Lines:
         while raw := file.readline(longest + 1):
             self.number += 1
             if len(raw) > longest:
-                raise ValueError(f"the line is longer than {longest} bytes")
+                raise InvalidInput("line_too_long", f"the line is longer than {longest} bytes")
             try:
                 yield raw.decode("utf-8-sig" if self.number == 1 else "utf-8")
             except UnicodeDecodeError:
-                raise ValueError("this line is not UTF-8 text") from None
+                raise InvalidInput("not_utf8", "this line is not UTF-8 text") from None
 
 
 def _csv_rows(
@@ -102,7 +108,9 @@ def _csv_rows(
             continue
         with problems.at(path.name, reader.line_num):
             if len(cells) != len(header):
-                raise ValueError(f"has {len(cells)} cells, the header {len(header)}")
+                raise InvalidInput(
+                    "wrong_cell_count", f"has {len(cells)} cells, the header {len(header)}"
+                )
             row = {
                 name: None if cell == "" else defused(cell)
                 for name, cell in zip(header, cells, strict=True)
@@ -139,7 +147,7 @@ def _read_parquet(path: Path, problems: Problems, limits: Limits) -> Iterator[tu
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
             if len(set(names)) < len(names) or len(names) > MAX_COLUMNS:
-                problems.add(path.name, None, "names a column twice, or too many columns")
+                problems.add(path.name, None, "bad_header", BAD_HEADER)
                 return
             for batch in file.iter_batches(batch_size=PARQUET_ROWS):
                 for row in batch.to_pylist():
@@ -147,4 +155,4 @@ def _read_parquet(path: Path, problems: Problems, limits: Limits) -> Iterator[tu
                     with problems.at(path.name, number):
                         yield number, check_cells(row, limits.cell)
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        problems.add(path.name, number or None, f"is not a Parquet file: {error}")
+        problems.add(path.name, number or None, "not_parquet", f"is not a Parquet file: {error}")

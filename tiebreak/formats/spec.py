@@ -9,6 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from tiebreak.errors import InvalidInput
 from tiebreak.formats.cells import check_cells, check_id, check_name, check_text
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import Limits
@@ -152,11 +153,10 @@ def read_spec(folder: Path, problems: Problems, limits: Limits) -> ReadSpec:
     for name in sorted(raw.keys() - everything):
         allowed = ", ".join(sorted(everything))
         reason = f"{name[:100]} is not a setting of a study; it has {allowed}"
-        problems.add(STUDY_FILE, lines.settings.get(name), reason)
-    for name in ("title", "criteria"):
-        if name not in given:
-            problems.add(STUDY_FILE, None, "needs a title and at least one [[criteria]]")
-            break
+        problems.add(STUDY_FILE, lines.settings.get(name), "unknown_setting", reason)
+    if not {"title", "criteria"} <= given:
+        reason = "needs a title and at least one [[criteria]]"
+        problems.add(STUDY_FILE, None, "setting_missing", reason)
     values = _settings(raw, lines, problems)
     for name in {"guidelines", "consent"} & values.keys():
         with problems.at(STUDY_FILE, lines.settings.get(name)):
@@ -171,13 +171,13 @@ def _parsed(text: str, problems: Problems) -> dict[str, Any] | None:
     try:
         return tomllib.loads(text)
     except RecursionError:
-        problems.add(STUDY_FILE, None, "is nested too deep")
+        problems.add(STUDY_FILE, None, "nested_too_deep", "is nested too deep")
     except tomllib.TOMLDecodeError as error:
         where = _IN_LINE.search(str(error))
-        reason = _IN_LINE.sub("", str(error))
-        problems.add(STUDY_FILE, int(where[1]) if where else None, f"is not TOML: {reason}")
+        reason = f"is not TOML: {_IN_LINE.sub('', str(error))}"
+        problems.add(STUDY_FILE, int(where[1]) if where else None, "not_toml", reason)
     except ValueError as error:
-        problems.add(STUDY_FILE, None, str(error))
+        problems.add(STUDY_FILE, None, "not_toml", str(error))
     return None
 
 
@@ -202,35 +202,39 @@ def _settings(raw: Mapping[str, Any], lines: SpecLines, problems: Problems) -> d
         values |= _criteria(raw["criteria"], lines, problems)
     elif "criteria" in raw:
         reason = "needs at least one [[criteria]]"
-        problems.add(STUDY_FILE, lines.settings.get("criteria"), reason)
+        problems.add(STUDY_FILE, lines.settings.get("criteria"), "no_criteria", reason)
     both = set(values.get("systems", ())) & set(values.get("controls", ()))
     if both:
         reason = f"{min(both)!r} cannot be a system and a control"
-        problems.add(STUDY_FILE, lines.settings.get("controls"), reason)
+        problems.add(STUDY_FILE, lines.settings.get("controls"), "system_is_control", reason)
     return values
 
 
 def _setting_text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{name} must be a text")
+        raise InvalidInput("not_a_text", f"{name} must be a text")
     return value
 
 
 def _title(name: str, value: Any) -> str:
     if not _setting_text(name, value).strip():
-        raise ValueError(f"{name} is empty")
+        raise InvalidInput("empty", f"{name} is empty")
     return check_name(name, value)
 
 
 def _setting_number(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{name} must be a whole number, not {value!r}"[:200])
+        raise InvalidInput(
+            "not_a_whole_number", f"{name} must be a whole number, not {value!r}"[:200]
+        )
     return value
 
 
 def _setting_minutes(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{name} must be a number of minutes, not {value!r}"[:200])
+        raise InvalidInput(
+            "not_minutes", f"{name} must be a number of minutes, not {value!r}"[:200]
+        )
     return value
 
 
@@ -238,12 +242,18 @@ def _systems(name: str, value: Any) -> tuple[str, ...]:
     if value == ALL_PAIRS and name == "systems":
         return (ALL_PAIRS,)
     if not isinstance(value, list) or not value:
-        raise ValueError(f'{name} must be a list of different names, or "{ALL_PAIRS}"')
+        raise InvalidInput(
+            "not_names", f'{name} must be a list of different names, or "{ALL_PAIRS}"'
+        )
     if len(value) > MAX_SYSTEMS:
-        raise ValueError(f"{name} names {len(value)} systems; at most {MAX_SYSTEMS} are read")
+        raise InvalidInput(
+            "too_many_systems", f"{name} names {len(value)} systems; at most {MAX_SYSTEMS} are read"
+        )
     names = tuple(check_id("a system's name", each) for each in value)
     if len(set(names)) < len(names):
-        raise ValueError(f"{name} must be a list of different names: one stands there twice")
+        raise InvalidInput(
+            "repeated_name", f"{name} must be a list of different names: one stands there twice"
+        )
     return names
 
 
@@ -251,21 +261,25 @@ def _criteria(rows: list[Any], lines: SpecLines, problems: Problems) -> dict[str
     """The criteria if each can be read; else nothing, and what is wrong with them."""
     if not 0 < len(rows) <= MAX_CRITERIA:
         reason = f"needs at least one [[criteria]], and {MAX_CRITERIA} at most"
-        problems.add(STUDY_FILE, None, reason)
+        problems.add(STUDY_FILE, None, "no_criteria" if not rows else "too_many_criteria", reason)
         return {}
     found: list[CriterionSpec] = []
     for position, row in enumerate(rows):
         with problems.at(STUDY_FILE, lines.of_criterion(position)):
             criterion = _criterion(row)
             if criterion.name in {each.name for each in found}:
-                raise ValueError(f"the criterion {criterion.name!r} is named twice")
+                raise InvalidInput(
+                    "duplicate_criterion", f"the criterion {criterion.name!r} is named twice"
+                )
             found.append(criterion)
     return {"criteria": tuple(found)} if len(found) == len(rows) else {}
 
 
 def _criterion(row: Any) -> CriterionSpec:
     if not isinstance(row, dict) or row.keys() - {"name", "scale", "question"}:
-        raise ValueError("a criterion has a name, a scale and a question, and nothing else")
+        raise InvalidInput(
+            "not_a_criterion", "a criterion has a name, a scale and a question, and nothing else"
+        )
     scale = _setting_text("scale", row.get("scale", "preference:tie"))
     name = check_id("the name of a criterion", row.get("name"))
     question = _setting_text("question", row.get("question", ""))
@@ -297,9 +311,9 @@ def _text_or_file(folder: Path, value: str, problems: Problems, limits: Limits) 
     if "\n" in value or not value.endswith((".md", ".txt")) or len(value.encode()) > 255:
         return value
     if Path(value).name != value:
-        raise ValueError(f"{value!r} must name a file of the bundle itself")
+        raise InvalidInput("unsafe_path", f"{value!r} must name a file of the bundle itself")
     if not (folder / value).is_file():
-        problems.add(value, None, "is missing: study.toml names it")
+        problems.add(value, None, "file_missing", "is missing: study.toml names it")
         return ""
     return _text_of(folder / value, problems, limits) or ""
 
@@ -307,16 +321,16 @@ def _text_or_file(folder: Path, value: str, problems: Problems, limits: Limits) 
 def _text_of(path: Path, problems: Problems, limits: Limits) -> str | None:
     """A small text file as it is: its ends of lines too."""
     if path.stat().st_size > limits.line:
-        problems.add(path.name, None, f"is longer than {limits.line} bytes")
+        problems.add(path.name, None, "file_too_long", f"is longer than {limits.line} bytes")
         return None
     raw = path.read_bytes()
     try:
         return check_text("the text", raw.decode("utf-8-sig"), limits.cell)
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        problems.add(path.name, line, "is not UTF-8 text")
-    except ValueError as error:
-        problems.add(path.name, None, str(error))
+        problems.add(path.name, line, "not_utf8", "is not UTF-8 text")
+    except InvalidInput as error:
+        problems.add(path.name, None, error.code, error.message)
     return None
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tiebreak.errors import InvalidInput
 from tiebreak.formats import RatingTable
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.report.bias import bias_section
@@ -128,9 +129,9 @@ def _parts(
     for name, make in _makers(criterion, seeds, replicates).items():
         try:
             parts[name] = make()
-        except ValueError as refusal:  # how statistics refuse what they cannot be computed from
+        except InvalidInput as refusal:  # how statistics refuse what they cannot be computed from
             logger.warning("%s of %s: %s", name, criterion.name, refusal, exc_info=True)
-            problems[name] = str(refusal)
+            problems[name] = refusal.message
         except Exception as error:  # a defect: it is logged, and named on the page
             logger.exception("%s of %s failed", name, criterion.name)
             problems[name] = UNFORESEEN.format(error=type(error).__name__)

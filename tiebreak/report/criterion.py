@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiebreak.errors import InvalidInput
 from tiebreak.formats import FormatError, RatingTable
-from tiebreak.formats.errors import Problem, Problems
+from tiebreak.formats.errors import Problems
 from tiebreak.scales import BAD, Label, Scale, infer_scale
 from tiebreak.stats.counts import count_matrix
 
@@ -108,10 +109,10 @@ def criteria_of(
         everything = table["label"][table["criterion"] == name]
         try:
             scale = Scale.parse(declared) if declared else infer_scale(everything.tolist(), name)
-        except ValueError as error:
+        except InvalidInput as error:
             if declared:
                 raise
-            unknown[name] = str(error)
+            unknown[name] = error.message
             continue
         labels = _labels(rows, scale, unparsed, problems)
         problems.check()
@@ -145,8 +146,8 @@ def _stand_in(scale: Scale, unparsed: str | None) -> Label | None:
         return None
     try:
         return scale.parse_label("0" if unparsed == "tie" else unparsed)
-    except ValueError as error:
-        raise FormatError([Problem("--unparsed", None, str(error))]) from error
+    except InvalidInput as error:
+        raise FormatError.of("--unparsed", None, error.code, error.message) from error
 
 
 def _criterion(

@@ -8,6 +8,9 @@ from tiebreak.report.criterion import Criterion
 from tiebreak.stats.leave_one_out import mode_credits
 from tiebreak.stats.results import Estimate, undefined
 
+NOBODY_ELSE = "nobody else rated the same units"
+NO_INTERVAL = "No interval is made per rater."
+
 
 def raters_section(criterion: Criterion) -> dict[str, Any]:
     credit = [mode_credits(criterion.humans, without=code) for code in range(len(criterion.labels))]
@@ -38,5 +41,5 @@ def raters_section(criterion: Criterion) -> dict[str, Any]:
 
 def _mean(earned: Any) -> Estimate:
     if len(earned) == 0:
-        return undefined("nobody else rated the same units")
-    return Estimate(float(np.mean(earned)), n=len(earned), reason="No interval is made per rater.")
+        return undefined(NOBODY_ELSE)
+    return Estimate(float(np.mean(earned)), n=len(earned), reason=NO_INTERVAL)

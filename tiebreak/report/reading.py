@@ -7,7 +7,6 @@ from typing import Any
 
 from tiebreak.formats import (
     FormatError,
-    Problem,
     RatingTable,
     is_ratings_file,
     read_bundle,
@@ -64,11 +63,13 @@ def read_source(path: Path) -> Source:
     if is_ratings_file(path):
         return Source(read_ratings(path), about={"kind": "file", "sha256": _sha256(path)})
     if not path.exists():
-        raise FormatError([Problem(str(path), None, "there is no such file, bundle or study")])
+        reason = "there is no such file, bundle or study"
+        raise FormatError.of(str(path), None, "no_such_source", reason)
     with opened_bundle(path) as folder:
         bundle, ratings = read_bundle(folder), find_ratings(folder)
         if bundle.ratings is None or ratings is None:
-            raise FormatError([Problem(path.name, None, "the bundle holds no ratings to analyse")])
+            reason = "the bundle holds no ratings to analyse"
+            raise FormatError.of(path.name, None, "no_ratings", reason)
         scales = {each.name: each.scale for each in bundle.spec.criteria}
         return Source(bundle.ratings, scales, {"kind": "bundle", "sha256": _sha256(ratings)})
 

@@ -25,6 +25,8 @@ from tiebreak.stats.counts import distinct_rows
 from tiebreak.stats.separability import range_edges
 
 MOST_ELEMENTS = 4_000_000
+NOT_SCORED = "No separability was scored."
+NO_VARIATION = "Separability or consistency does not vary."
 
 
 def sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Any]:
@@ -137,7 +139,7 @@ def _trend(
 ) -> Estimate:
     """Spearman's ρ of δ and mean consistency over instances and pairs, instances resampled."""
     if np.all(np.isnan(delta)):
-        return undefined("No separability was scored.")
+        return undefined(NOT_SCORED)
     group = sets.instances.astype(np.int64)
     size = np.bincount(group, minlength=len(delta))
     total = np.bincount(group, weights=sets.consistency, minlength=len(delta))
@@ -147,7 +149,7 @@ def _trend(
     n = int(known.sum())
     value = float(_rank_correlation(x[None], y[None])[0]) if n else float("nan")
     if np.isnan(value):
-        return undefined("Separability or consistency does not vary.", n)
+        return undefined(NO_VARIATION, n)
     instances = np.unique(cluster[known], return_inverse=True)[1]
     if replicates == 0 or len(np.unique(instances)) < n:
         reason = None if replicates == 0 else "No interval: instances have several system pairs."

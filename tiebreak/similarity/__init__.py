@@ -5,6 +5,7 @@ similarity of an empty and a non-empty text is 0, of two empty texts 1. The lexi
 need no optional package.
 """
 
+from tiebreak.errors import InvalidInput
 from tiebreak.gateway.encoders import TextEncoder, bundled_encoder
 from tiebreak.similarity.alignment import Alignments, align, align_many
 from tiebreak.similarity.bertscore import BertScore, LengthAdjustedBertScore, length_penalty
@@ -49,7 +50,7 @@ def similarity(name: str, *, encoder: TextEncoder | None = None) -> Similarity:
 
     Raises
     ------
-    ValueError
+    InvalidInput
         For another name; it lists the ones there are.
     MissingPackageError
         Says what must be installed, and how.
@@ -65,7 +66,9 @@ def similarity(name: str, *, encoder: TextEncoder | None = None) -> Similarity:
         return ENCODED[name](encoder or bundled_encoder())
     if name == EntityJaccard.name:
         return EntityJaccard(SpacyEntities())
-    raise ValueError(f"{name!r} is not a similarity; there are {', '.join(SIMILARITIES)}")
+    raise InvalidInput(
+        "unknown_similarity", f"{name!r} is not a similarity; there are {', '.join(SIMILARITIES)}"
+    )
 
 
 __all__ = [

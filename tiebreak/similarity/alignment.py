@@ -9,6 +9,7 @@ from multiprocessing import get_context
 
 import numpy as np
 
+from tiebreak.errors import InvalidInput
 from tiebreak.similarity.measure import FloatArray, Similarity
 
 CHUNK, DEVICE_CHUNK = 32, 128  # instances; larger batches keep a GPU busy
@@ -70,12 +71,13 @@ def align_many(
 
     Raises
     ------
-    ValueError
+    InvalidInput
         For more than one worker of a similarity that holds a model: each would load its own.
     """
     if workers > 1 and not similarity.is_parallel:
-        raise ValueError(
-            f"{similarity.name} holds a model and runs in one process: ask for workers=1"
+        raise InvalidInput(
+            "one_process_only",
+            f"{similarity.name} holds a model and runs in one process: ask for workers=1",
         )
     chunks = _chunks(instances, chunk or (DEVICE_CHUNK if similarity.is_on_device else CHUNK))
     if workers > 1:

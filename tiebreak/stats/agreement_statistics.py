@@ -5,6 +5,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
 from tiebreak.stats.bootstrap import Statistic, ratio
 from tiebreak.stats.validation import FloatArray, IntArray, as_values, check_at_least, check_choice
@@ -188,6 +189,6 @@ def squared_distances(
     if level == "interval":
         return apart**2
     if (numbers < 0).any():
-        raise ValueError("values must be 0 or more on a ratio scale.")
+        raise InvalidInput("out_of_range", "values must be 0 or more on a ratio scale.")
     # The only sum of 0 is that of 0 with itself, which is no distance at all.
     return np.nan_to_num(ratio(apart, np.add.outer(numbers, numbers))) ** 2

@@ -10,6 +10,8 @@ from tiebreak.stats.validation import check_at_least, check_resampling
 
 # Ratings are taken as independent: of other instances and other raters it says nothing.
 WILSON = "Wilson score interval"
+NO_POSITION = "No rating prefers a text whose position is known."
+NO_LENGTH = "No rating prefers one of two texts of known, different length."
 
 
 def position_bias(
@@ -22,7 +24,7 @@ def position_bias(
     """
     n = first + second
     if n == 0:
-        return undefined("No rating prefers a text whose position is known.")
+        return undefined(NO_POSITION)
     low, high = wilson_interval(first, n, confidence_level=confidence_level)
     share = first / n
     error = sqrt(share * (1 - share) / n)
@@ -41,7 +43,7 @@ def length_bias(
     """
     n = longer + shorter
     if n == 0:
-        return undefined("No rating prefers one of two texts of known, different length.")
+        return undefined(NO_LENGTH)
     low, high = wilson_interval(longer, n, confidence_level=confidence_level)
     share = longer / n
     error = 2 * sqrt(share * (1 - share) / n)

@@ -26,6 +26,7 @@ CONFIDENCE_LEVEL = 0.95
 MOST_UNDEFINED = 0.05
 # An interval without width would claim to know of instances that nobody rated.
 NO_WIDTH = "No interval: nearly all resamples give this very value."
+OFTEN_UNDEFINED = "No interval: undefined in {lost} of {of} replicates."
 _ROUNDING = 1e-9
 
 Interval = Literal["percentile", "bias-corrected"]
@@ -330,7 +331,7 @@ def of_replicates(
     defined = np.sort(drawn[~np.isnan(drawn)])  # sorted, `np.quantile` takes half the time
     lost = len(drawn) - len(defined)
     if lost > MOST_UNDEFINED * len(drawn):
-        reason = f"No interval: undefined in {lost} of {len(drawn)} replicates."
+        reason = OFTEN_UNDEFINED.format(lost=lost, of=len(drawn))
         return Estimate(value, n=n, method=method, reason=reason)
     tail = (1 - confidence_level) / 2
     low, high = map(float, np.quantile(defined, [tail, 1 - tail]))

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.results import NAN, Estimate, undefined
 from tiebreak.stats.validation import FloatArray, as_shares, check_at_least, check_resampling
@@ -119,10 +120,12 @@ def _check_design(
     if population is not None:
         check_at_least(population, max(length, 1), name="population")
     if target_width is not None and not 0 < target_width < 1:
-        raise ValueError("target_width must lie between 0 and 1, for example 0.1.")
+        raise InvalidInput(
+            "out_of_range", "target_width must lie between 0 and 1, for example 0.1."
+        )
     check_at_least(cells, 2, name="cells")
     if cells % 2:
-        raise ValueError("cells must be even, so that ½ lies between two of them.")
+        raise InvalidInput("not_even", "cells must be even, so that ½ lies between two of them.")
 
 
 def _bounds(

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.validation import (
     IntArray,
     as_codes,
@@ -147,7 +148,9 @@ def as_patterns(
     if not isinstance(counts, Patterns):
         return Patterns.of(counts, clusters=clusters)
     if clusters is not None:
-        raise ValueError("clusters must go to Patterns.of where counts are Patterns already.")
+        raise InvalidInput(
+            "clusters_twice", "clusters must go to Patterns.of where counts are Patterns already."
+        )
     return counts
 
 

@@ -7,6 +7,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.counts import count_matrix
 from tiebreak.stats.results import NAN
 from tiebreak.stats.validation import (
@@ -77,7 +78,7 @@ def dawid_skene(
     check_at_least(n_labels, 1, name="n_labels")
     check_at_least(most_steps, 1, name="most_steps")
     if not (smoothing >= 0 and np.isfinite(smoothing)):
-        raise ValueError(f"smoothing must be 0 or more, not {smoothing}.")
+        raise InvalidInput("out_of_range", f"smoothing must be 0 or more, not {smoothing}.")
     given = as_codes(labels, below=n_labels, name="labels", missing=True)
     unit = as_codes(units, below=n_units, name="units")
     rater = as_codes(raters, below=n_raters, name="raters")

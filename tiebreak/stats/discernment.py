@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import wilcoxon
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.results import Estimate, undefined
 from tiebreak.stats.validation import (
     as_criterion_weights,
@@ -24,6 +25,7 @@ SIGNIFICANT = 0.05
 SMALLEST_P = float(np.finfo(np.float64).tiny)
 NO_PAIRS = "No text has a score of both its versions."
 NO_SCORES = "No perturbation has a discernment score."
+UNDEFINED_SCORE = "{level}: a score is undefined."
 
 
 @dataclass(frozen=True)
@@ -77,8 +79,9 @@ def discernment(
     check_choice(zero_method, allowed=("wilcox", "pratt", "zsplit"), name="zero_method")
     first, second = as_scores(original, name="original"), as_scores(perturbed, name="perturbed")
     if first.shape != second.shape:
-        raise ValueError(
-            f"original and perturbed must have one shape, not {first.shape} and {second.shape}."
+        raise InvalidInput(
+            "wrong_shape",
+            f"original and perturbed must have one shape, not {first.shape} and {second.shape}.",
         )
     shares = as_criterion_weights(weights, criteria=first.shape[1])
     p_values = tuple(_signed_rank(column, zero_method) for column in (first - second).T)
@@ -123,7 +126,7 @@ def harmonic_mean_p(
     """
     p = as_shares(p_values, name="p_values")
     if not len(p):
-        raise ValueError("p_values must hold one p-value or more.")
+        raise InvalidInput("empty", "p_values must hold one p-value or more.")
     shares = as_criterion_weights(weights, criteria=len(p))
     if literal and weights is None:
         shares = np.ones(len(p))
@@ -160,12 +163,15 @@ def summarise_discernment(
     """
     unknown = sorted(set(scores) - set(levels))
     if unknown:
-        raise ValueError(f"levels must name the level of every perturbation; missing: {unknown}.")
+        raise InvalidInput(
+            "names_missing",
+            f"levels must name the level of every perturbation; missing: {unknown}.",
+        )
     by_level: dict[str, list[float]] = {}
     for name, score in scores.items():
         by_level.setdefault(levels[name], []).append(score)
     found = {
-        level: _mean(own, f"{level}: a score is undefined.") for level, own in by_level.items()
+        level: _mean(own, UNDEFINED_SCORE.format(level=level)) for level, own in by_level.items()
     }
     lost = next((each.reason for each in found.values() if not each.is_defined), None)
     if not scores or lost:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, interval
 from tiebreak.stats.counts import Resampled
 from tiebreak.stats.games import Games
@@ -136,7 +137,9 @@ def elo(
 def _of_units(separability: npt.ArrayLike, length: int) -> FloatArray:
     delta = as_numbers(separability, name="separability", missing=True)
     if len(delta) != length:
-        raise ValueError(f"separability must give one number for each of the {length} units.")
+        raise InvalidInput(
+            "wrong_length", f"separability must give one number for each of the {length} units."
+        )
     return delta
 
 

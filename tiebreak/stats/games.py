@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.validation import (
     IntArray,
     as_counts,
@@ -18,7 +19,7 @@ from tiebreak.stats.validation import (
 WIN, TIE, LOSS = range(3)
 
 
-class DisconnectedError(ValueError):
+class DisconnectedError(InvalidInput):
     """The systems fall into groups that were never compared with one another."""
 
 
@@ -41,12 +42,15 @@ class Games:
         """Units without a rating leave; a graph in pieces is refused by the pieces' names."""
         rows = as_counts(counts)
         if rows.shape[1] != 3:
-            raise ValueError("counts must have three columns: A preferred, tie, B preferred.")
+            raise InvalidInput(
+                "wrong_shape", "counts must have three columns: A preferred, tie, B preferred."
+            )
         a, b = np.asarray(system_a, dtype=str), np.asarray(system_b, dtype=str)
         check_same_length(counts=rows, system_a=a, system_b=b)
         if (a == b).any():
-            raise ValueError(
-                "system_a and system_b must differ: a system is not compared with itself."
+            raise InvalidInput(
+                "same_system",
+                "system_a and system_b must differ: a system is not compared with itself.",
             )
         kept = np.flatnonzero(rows.sum(axis=1))
         names, codes = np.unique(np.concatenate([a[kept], b[kept]]), return_inverse=True)
@@ -75,6 +79,7 @@ def _check_connected(games: Games) -> None:
             for piece in range(pieces)
         ]
         raise DisconnectedError(
+            "disconnected",
             "The comparisons fall into groups that never meet, so that they share no scale: "
-            f"{'; '.join(groups)}. Compare systems across the groups, or rank each group alone."
+            f"{'; '.join(groups)}. Compare systems across the groups, or rank each group alone.",
         )

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import t as student_t
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, NO_WIDTH
 from tiebreak.stats.independence import FEWEST_CLUSTERS, kish, with_enough
 from tiebreak.stats.results import NAN, Estimate, Scope, undefined
@@ -25,6 +26,7 @@ from tiebreak.stats.validation import (
 Mask = npt.NDArray[np.bool_]
 
 _ROUNDING = 1e-9
+OF_EVERY, OF_SELECTED = "every instance", "selected instances only"
 NOTHING = "No instance was selected."
 ONE = "No interval: there is one instance only."
 NO_CONTROL = (
@@ -34,6 +36,7 @@ FEW_CONTROLS = (
     "It takes at least {fewest} instances of the control sample to compare with, and there are"
     " {there} with ratings that count."
 )
+NO_ERRORS = "Both estimates need a standard error above 0."
 ALL_CONTROL = "Only the control sample has ratings that count, so there is nothing to compare."
 
 
@@ -69,16 +72,18 @@ def hajek_estimate(
     per = np.ones(len(totals)) if sizes is None else as_numbers(sizes, name="sizes")
     check_same_length(values=totals, inclusion=drawn, sizes=per)
     if ((drawn <= 0) | (drawn > 1)).any():
-        raise ValueError("inclusion must lie above 0 and at most at 1: these were drawn.")
+        raise InvalidInput(
+            "out_of_range", "inclusion must lie above 0 and at most at 1: these were drawn."
+        )
     if (per <= 0).any():
-        raise ValueError("sizes must be above 0: leave instances without a rating out.")
+        raise InvalidInput(
+            "out_of_range", "sizes must be above 0: leave instances without a rating out."
+        )
     n = len(totals)
     if n == 0:
         return undefined(NOTHING)
     effective = kish(1 / drawn)
-    method = (
-        f"Hájek, z, over instances; {'every instance' if covers else 'selected instances only'}"
-    )
+    method = f"Hájek, z, over instances; {OF_EVERY if covers else OF_SELECTED}"
     scope = Scope("dataset" if covers else "selected")
     sums = _Sums.of(totals / drawn, per / drawn)
     point = Estimate(float(sums.ratio), n=n, method=method, stated_scope=scope)
@@ -136,7 +141,7 @@ def ratings_saved(chosen: Estimate, control: Estimate) -> Estimate:
     """
     errors = chosen.standard_error, control.standard_error
     if not all(np.isfinite(errors)) or 0 in errors:
-        return undefined("Both estimates need a standard error above 0.", chosen.n)
+        return undefined(NO_ERRORS, chosen.n)
     needed = control.n * (control.standard_error / chosen.standard_error) ** 2
     return Estimate(needed - chosen.n, n=chosen.n, method="against the control sample's own width")
 

@@ -11,6 +11,7 @@ from typing import Literal, Self, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
 from tiebreak.stats.agreement import Agreement, agreement_statistics
 from tiebreak.stats.agreement_statistics import Categories, label_number
@@ -38,6 +39,7 @@ from tiebreak.stats.results import NAN, Estimate
 from tiebreak.stats.validation import FloatArray, IntArray, as_counts, check_choice
 
 NO_ORDER = "The labels have no order."
+AMONG_HUMANS, AGAINST_MACHINE = "Among humans", "Humans against the machine"
 ONE_HUMAN = "A single human has no majority: see human_machine."
 
 
@@ -78,13 +80,16 @@ class Comparison:
         """
         left, right = as_counts(humans, name="humans"), as_counts(machine, name="machine")
         if left.shape != right.shape:
-            raise ValueError(
+            raise InvalidInput(
+                "wrong_shape",
                 "humans and machine must count the same units and labels: "
-                f"their shapes are {left.shape} and {right.shape}."
+                f"their shapes are {left.shape} and {right.shape}.",
             )
         lost = np.zeros(len(left), dtype=np.int64) if unparsed is None else np.asarray(unparsed)
         if lost.shape != (len(left),):
-            raise ValueError(f"unparsed must have one number for each of the {len(left)} units.")
+            raise InvalidInput(
+                "wrong_length", f"unparsed must have one number for each of the {len(left)} units."
+            )
         joint = np.column_stack(
             [left, right, lost, np.zeros_like(lost) if split is None else split]
         )
@@ -255,7 +260,7 @@ def _on(columns: slice, statistics: Mapping[str, Statistic]) -> dict[str, Statis
 def _differences(
     humans: Mapping[str, Statistic], against: Mapping[str, AnyStatistic]
 ) -> dict[str, AnyStatistic]:
-    sides = ("Among humans", "Humans against the machine")
+    sides = (AMONG_HUMANS, AGAINST_MACHINE)
     pairs = {name: (humans[name], against[name]) for name in humans}
     return {
         name: difference(first, second, sides=sides)

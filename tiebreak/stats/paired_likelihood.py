@@ -22,6 +22,9 @@ MOST_STEPS = 100
 MOST_HALVINGS = 30
 TOLERANCE = 1e-10
 ONLY_TIES = "Every comparison is a tie: the tie parameter has no finite maximum."
+NEVER_BEATEN = (
+    "No maximum: nobody else ever wins or ties against {group}, whose strength has no bound."
+)
 TIES_BETWEEN = (
     "Wins and ties fit an order in which nobody is ever beaten by a weaker system: the maximum "
     "lies at infinity. Ties as half wins may have one."
@@ -89,9 +92,7 @@ def why_none(outcomes: Outcomes, names: Sequence[str]) -> str | None:
     winners, losers = (own[side] for side in np.nonzero(wins + ties))
     top = min(set(range(pieces)) - set(losers[winners != losers].tolist()))
     group = ", ".join(name for name, piece in zip(names, own, strict=True) if piece == top)
-    return (
-        f"No maximum: nobody else ever wins or ties against {group}, whose strength has no bound."
-    )
+    return NEVER_BEATEN.format(group=group)
 
 
 def _mutual(outcomes: Outcomes) -> Mask:

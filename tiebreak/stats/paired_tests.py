@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.stats
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.results import NAN, Estimate, undefined
 from tiebreak.stats.validation import FloatArray, as_numbers, check_at_least, check_choice
 
@@ -105,7 +106,10 @@ def p_value_curve(
     for size in sizes:
         check_at_least(size, 2, name="sizes")
         if size > len(d):
-            raise ValueError(f"sizes must be at most the {len(d)} instances there are, not {size}.")
+            raise InvalidInput(
+                "out_of_range",
+                f"sizes must be at most the {len(d)} instances there are, not {size}.",
+            )
     found = np.array([_subset_p_values(d, size, draws, test, rng) for size in sizes])
     found = found.reshape(len(sizes), draws)
     low, median, high = (

@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, ratio
 from tiebreak.stats.results import NAN, Estimate, undefined
 from tiebreak.stats.validation import (
@@ -146,7 +147,9 @@ def _win_scores(counts: npt.ArrayLike, *, name: str) -> FloatArray:
     """Each unit's mean of 1, ½, 0 over its ratings, NaN without one."""
     rows = as_counts(counts, name=name)
     if rows.shape[1] != 3:
-        raise ValueError(f"{name} must have three columns: A preferred, tie, B preferred.")
+        raise InvalidInput(
+            "wrong_shape", f"{name} must have three columns: A preferred, tie, B preferred."
+        )
     return ratio(rows @ np.array([1.0, 0.5, 0.0]), rows.sum(axis=1).astype(np.float64))
 
 
@@ -178,7 +181,9 @@ class _Sample:
         if clusters is not None and unlabelled_clusters is not None:
             groups = _joint_groups(clusters, unlabelled_clusters, n, len(other))
         elif clusters is not None or unlabelled_clusters is not None:
-            raise ValueError("clusters and unlabelled_clusters must be given together.")
+            raise InvalidInput(
+                "clusters_of_one_only", "clusters and unlabelled_clusters must be given together."
+            )
         return cls(human, machine, other, groups[:n], groups[n:])
 
     def parsed(self) -> "_Sample":

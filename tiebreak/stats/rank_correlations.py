@@ -18,7 +18,7 @@ Sides = Callable[[IntArray], tuple[FloatArray, FloatArray]]
 CORRELATIONS: tuple[Correlation, ...] = ("spearman", "kendall")
 CONSTANT = "One side gave one label only: there is no rank to correlate."
 MOST_CELLS = 4096
-_MANY_CELLS = f"No interval: more than {MOST_CELLS} pairs of distinct labels."
+MANY_CELLS = f"No interval: more than {MOST_CELLS} pairs of distinct labels."
 
 
 def medians_statistic(pairs: Pairs, correlation: Correlation) -> AnyStatistic:
@@ -87,7 +87,7 @@ def _row_statistic(
             .reshape(shape)
         )
 
-    no_interval = None if correlation == "spearman" else _MANY_CELLS
+    no_interval = None if correlation == "spearman" else MANY_CELLS
     return RowStatistic(bind, pairs.count, NO_OVERLAP, CONSTANT, no_interval=no_interval)
 
 

@@ -7,6 +7,7 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.scales import BAD, Label
 from tiebreak.stats.bootstrap import Resampling, Statistic, estimate, ratio
 from tiebreak.stats.counts import Patterns, as_patterns
@@ -33,7 +34,9 @@ def outcome_counts(counts: npt.ArrayLike, labels: Sequence[Label]) -> IntArray:
     """
     rows = as_counts(counts)
     if len(labels) != rows.shape[1]:
-        raise ValueError(f"labels must name each of the {rows.shape[1]} columns of counts.")
+        raise InvalidInput(
+            "wrong_length", f"labels must name each of the {rows.shape[1]} columns of counts."
+        )
     signs = np.array([np.nan if label == BAD else np.sign(float(label)) for label in labels])
     return np.stack([rows[:, signs == side].sum(axis=1) for side in (-1, 0, 1)], axis=1)
 
@@ -56,7 +59,9 @@ def win_rate(
     """
     patterns = as_patterns(counts, clusters=clusters)
     if patterns.n_columns != 3:
-        raise ValueError("counts must have three columns: A preferred, tie, B preferred.")
+        raise InvalidInput(
+            "wrong_shape", "counts must have three columns: A preferred, tie, B preferred."
+        )
     check_share(tie, name="tie")
     return estimate(_win_statistic(tie), patterns, **resampling)
 
@@ -87,7 +92,10 @@ def win_rates(
     first, second = np.asarray(system_a, dtype=str), np.asarray(system_b, dtype=str)
     check_same_length(counts=rows, system_a=first, system_b=second)
     if (first == second).any():
-        raise ValueError("system_a and system_b must differ: a system is not compared with itself.")
+        raise InvalidInput(
+            "same_system",
+            "system_a and system_b must differ: a system is not compared with itself.",
+        )
 
     def rate(forward: Mask, backward: Mask) -> Estimate:
         seen = rows * forward[:, None] + rows[:, ::-1] * backward[:, None]

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, of_replicates
 from tiebreak.stats.results import Estimate, undefined
 from tiebreak.stats.validation import check_resampling
@@ -49,7 +50,9 @@ def ranks(
     check_resampling(0, confidence_level, None)
     table = np.asarray(drawn, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != len(scores):
-        raise ValueError(f"drawn must be (replicates, {len(scores)}), not {table.shape}.")
+        raise InvalidInput(
+            "wrong_shape", f"drawn must be (replicates, {len(scores)}), not {table.shape}."
+        )
     values = np.array([each.value for each in scores.values()])
     if not len(values) or np.isnan(values).all():
         return {name: undefined(each.reason or NO_SCORE) for name, each in scores.items()}

@@ -10,6 +10,7 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.agreement_statistics import mean_value
 from tiebreak.stats.bootstrap import Resampling, Statistic, estimate_each, estimate_strata
 from tiebreak.stats.counts import Patterns
@@ -120,7 +121,10 @@ def collect_rating_sets(
     known = ~np.isnan(r)
     strength = np.where(known, r, 0.0)
     if (strength != np.round(strength)).any() or (np.abs(strength) > strongest).any():
-        raise ValueError(f"labels must be whole numbers from -{strongest} to {strongest}, or NaN.")
+        raise InvalidInput(
+            "out_of_range",
+            f"labels must be whole numbers from -{strongest} to {strongest}, or NaN.",
+        )
     key = place * (rater.max(initial=0) + 1) + rater
     _, first, of_set = np.unique(key, return_index=True, return_inverse=True)
     sums = [
@@ -181,7 +185,9 @@ def _needed(place: IntArray, units: npt.ArrayLike | None, set_size: int | None) 
         check_at_least(set_size, 1, name="set_size")
         return np.full(instances, set_size, dtype=np.int64)
     if units is None:
-        raise ValueError("Give units or set_size: one of them says when a set is complete.")
+        raise InvalidInput(
+            "no_set_size", "Give units or set_size: one of them says when a set is complete."
+        )
     unit = as_groups(units, length=len(place), name="units")
     distinct = np.unique(np.column_stack([place, unit]), axis=0)
     return np.bincount(distinct[:, 0], minlength=instances)

@@ -7,6 +7,7 @@ from math import ceil, sqrt
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, ratio
 from tiebreak.stats.resampling import replicate_weights
 from tiebreak.stats.validation import (
@@ -24,6 +25,7 @@ STUDIES = 200
 REPLICATES = 400
 NO_UNITS = "No instance of the pilot has two units: their variance is part of the instances'."
 NO_RATERS = "No rater of the pilot rated two instances: their variance is part of the ratings'."
+TOO_MANY = "{most} instances are not enough."
 FEWEST = 8
 NO_INSTANCES = "The pilot has one instance only: no variance between instances is known."
 NO_REPEATS = "No unit of the pilot has two ratings: a rating's own variance is not known."
@@ -93,12 +95,12 @@ def variance_components(
     """
     y = as_numbers(values, name="values")
     if len(y) < 2:
-        raise ValueError("values must hold two ratings or more.")
+        raise InvalidInput("too_few", "values must hold two ratings or more.")
     unit = as_groups(units, length=len(y), name="units")
     rater = as_groups(raters, length=len(y), name="raters")
     own = unit if instances is None else as_groups(instances, length=len(y), name="instances")
     if len(np.unique(np.column_stack([unit, own]), axis=0)) > unit.max() + 1:
-        raise ValueError("units must lie in one instance each.")
+        raise InvalidInput("units_span_instances", "units must lie in one instance each.")
     together = rater * (own.max() + 1) + own
     alike = {"unit": unit, "instance": own, "rater": rater, "both": together, "any": 0 * unit}
     pairs = {name: _pairs(y, groups) for name, groups in alike.items()}
@@ -121,9 +123,9 @@ def _solved(
     """Half squared differences: rater + rating; + unit; all but rater; all."""
     notes = []
     if np.isnan(in_unit):
-        raise ValueError(NO_REPEATS)
+        raise InvalidInput("no_repeats", NO_REPEATS)
     if np.isnan(nothing):
-        raise ValueError(NO_INSTANCES)
+        raise InvalidInput("no_other_instances", NO_INSTANCES)
     rater = nothing - other_instance
     if np.isnan(rater):
         notes.append(NO_RATERS)
@@ -193,17 +195,17 @@ def sample_size(
     found = _smallest(is_enough, most)
     in_order = tuple(tried[n] for n in sorted(tried))
     if found is None:
-        return SampleSize(None, None, in_order, f"{most} instances are not enough.")
+        return SampleSize(None, None, in_order, TOO_MANY.format(most=most))
     return SampleSize(found, found * units * ratings, in_order)
 
 
 def _check_one_target(**targets: float | None) -> None:
     given = {name: share for name, share in targets.items() if share is not None}
     if len(given) != 1:
-        raise ValueError("Give target_width or power, one of the two.")
+        raise InvalidInput("not_one_of_two", "Give target_width or power, one of the two.")
     for name, share in given.items():
         if not 0 < share < 1:
-            raise ValueError(f"{name} must lie between 0 and 1.")
+            raise InvalidInput("out_of_range", f"{name} must lie between 0 and 1.")
 
 
 def _smallest(is_enough: Callable[[int], bool], most: int) -> int | None:

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.results import Estimate, undefined
 from tiebreak.stats.validation import (
     IntArray,
@@ -42,9 +43,10 @@ def schedule(
     pairs = np.column_stack(np.triu_indices(candidates, k=1))
     available = len(pairs) * (1 if kind == "no-repeat" else 2)
     if comparisons > available:
-        raise ValueError(
+        raise InvalidInput(
+            "out_of_range",
             f"comparisons must be {available} or fewer: a {kind} schedule of {candidates} "
-            "candidates has no more pairs."
+            "candidates has no more pairs.",
         )
     if kind == "random":
         return rng.permutation(np.concatenate([pairs, pairs[:, ::-1]]))[:comparisons]
@@ -52,7 +54,9 @@ def schedule(
         chosen = rng.permutation(pairs)[:comparisons]
         return rng.permuted(chosen, axis=1)
     if comparisons % 2:
-        raise ValueError("comparisons must be even: a symmetric schedule has both orders.")
+        raise InvalidInput(
+            "not_even", "comparisons must be even: a symmetric schedule has both orders."
+        )
     chosen = rng.permutation(pairs)[: comparisons // 2]
     return np.stack([chosen, chosen[:, ::-1]], axis=1).reshape(-1, 2)
 
@@ -73,12 +77,16 @@ def win_loss_ratio(
     check_at_least(candidates, 2, name="candidates")
     array = np.asarray(pairs)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise ValueError(f"pairs must be (comparisons, 2), not of shape {array.shape}.")
+        raise InvalidInput(
+            "wrong_shape", f"pairs must be (comparisons, 2), not of shape {array.shape}."
+        )
     first, second = (as_codes(side, below=candidates, name="pairs") for side in array.T)
     won = as_shares(outcomes, name="outcomes", missing=True)
     check_same_length(pairs=array, outcomes=won)
     if (first == second).any():
-        raise ValueError("pairs must be of two candidates: none is compared with itself.")
+        raise InvalidInput(
+            "same_candidate", "pairs must be of two candidates: none is compared with itself."
+        )
     read = ~np.isnan(won)
     sides = np.concatenate([first[read], second[read]])
     wins = np.bincount(sides, np.concatenate([won[read], 1 - won[read]]), minlength=candidates)

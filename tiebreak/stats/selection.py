@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import hypergeom
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.results import NAN
 from tiebreak.stats.separability import RANGES, range_edges, range_of
 from tiebreak.stats.validation import (
@@ -79,8 +80,9 @@ def logistic_weights(
 def floored_weights(delta: npt.ArrayLike, *, floor: float) -> FloatArray:
     """max(δ, 0) + floor (N,): with a floor above 0 no instance is out of reach."""
     if not (floor > 0 and np.isfinite(floor)):
-        raise ValueError(
-            f"floor must be above 0, so that every instance may be drawn, not {floor}."
+        raise InvalidInput(
+            "out_of_range",
+            f"floor must be above 0, so that every instance may be drawn, not {floor}.",
         )
     weights: FloatArray = np.maximum(as_numbers(delta, name="delta"), 0) + floor
     return weights
@@ -126,7 +128,9 @@ def select(
     check_at_least(n, 1, name="n")
     check_at_least(ranges, 1, name="ranges")
     if n > total:
-        raise ValueError(f"n must be at most the {total} instances there are, not {n}.")
+        raise InvalidInput(
+            "out_of_range", f"n must be at most the {total} instances there are, not {n}."
+        )
     plan = _Plan(values, _positive(weights, total, design), design, ranges, rng)
     n_control = round(control_share * n)
     control = np.zeros(total, dtype=np.bool_)
@@ -142,11 +146,15 @@ def select(
 def _positive(weights: npt.ArrayLike | None, total: int, design: Design) -> FloatArray:
     if weights is None:
         if design == "proportional":
-            raise ValueError("weights must be given for a proportional design.")
+            raise InvalidInput(
+                "weights_missing", "weights must be given for a proportional design."
+            )
         return np.ones(total)
     array = as_numbers(weights, name="weights")
     if len(array) != total or (array <= 0).any():
-        raise ValueError(f"weights must be {total} numbers above 0, one an instance.")
+        raise InvalidInput(
+            "bad_weights", f"weights must be {total} numbers above 0, one an instance."
+        )
     return array
 
 

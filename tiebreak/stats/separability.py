@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.results import NAN
 from tiebreak.stats.validation import (
     FloatArray,
@@ -20,6 +21,8 @@ from tiebreak.stats.validation import (
 )
 
 RANGES = 4
+TOO_FEW = "Fewer than two generations of system {systems}."
+NO_CROSS = "No similarity across the systems is known."
 
 
 @dataclass(frozen=True)
@@ -78,9 +81,10 @@ def separability(
     b = as_similarities(self_b, name="self_b")
     c = as_similarities(cross, name="cross")
     if a.shape != (c.shape[0],) * 2 or b.shape != (c.shape[1],) * 2:
-        raise ValueError(
+        raise InvalidInput(
+            "wrong_shape",
             "self_a, self_b and cross must be (K_A, K_A), (K_B, K_B) and (K_A, K_B), "
-            f"not {a.shape}, {b.shape} and {c.shape}."
+            f"not {a.shape}, {b.shape} and {c.shape}.",
         )
     a, b, c = _without_missing(a, b, c)
     if cross_pairs is not None:
@@ -149,8 +153,9 @@ def _some(cross: FloatArray, pairs: int, rng: np.random.Generator | None) -> Flo
     check_at_least(pairs, 1, name="cross_pairs")
     known = np.flatnonzero(~np.isnan(cross))
     if rng is None or pairs > len(known):
-        raise ValueError(
-            f"cross_pairs must be at most the {len(known)} known pairs, and needs rng to draw them."
+        raise InvalidInput(
+            "pairs_cannot_be_drawn",
+            f"cross_pairs must be at most the {len(known)} known pairs, and needs rng to draw them.",
         )
     kept = np.full(cross.shape, NAN)
     drawn = rng.choice(known, pairs, replace=False)
@@ -179,8 +184,8 @@ def _delta(self_a: float, self_b: float, cross: float) -> float:
 def _too_few(self_a: float, self_b: float, cross: float) -> str | None:
     lacking = [name for name, mean in (("A", self_a), ("B", self_b)) if np.isnan(mean)]
     if lacking:
-        return f"Fewer than two generations of system {' and '.join(lacking)}."
-    return "No similarity across the systems is known." if np.isnan(cross) else None
+        return TOO_FEW.format(systems=" and ".join(lacking))
+    return NO_CROSS if np.isnan(cross) else None
 
 
 def _jackknife(a: FloatArray, b: FloatArray, c: FloatArray) -> float:

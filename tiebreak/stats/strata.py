@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
 from tiebreak.stats.agreement_statistics import central_counts
 from tiebreak.stats.separability import range_of
@@ -79,7 +80,9 @@ def key_strata(
     known = occurring if names is None else tuple(names)
     unknown = set(occurring) - set(known)
     if unknown:
-        raise ValueError(f"names must list every key; missing: {', '.join(sorted(unknown))}.")
+        raise InvalidInput(
+            "names_missing", f"names must list every key; missing: {', '.join(sorted(unknown))}."
+        )
     if UNDEFINED in texts and UNDEFINED not in known:
         known = (*known, UNDEFINED)
     places = {name: place for place, name in enumerate(known)}

@@ -18,6 +18,7 @@ from tiebreak.stats.results import NAN, Estimate, Scope
 from tiebreak.stats.validation import FloatArray, as_codes
 
 ONE_RATER = "No interval: one rater tells nothing of how raters differ."
+UNDEFINED_WITHOUT = "No interval: undefined without {lost} of the raters."
 
 
 class CountStatistic(Protocol):
@@ -78,7 +79,7 @@ def _widened(whole: Estimate, without: FloatArray, confidence_level: float) -> E
     defined = without[~np.isnan(without)]
     lost = len(without) - len(defined)
     if lost > MOST_UNDEFINED * len(without):
-        return replace(bare, reason=f"No interval: undefined without {lost} of the raters.")
+        return replace(bare, reason=UNDEFINED_WITHOUT.format(lost=lost))
     of_raters = (len(defined) - 1) * float(defined.var())
     error = sqrt(whole.standard_error**2 + of_raters)
     reach = NormalDist().inv_cdf((1 + confidence_level) / 2) * error

@@ -37,9 +37,9 @@ class InvitationSettings(forms.Form):
         named = [person for person in people if person]
         if len(set(named)) < len(named):
             twice = next(person for person in named if named.count(person) > 1)
-            raise forms.ValidationError(f"{twice} is there twice.")
+            raise forms.ValidationError(f"{twice} is there twice.", code="repeated_name")
         if any(len(person) > 150 for person in named):
-            raise forms.ValidationError("A name has 150 characters at most.")
+            raise forms.ValidationError("A name has 150 characters at most.", code="name_too_long")
         return "\n".join(named)
 
 

@@ -35,7 +35,8 @@ from tiebreak.errors import DomainError
 def _plain_url(value: str) -> None:
     parts = urlsplit(value)
     if parts.scheme != "https" or not parts.hostname or parts.username:
-        raise forms.ValidationError("Give a whole https:// address, without a user name in it.")
+        sentence = "Give a whole https:// address, without a user name in it."
+        raise forms.ValidationError(sentence, code="bad_address")
 
 
 class PanelSettings(forms.Form):
@@ -89,7 +90,8 @@ class PanelSettings(forms.Form):
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or self.cleaned_data
         if given.get("reentry") == Reentry.ASK and not given.get("panel_url"):
-            self.add_error("panel_url", "Say to which page of the panel people are sent back.")
+            sentence = "Say to which page of the panel people are sent back."
+            self.add_error("panel_url", forms.ValidationError(sentence, code="required"))
         return given
 
 

@@ -7,7 +7,7 @@ import csv
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tiebreak.formats import FormatError, Problem
+from tiebreak.formats import FormatError
 from tiebreak.formats.readers.converted import Converted
 from tiebreak.formats.readers.llmbar import read_llmbar
 from tiebreak.formats.readers.mtbench import read_mtbench
@@ -52,7 +52,7 @@ def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = 
         raise
     except _ODD as error:
         reason = f"is not laid out as {name} expects: {type(error).__name__}: {error}"
-        raise FormatError([Problem(names, None, reason)]) from error
+        raise FormatError.of(names, None, "other_layout", reason) from error
     if not converted.instances and not converted.ratings:
-        raise FormatError([Problem(names, None, f"holds nothing that {name} reads")])
+        raise FormatError.of(names, None, "nothing_to_read", f"holds nothing that {name} reads")
     return converted

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tiebreak.errors import InvalidInput
 from tiebreak.formats import (
     FormatError,
     GenerationRow,
     InstanceRow,
-    Problem,
     StudySpec,
     write_bundle,
     write_rows,
@@ -56,25 +56,24 @@ def files_of(paths: Sequence[Path], pattern: str) -> list[Path]:
         found += sorted(path.glob(pattern)) if path.is_dir() else [path]
     if not found:
         names = ", ".join(path.name for path in paths)
-        raise FormatError([Problem(names, None, f"holds no file that fits {pattern}")])
+        raise FormatError.of(names, None, "no_file_fits", f"holds no file that fits {pattern}")
     return found
 
 
 def load_json(path: Path) -> Any:
     try:
         return parse_json(path.read_bytes())
-    except ValueError as error:
-        raise FormatError([Problem(path.name, None, str(error))]) from error
+    except InvalidInput as error:
+        raise FormatError.of(path.name, None, error.code, error.message) from error
     except OSError as error:
-        raise FormatError(
-            [Problem(path.name, None, f"cannot be read: {error.strerror}")]
-        ) from error
+        reason = f"cannot be read: {error.strerror}"
+        raise FormatError.of(path.name, None, "unreadable_file", reason) from error
 
 
 def load_list(path: Path) -> list[Row]:
     rows = load_json(path)
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-        raise FormatError([Problem(path.name, None, "is not a list of objects")])
+        raise FormatError.of(path.name, None, "not_a_list", "is not a list of objects")
     problems = Problems()
     for number, row in enumerate(rows, start=1):
         with problems.at(path.name, number):
@@ -86,5 +85,6 @@ def load_list(path: Path) -> list[Row]:
 def cell(row: Row, name: str, path: Path, line: int) -> Any:
     """A column that the reader cannot do without."""
     if name not in row or row[name] is None:
-        raise FormatError([Problem(path.name, line, f"the column {name} is missing or empty")])
+        reason = f"the column {name} is missing or empty"
+        raise FormatError.of(path.name, line, "column_missing", reason)
     return row[name]

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiebreak.formats import FormatError, GenerationRow, InstanceRow, Problem, StudySpec
+from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.readers.converted import Converted, cell, files_of, load_list
 from tiebreak.formats.rows import Row
@@ -89,5 +89,5 @@ def _label(value: str, path: Path, line: int) -> Row:
     if value in {"1", "2"}:
         return {"label": -1 if value == "1" else 1}
     if value == "":
-        raise FormatError([Problem(path.name, line, "a verdict is empty")])
+        raise FormatError.of(path.name, line, "empty", "a verdict is empty")
     return {"label": None, "raw": value}

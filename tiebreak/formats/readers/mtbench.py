@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiebreak.formats import FormatError, InstanceRow, Problem, StudySpec
+from tiebreak.formats import FormatError, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.readers.converted import Converted, cell, files_of
 from tiebreak.formats.rows import Row
@@ -23,7 +23,7 @@ def read_mtbench(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
     ratings: list[Row] = []
     for path in files_of(paths, "*.csv"):
         if not path.is_file():
-            raise FormatError([Problem(path.name, None, "there is no such file")])
+            raise FormatError.of(path.name, None, "no_such_file", "there is no such file")
         with path.open(encoding="utf-8", newline="") as file:
             ratings += [_vote(row, path, line) for line, row in enumerate(csv.DictReader(file), 2)]
     seen: Counter[tuple[str, str]] = Counter()
@@ -50,7 +50,8 @@ def _vote(row: Row, path: Path, line: int) -> Row:
     instance = f"{cell(row, 'question_id', path, line)}/{cell(row, 'turn', path, line)}"
     human = "judge" in row
     if human and label is None:
-        raise FormatError([Problem(path.name, line, f"winner is {winner!r}, which is unknown")])
+        reason = f"winner is {winner!r}, which is unknown"
+        raise FormatError.of(path.name, line, "unknown_value", reason)
     answer: Row = {"label": None, "raw": winner}
     if label is not None:
         answer = {"label": label if in_order else -label}

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiebreak.formats import FormatError, GenerationRow, InstanceRow, Problem, StudySpec
+from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.readers.converted import Converted, cell, files_of
@@ -109,7 +109,7 @@ class _Batch:
 
 def _rows(path: Path) -> list[tuple[int, Row]]:
     if not path.is_file():
-        raise FormatError([Problem(path.name, None, "there is no such file")])
+        raise FormatError.of(path.name, None, "no_such_file", "there is no such file")
     problems = Problems()
     rows = list(read_rows(path, problems))
     problems.check()
@@ -121,7 +121,7 @@ def _pairs(row: Row, path: Path, line: int) -> list[_Pair]:
     numbers = sorted(int(match[1]) for match in columns if match)
     if not numbers:
         reason = "has no column Answer.pref1: this is not a batch of pairwise preferences"
-        raise FormatError([Problem(path.name, line, reason)])
+        raise FormatError.of(path.name, line, "column_missing", reason)
     return [_pair(row, number, path, line) for number in numbers]
 
 
@@ -139,7 +139,7 @@ def _choice(row: Row, name: str, allowed: tuple[str, ...], path: Path, line: int
     value = str(cell(row, name, path, line)).strip().removesuffix(".0")
     if value not in allowed:
         reason = f"{name} is {value!r}, not one of {', '.join(allowed)}"
-        raise FormatError([Problem(path.name, line, reason)])
+        raise FormatError.of(path.name, line, "unknown_value", reason)
     return value
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tiebreak.formats import FormatError, GenerationRow, InstanceRow, Problem, StudySpec
+from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.readers.converted import Converted, cell, files_of, load_list
 from tiebreak.formats.rows import Row
@@ -27,7 +27,7 @@ def read_pandalm(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
     if len(humans) != 1:
         names = ", ".join(path.name for path in files)
         reason = "exactly one file must hold the annotators (a column annotator1)"
-        raise FormatError([Problem(names, None, reason)])
+        raise FormatError.of(names, None, "not_one_human_file", reason)
     path, rows = next(iter(humans.items()))
     units = {_index(row, path, line): row for line, row in enumerate(rows, start=1)}
     _name_instances(list(units.values()))
@@ -132,7 +132,7 @@ def _of_machine(path: Path, answers: list[Row], units: dict[int, Row]) -> list[R
         unit = units.get(answer.get("idx", -1))
         if result is None or unit is None:
             reason = "has no result, or an idx that the test set does not have"
-            raise FormatError([Problem(path.name, line, reason)])
+            raise FormatError.of(path.name, line, "no_result", reason)
         found.append({**_common(unit), "rater": name, "kind": "machine", **_label(answer[result])})
     return found
 
