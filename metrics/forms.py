@@ -8,15 +8,15 @@ from django.conf import settings
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from studies.instance_selection.sampling import FAKE
+from studies.instance_selection.scoring import what_is_missing
 from studies.models import InstanceSelection, Job, Study
-from studies.sampling import FAKE
-from studies.scoring import what_is_missing
 from tiebreak.similarity import SIMILARITIES
 
 DUMMY = "Dummy texts (testing only)"
 NO_SERVER = (
     "No model server is configured here. Whoever runs Tiebreak names one in TIEBREAK_MODEL_SERVERS,"
-    " such as gpu1=http://10.0.0.5:8000/v1, and starts it again; docs/choosing.md has the rest."
+    " such as gpu1=http://10.0.0.5:8000/v1, and starts it again; docs/generate-and-select.md has the rest."
     " To see how this page works without one, choose the dummy texts: they are marked everywhere,"
     " and nobody can be asked to rate them."
 )

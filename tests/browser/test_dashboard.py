@@ -12,7 +12,7 @@ from annotation.services.ratings import Answer, submit_ratings
 from metrics.services import refresh_report
 from studies.models import Study
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
-from tests.browser.test_choosing import log_in
+from tests.browser.test_generate_select import log_in
 from tests.studies.factories import make_open_study, make_participation
 from tests.tiebreak.formats.bundles import make_bundle
 

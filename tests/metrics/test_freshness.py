@@ -18,8 +18,8 @@ from metrics import services
 from metrics.models import ReportSnapshot
 from metrics.services import ensure_fresh, refresh_report, watermark
 from studies.freshness import changes_noted, note_change
+from studies.instance_selection.scoring import freeze_separability, score_separability
 from studies.models import Criterion, ReportChanges, Study, System
-from studies.scoring import freeze_separability, score_separability
 from tests.studies.factories import make_open_study, make_participation
 
 pytestmark = pytest.mark.django_db

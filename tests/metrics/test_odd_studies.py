@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.metrics.studies import odd_study, preferences, report_of, words
+from tiebreak.errors import InvalidInput
 from tiebreak.formats import RatingTable
 from tiebreak.report import build, build_report
 
@@ -62,7 +63,9 @@ def test_a_scale_with_no_label_at_all_is_a_criterion_with_nothing_known():
 
 
 @pytest.mark.parametrize("name", ["strata", "raters", "systems", "selection", "bias"])
-@pytest.mark.parametrize("error", [ValueError("It cannot be."), ZeroDivisionError("by zero")])
+@pytest.mark.parametrize(
+    "error", [InvalidInput("impossible", "It cannot be."), ZeroDivisionError("by zero")]
+)
 def test_a_section_that_fails_leaves_the_others_and_is_logged(name, error, monkeypatch, caplog):
     def fail(*_: object) -> None:
         raise error
@@ -75,7 +78,7 @@ def test_a_section_that_fails_leaves_the_others_and_is_logged(name, error, monke
     section = found["criteria"]["preference"]
     assert list(section["problems"]) == [name]
     assert type(error).__name__ in caplog.text
-    is_foreseen = isinstance(error, ValueError)
+    is_foreseen = isinstance(error, InvalidInput)
     assert (section["problems"][name] == str(error)) == is_foreseen
     others = {"strata", "raters", "systems", "selection", "bias", "rating_sets"} - {name}
     assert {each: section[each] for each in others} == {each: whole[each] for each in others}

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from metrics.choosing import _marked
 from metrics.findings import selection_finding
+from metrics.generate_select import _marked
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
 

@@ -12,7 +12,9 @@ from kombu.exceptions import OperationalError
 
 from annotation.exporting import export_study
 from annotation.importing import import_study
-from studies import sampling, scoring
+from studies.instance_selection import sampling, scoring
+from studies.instance_selection.sampling import FAKE, prompt_for, seed_for
+from studies.instance_selection.scoring import what_is_missing
 from studies.jobs import (
     LEASE,
     WORK,
@@ -27,8 +29,6 @@ from studies.jobs import (
 )
 from studies.models import Generation, Job, SeparabilityScore, Study, System
 from studies.models.study import StudySystem
-from studies.sampling import FAKE, prompt_for, seed_for
-from studies.scoring import what_is_missing
 from studies.tasks import run_job_task
 from tests.studies.factories import make_study
 from tiebreak.errors import DomainError

@@ -10,9 +10,9 @@ from django.conf import settings as django_settings
 from django.db import transaction
 
 from studies.freshness import changes_noted, note_change
+from studies.instance_selection.temperatures import Pair, pairs_at_temperatures
 from studies.jobs import Progress, register_handler
 from studies.models import Generation, Job, SeparabilityScore, Study, System, Unit
-from studies.temperatures import Pair, pairs_at_temperatures
 from tiebreak import optional
 from tiebreak.errors import DomainError
 from tiebreak.gateway import GatewayError

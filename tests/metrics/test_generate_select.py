@@ -8,9 +8,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.services.planning import plan_hits
-from metrics.choosing import _marked
+from metrics.generate_select import _marked
+from studies.instance_selection.scoring import score_separability
 from studies.models import Dataset, Generation, Job, Membership, SeparabilityScore
-from studies.scoring import score_separability
 from tests.confirming import post_confirmed
 from tests.studies.factories import make_open_study, make_study
 from tiebreak.similarity import EntityJaccard
@@ -27,7 +27,7 @@ def desk(client, django_user_model):
 
 def at(study, verb: str = "") -> str:
     names = [study.pk, verb] if verb else [study.pk]
-    return reverse("metrics:choose" if verb else "metrics:choosing", args=names)
+    return reverse("metrics:selection-action" if verb else "metrics:generate-select", args=names)
 
 
 def test_it_works(desk):
@@ -164,7 +164,7 @@ def test_the_address_of_a_refused_form_leads_back_to_the_page(desk):
 
 
 def part(study, name: str) -> str:
-    return reverse(f"metrics:choosing-{name}", args=[study.pk])
+    return reverse(f"metrics:{name}", args=[study.pk])
 
 
 def test_only_the_jobs_are_asked_for_again_and_only_while_they_run(desk):
@@ -173,7 +173,7 @@ def test_only_the_jobs_are_asked_for_again_and_only_while_they_run(desk):
     html = desk.get(at(study)).content.decode()
     assert 'http-equiv="refresh"' not in html
     assert html.count("every 2s") == 1
-    moving = desk.get(part(study, "jobs"))
+    moving = desk.get(part(study, "generate-select-jobs"))
     assert "0 of 9" in moving.content.decode()
     assert "every 2s" in moving.content.decode()
     assert "HX-Trigger" not in moving
@@ -181,7 +181,7 @@ def test_only_the_jobs_are_asked_for_again_and_only_while_they_run(desk):
         assert form in html
         assert form not in moving.content.decode()
     Job.objects.filter(pk=job.pk).update(status="done", done=9)
-    ended = desk.get(part(study, "jobs"))
+    ended = desk.get(part(study, "generate-select-jobs"))
     assert "every 2s" not in ended.content.decode()
     assert "jobs-ended" in ended["HX-Trigger"]
 
@@ -190,7 +190,7 @@ def test_what_jobs_made_is_shown_as_it_was_asked_for(desk):
     study = make_study(instances=3, member=desk.researcher)
     score_separability(study=study)
     score_separability(study=study, similarity_name="bleu")
-    address = f"{part(study, 'results')}?similarity=bleu"
+    address = f"{part(study, 'generate-select-results')}?similarity=bleu"
     assert f'hx-get="{address}"' in desk.get(at(study) + "?similarity=bleu").content.decode()
     html = desk.get(address).content.decode()
     assert "δ by <strong>BLEU</strong>" in html
@@ -261,7 +261,7 @@ def test_07_another_researchers_study_does_not_exist(desk):
     study = make_study(instances=2)
     Generation.objects.all().delete()
     assert desk.get(at(study)).status_code == 404
-    for name in ("jobs", "results", "draw"):
+    for name in ("generate-select-jobs", "generate-select-results", "selection-preview"):
         assert desk.get(part(study, name)).status_code == 404
     for verb in (
         "sample",
@@ -508,7 +508,7 @@ def test_a_job_under_way_is_listed_however_old_it_is(desk):
             status="done",
             finished_at=timezone.now(),
         )
-    html = desk.get(part(study, "jobs")).content.decode()
+    html = desk.get(part(study, "generate-select-jobs")).content.decode()
     assert f'value="{old.public_id}"' in html
     assert "every 2s" in html
     assert html.count("<li>") == 6
@@ -524,6 +524,6 @@ def test_a_job_that_is_none_is_refused(desk):
 def test_what_it_would_bring_is_not_said_of_a_study_that_was_opened(desk):
     study = make_open_study(instances=4, member=desk.researcher)
     score_separability(study=study)
-    html = desk.get(part(study, "draw"), DESIGN).content.decode()
+    html = desk.get(part(study, "selection-preview"), DESIGN).content.decode()
     assert "its instances stand" in html
     assert "would bring" not in html
