@@ -59,9 +59,13 @@ def speaks_of(estimate: Json) -> str:
     return f"The figures speak of {INSTANCES[scope['instances']]} and of {RATERS[scope['raters']]}."
 
 
+ON_SELECTED, OVER_DATASET = ", on the selected instances", ", over the dataset"
+WEIGHED_BACK = "Weighed back to the dataset"
+
+
 def _where(estimate: Json) -> str:
     """What a heading adds where it is not about instances in general."""
-    return ", on the selected instances" if is_of_selected(estimate) else ""
+    return ON_SELECTED if is_of_selected(estimate) else ""
 
 
 def is_of_selected(estimate: Json) -> bool:
@@ -184,7 +188,7 @@ def _pair_ahead(found: Json) -> str:
     if rate["low"] is None or rate["low"] <= 0.5 <= rate["high"]:
         return ""
     winner, loser = (first, second) if rate["low"] > 0.5 else (second, first)
-    where = _where(rate) or ", over the dataset"
+    where = _where(rate) or OVER_DATASET
     return f"{winner} wins more often than not against {loser}{where}"
 
 
@@ -193,23 +197,27 @@ def selection_finding(pair: str, found: Json) -> tuple[str, str]:
     saved, whole = found["ratings_saved"], found["win_rate"]
     drawn = f"{found['instances']} instances rated, {found['control']} of them as a control."
     if found["without_preference"]:
-        drawn += (
-            f" {found['without_preference']} more have no rating that says which system is better."
-        )
+        drawn += f" {NOT_PREFERRED.format(n=found['without_preference'])}"
     if whole["value"] is None:
-        return f"Selection, {pair}", f"{drawn} {whole['reason']}"
+        return NOT_TOLD.format(pair=pair), f"{drawn} {whole['reason']}"
     rate = f"{_weighted_rate(whole)} {drawn}"
     if saved["value"] is None:
-        return f"Selection, {pair}", f"{rate} {saved['reason']}"
+        return NOT_TOLD.format(pair=pair), f"{rate} {saved['reason']}"
     if saved["low"] is None or saved["low"] <= 0 <= saved["high"]:
-        return f"Selection, {pair}", f"{rate} {_saving_not_told(saved)}"
-    verb = "saved" if saved["value"] > 0 else "cost"
+        return NOT_TOLD.format(pair=pair), f"{rate} {_saving_not_told(saved)}"
+    heading = SAVED if saved["value"] > 0 else COST
     return (
-        f"Choosing instances {verb} about {abs(saved['value']):.0f} ratings, {pair}",
+        heading.format(n=f"{abs(saved['value']):.0f}", pair=pair),
         f"{rate} Ratings saved: {_count_interval(saved)}. A uniform draw with that interval's width"
         f" would have needed {found['instances'] + found['instances_saved']['value']:.0f}"
         " instances.",
     )
+
+
+SAVED = "Choosing instances saved about {n} ratings, {pair}"
+COST = "Choosing instances cost about {n} ratings, {pair}"
+NOT_TOLD = "Selection, {pair}"
+NOT_PREFERRED = "{n} more have no rating that says which system is better."
 
 
 def _weighted_rate(whole: Json) -> str:
@@ -223,7 +231,7 @@ def _weighted_rate(whole: Json) -> str:
             f" {wins}; of the others in the dataset this says nothing."
         )
     else:
-        said = f"Weighed back to the dataset, {wins}."
+        said = f"{WEIGHED_BACK}, {wins}."
     return said if whole["low"] is not None else f"{said} {whole['reason']}"
 
 

@@ -38,8 +38,8 @@ from studies.instance_selection.sampling import SAMPLES, is_dummy_job, start_sam
 from studies.jobs import Pace, pace_of, pause_job, resume_job, start_job, stop_job
 from studies.models import Generation, Job, SeparabilityScore, Study, System
 from studies.refusals import form_errors
-from studies.stuck_jobs import stuck_jobs
-from tiebreak.errors import DomainError
+from studies.stuck_jobs import StuckJob, stuck_jobs
+from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.similarity import ENCODED, similarity_title
 
 Json = dict[str, Any]
@@ -121,13 +121,14 @@ def _do(request: HttpRequest, study: Study, verb: str) -> HttpResponse:
     asked = _before_taking_all(study) if verb == "take-all" else None
     if asked is not None and not is_confirmed(request, [asked]):
         return ask(request, [asked], back=_back(study))
+    code = ""
     try:
         level, said = messages.SUCCESS, VERBS[verb](request, study)
     except DomainError as refusal:
-        level, said = messages.ERROR, refusal.message
+        level, said, code = messages.ERROR, refusal.message, refusal.code
     if "HX-Request" in request.headers:
-        return _jobs_part(request, study, said)
-    messages.add_message(request, level, said)
+        return _jobs_part(request, study, said, code)
+    messages.add_message(request, level, said, extra_tags=code)
     return redirect("metrics:generate-select", study.pk)
 
 
@@ -153,28 +154,29 @@ class JobRow:
     job: Job
     about: str
     pace: Pace
-    stuck: str
+    stuck: StuckJob | None
 
 
 def _jobs(study: Study) -> Json:
     own = study.jobs.filter(kind__in=[Job.Kind.SAMPLING, Job.Kind.SCORING])
     unfinished = list(own.filter(finished_at=None))
     ended = own.exclude(finished_at=None)[: max(0, MAX_JOBS - len(unfinished))]
-    stuck = {each.job.pk: each.reason for each in stuck_jobs(unfinished)}
+    stuck = {each.job.pk: each for each in stuck_jobs(unfinished)}
     rows = [
-        JobRow(job, _about(job), pace_of(job), stuck.get(job.pk, ""))
-        for job in [*unfinished, *ended]
+        JobRow(job, _about(job), pace_of(job), stuck.get(job.pk)) for job in [*unfinished, *ended]
     ]
     is_moving = any(row.job.status in {"queued", "running"} for row in rows)
     return {"study": study, "jobs": rows, "is_moving": is_moving}
 
 
-def _jobs_part(request: HttpRequest, study: Study, said: str = "") -> HttpResponse:
+def _jobs_part(request: HttpRequest, study: Study, said: str = "", code: str = "") -> HttpResponse:
     """When no job is under way any more, the page is told, and shows what they made."""
     context = _jobs(study)
     if not context["is_moving"]:
         said = said or "No job is under way any more. What they made is shown below."
-    answer = render(request, "metrics/generate_select_jobs.html", context | {"said": said})
+    answer = render(
+        request, "metrics/generate_select_jobs.html", context | {"said": said, "code": code}
+    )
     return answer if context["is_moving"] else trigger_client_event(answer, "jobs-ended")
 
 
@@ -241,8 +243,8 @@ def _selection_previews(study: Study, form: DesignForm) -> Json | None:
         design = form.save(commit=False)
         found = selection_previews(study, design)
         plan = forecast_plan(study=study, selected=proposed_instances(study, design))
-    except (DomainError, ValueError) as refusal:
-        form.add_error(None, getattr(refusal, "message", str(refusal)))
+    except (DomainError, InvalidInput) as refusal:
+        form.add_error(None, form_errors(refusal))
         return None
     planned = {(each.system_a, each.system_b): each for each in plan.pairs}
     return {

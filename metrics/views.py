@@ -104,7 +104,7 @@ class _Look:
     snapshot: ReportSnapshot
     state: str
     status: str
-    problem: str
+    problem: DomainError | None
 
     @property
     def is_stale(self) -> bool:
@@ -117,16 +117,17 @@ class _Look:
     @property
     def token(self) -> str:
         """Two looks with the same one show the same page."""
-        parts = (self.state, self.snapshot.watermark, self.status, self.is_moving, self.problem)
+        problem = self.problem.code if self.problem else ""
+        parts = (self.state, self.snapshot.watermark, self.status, self.is_moving, problem)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 def _look(study: Study) -> _Look:
-    state, problem = watermark(study), ""
+    state, problem = watermark(study), None
     try:
         snapshot = ensure_fresh(study=study, state=state)
     except DomainError as error:
-        snapshot, problem = ReportSnapshot.objects.get(study=study), error.message
+        snapshot, problem = ReportSnapshot.objects.get(study=study), error
     return _Look(snapshot, state, study.status, problem)
 
 

@@ -152,7 +152,7 @@ def _scored(study: Study) -> dict[Pair, Pool]:
     missing = [" and ".join(n) for pair, n in _pair_names(study).items() if pair not in found]
     if missing:
         raise DomainError(
-            "not_scored",
+            "pair_not_scored",
             f"No instance has a δ by {study.similarity} for {'; '.join(missing)}: score them first."
             " It takes two generations of each system.",
         )

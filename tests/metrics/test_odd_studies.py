@@ -6,10 +6,12 @@ import random
 import numpy as np
 import pytest
 
+from metrics.findings import NOT_PREFERRED
 from tests.metrics.studies import odd_study, preferences, report_of, words
 from tiebreak.errors import InvalidInput
 from tiebreak.formats import RatingTable
 from tiebreak.report import build, build_report
+from tiebreak.report.selection import NO_PROBABILITY
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -30,7 +32,8 @@ def test_an_instance_of_which_both_are_bad_leaves_the_selection_and_is_counted()
     pair = found["selection"]["a vs b"]
     assert (pair["instances"], pair["without_preference"]) == (24, 1)
     assert pair["win_rate"]["value"] == pytest.approx(0.75)
-    assert "1 more have no rating" in words({"criteria_order": ["c"], "criteria": {"c": found}})
+    said = words({"criteria_order": ["c"], "criteria": {"c": found}})
+    assert NOT_PREFERRED.format(n=1) in said
 
 
 def test_a_pair_of_which_all_are_bad_has_no_rate_and_says_why():
@@ -46,7 +49,8 @@ def test_without_inclusion_probabilities_only_the_weighted_rates_are_missing():
     table["inclusion_probability"][:] = np.nan
     found = build_report(table, replicates=20)["criteria"]["preference"]
     assert found["selection"]["a vs b"]["win_rate"]["value"] is None
-    assert "20 of 20" in found["selection"]["a vs b"]["win_rate"]["reason"]
+    reason = NO_PROBABILITY.format(missing=20, n=20)
+    assert found["selection"]["a vs b"]["win_rate"]["reason"] == reason
     assert found["systems"]["win_rate"]["a"]["value"] == 0.5
 
 
@@ -64,7 +68,8 @@ def test_a_scale_with_no_label_at_all_is_a_criterion_with_nothing_known():
 
 @pytest.mark.parametrize("name", ["strata", "raters", "systems", "selection", "bias"])
 @pytest.mark.parametrize(
-    "error", [InvalidInput("impossible", "It cannot be."), ZeroDivisionError("by zero")]
+    "error",
+    [InvalidInput("impossible", "It cannot be."), ValueError("odd"), ZeroDivisionError("by zero")],
 )
 def test_a_section_that_fails_leaves_the_others_and_is_logged(name, error, monkeypatch, caplog):
     def fail(*_: object) -> None:
