@@ -43,10 +43,10 @@ from tiebreak.errors import DomainError
 from tiebreak.similarity import ENCODED, similarity_title
 
 Json = dict[str, Any]
-MOST_JOBS = 6
-MOST_POINTS = 2_000
+MAX_JOBS = 6
+MAX_POINTS = 2_000
 # Words and spaces of a text whose differences are marked.
-MOST_MARKED = 1_000
+MAX_MARKED = 1_000
 
 
 @require_safe
@@ -157,7 +157,7 @@ class JobRow:
 def _jobs(study: Study) -> Json:
     own = study.jobs.filter(kind__in=[Job.Kind.SAMPLING, Job.Kind.SCORING])
     unfinished = list(own.filter(finished_at=None))
-    ended = own.exclude(finished_at=None)[: max(0, MOST_JOBS - len(unfinished))]
+    ended = own.exclude(finished_at=None)[: max(0, MAX_JOBS - len(unfinished))]
     stuck = {each.job.pk: each.reason for each in stuck_jobs(unfinished)}
     rows = [
         JobRow(job, _about(job), pace_of(job), stuck.get(job.pk, ""))
@@ -270,7 +270,7 @@ def _pair(
             "delta", "cross_alignment", "self_alignment_a", "self_alignment_b"
         )
     )
-    points = values[:MOST_POINTS]
+    points = values[:MAX_POINTS]
     return {
         "variants": variants(study, pair) if with_variants else None,
         "name": f"{pair[0].name} – {pair[1].name}",
@@ -308,8 +308,8 @@ def _marked(text: str, other: str) -> SafeString:
     Of a long one only the beginning: comparing takes the square of the length.
     """
     words, others = (re.findall(r"\S+|\s+", each) for each in (text, other))
-    words, rest = words[:MOST_MARKED], words[MOST_MARKED:]
-    others = others[:MOST_MARKED]
+    words, rest = words[:MAX_MARKED], words[MAX_MARKED:]
+    others = others[:MAX_MARKED]
     same = SequenceMatcher(None, words, others, autojunk=False).get_matching_blocks()
     parts, at = [], 0
     for start, _, size in same:

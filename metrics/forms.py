@@ -20,7 +20,7 @@ NO_SERVER = (
     " To see how this page works without one, choose the dummy texts: they are marked everywhere,"
     " and nobody can be asked to rate them."
 )
-MOST_TEMPERATURE, MOST_TEMPERATURES = 2, 8
+MAX_TEMPERATURE, MAX_TEMPERATURES = 2, 8
 
 
 class FocusedForm(forms.BaseForm):
@@ -83,10 +83,7 @@ class SamplingForm(FocusedForm, forms.Form):
             found = sorted({float(word) for word in re.split(r"[,\s]+", text) if word})
         except ValueError:
             found = [0.0]
-        if (
-            not all(0 < each <= MOST_TEMPERATURE for each in found)
-            or len(found) > MOST_TEMPERATURES
-        ):
+        if not all(0 < each <= MAX_TEMPERATURE for each in found) or len(found) > MAX_TEMPERATURES:
             sentence = "List up to 8 numbers above 0 and up to 2, such as 0.3, 1."
             raise forms.ValidationError(sentence, code="bad_temperatures")
         return found

@@ -100,7 +100,7 @@ def drawn(pool: Pool, design: InstanceSelection) -> Selection:
 
 
 @dataclass(frozen=True)
-class Prospect:
+class SelectionPreview:
     """Whom a design would draw, before anything is planned.
 
     `delta` is the mean separability drawn and `uniform_delta` what a uniform draw would have had;
@@ -119,13 +119,13 @@ class Prospect:
         return self.delta - self.uniform_delta
 
 
-def prospects(study: Study, design: InstanceSelection) -> dict[Pair, Prospect]:
+def prospects(study: Study, design: InstanceSelection) -> dict[Pair, SelectionPreview]:
     """By system pair; reads only."""
     found = {}
     for pair, pool in _scored(study).items():
         selection = drawn(pool, design)
         chosen = selection.selected
-        found[pair] = Prospect(
+        found[pair] = SelectionPreview(
             instances=int(chosen.sum()),
             of=len(pool.instances),
             delta=float(pool.raw[chosen].mean()),

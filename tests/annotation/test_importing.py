@@ -110,24 +110,24 @@ def test_an_export_names_nobody(tmp_path):
     """Not by a platform's ids, nor by an address, a code or a researcher's name."""
     ruth = User.objects.create_user("ruth-the-researcher", email="ruth@example.org")
     study = make_open_study(instances=1, comparisons_per_hit=2, member=ruth)
-    way = study.recruitments.create(provider="panel", external_id="platform-study-7")
+    channel = study.channels.create(provider="panel", external_id="platform-study-7")
     ann = give_consent(
         study=study,
         provider="panel",
         external_id="WORKER-A1B2C3",
         submission_id="SUBMISSION-D4E5F6",
-        recruitment=way,
+        channel=channel,
         address="f00dfeedf00dfeedf00dfeedf00dfeed",
         return_params={"person": "ann@example.org"},
     )
     mark_guidelines_read(participation=ann)
     assignment = take_place(participation=ann)
-    for seat in assignment.hit.hit_units.all():
+    for hit_unit in assignment.hit.hit_units.all():
         submit_rating(
             assignment=assignment,
-            seat=seat,
+            hit_unit=hit_unit,
             criterion=study.criteria.get(),
-            answer=Answer("1", client_key=f"client-key-{seat.pk}"),
+            answer=Answer("1", client_key=f"client-key-{hit_unit.pk}"),
         )
     ann.refresh_from_db()
     out = tmp_path / "out"

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.importing import import_study
-from annotation.selectors import seats_of
+from annotation.selectors import hit_units_of
 from annotation.services.places import take_place
 from annotation.services.ratings import Answer, submit_ratings
 from metrics.services import refresh_report
@@ -25,9 +25,9 @@ pytestmark = [
 
 def rate(study: Study, name: str) -> None:
     assignment = take_place(participation=make_participation(study, name))
-    for number, seat in enumerate(seats_of(assignment)):
+    for number, hit_unit in enumerate(hit_units_of(assignment)):
         answers = {c: Answer("1", f"{name}-{number}") for c in study.criteria.all()}
-        submit_ratings(assignment=assignment, seat=seat, answers=answers)
+        submit_ratings(assignment=assignment, hit_unit=hit_unit, answers=answers)
 
 
 def open_dashboard(page: Page, url: str, study: Study) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Participation
 from metrics.services import refresh_report
-from recruitment.models import Payment, Recruitment
+from recruitment.models import Channel, Payment
 from recruitment.services.dry_runs import DryRunOptions, start_dry_run
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.models import Membership, Study
@@ -32,7 +32,7 @@ def with_everything(study: Study) -> Study:
     study.refresh_from_db()
     simulate_raters(study=study, bots=[Bot("a"), Bot("b"), Bot("c")], seed=1)
     for name in ("open-link", "panel", "prolific", "mturk", "invitation"):
-        Recruitment.objects.create(study=study, provider=name, settings={"people": "ann\nbob"})
+        Channel.objects.create(study=study, provider=name, settings={"people": "ann\nbob"})
     participation = Participation.objects.first()
     Participation.objects.filter(pk=participation.pk).update(
         created_at=timezone.now() - timedelta(days=1)

@@ -72,7 +72,7 @@ def researcher_pages(study: Study) -> list[str]:
         at("admin:auth_user_changelist"),
         at("admin:password_change"),
         "/studies/nothing/",
-        at("recruitment:recruitment", study.pk),
+        at("recruitment:channels", study.pk),
         at("recruitment:ledger", study.pk),
         at("recruitment:preview", study.pk),
         at("metrics:dashboard", study.pk),

@@ -140,7 +140,7 @@ def addresses(study: Study, criteria: list[str]) -> list[str]:
     own = ("dashboard", "numbers", "report", "report-api", "choosing")
     parts = ("choosing-jobs", "choosing-results")
     pages = [reverse(f"metrics:{name}", args=[study.pk]) for name in (*own, *parts)]
-    pages += [reverse(f"recruitment:{name}", args=[study.pk]) for name in ("recruitment", "ledger")]
+    pages += [reverse(f"recruitment:{name}", args=[study.pk]) for name in ("channels", "ledger")]
     pages += [
         reverse("recruitment:preview", args=[study.pk]) + f"?page={p}" for p in ("welcome", "unit")
     ]

@@ -168,7 +168,7 @@ def test_probabilities_are_exported():
         sheet = worksheet(assignment)
         submit_rating(
             assignment=assignment,
-            seat=sheet.seats[1],
+            hit_unit=sheet.hit_units[1],
             criterion=sheet.criteria[0],
             answer=Answer("1", client_key="k"),
         )

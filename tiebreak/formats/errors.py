@@ -30,13 +30,13 @@ class Problem:
     line : int or None
         Number of the line; None for the file as a whole.
     code : str
-        Names the case for programs.
+        What is wrong, for programs: ``empty``, ``unknown_system``, ``label_not_on_scale``, …
     reason : str
-        What is wrong.
+        What is wrong, for people.
 
     Examples
     --------
-    >>> print(Problem("ratings.csv", 3, "empty_id", "rater is empty"))
+    >>> print(Problem("ratings.csv", 3, "empty", "rater is empty"))
     ratings.csv, line 3: rater is empty
     """
 
@@ -56,7 +56,7 @@ class FormatError(DomainError, ValueError):
     Parameters
     ----------
     problems : list of Problem
-        What is wrong. The message has the first 50.
+        What is wrong. The error keeps the first 50.
     total : int, optional
         Number of problems, if there are more than in the list.
     """

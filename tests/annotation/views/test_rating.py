@@ -68,8 +68,8 @@ def test_what_was_chosen_on_the_screen_is_what_is_stored():
         preferred = rating.unit.generation_a if rating.label == "-1" else rating.unit.generation_b
         assert preferred is not None
         assert preferred.text == left
-        seat = HITUnit.objects.get(unit=rating.unit)
-        assert (rating.side_a == "left") == is_a_first(rating.assignment, seat)
+        hit_unit = HITUnit.objects.get(unit=rating.unit)
+        assert (rating.side_a == "left") == is_a_first(rating.assignment, hit_unit)
     assert Rating.objects.filter(side_a="left").count() == 5
 
 
