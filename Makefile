@@ -2,10 +2,11 @@
 
 PYTHON ?= python3
 VENV := .venv
+ENCODERS := .venv-encoders
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-wheel check bench-stats bench-separability bench-sampling bench-serving lock clean
+.PHONY: help demo test test-all test-encoders test-wheel check bench-stats bench-separability bench-sampling bench-serving lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -13,17 +14,25 @@ help:  ## What can be done here
 demo: $(VENV)/runtime.installed  ## Try it: the demo study, a web server and a worker
 	@$(BIN)/python -m config.demo
 
-test: $(VENV)/dev.installed  ## Unit, database, browser and architecture tests
+test: $(VENV)/dev.installed  ## Unit, database and architecture tests, on SQLite
 	@$(BIN)/python -m tests.run
 
-test-all: $(VENV)/dev.installed  ## The same with the slow simulations
-	@$(BIN)/python -m tests.run --slow
+test-all: $(VENV)/dev.installed  ## Every test: browser, Redis, PostgreSQL, simulations, encoders
+	@$(BIN)/python -m tests.run --all
+	@$(MAKE) --no-print-directory test-encoders
+
+# An environment of its own, so that the other tests go on running without torch.
+test-encoders:  ## Text similarities with real weights on the CPU, beside the packages they follow
+	@$(MAKE) --no-print-directory VENV=$(ENCODERS) $(ENCODERS)/embeddings.installed
+	@$(ENCODERS)/bin/python -m pytest -n 2 tests/tiebreak/similarity
 
 test-wheel: $(VENV)/dev.installed  ## The library's wheel in an empty environment
 	@$(BIN)/python -m pytest tests/wheel.py -q -n 0
 
-check: $(VENV)/dev.installed  ## Style, types, import direction, migrations
+check: $(VENV)/dev.installed  ## Style, templates, scripts, types, import direction, migrations
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@$(BIN)/djlint --lint --quiet templates
+	@$(BIN)/oxlint --deny-warnings static
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python manage.py makemigrations --check --dry-run
@@ -46,11 +55,11 @@ WITHOUT_CUDA := --config-file requirements/uv.toml --no-emit-package torch
 lock: $(VENV)/dev.installed  ## Pin the dependencies anew from pyproject.toml
 	@$(UV_COMPILE) --extra server pyproject.toml -o requirements/runtime.txt >/dev/null
 	@$(UV_COMPILE) -c requirements/runtime.txt --extra dev pyproject.toml -o requirements/dev.txt >/dev/null
-	@$(UV_COMPILE) $(WITHOUT_CUDA) -c requirements/dev.txt --extra server --extra embeddings pyproject.toml -o requirements/embeddings.txt >/dev/null
+	@$(UV_COMPILE) $(WITHOUT_CUDA) -c requirements/dev.txt --extra server --extra embeddings --extra entities pyproject.toml -o requirements/embeddings.txt >/dev/null
 	@$(UV_COMPILE) $(WITHOUT_CUDA) -c requirements/embeddings.txt requirements/bert-score.in -o requirements/bert-score.txt >/dev/null
 
 clean:  ## Remove the environment and the demo's data
-	@rm -rf $(VENV) var
+	@rm -rf $(VENV) $(ENCODERS) var
 
 # pip's stamp files: an unchanged requirements file costs nothing the second time.
 $(VENV)/%.installed: requirements/%.txt
@@ -64,7 +73,8 @@ $(VENV)/%.installed: requirements/%.txt
 	@touch $@
 
 # Torch comes first and by exact version, from where pip finds it. Where that is a CUDA build, name
-# an index of builds for CPUs in PIP_EXTRA_INDEX_URL. The rest is pinned by hash.
+# an index of builds for CPUs in PIP_EXTRA_INDEX_URL or a folder with one in PIP_FIND_LINKS. The rest
+# is pinned by hash.
 $(VENV)/embeddings.installed: requirements/embeddings.txt requirements/bert-score.txt $(VENV)/dev.installed
 	@echo "Installing torch and the encoders into $(VENV) (some minutes, once)…"
 	@{ $(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 && \

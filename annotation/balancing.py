@@ -135,7 +135,7 @@ def spaced(
     """
     order = [*originals, *(repeat for _, repeat in repeats)]
     ids = [(id(original), id(repeat)) for original, repeat in repeats]
-    for _ in range(MOST_DRAWS):
+    for _ in range(MAX_DRAWS):
         rng.shuffle(order)
         at = {id(item): place for place, item in enumerate(order)}
         if all(at[repeat] - at[original] >= distance for original, repeat in ids):
@@ -149,4 +149,4 @@ def spaced(
     return [*first, *between, *last]
 
 
-MOST_DRAWS = 200
+MAX_DRAWS = 200

@@ -42,7 +42,7 @@ def _rate_by_instance(person: Person, gold: Sequence[Unit], *, has_own: bool) ->
     """As many checks as the rate says, as many of them as can be where a HIT's instance has one."""
     hits = HIT.objects.main().filter(study=person.study)
     with_own = hits.filter(instance__in={unit.instance_id for unit in gold}).count()
-    share = with_own / max(person.hits, 1)
+    share = with_own / max(person.hits_total, 1)
     if has_own:
         return min(1.0, person.check_rate / share) if share else person.check_rate
     return max(0.0, (person.check_rate - share) / (1 - share)) if share < 1 else 0.0
@@ -56,7 +56,7 @@ class CheckSeat:
     own: anywhere else it would break their row.
     """
 
-    seat: HITUnit
+    hit_unit: HITUnit
     is_at_edge: bool
 
 
@@ -64,10 +64,10 @@ def check_seat(assignment: Assignment, rng: random.Random) -> CheckSeat | None:
     unit = assignment.check_unit_id
     if unit is None:
         return None
-    seat = HITUnit(hit=assignment.hit, unit_id=unit, side_bit=bool(rng.getrandbits(1)))
+    hit_unit = HITUnit(hit=assignment.hit, unit_id=unit, side_bit=bool(rng.getrandbits(1)))
     instances = _instances_of(assignment.hit_id)
     own = Unit.objects.values_list("instance_id", flat=True).get(pk=unit)
-    return CheckSeat(seat, is_at_edge=_share_one(instances) and own not in instances)
+    return CheckSeat(hit_unit, is_at_edge=_share_one(instances) and own not in instances)
 
 
 def with_check(order: list[HITUnit], check: CheckSeat, rng: random.Random) -> list[HITUnit]:
@@ -75,18 +75,18 @@ def with_check(order: list[HITUnit], check: CheckSeat, rng: random.Random) -> li
 
     Where others may complete the place it is never last: nobody would come to it any more.
     """
-    by_units = check.seat.hit.study.abandoned == Study.Abandoned.UNITS
-    others = [seat for seat in order if seat is not check.seat]
+    by_units = check.hit_unit.hit.study.abandoned == Study.Abandoned.UNITS
+    others = [hit_unit for hit_unit in order if hit_unit is not check.hit_unit]
     is_first = by_units or rng.random() < 0.5
     if check.is_at_edge:
-        return [check.seat, *others] if is_first else [*others, check.seat]
-    return [check.seat, *others] if by_units and order[-1] is check.seat else order
+        return [check.hit_unit, *others] if is_first else [*others, check.hit_unit]
+    return [check.hit_unit, *others] if by_units and order[-1] is check.hit_unit else order
 
 
 def _instances_of(hit_id: int) -> list[int | None]:
     """The instance of each unit that was planned for a HIT."""
-    seats = HITUnit.objects.filter(hit=hit_id, repeat=0)
-    return list(seats.values_list("unit__instance", flat=True))
+    hit_units = HITUnit.objects.filter(hit=hit_id, repeat=0)
+    return list(hit_units.values_list("unit__instance", flat=True))
 
 
 def _share_one(instances: Sequence[int | None]) -> bool:

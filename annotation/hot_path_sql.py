@@ -35,7 +35,7 @@ WORK = (
     *("status", "parity", "position", "run", "check_unit_id"),
 )
 PLACE = ("id", "study_id", "hit_id", "number", "remaining", "assignment_id")
-SEAT = ("id", "hit_id", "unit_id", "repeat", "side_bit")
+HIT_UNIT = ("id", "hit_id", "unit_id", "repeat", "side_bit")
 MOMENTS = ("lease_until", "completed_at")
 RATING = (
     *("id", "unit_id", "criterion_id", "repeat", "label", "client_key", "place_id"),
@@ -47,10 +47,10 @@ RATING = (
 class Person:
     """A locked participation and all that deciding about a place needs to know of it.
 
-    `held` is the assignment whose place is still theirs, its lease run out or not; `done` how
-    many HITs the rater completed in the study, `met` how many they began. Of annotators whom no
-    platform confirms, `held_unconfirmed` counts those who hold a place now; it is 0 for who had a
-    place before: they take the turn of their last one.
+    `held` is the assignment that still holds its place, whether or not its lease has run out.
+    `hits_completed` and `hits_started` count the rater's HITs in this study, `hits_total` the
+    study's. `held_unconfirmed` is how many annotators whom no platform confirms hold a place now;
+    it is 0 for an annotator who already worked here.
     """
 
     participation: Participation
@@ -62,9 +62,9 @@ class Person:
     check_rate: float
     is_cleared: bool
     held_unconfirmed: int
-    done: int
-    met: int
-    hits: int
+    hits_completed: int
+    hits_started: int
+    hits_total: int
     version_id: int | None
 
 
@@ -93,7 +93,7 @@ class FreePlace:
     """A locked free place, and the rater's own earlier work on its HIT."""
 
     place: Place
-    left: int | None
+    abandoned_assignment_id: int | None
 
 
 def lock_free_place(person: Person, *, wait: bool = False) -> FreePlace | None:
@@ -169,11 +169,11 @@ def ratings_of(assignment: Assignment) -> list[Rating]:
 
 def seats_of_hit(hit: HIT) -> list[HITUnit]:
     """The seats of a HIT in their planned order, read once an instance: they never change."""
-    if "seats" not in hit.__dict__:
-        rows = _all(_SEATS, [hit.pk])
-        hit.__dict__["seats"] = [_make(HITUnit, SEAT, row) for row in rows]
-    seats: list[HITUnit] = hit.__dict__["seats"]
-    return seats
+    if "hit_units" not in hit.__dict__:
+        rows = _all(_HIT_UNITS, [hit.pk])
+        hit.__dict__["hit_units"] = [_make(HITUnit, HIT_UNIT, row) for row in rows]
+    hit_units: list[HITUnit] = hit.__dict__["hit_units"]
+    return hit_units
 
 
 def insert(row: models.Model) -> None:
@@ -287,8 +287,8 @@ SELECT {_columns("r", RATING)}, a.status
 FROM annotation_assignment a LEFT JOIN annotation_rating r ON r.assignment_id = a.id
 WHERE a.id = %s ORDER BY r.id
 """  # noqa: S608
-_SEATS = f"""
-SELECT {_columns("u", SEAT)} FROM annotation_hitunit u WHERE u.hit_id = %s ORDER BY u.id
+_HIT_UNITS = f"""
+SELECT {_columns("u", HIT_UNIT)} FROM annotation_hitunit u WHERE u.hit_id = %s ORDER BY u.id
 """  # noqa: S608
 _HOLD = "UPDATE annotation_place SET assignment_id = %s, lease_until = %s WHERE id = %s"
 _COMPLETE = """

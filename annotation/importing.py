@@ -209,11 +209,11 @@ class _RatingsImport:
             for hit, group in zip(hits, groups.values(), strict=True)
             for unit in group
         }
-        seats = {
+        hit_units = {
             (key, int(repeat))
             for key, repeat in zip(self.table["unit"], self.table["repeat"], strict=True)
         }
-        in_order = sorted(seats, key=lambda seat: (units[seat[0]].pk, seat[1]))
+        in_order = sorted(hit_units, key=lambda hit_unit: (units[hit_unit[0]].pk, hit_unit[1]))
         _store_all(
             HITUnit,
             (HITUnit(hit=of_unit[key], unit=units[key], repeat=repeat) for key, repeat in in_order),

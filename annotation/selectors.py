@@ -31,12 +31,12 @@ def _standing_criteria(study_id: str, _opened_at: datetime) -> tuple[Criterion, 
     return tuple(Criterion.objects.filter(study=study_id))
 
 
-def is_a_first(assignment: Assignment, seat: HITUnit) -> bool:
+def is_a_first(assignment: Assignment, hit_unit: HITUnit) -> bool:
     """Whether system A is shown first: the seat's bit xor the parity of the place."""
-    return int(seat.side_bit) ^ assignment.parity == 0
+    return int(hit_unit.side_bit) ^ assignment.parity == 0
 
 
-def seats_of(assignment: Assignment) -> list[HITUnit]:
+def hit_units_of(assignment: Assignment) -> list[HITUnit]:
     """The seats this assignment is to fill, in this annotator's own random order.
 
     Where abandoned work is offered by units, those that an earlier holder of the place answered
@@ -51,34 +51,38 @@ def numbered_seats(assignment: Assignment) -> dict[int, HITUnit]:
     So the HIT's whole order is drawn first and then thinned: an answer that arrives after its
     place was lost still names the seat it was given for.
     """
-    seats = list(seats_of_hit(assignment.hit))
+    hit_units = list(seats_of_hit(assignment.hit))
     if assignment.stage:
         usable = {
             unit.pk for unit in reference_units(assignment.hit.study, Unit.Role(assignment.stage))
         }
-        seats = [seat for seat in seats if seat.unit_id in usable]
-        return dict(enumerate(_drawn_for_try(seats, assignment), start=1))
-    seats = _drawn_order(seats, assignment, _own_random(assignment, "order"))
+        hit_units = [hit_unit for hit_unit in hit_units if hit_unit.unit_id in usable]
+        return dict(enumerate(_drawn_for_try(hit_units, assignment), start=1))
+    hit_units = _drawn_order(hit_units, assignment, _own_random(assignment, "order"))
     filled = _filled_by_others(assignment)
-    return {n: seat for n, seat in enumerate(seats, start=1) if seat.pk not in filled}
+    return {
+        n: hit_unit for n, hit_unit in enumerate(hit_units, start=1) if hit_unit.pk not in filled
+    }
 
 
-def _drawn_for_try(seats: list[HITUnit], assignment: Assignment) -> list[HITUnit]:
+def _drawn_for_try(hit_units: list[HITUnit], assignment: Assignment) -> list[HITUnit]:
     """So many of the stage's units as it asks for; each try goes on where the last one ended."""
     size = Screening.objects.values_list(f"{assignment.stage}_units", flat=True)
-    n = min(size.get(study=assignment.hit.study), len(seats))
-    _own_random(assignment, "stage").shuffle(seats)
+    n = min(size.get(study=assignment.hit.study), len(hit_units))
+    _own_random(assignment, "stage").shuffle(hit_units)
     start = (assignment.try_number - 1) * n
-    return [seats[(start + i) % len(seats)] for i in range(n)]
+    return [hit_units[(start + i) % len(hit_units)] for i in range(n)]
 
 
-def _drawn_order(seats: list[HITUnit], assignment: Assignment, rng: random.Random) -> list[HITUnit]:
-    originals = [seat for seat in seats if not seat.repeat]
+def _drawn_order(
+    hit_units: list[HITUnit], assignment: Assignment, rng: random.Random
+) -> list[HITUnit]:
+    originals = [hit_unit for hit_unit in hit_units if not hit_unit.repeat]
     check = check_seat(assignment, _own_random(assignment, "check-side"))
     if check is not None and not check.is_at_edge:
-        originals.append(check.seat)
-    of_unit = {seat.unit_id: seat for seat in originals}
-    repeats = [(of_unit[seat.unit_id], seat) for seat in seats if seat.repeat]
+        originals.append(check.hit_unit)
+    of_unit = {hit_unit.unit_id: hit_unit for hit_unit in originals}
+    repeats = [(of_unit[hit_unit.unit_id], hit_unit) for hit_unit in hit_units if hit_unit.repeat]
     distance = assignment.hit.study.repeat_distance
     order = spaced(originals, repeats, distance=distance, rng=rng)
     if check is None:
@@ -138,8 +142,8 @@ def _can_be_judged(unit: Unit, scales: Mapping[str, Scale]) -> bool:
 
 def missing_units(place: Place) -> set[int]:
     """The seats of a place's HIT that nobody's counted answers fill for it yet."""
-    seats = set(place.hit.hit_units.values_list("pk", flat=True))
-    return seats - _full_seats(place.hit, Rating.objects.counted().filter(place=place))
+    hit_units = set(place.hit.hit_units.values_list("pk", flat=True))
+    return hit_units - _full_seats(place.hit, Rating.objects.counted().filter(place=place))
 
 
 def _full_seats(hit: HIT, ratings: RatingQuerySet) -> set[int]:
@@ -148,8 +152,8 @@ def _full_seats(hit: HIT, ratings: RatingQuerySet) -> set[int]:
     rows = ratings.filter(superseded=False).values_list("unit_id", "repeat", "criterion_id")
     for unit, repeat, criterion in rows:
         answered[unit, repeat].add(criterion)
-    seats = hit.hit_units.values_list("pk", "unit_id", "repeat")
-    return {pk for pk, unit, repeat in seats if answered[unit, repeat] >= criteria}
+    hit_units = hit.hit_units.values_list("pk", "unit_id", "repeat")
+    return {pk for pk, unit, repeat in hit_units if answered[unit, repeat] >= criteria}
 
 
 def _filled_by_others(assignment: Assignment) -> set[int]:
@@ -168,13 +172,13 @@ class Worksheet:
 
     assignment: Assignment
     criteria: tuple[Criterion, ...]
-    seats: dict[int, HITUnit]
+    hit_units: dict[int, HITUnit]
     labels: dict[tuple[int, int], dict[int, str]]
 
     def labels_of(self, number: int) -> dict[int, str]:
         """The current labels of a seat by criterion, in system order as stored; "" is unparsed."""
-        seat = self.seats[number]
-        return self.labels.get((seat.unit_id, seat.repeat), {})
+        hit_unit = self.hit_units[number]
+        return self.labels.get((hit_unit.unit_id, hit_unit.repeat), {})
 
     def is_answered(self, number: int) -> bool:
         return self.labels_of(number).keys() >= {criterion.pk for criterion in self.criteria}
@@ -183,19 +187,21 @@ class Worksheet:
     def announced(self) -> tuple[int, int]:
         """The fewest and the most units that a HIT like this one has: the same with a check or
         without, so that the number tells nobody which it is."""
-        assignment, n = self.assignment, len(self.seats)
+        assignment, n = self.assignment, len(self.hit_units)
         if assignment.stage or not mixes_in_checks(assignment.hit.study):
             return n, n
-        checks = {seat.unit_id for seat in self.seats.values()} & {assignment.check_unit_id}
+        checks = {hit_unit.unit_id for hit_unit in self.hit_units.values()} & {
+            assignment.check_unit_id
+        }
         return n - len(checks), n - len(checks) + 1
 
     @property
     def answered(self) -> int:
-        return sum(map(self.is_answered, self.seats))
+        return sum(map(self.is_answered, self.hit_units))
 
     @property
     def first_open(self) -> int | None:
-        return next((number for number in self.seats if not self.is_answered(number)), None)
+        return next((number for number in self.hit_units if not self.is_answered(number)), None)
 
 
 def worksheet(assignment: Assignment, ratings: Iterable[Rating] | None = None) -> Worksheet:
@@ -209,7 +215,7 @@ def worksheet(assignment: Assignment, ratings: Iterable[Rating] | None = None) -
     return Worksheet(
         assignment=assignment,
         criteria=criteria_of(assignment.hit.study),
-        seats=numbered_seats(assignment),
+        hit_units=numbered_seats(assignment),
         labels=dict(labels),
     )
 
@@ -241,7 +247,7 @@ def lost_last(assignment: Assignment) -> bool:
 
 
 @dataclass(frozen=True)
-class Share:
+class AnnotatorProgress:
     """One annotator's progress in a study: HITs done, and how many there are for them at most."""
 
     done: int
@@ -254,8 +260,10 @@ def hits_of_visit(participation: Participation) -> int:
     return own.filter(status=Assignment.Status.COMPLETED).count()
 
 
-def share_of(participation: Participation) -> Share:
+def progress_of(participation: Participation) -> AnnotatorProgress:
     study, completed = participation.study, Assignment.Status.COMPLETED
     own = Assignment.objects.filter(rater=participation.rater_id, hit__in=study.hits.main())
     last = study.hits.main().order_by("-number").values_list("number", flat=True).first() or 0
-    return Share(own.filter(status=completed).count(), min(study.hits_per_annotator or last, last))
+    return AnnotatorProgress(
+        own.filter(status=completed).count(), min(study.hits_per_annotator or last, last)
+    )

@@ -26,7 +26,7 @@ from benchmarks.servers import ROOT, PostgreSQL, Web, gunicorn, postgresql
 RATINGS = 3
 LEASE_MINUTES = 1 / 3
 # Far above what a run takes; a run that is cut off is not reached and says so.
-MOST_SECONDS = 3_600
+MAX_SECONDS = 3_600
 NO_MORE_WORK = "no work left for you in this study"
 
 
@@ -66,7 +66,7 @@ def load_row(database: PostgreSQL, *, name: str, hits: int, units: int) -> Row:
         study = inside("make", hits, units, RATINGS, LEASE_MINUTES)
         memory = _Memory(web)
         habits = Habits(abandons=0.05, patience=30)
-        record, seconds = crowd(web.port, study, 200, habits, most_seconds=MOST_SECONDS)
+        record, seconds = crowd(web.port, study, 200, habits, most_seconds=MAX_SECONDS)
         grown = memory.finish(record)
         counted, wrong = inside("count", study).split()
     is_exact = int(counted) == hits * units * RATINGS and wrong == "0"
@@ -140,7 +140,7 @@ def faults_row(database: PostgreSQL) -> Row:
         trouble = threading.Thread(target=_make_trouble, args=(web, database, done), daemon=True)
         trouble.start()
         habits = Habits(retries=True, patience=25)
-        record, seconds = crowd(web.port, study, 50, habits, most_seconds=MOST_SECONDS)
+        record, seconds = crowd(web.port, study, 50, habits, most_seconds=MAX_SECONDS)
         done.set()
         trouble.join()
         counted, wrong = inside("count", study).split()

@@ -360,8 +360,8 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # What is due every so many seconds; see `studies.rounds`. What no webhook brought is found so.
 TIEBREAK_ROUNDS = {
-    "jobs": ("studies.tasks.take_up_abandoned_jobs_task", 60),
-    "platforms": ("recruitment.tasks.sync_recruitments_task", 120),
+    "jobs": ("studies.tasks.requeue_stale_jobs_task", 60),
+    "platforms": ("recruitment.tasks.sync_channels_task", 120),
 }
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 2, "interval_start": 0.1, "interval_max": 0.5}
 

@@ -8,19 +8,19 @@ from django.conf import settings
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from studies.instance_selection.sampling import FAKE
+from studies.instance_selection.scoring import what_is_missing
 from studies.models import InstanceSelection, Job, Study
-from studies.sampling import FAKE
-from studies.scoring import what_is_missing
 from tiebreak.similarity import SIMILARITIES
 
 DUMMY = "Dummy texts (testing only)"
 NO_SERVER = (
     "No model server is configured here. Whoever runs Tiebreak names one in TIEBREAK_MODEL_SERVERS,"
-    " such as gpu1=http://10.0.0.5:8000/v1, and starts it again; docs/choosing.md has the rest."
+    " such as gpu1=http://10.0.0.5:8000/v1, and starts it again; docs/generate-and-select.md has the rest."
     " To see how this page works without one, choose the dummy texts: they are marked everywhere,"
     " and nobody can be asked to rate them."
 )
-MOST_TEMPERATURE, MOST_TEMPERATURES = 2, 8
+MAX_TEMPERATURE, MAX_TEMPERATURES = 2, 8
 
 
 class FocusedForm(forms.BaseForm):
@@ -83,10 +83,7 @@ class SamplingForm(FocusedForm, forms.Form):
             found = sorted({float(word) for word in re.split(r"[,\s]+", text) if word})
         except ValueError:
             found = [0.0]
-        if (
-            not all(0 < each <= MOST_TEMPERATURE for each in found)
-            or len(found) > MOST_TEMPERATURES
-        ):
+        if not all(0 < each <= MAX_TEMPERATURE for each in found) or len(found) > MAX_TEMPERATURES:
             sentence = "List up to 8 numbers above 0 and up to 2, such as 0.3, 1."
             raise forms.ValidationError(sentence, code="bad_temperatures")
         return found

@@ -14,7 +14,7 @@ from tiebreak.report import build_report
 from tiebreak.report.build import REPORT_VERSION
 
 # A request that no worker answered for so long is made again.
-PATIENCE = timedelta(minutes=2)
+STALE_AFTER = timedelta(minutes=2)
 # A key that so many came after belongs to no transaction that is still under way.
 UNSETTLED = 5_000
 # After so many keys, of any study, rows are settled anew.
@@ -101,7 +101,7 @@ def ensure_fresh(
 
 
 def _is_overdue(snapshot: ReportSnapshot, now: datetime) -> bool:
-    return snapshot.requested_at is None or snapshot.requested_at < now - PATIENCE
+    return snapshot.requested_at is None or snapshot.requested_at < now - STALE_AFTER
 
 
 def _claim(snapshot: ReportSnapshot, state: str, now: datetime) -> bool:

@@ -18,7 +18,7 @@ from annotation.counts import study_counts
 from annotation.importing import Imported, import_study
 from annotation.services.late_answers import late_answers
 from annotation.services.planning import grow_ratings_per_hit
-from annotation.services.reference_units import ROLES, import_known_units, spoil_copies
+from annotation.services.reference_units import ROLES, degrade_copies, import_reference_units
 from annotation.uploads import stored_upload, upload_limits
 from recruitment.confirmations import quality
 from recruitment.services.channels import has_open_link
@@ -47,7 +47,7 @@ CLONED = (
 )
 
 
-MOST_EVENTS = 50
+MAX_EVENTS = 50
 
 
 class BundleForm(forms.Form):
@@ -112,7 +112,7 @@ class ComprehensionInline(FrozenInline, ComprehensionTabular):
     verbose_name_plural = "Comprehension questions, asked before anything else"
 
 
-class KnownUnitsForm(forms.Form):
+class ReferenceUnitsForm(forms.Form):
     """How many units to make of originals and spoilt copies, and for what."""
 
     role = forms.ChoiceField(
@@ -203,9 +203,9 @@ class CollectingStudyAdmin(StudyAdmin):
                 name="studies_study_do",
             ),
             path(
-                "<str:object_id>/known-units/",
-                view(self.known_units_view),
-                name="studies_study_known_units",
+                "<str:object_id>/reference-units/",
+                view(self.reference_units_view),
+                name="studies_study_reference_units",
             ),
             path(
                 "<str:object_id>/clone/",
@@ -231,12 +231,12 @@ class CollectingStudyAdmin(StudyAdmin):
     def response_change(self, request: HttpRequest, obj: Study) -> HttpResponse:
         """A verb's button sends the whole form: what was typed is saved, then the verb is done."""
         verb = request.POST.get("_do", "")
-        if verb not in {*VERBS, "clone", "known-units"}:
+        if verb not in {*VERBS, "clone", "reference-units"}:
             return super().response_change(request, obj)
         if verb == "clone":
             return self.clone_view(request, obj.pk)
-        if verb == "known-units":
-            return redirect("admin:studies_study_known_units", obj.pk)
+        if verb == "reference-units":
+            return redirect("admin:studies_study_reference_units", obj.pk)
         if VERBS[verb].question is not None:
             return redirect("admin:studies_study_do", obj.pk, verb)
         self._do(request, obj, verb, None)
@@ -271,14 +271,14 @@ class CollectingStudyAdmin(StudyAdmin):
             self.message_user(request, f"Not copied: {', '.join(made.not_copied)}.")
         return self._back(made.study)
 
-    def known_units_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def reference_units_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """A page of its own, so that neither this form nor the design's loses what was typed."""
         study = study_for(request.user, object_id)
         is_sent = request.method == "POST"
-        form = KnownUnitsForm(request.POST, request.FILES) if is_sent else KnownUnitsForm()
+        form = ReferenceUnitsForm(request.POST, request.FILES) if is_sent else ReferenceUnitsForm()
         if is_sent and form.is_valid():
             try:
-                n = _make_known_units(study, form)
+                n = _make_reference_units(study, form)
             except DomainError as error:
                 form.add_error(None, form_errors(error))
             else:
@@ -289,10 +289,10 @@ class CollectingStudyAdmin(StudyAdmin):
             **self.admin_site.each_context(request),
             "form": form,
             "study": study,
-            "known_units": _known_units(study),
+            "reference_units": _reference_units(study),
             "title": "Make units whose answer is known",
         }
-        return render(request, "admin/studies/study/known_units.html", context)
+        return render(request, "admin/studies/study/reference_units.html", context)
 
     def _back(self, study: Study) -> HttpResponseRedirect:
         return redirect(self._address(study))
@@ -321,14 +321,14 @@ class CollectingStudyAdmin(StudyAdmin):
         context = dict(extra_context or {})
         if study is not None:
             context["progress"] = study_counts(study)
-            context["known_units"] = _known_units(study)
+            context["reference_units"] = _reference_units(study)
             context["planned"] = study.hits.main().count()
             context["has_open_link"] = has_open_link(study)
             context["verbs"] = [(v, VERBS[v].label) for v in VERBS if VERBS[v].is_offered(study)]
             context["checks"] = launch_checks(study) if study.status == "draft" else []
             late = late_answers(study)
             context["late"] = quality(late) if late is not None else ()
-            context["events"] = study.events.select_related("by")[:MOST_EVENTS]
+            context["events"] = study.events.select_related("by")[:MAX_EVENTS]
         return super().change_view(request, object_id, form_url, context)
 
 
@@ -345,16 +345,16 @@ def _imported(imported: Imported) -> str:
     return f"{sentence}, {study_counts(imported.study).ratings} of them in the statistics."
 
 
-def _make_known_units(study: Study, form: KnownUnitsForm) -> int:
+def _make_reference_units(study: Study, form: ReferenceUnitsForm) -> int:
     role, upload = Unit.Role(form.cleaned_data["role"]), form.cleaned_data["rows"]
     if upload is None:
         n, seed = form.cleaned_data["n"], study.units.count()
-        return spoil_copies(study=study, role=role, n=n, seed=seed)
+        return degrade_copies(study=study, role=role, n=n, seed=seed)
     with stored_upload(upload, "known.jsonl") as path:
-        return import_known_units(study=study, role=role, path=path, limits=upload_limits())
+        return import_reference_units(study=study, role=role, path=path, limits=upload_limits())
 
 
-def _known_units(study: Study) -> list[tuple[str, int]]:
+def _reference_units(study: Study) -> list[tuple[str, int]]:
     counts = Counter(study.units.exclude(role=Unit.Role.MAIN).values_list("role", flat=True))
     return [(name, counts[role.value]) for role, name in ROLES.items() if counts[role.value]]
 

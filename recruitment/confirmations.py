@@ -8,12 +8,12 @@ from annotation.models import HIT, Participation, Rating
 from annotation.services.late_answers import LateAnswers, late_answers
 from recruitment.launch.check import LaunchCheck, counted
 from recruitment.ledger import fee_share, owed, platform_title
-from recruitment.models import Recruitment
-from recruitment.platforms import provider_named
-from recruitment.services.channels import ways_in
+from recruitment.models import Channel
+from recruitment.platforms import get_platform
+from recruitment.services.channels import channel_statuses
 from recruitment.services.launch_checks import launch_checks
 from recruitment.services.payments import check_amount
-from recruitment.services.platform_actions import awaiting_pay
+from recruitment.services.platform_actions import rows_awaiting_payment
 from studies.confirming import Question
 from studies.models import Study
 
@@ -21,13 +21,13 @@ from studies.models import Study
 def opening(study: Study) -> Question:
     checks = launch_checks(study)
     now = study_counts(study)
-    ways = [way.provider.title for way in ways_in(study) if way.is_open]
+    channels = [channel.provider.title for channel in channel_statuses(study) if channel.is_open]
     warnings = [check for check in checks if not check.is_error]
     said = (
         f"{counted(now.hits, 'HIT')} with R = {study.ratings_per_hit} are offered:"
         f" {counted(now.remaining, 'place')} in all.",
         *_cost(study, now.remaining),
-        f"Annotators can enter by: {', '.join(ways)}." if ways else "Nobody can enter yet.",
+        f"Annotators can enter by: {', '.join(channels)}." if channels else "Nobody can enter yet.",
         "From then on the design stands: texts and limits may change, and R may grow.",
         *(f"Warning: {check.sentence}" for check in warnings),
     )
@@ -72,11 +72,11 @@ def closing(study: Study) -> Question:
 
 
 def _still_sent(study: Study) -> list[str]:
-    there = study.recruitments.exclude(external_id="").order_by("pk")
+    there = study.channels.exclude(external_id="").order_by("pk")
     return [
-        f"Its study on {provider_named(way.provider).title} is not stopped by this: stop it under"
+        f"Its study on {get_platform(channel.provider).title} is not stopped by this: stop it under"
         " Recruitment, or people are still sent and turned away."
-        for way in there
+        for channel in there
     ]
 
 
@@ -188,8 +188,8 @@ def releasing(participation: Participation) -> Question:
 
 
 def paying(participation: Participation, amount: Decimal | None) -> Question:
-    way = participation.submission.recruitment
-    by_platform = way is not None and way.secret
+    channel = participation.submission.channel
+    by_platform = channel is not None and channel.secret
     amount = owed(participation) if amount is None else amount
     if amount is not None:
         check_amount(amount)
@@ -213,9 +213,9 @@ def paying(participation: Participation, amount: Decimal | None) -> Question:
 NO_REWARD = "Say in the study what annotators are paid."
 
 
-def paying_all(way: Recruitment) -> Question:
-    waiting = awaiting_pay(recruitment=way)
-    study, title = way.study, provider_named(way.provider).title
+def paying_all(channel: Channel) -> Question:
+    waiting = rows_awaiting_payment(channel=channel)
+    study, title = channel.study, get_platform(channel.provider).title
     sums = [owed(entry.participation) or Decimal(0) for entry in waiting]
     fees = sum(
         (s * fee_share(e.participation) for s, e in zip(sums, waiting, strict=True)), Decimal(0)
@@ -229,7 +229,11 @@ def paying_all(way: Recruitment) -> Question:
         title=f"Pay all complete work on {title}?",
         sentences=said,
         button="Pay them",
-        facts=(way.pk, tuple(sorted(e.participation.public_id for e in waiting)), str(sum(sums))),
+        facts=(
+            channel.pk,
+            tuple(sorted(e.participation.public_id for e in waiting)),
+            str(sum(sums)),
+        ),
         problems={} if waiting else {"nobody_waits": NOBODY_WAITS},
     )
 
@@ -237,11 +241,11 @@ def paying_all(way: Recruitment) -> Question:
 NOBODY_WAITS = "Nobody with complete work that counts waits for pay."
 
 
-def publishing(way: Recruitment, places: int) -> Question:
-    study, provider = way.study, provider_named(way.provider)
-    made = "More places are added to its study" if way.external_id else "A study is made"
+def publishing(channel: Channel, places: int) -> Question:
+    study, provider = channel.study, get_platform(channel.provider)
+    made = "More places are added to its study" if channel.external_id else "A study is made"
     reward = study.reward or Decimal(0)
-    fee = Decimal(str(way.settings.get("fee_percent") or 0)) / 100
+    fee = Decimal(str(channel.settings.get("fee_percent") or 0)) / 100
     wanted = study_counts(study)
 
     return Question(
@@ -255,13 +259,13 @@ def publishing(way: Recruitment, places: int) -> Question:
             f" {counted(wanted.hits, 'HIT')}.",
         ),
         button="Ask for them",
-        facts=(way.pk, way.external_id, places, str(reward), study.hits_per_annotator),
-        problems={} if way.external_id else provider.study_lacks(way),
+        facts=(channel.pk, channel.external_id, places, str(reward), study.hits_per_annotator),
+        problems={} if channel.external_id else provider.study_lacks(channel),
     )
 
 
-def starting(way: Recruitment) -> Question:
-    study, title = way.study, provider_named(way.provider).title
+def starting(channel: Channel) -> Question:
+    study, title = channel.study, get_platform(channel.provider).title
     said = [f"{title} shows the study to people from now on, and sends them here."]
     if study.status != Study.Status.OPEN:
         said.append(f"The study is {study.status} here, so everybody who comes is turned away.")
@@ -269,12 +273,12 @@ def starting(way: Recruitment) -> Question:
         title=f"Publish the study on {title}?",
         sentences=tuple(said),
         button="Publish it",
-        facts=(way.pk, way.external_status, study.status),
+        facts=(channel.pk, channel.external_status, study.status),
     )
 
 
-def stopping(way: Recruitment) -> Question:
-    title, now = provider_named(way.provider).title, study_counts(way.study)
+def stopping(channel: Channel) -> Question:
+    title, now = get_platform(channel.provider).title, study_counts(channel.study)
     return Question(
         title=f"Stop the study on {title}?",
         sentences=(
@@ -282,7 +286,7 @@ def stopping(way: Recruitment) -> Question:
             f" again. {now.completed} of {counted(now.places, 'response')} are completed.",
         ),
         button="Stop it there",
-        facts=(way.pk, way.external_status, way.external_id),
+        facts=(channel.pk, channel.external_status, channel.external_id),
     )
 
 

@@ -19,8 +19,8 @@ from django.urls import get_script_prefix, set_script_prefix
 from django.utils import timezone
 
 from annotation.views.participation_cookie import notice
-from recruitment.models import Recruitment
-from recruitment.platforms import provider_named
+from recruitment.models import Channel
+from recruitment.platforms import get_platform
 from studies.ciphers import cipher
 from tiebreak.errors import DomainError
 
@@ -66,14 +66,14 @@ class FramingMiddleware:
         if not _is_own_page(path, str(token.arrival["study"])):
             raise Http404("No such page in a frame.")
         _forget_cookies(request)
-        recruitment = _recruitment(token)
-        if token.has_expired(timedelta(minutes=recruitment.study.lease_minutes), _now()):
+        channel = _channel(token)
+        if token.has_expired(timedelta(minutes=channel.study.lease_minutes), _now()):
             response = notice(request, DomainError("frame_expired", EXPIRED, status=403))
         else:
             response = self._served(request, token, path)
         response.cookies.clear()
         response["Referrer-Policy"] = "no-referrer"
-        return allow_frames(response, _origins(recruitment))
+        return allow_frames(response, _origins(channel))
 
     def _served(self, request: HttpRequest, token: FrameToken, path: str) -> HttpResponse:
         request.arrival = token.arrival  # type: ignore[attr-defined]
@@ -134,15 +134,15 @@ def _now() -> int:
     return int(timezone.now().timestamp())
 
 
-def _recruitment(token: FrameToken) -> Recruitment:
-    found = Recruitment.objects.filter(
+def _channel(token: FrameToken) -> Channel:
+    found = Channel.objects.filter(
         study=str(token.arrival["study"]), provider=str(token.arrival["provider"])
     )
-    recruitment = found.select_related("study").first()
-    if recruitment is None:
+    channel = found.select_related("study").first()
+    if channel is None:
         raise Http404("No such page in a frame.")
-    return recruitment
+    return channel
 
 
-def _origins(recruitment: Recruitment) -> list[str]:
-    return list(provider_named(recruitment.provider).frame_ancestors(recruitment))
+def _origins(channel: Channel) -> list[str]:
+    return list(get_platform(channel.provider).frame_ancestors(channel))

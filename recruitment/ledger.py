@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 from annotation.counts import ParticipationCounts, RatingCounts, counts_by_participation
 from annotation.models import HIT, Assignment, Participation, Place
 from recruitment.models import Payment
-from recruitment.platforms import provider_named
+from recruitment.platforms import get_platform
 from studies.clock import database_now
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -25,7 +25,7 @@ GONE = (Status.RETURNED, Status.REJECTED, Status.TIMED_OUT, Status.EXCLUDED)
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerRow:
     """One submission: what it brought, and what was paid for it."""
 
     participation: Participation
@@ -83,14 +83,14 @@ class Money:
 class Ledger:
     """Every submission, those that do not add up by what is wrong with them, and the money."""
 
-    entries: list[Entry]
+    entries: list[LedgerRow]
     money: Money
-    paid_without_data: list[Entry] = field(default_factory=list)
-    data_without_payment: list[Entry] = field(default_factory=list)
-    surplus: list[Entry] = field(default_factory=list)
-    late: list[Entry] = field(default_factory=list)
-    screened_out: list[Entry] = field(default_factory=list)
-    stuck: list[Entry] = field(default_factory=list)
+    paid_without_data: list[LedgerRow] = field(default_factory=list)
+    data_without_payment: list[LedgerRow] = field(default_factory=list)
+    surplus: list[LedgerRow] = field(default_factory=list)
+    late: list[LedgerRow] = field(default_factory=list)
+    screened_out: list[LedgerRow] = field(default_factory=list)
+    stuck: list[LedgerRow] = field(default_factory=list)
 
     @property
     def counted(self) -> int:
@@ -101,7 +101,7 @@ class Ledger:
 def ledger(study: Study, now: datetime | None = None) -> Ledger:
     """The books of a study as they stand."""
     now = now or database_now()
-    entries = list(_entries(study))
+    entries = list(_rows(study))
     open_ones = [entry for entry in entries if entry.participation.submission.settled_at is None]
     is_paying = study.reward is not None
     silent, holding = _silent(study, open_ones, now), _holding(study)
@@ -118,7 +118,7 @@ def ledger(study: Study, now: datetime | None = None) -> Ledger:
     )
 
 
-def _entries(study: Study) -> Iterable[Entry]:
+def _rows(study: Study) -> Iterable[LedgerRow]:
     """In few statements, however many submissions there are."""
     paid = (
         Payment.objects.filter(participation=OuterRef("pk"), status__in=PAID)
@@ -128,13 +128,13 @@ def _entries(study: Study) -> Iterable[Entry]:
         .values("sum")
     )
     done = Q(
-        assignments__status__in=[Assignment.Status.COMPLETED, Assignment.Status.WITHDRAWN],
+        assignments__status__in=[Assignment.Status.COMPLETED, Assignment.Status.EXCLUDED],
         assignments__completed_at__isnull=False,
         assignments__hit__kind=HIT.Kind.MAIN,
     )
     rows = (
         Participation.objects.filter(study=study)
-        .select_related("rater", "submission__recruitment")
+        .select_related("rater", "submission__channel")
         .annotate(
             hits=Count("assignments", filter=done, distinct=True),
             paid=Coalesce(Subquery(paid), Decimal(0), output_field=DecimalField()),
@@ -146,10 +146,10 @@ def _entries(study: Study) -> Iterable[Entry]:
         found = answers.get(row.pk, ParticipationCounts())
         # SQLite sums money as floats.
         paid_so_far = row.paid.quantize(CENT)
-        yield Entry(row, row.hits, found.ratings, paid_so_far, found.last_at, found.came_late)
+        yield LedgerRow(row, row.hits, found.ratings, paid_so_far, found.last_at, found.came_late)
 
 
-def _awaits_pay(entry: Entry, gone: set[int]) -> bool:
+def _awaits_pay(entry: LedgerRow, gone: set[int]) -> bool:
     """Work that is complete, and nobody who was paid or left for it."""
     participation = entry.participation
     is_here = participation.status == Status.ACTIVE and participation.pk not in gone
@@ -162,12 +162,12 @@ def _awaits_pay(entry: Entry, gone: set[int]) -> bool:
     return bool(entry.hits) and has_ended and not is_out and not entry.paid
 
 
-def _is_out(entry: Entry) -> bool:
+def _is_out(entry: LedgerRow) -> bool:
     """Did not pass the test, and is paid for having taken it."""
     return entry.participation.status == Status.SCREENED_OUT
 
 
-def _awaits_screen_out_pay(entry: Entry) -> bool:
+def _awaits_screen_out_pay(entry: LedgerRow) -> bool:
     owed = screen_out_reward(entry.participation)
     return _is_out(entry) and not entry.paid and owed is not None
 
@@ -178,8 +178,8 @@ def _is_submitted(participation: Participation) -> bool:
 
 def screen_out_reward(participation: Participation) -> Decimal | None:
     """What this way in pays who does not pass its screening; None where it pays nothing."""
-    recruitment = participation.submission.recruitment
-    stated = recruitment.settings.get("screen_out_reward") if recruitment else None
+    channel = participation.submission.channel
+    stated = channel.settings.get("screen_out_reward") if channel else None
     return Decimal(str(stated)) if stated else None
 
 
@@ -191,7 +191,7 @@ def owed(participation: Participation) -> Decimal | None:
     return participation.study.reward if owed_on_leaving is None else owed_on_leaving
 
 
-def _silent(study: Study, entries: list[Entry], now: datetime) -> set[int]:
+def _silent(study: Study, entries: list[LedgerRow], now: datetime) -> set[int]:
     """Who is in work here and did not answer for longer than a place is held."""
     since = now - timedelta(minutes=study.lease_minutes)
     return {
@@ -210,7 +210,7 @@ def _holding(study: Study) -> set[int]:
     return {pk for pk in held.values_list("assignment__participation", flat=True) if pk}
 
 
-def _is_stuck(entry: Entry, holding: set[int], silent: set[int]) -> bool:
+def _is_stuck(entry: LedgerRow, holding: set[int], silent: set[int]) -> bool:
     """Silent, and holds a place; or submitted there and not finished here."""
     participation = entry.participation
     holds = participation.pk in holding
@@ -219,7 +219,7 @@ def _is_stuck(entry: Entry, holding: set[int], silent: set[int]) -> bool:
     return participation.status == Status.ACTIVE and (is_silent or is_idle)
 
 
-def _money(study: Study, entries: list[Entry]) -> Money:
+def _money(study: Study, entries: list[LedgerRow]) -> Money:
     rewards = sum((entry.paid for entry in entries), Decimal(0))
     fees = sum((entry.paid * fee_share(entry.participation) for entry in entries), Decimal(0))
     rates = [entry.hourly_rate for entry in entries if entry.hourly_rate is not None]
@@ -234,12 +234,12 @@ def _money(study: Study, entries: list[Entry]) -> Money:
 
 
 def fee_share(participation: Participation) -> Decimal:
-    recruitment = participation.submission.recruitment
-    stated = recruitment.settings.get("fee_percent") if recruitment else None
+    channel = participation.submission.channel
+    stated = channel.settings.get("fee_percent") if channel else None
     return Decimal(str(stated or 0)) / 100
 
 
-def _to_go(study: Study, entries: list[Entry], spent: Decimal) -> Decimal | None:
+def _to_go(study: Study, entries: list[LedgerRow], spent: Decimal) -> Decimal | None:
     """What the open places will cost at the price of those that were paid for; else as planned."""
     if study.reward is None:
         return None
@@ -259,6 +259,6 @@ def _to_go(study: Study, entries: list[Entry], spent: Decimal) -> Decimal | None
 
 def platform_title(participation: Participation) -> str:
     try:
-        return provider_named(participation.provider).title
+        return get_platform(participation.provider).title
     except DomainError:
         return participation.provider

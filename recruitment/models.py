@@ -33,10 +33,10 @@ def decrypted(text: str) -> str:
         ) from error
 
 
-class Recruitment(models.Model):
+class Channel(models.Model):
     """A study's way in through one provider: its settings there, and its own id of the study."""
 
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="recruitments")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="channels")
     provider = models.SlugField(max_length=100)
     settings = models.JSONField(default=dict, blank=True)
     # Encrypted; see `encrypted` above.
@@ -76,8 +76,8 @@ class Submission(models.Model):
         Participation, on_delete=models.CASCADE, related_name="submission"
     )
     # None by the open link of a study for which no channel is stored.
-    recruitment = models.ForeignKey(
-        Recruitment, null=True, on_delete=models.PROTECT, related_name="submissions"
+    channel = models.ForeignKey(
+        Channel, null=True, on_delete=models.PROTECT, related_name="submissions"
     )
     completion_code = models.CharField(max_length=22, default=new_public_id)
     # What the platform said on arrival and wants to hear again in the end.
@@ -149,14 +149,12 @@ class Payment(models.Model):
 class PlatformEvent(models.Model):
     """A webhook that was let in, by the platform's id of it: the same again is known."""
 
-    recruitment = models.ForeignKey(Recruitment, on_delete=models.CASCADE, related_name="events")
+    channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="events")
     event_id = models.CharField(max_length=200)
     received_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["recruitment", "event_id"], name="event_once")
-        ]
+        constraints = [models.UniqueConstraint(fields=["channel", "event_id"], name="event_once")]
 
     def __str__(self) -> str:
         return self.event_id

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 # For so long nobody else takes up a job whose worker is silent.
 LEASE = timedelta(minutes=2)
 # A job may wait for so long behind others before its message is taken for lost.
-LOST = timedelta(minutes=10)
+REQUEUE_AFTER = timedelta(minutes=10)
 UNFINISHED = (Job.Status.QUEUED, Job.Status.RUNNING, Job.Status.PAUSED)
 UNFORESEEN = (
     "Something went wrong that nobody foresaw ({}); the worker's log says where. What was made is"
@@ -50,7 +50,7 @@ Jobs = QuerySet[Job]
 WORK: dict[str, Work] = {}
 
 
-def work_of(kind: str) -> Callable[[Work], Work]:
+def register_handler(kind: str) -> Callable[[Work], Work]:
     def register(work: Work) -> Work:
         WORK[kind] = work
         return work
@@ -241,13 +241,13 @@ def _finish(own: Jobs, last: Progress, now: datetime) -> None:
     )
 
 
-def take_up_abandoned_jobs(now: datetime | None = None) -> int:
+def requeue_stale_jobs(now: datetime | None = None) -> int:
     """Queue again what nobody works on: its worker died, or the broker lost the message."""
     now = now or database_now()
     unsent = Q(sent_at=None, created_at__lte=now - LEASE)
     silent = Q(status=Job.Status.RUNNING, lease_until__lte=now)
     silent &= Q(sent_at=None) | Q(sent_at__lte=now - LEASE)
-    lost = Q(status=Job.Status.QUEUED) & (unsent | Q(sent_at__lte=now - LOST))
+    lost = Q(status=Job.Status.QUEUED) & (unsent | Q(sent_at__lte=now - REQUEUE_AFTER))
     abandoned = list(Job.objects.filter(silent | lost))
     for job in abandoned:
         send(job)

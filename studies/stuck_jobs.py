@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db.models import Q
 
 from studies.clock import database_now
-from studies.jobs import LEASE, LOST, queue_of
+from studies.jobs import LEASE, REQUEUE_AFTER, queue_of
 from studies.models import Job
 from studies.rounds import is_late, last_round
 
@@ -46,7 +46,7 @@ def _silent_since(job: Job, now: datetime) -> datetime | None:
         is_over = job.lease_until is not None and job.lease_until <= now - LEASE
         return job.lease_until if is_over else None
     waits_since = job.queued_at or job.created_at
-    is_long = job.status == Job.Status.QUEUED and waits_since <= now - LOST
+    is_long = job.status == Job.Status.QUEUED and waits_since <= now - REQUEUE_AFTER
     return waits_since if is_long else None
 
 

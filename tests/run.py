@@ -1,7 +1,9 @@
-"""Runs the tests with every service this machine has, and says which ones it lacks.
+"""Runs the tests: unit and database tests on SQLite, or with `--all` every test there is.
 
-The suite runs on SQLite; then every database test runs again on PostgreSQL, and of those in a
-browser the researcher's whole path.
+`--all` adds the tests in a browser and those with Redis, measures coverage (which costs half as much
+time again), runs every database test again on PostgreSQL (of those in a browser the researcher's
+whole path), then the slow simulations. It finds the services that this machine has, and says which
+ones it lacks.
 """
 
 import argparse
@@ -12,13 +14,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests import covered
+from tests.paths import ROOT
+
 PYTEST = (sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadgroup")
+NO_TEST_WAS_CHOSEN = 5
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,68 @@ class Missing:
 
     def __str__(self) -> str:
         return f"{self.service} is absent: {self.tests} did not run. {self.remedy}"
+
+
+@dataclass(frozen=True)
+class Services:
+    """Where each service is, None for one that is not here."""
+
+    postgresql: str | None
+    redis: str | None
+    chromium: str | None
+
+    def environment(self) -> dict[str, str]:
+        found = {"TIEBREAK_TEST_REDIS_URL": self.redis, "TIEBREAK_TEST_CHROMIUM": self.chromium}
+        return {name: value for name, value in found.items() if value}
+
+    def missing(self) -> Iterator[Missing]:
+        if self.postgresql is None:
+            remedy = "Install it, or name one: TIEBREAK_TEST_POSTGRESQL_URL=postgres://…"
+            yield Missing("PostgreSQL", "the races and the second run of database tests", remedy)
+        if self.redis is None:
+            yield Missing("Redis", "the Celery test", "On Debian: apt install redis-server")
+        if self.chromium is None:
+            yield Missing("Chromium", "the browser tests", "On Debian: apt install chromium")
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One run of pytest: the tests that fit an expression of marks, in an environment."""
+
+    title: str
+    marks: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    measures_coverage: bool = False
+
+    def run(self, options: list[str]) -> int:
+        inherited = {k: v for k, v in os.environ.items() if k != "TIEBREAK_DATABASE_URL"}
+        command = [*PYTEST, "-m", self.marks, *options]
+        command += ["--cov", "--cov-report="] if self.measures_coverage else []
+        print(f"{self.title}:", flush=True)
+        code = subprocess.call(command, cwd=ROOT, env=inherited | dict(self.environment))
+        if self.measures_coverage:
+            covered.main()
+        return 0 if options and code == NO_TEST_WAS_CHOSEN else code
+
+
+QUICK = Pass("On SQLite", "not (postgresql or redis or browser or slow)")
+
+
+def all_passes(services: Services) -> Iterator[Pass]:
+    environment = services.environment()
+    absent = ["postgresql", "slow"]
+    absent += [] if services.redis else ["redis"]
+    absent += [] if services.chromium else ["browser"]
+    marks = f"not ({' or '.join(absent)})"
+    yield Pass("On SQLite", marks, environment, measures_coverage=True)
+    if services.postgresql:
+        again = "(not browser or both_databases)" if services.chromium else "not browser"
+        yield Pass(
+            "The database tests again, on PostgreSQL",
+            f"{again} and not redis and not slow",
+            environment | {"TIEBREAK_DATABASE_URL": services.postgresql},
+        )
+    yield Pass("The slow simulations", "slow", environment)
 
 
 @contextmanager
@@ -89,61 +155,20 @@ def chromium() -> str | None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--slow", action="store_true", help="with the slow simulations")
+    parser.add_argument("--all", action="store_true", help="every test, with every service")
     options, rest = parser.parse_known_args()
-    with ExitStack() as services:
-        postgresql_url = services.enter_context(postgresql())
-        redis_url = services.enter_context(redis())
-        browser = chromium()
-        missing = list(_missing(postgresql_url, redis_url, browser))
-        status = _run(postgresql_url, redis_url, browser, slow=options.slow, rest=rest)
+    return run_all(rest) if options.all else QUICK.run(rest)
+
+
+def run_all(options: list[str]) -> int:
+    with ExitStack() as stack:
+        urls = stack.enter_context(postgresql()), stack.enter_context(redis())
+        services = Services(*urls, chromium())
+        codes = [each.run(options) for each in all_passes(services)]
+    missing = list(services.missing())
     for service in missing:
         print(service)
-    return 1 if missing and os.environ.get("CI") == "true" else status
-
-
-def _run(
-    postgresql_url: str | None,
-    redis_url: str | None,
-    browser: str | None,
-    *,
-    slow: bool,
-    rest: list[str],
-) -> int:
-    environment = dict(os.environ)
-    environment.pop("TIEBREAK_DATABASE_URL", None)
-    if redis_url:
-        environment["TIEBREAK_TEST_REDIS_URL"] = redis_url
-    if browser:
-        environment["TIEBREAK_TEST_CHROMIUM"] = browser
-    unwanted = ["postgresql"]
-    unwanted += [] if slow else ["slow"]
-    unwanted += [] if redis_url else ["redis"]
-    unwanted += [] if browser else ["browser"]
-    marks = " and ".join(f"not {mark}" for mark in unwanted)
-    print("On SQLite:", flush=True)
-    status = subprocess.call([*PYTEST, "-m", marks, *rest], cwd=ROOT, env=environment)
-    if postgresql_url is None:
-        return status
-    environment["TIEBREAK_DATABASE_URL"] = postgresql_url
-    print("The database tests again, on PostgreSQL:", flush=True)
-    again_too = "(not browser or both_databases)" if browser else "not browser"
-    marks = f"{again_too} and not redis" + ("" if slow else " and not slow")
-    again = subprocess.call([*PYTEST, "-m", marks, *rest], cwd=ROOT, env=environment)
-    # 5 says that no test was chosen: fine where somebody asked for some tests only.
-    return max(0 if code == 5 and rest else code for code in (status, again))
-
-
-def _missing(
-    postgresql_url: str | None, redis_url: str | None, browser: str | None
-) -> Iterator[Missing]:
-    if postgresql_url is None:
-        remedy = "Install it, or name one: TIEBREAK_TEST_POSTGRESQL_URL=postgres://…"
-        yield Missing("PostgreSQL", "the races and the second run of database tests", remedy)
-    if redis_url is None:
-        yield Missing("Redis", "the Celery test", "On Debian: apt install redis-server")
-    if browser is None:
-        yield Missing("Chromium", "the browser tests", "On Debian: apt install chromium")
+    return 1 if missing and os.environ.get("CI") == "true" else max(codes)
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ class Assignment(models.Model):
         ACTIVE = "active"
         COMPLETED = "completed"
         ABANDONED = "abandoned"
-        WITHDRAWN = "withdrawn"
+        EXCLUDED = "excluded"
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     hit = models.ForeignKey(HIT, on_delete=models.PROTECT, related_name="assignments")

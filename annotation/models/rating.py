@@ -102,8 +102,8 @@ class Rating(models.Model):
     def is_counted(self) -> bool:
         return not any(getattr(self, flag) for flag in EXCLUDING_FLAGS)
 
-    def is_answer_to(self, seat: HITUnit, criterion: Criterion) -> bool:
-        asked = (seat.unit_id, seat.repeat, criterion.pk)
+    def is_answer_to(self, hit_unit: HITUnit, criterion: Criterion) -> bool:
+        asked = (hit_unit.unit_id, hit_unit.repeat, criterion.pk)
         return (self.unit_id, self.repeat, self.criterion_id) == asked
 
 

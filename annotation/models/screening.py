@@ -6,7 +6,7 @@ from annotation.models.rater import Participation, Rater
 from studies.models import Study
 
 
-class Trial(models.Model):
+class ScreeningAttempt(models.Model):
     """One try at a stage, with what came of it. Append-only."""
 
     class Stage(models.TextChoices):
@@ -15,10 +15,10 @@ class Trial(models.Model):
         QUALIFICATION = "qualification"
 
     participation = models.ForeignKey(
-        Participation, on_delete=models.PROTECT, related_name="trials"
+        Participation, on_delete=models.PROTECT, related_name="screening_attempts"
     )
     # The record of a rater, wherever else it is asked for.
-    rater = models.ForeignKey(Rater, on_delete=models.PROTECT, related_name="trials")
+    rater = models.ForeignKey(Rater, on_delete=models.PROTECT, related_name="screening_attempts")
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="+")
     stage = models.CharField(max_length=15, choices=Stage.choices)
     number = models.PositiveSmallIntegerField()
@@ -32,7 +32,9 @@ class Trial(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["participation", "stage", "number"], name="trial_once")
+            models.UniqueConstraint(
+                fields=["participation", "stage", "number"], name="screening_attempt_once"
+            )
         ]
 
     def __str__(self) -> str:

@@ -58,7 +58,7 @@ def remove_dummy_generations(*, dataset: Dataset, confirmed: int) -> DummyTexts:
     _check_can_remove(dataset, found, confirmed)
     for study in list(_planned(dataset)):
         _check_nobody_saw_them(study)
-        remove_plan(study, with_known_units=True)
+        remove_plan(study, with_reference_units=True)
     systems = _systems(dataset)
     SelectedInstance.objects.filter(study__in=_draws(systems).values("study")).delete()
     _draws(systems).delete()

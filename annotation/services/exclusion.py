@@ -31,7 +31,7 @@ OUT = (
 
 
 @changes_noted()
-def withdraw_work(
+def exclude_work(
     *,
     participation: Participation,
     status: str,
@@ -55,7 +55,7 @@ def withdraw_work(
     participation.status, participation.finished_at = status, participation.finished_at or now
     participation.save(update_fields=["status", "finished_at"])
     main = participation.assignments.filter(hit__kind=HIT.Kind.MAIN)
-    counted = main.exclude(status=Assignment.Status.WITHDRAWN)
+    counted = main.exclude(status=Assignment.Status.EXCLUDED)
     assignments = list(counted.select_related("hit__study").order_by("hit"))
     for assignment in assignments:
         held = lock_places(assignment=assignment, now=now).held
@@ -63,7 +63,7 @@ def withdraw_work(
             _release(place)
         own = Rating.objects.filter(assignment=assignment)
         set_flags(ratings=own, excluded=True, excluded_reason=status)
-        assignment.status = Assignment.Status.WITHDRAWN
+        assignment.status = Assignment.Status.EXCLUDED
         assignment.save(update_fields=["status"])
     if status == Participation.Status.EXCLUDED:
         details = {"annotator": participation.rater.pseudonym, "hits": len(assignments)}
@@ -130,7 +130,7 @@ def reinstate_work(*, participation: Participation, now: datetime | None = None)
     else:
         participation.status, participation.finished_at = Participation.Status.ACTIVE, None
     participation.save(update_fields=["status", "finished_at"])
-    out = participation.assignments.filter(status=Assignment.Status.WITHDRAWN)
+    out = participation.assignments.filter(status=Assignment.Status.EXCLUDED)
     assignments = list(out.select_related("hit__study").order_by("hit"))
     for assignment in assignments:
         free = lock_places(assignment=assignment, now=now).free

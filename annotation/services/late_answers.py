@@ -18,7 +18,7 @@ from annotation.models.rating import RatingQuerySet
 from annotation.services.places import LockedPlaces, complete_if_full, lock_places, place_for_unit
 from annotation.services.ratings import complete_set
 from annotation.services.screening import is_right
-from annotation.services.tallies import TallyKey, set_flags, shift_tallies, tally_key
+from annotation.services.tallies import TallyKey, apply_tally_deltas, set_flags, tally_key
 from studies.clock import database_now
 from studies.freshness import changes_noted, note_change
 from studies.models import Study, StudyEvent
@@ -183,7 +183,7 @@ def _make_current(
     if earlier is not None and earlier.pk != row.pk:
         for name in ("surplus", "partial", "excluded", "excluded_reason", "place"):
             setattr(row, name, getattr(earlier, name))
-    elif assignment.status == Assignment.Status.WITHDRAWN:
+    elif assignment.status == Assignment.Status.EXCLUDED:
         participation = assignment.participation
         row.excluded, row.place = True, None
         row.excluded_reason = participation.status if participation else ""
@@ -200,12 +200,12 @@ def _write(row: Rating) -> None:
     names = ("late", "superseded", "partial", "surplus", "excluded", "excluded_reason", "place")
     row.save(update_fields=names)
     if row.repeat == 0 and row.is_counted:
-        shift_tallies(Counter[TallyKey]({tally_key(row): 1}))
+        apply_tally_deltas(Counter[TallyKey]({tally_key(row): 1}))
 
 
 def _complete(assignment: Assignment, places: LockedPlaces, now: datetime) -> None:
     held, free = places.held, places.free
-    if assignment.status in {Assignment.Status.WITHDRAWN, Assignment.Status.COMPLETED}:
+    if assignment.status in {Assignment.Status.EXCLUDED, Assignment.Status.COMPLETED}:
         return
     if assignment.hit.study.abandoned == Study.Abandoned.UNITS:
         for place in [held] if held else free:

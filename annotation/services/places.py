@@ -16,7 +16,7 @@ from annotation.hot_path_sql import (
     lock_places_of,
 )
 from annotation.models import HIT, Assignment, Participation, Place, Rating
-from annotation.selectors import Share, missing_units, unmet_check
+from annotation.selectors import AnnotatorProgress, missing_units, unmet_check
 from annotation.services.addresses import TOO_MANY_PEOPLE, has_room
 from annotation.services.tallies import set_flags
 from studies.freshness import changes_noted
@@ -41,7 +41,7 @@ class Work:
 
     assignment: Assignment
     is_new: bool
-    share: Share
+    share: AnnotatorProgress
     has_left: bool = False
 
 
@@ -78,7 +78,9 @@ def _find_work(participation: Participation, now: datetime | None, *, wait: bool
     person = lock_person(participation.public_id, now)
     study = person.study
     _check_may_work(person)
-    share = Share(person.done, min(study.hits_per_annotator or person.hits, person.hits))
+    share = AnnotatorProgress(
+        person.hits_completed, min(study.hits_per_annotator or person.hits_total, person.hits_total)
+    )
     if person.held is not None and study.status != Study.Status.CLOSED:
         _extend(person, person.held)
         return Work(person.held, is_new=False, share=share)
@@ -91,8 +93,10 @@ def _find_work(participation: Participation, now: datetime | None, *, wait: bool
     if free is None:
         raise NoWorkLeft("no_work_left", EVERY_PLACE_TAKEN)
     assignment = _assign(free, person)
-    is_new = free.left is None
-    return Work(assignment, is_new=is_new, share=share, has_left=person.met > person.done)
+    is_new = free.abandoned_assignment_id is None
+    return Work(
+        assignment, is_new=is_new, share=share, has_left=person.hits_started > person.hits_completed
+    )
 
 
 EVERY_PLACE_TAKEN = (
@@ -249,7 +253,7 @@ def _check_may_work(person: Person) -> None:
 
 def _check_limits(person: Person) -> None:
     study = person.study
-    if study.hits_per_annotator is not None and person.done >= study.hits_per_annotator:
+    if study.hits_per_annotator is not None and person.hits_completed >= study.hits_per_annotator:
         raise NoWorkLeft(
             "limit_reached", "You have done all the work that one person may do here. Thank you."
         )
@@ -298,7 +302,7 @@ def _check_unconfirmed(person: Person) -> None:
     """
     own, study = person.participation, person.study
     # Whoever worked before was let in by this, and need not be counted with every HIT.
-    if not person.met and not has_room(study, address=own.address, rater_id=own.rater_id):
+    if not person.hits_started and not has_room(study, address=own.address, rater_id=own.rater_id):
         raise NoWorkLeft("too_many_from_address", TOO_MANY_PEOPLE)
     if person.held_unconfirmed >= study.unconfirmed_leases:
         raise NoWorkLeft(
@@ -324,8 +328,12 @@ def _extend(person: Person, held: Assignment) -> None:
 def _assign(free: FreePlace, person: Person) -> Assignment:
     """The rater's one assignment on this HIT: new, or the one they once left, reopened."""
     place = free.place
-    assignment = _new(place, person) if free.left is None else _reopened(free.left, place, person)
-    if free.left is None and place.assignment_id is None:
+    assignment = (
+        _new(place, person)
+        if free.abandoned_assignment_id is None
+        else _reopened(free.abandoned_assignment_id, place, person)
+    )
+    if free.abandoned_assignment_id is None and place.assignment_id is None:
         place.assignment = assignment
     else:
         hand_over(place=place, assignment=assignment)
@@ -341,7 +349,7 @@ def _new(place: Place, person: Person) -> Assignment:
         participation=person.participation,
         study_version_id=person.version_id,
         parity=place.parity,
-        position=person.met + 1,
+        position=person.hits_started + 1,
         check_unit_id=unmet_check(person, place.hit_id) if person.check_rate else None,
     )
     insert(assignment)

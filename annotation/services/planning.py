@@ -12,8 +12,8 @@ from django.db.models import QuerySet
 
 from annotation.balancing import balanced_bits, dealt
 from annotation.models import HIT, HITUnit, Place, Rating
+from studies.instance_selection.scoring import separability_by_instance
 from studies.models import Generation, Instance, SelectedInstance, Study, System, Unit
-from studies.scoring import separability_by_instance
 from tiebreak.errors import DomainError
 from tiebreak.formats.cells import MAX_ID
 
@@ -128,8 +128,8 @@ def _repeats_in(study: Study, units: int) -> int:
 def is_plan_current(study: Study) -> bool:
     """Whether planning anew would give the HITs that stand: the same texts, repeats and places."""
     stored: dict[int, set[tuple[int | None, int | None]]] = defaultdict(set)
-    seats = HITUnit.objects.filter(hit__in=study.hits.main(), repeat=0)
-    for hit, a, b in seats.values_list("hit", "unit__generation_a", "unit__generation_b"):
+    hit_units = HITUnit.objects.filter(hit__in=study.hits.main(), repeat=0)
+    for hit, a, b in hit_units.values_list("hit", "unit__generation_a", "unit__generation_b"):
         stored[hit].add((a, b))
     wanted = [
         frozenset((unit.generation_a_id, unit.generation_b_id) for unit in bundle.units)
@@ -209,10 +209,10 @@ def _systems_needed(study: Study) -> int:
     return 2 if study.unit_kind == Study.UnitKind.COMPARISON else 1
 
 
-def remove_plan(study: Study, *, with_known_units: bool = False) -> None:
+def remove_plan(study: Study, *, with_reference_units: bool = False) -> None:
     """Delete a draft's HITs and units; those whose answer is known stay unless they are named."""
     hits, units = study.hits.main(), study.units.filter(role=Unit.Role.MAIN)
-    if with_known_units:
+    if with_reference_units:
         hits, units = study.hits.all(), study.units.all()
     hits.delete()
     units.delete()
@@ -381,13 +381,13 @@ def _seats(
     seated = [(hit, u) for hit, b in zip(hits, bundles, strict=True) for u in b.units]
     edges = [(hit.pk, (unit.system_a_id, unit.system_b_id)) for hit, unit in seated]
     bits = balanced_bits(edges, rng)
-    seats: dict[int, list[HITUnit]] = {hit.pk: [] for hit in hits}
+    hit_units: dict[int, list[HITUnit]] = {hit.pk: [] for hit in hits}
     for (hit, unit), bit in zip(seated, bits, strict=True):
-        seats[hit.pk].append(HITUnit(hit=hit, unit=unit, side_bit=bool(bit)))
-    for own in seats.values():
+        hit_units[hit.pk].append(HITUnit(hit=hit, unit=unit, side_bit=bool(bit)))
+    for own in hit_units.values():
         again = rng.sample(own, _repeats_in(study, len(own)))
         own += [HITUnit(hit=s.hit, unit=s.unit, repeat=1, side_bit=not s.side_bit) for s in again]
-    return [seat for own in seats.values() for seat in own]
+    return [hit_unit for own in hit_units.values() for hit_unit in own]
 
 
 def _places(study: Study, hit: HIT, numbers: range, rng: random.Random) -> Iterator[Place]:

@@ -19,7 +19,7 @@ from annotation.services.places import (
     place_for_unit,
 )
 from annotation.services.screening import act_on_checks, grade_stage
-from annotation.services.tallies import TallyKey, set_flags, shift_tallies, tally_key
+from annotation.services.tallies import TallyKey, apply_tally_deltas, set_flags, tally_key
 from studies.freshness import changes_noted
 from studies.models import Criterion, Study
 from tiebreak.errors import DomainError, InvalidInput
@@ -39,15 +39,17 @@ class Answer:
 def submit_rating(
     *,
     assignment: Assignment,
-    seat: HITUnit,
+    hit_unit: HITUnit,
     criterion: Criterion,
     answer: Answer,
     now: datetime | None = None,
 ) -> Rating:
     """Keep one answer, see `submit_ratings`; returns the row that says it now."""
-    rows = submit_ratings(assignment=assignment, seat=seat, answers={criterion: answer}, now=now)
-    label = _label_in_system_order(answer, assignment, seat, criterion)
-    given = [row for row in rows if row.is_answer_to(seat, criterion) and row.label == label]
+    rows = submit_ratings(
+        assignment=assignment, hit_unit=hit_unit, answers={criterion: answer}, now=now
+    )
+    label = _label_in_system_order(answer, assignment, hit_unit, criterion)
+    given = [row for row in rows if row.is_answer_to(hit_unit, criterion) and row.label == label]
     stored = _stored(given, answer, label)
     assert stored is not None
     return stored
@@ -56,7 +58,7 @@ def submit_rating(
 def submit_ratings(
     *,
     assignment: Assignment,
-    seat: HITUnit,
+    hit_unit: HITUnit,
     answers: Mapping[Criterion, Answer],
     now: datetime | None = None,
 ) -> list[Rating]:
@@ -68,7 +70,7 @@ def submit_ratings(
     places, which is what everything that touches the answers of a HIT waits for. A check is judged
     when its HIT is done: until then a slip can be put right, and nothing tells which unit it was.
     """
-    desk = _submit(assignment, seat, answers, now)
+    desk = _submit(assignment, hit_unit, answers, now)
     # After that transaction: who is excluded loses places, and those are locked in another order.
     if assignment.participation is not None and _is_checked(assignment):
         act_on_checks(participation=assignment.participation, now=desk.now)
@@ -84,14 +86,14 @@ def _is_checked(assignment: Assignment) -> bool:
 @changes_noted()
 def _submit(
     assignment: Assignment,
-    seat: HITUnit,
+    hit_unit: HITUnit,
     answers: Mapping[Criterion, Answer],
     now: datetime | None,
 ) -> "_Desk":
     desk = _Desk(assignment, now)
     is_done = False
     for criterion, answer in answers.items():
-        is_done |= desk.keep(seat, criterion, answer)
+        is_done |= desk.keep(hit_unit, criterion, answer)
     if desk.held is not None and desk.held.completed_at is None and not is_done:
         extend_lease(place=desk.held, study=desk.study, now=desk.now)
     return desk
@@ -113,19 +115,19 @@ class _Desk:
         self.study = assignment.hit.study
         self.by_units = self.study.abandoned == Study.Abandoned.UNITS
 
-    def keep(self, seat: HITUnit, criterion: Criterion, answer: Answer) -> bool:
+    def keep(self, hit_unit: HITUnit, criterion: Criterion, answer: Answer) -> bool:
         """Keep one answer; whether it completed a place."""
-        label = _label_in_system_order(answer, self.assignment, seat, criterion)
-        given = [each for each in self.written if each.is_answer_to(seat, criterion)]
+        label = _label_in_system_order(answer, self.assignment, hit_unit, criterion)
+        given = [each for each in self.written if each.is_answer_to(hit_unit, criterion)]
         if _stored(given, answer, label) is not None:
             return self._finish_what_is_whole()
-        rating = _new_rating(self.assignment, seat, criterion, answer)
+        rating = _new_rating(self.assignment, hit_unit, criterion, answer)
         rating.label, rating.created_at = label, self.now
         rating.place = self._place_for(rating)
         earlier = next((each for each in given if not each.superseded), None)
         if not self.is_test:
             _flag(rating, earlier, self.study)
-        is_out = self.assignment.status == Assignment.Status.WITHDRAWN
+        is_out = self.assignment.status == Assignment.Status.EXCLUDED
         if is_out:
             rating.excluded, rating.excluded_reason = True, _why_out(self.assignment)
         _append(rating, earlier)
@@ -135,7 +137,7 @@ class _Desk:
     def _finish_what_is_whole(self) -> bool:
         """Sent again, an answer may find its set whole and its place taken back, but not done."""
         is_over = self.study.status == Study.Status.CLOSED
-        is_out = self.assignment.status == Assignment.Status.WITHDRAWN
+        is_out = self.assignment.status == Assignment.Status.EXCLUDED
         return self.held is not None and not is_over and not is_out and self._complete(self.held)
 
     def _place_for(self, rating: Rating) -> Place | None:
@@ -187,7 +189,7 @@ def _why_out(assignment: Assignment) -> str:
 
 
 def _label_in_system_order(
-    answer: Answer, assignment: Assignment, seat: HITUnit, criterion: Criterion
+    answer: Answer, assignment: Assignment, hit_unit: HITUnit, criterion: Criterion
 ) -> str:
     scale = criterion.parsed_scale
     try:
@@ -195,7 +197,11 @@ def _label_in_system_order(
     except InvalidInput as error:
         sentence = f"Please choose one of the answers. ({error})"
         raise DomainError("not_a_label", sentence, status=400) from error
-    if scale.kind == "preference" and isinstance(label, int) and not is_a_first(assignment, seat):
+    if (
+        scale.kind == "preference"
+        and isinstance(label, int)
+        and not is_a_first(assignment, hit_unit)
+    ):
         label = -label
     return str(label)
 
@@ -210,17 +216,17 @@ def _stored(given: list[Rating], answer: Answer, label: str) -> Rating | None:
 
 
 def _new_rating(
-    assignment: Assignment, seat: HITUnit, criterion: Criterion, answer: Answer
+    assignment: Assignment, hit_unit: HITUnit, criterion: Criterion, answer: Answer
 ) -> Rating:
     participation = assignment.participation
     return Rating(
         assignment=assignment,
         rater=assignment.rater,
-        unit_id=seat.unit_id,
+        unit_id=hit_unit.unit_id,
         criterion=criterion,
-        repeat=seat.repeat,
+        repeat=hit_unit.repeat,
         study_version_id=assignment.study_version_id,
-        side_a="left" if is_a_first(assignment, seat) else "right",
+        side_a="left" if is_a_first(assignment, hit_unit) else "right",
         layout=answer.layout,
         position=answer.position,
         duration_ms=answer.duration_ms,
@@ -253,4 +259,4 @@ def _append(rating: Rating, earlier: Rating | None) -> None:
     insert(rating)
     shifts[tally_key(rating)] += int(rating.is_counted)
     if rating.repeat == 0:
-        shift_tallies(shifts)
+        apply_tally_deltas(shifts)

@@ -12,7 +12,7 @@ from django.db.models import Max
 from annotation.balancing import balanced_bits
 from annotation.models import HIT, HITUnit
 from studies.models import Generation, Study, System, Unit
-from studies.perturbing import heavily_perturbed, is_spoilable
+from studies.perturbation import heavily_perturbed, is_spoilable
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import LIMITS, Limits
@@ -40,7 +40,7 @@ class KnownPair:
 
 
 @transaction.atomic
-def spoil_copies(*, study: Study, role: Unit.Role, n: int, seed: int = 0) -> int:
+def degrade_copies(*, study: Study, role: Unit.Role, n: int, seed: int = 0) -> int:
     """Make ``n`` units of an original and a heavily perturbed copy of it. Returns how many.
 
     The copies belong to a system of their own that competes with nobody. Every criterion on a
@@ -57,11 +57,11 @@ def spoil_copies(*, study: Study, role: Unit.Role, n: int, seed: int = 0) -> int
         KnownPair(original, _spoilt(original, control, rng), labels, EXPLANATION)
         for original in originals
     ]
-    return add_known_units(study=study, role=role, pairs=pairs)
+    return add_reference_units(study=study, role=role, pairs=pairs)
 
 
 @transaction.atomic
-def add_known_units(*, study: Study, role: Unit.Role, pairs: Iterable[KnownPair]) -> int:
+def add_reference_units(*, study: Study, role: Unit.Role, pairs: Iterable[KnownPair]) -> int:
     """Add units of this role; those of a stage get seats in its HIT. Locks the study.
 
     A stage that somebody began stands; checks can be added at any time.
@@ -78,11 +78,11 @@ def add_known_units(*, study: Study, role: Unit.Role, pairs: Iterable[KnownPair]
     units = [_unit(study, role, pair, number + i) for i, pair in enumerate(pairs)]
     Unit.objects.bulk_create(units)
     if role != Unit.Role.GOLD:
-        seat_known_units(study, role)
+        plan_reference_units(study, role)
     return len(units)
 
 
-def import_known_units(
+def import_reference_units(
     *, study: Study, role: Unit.Role, path: Path, limits: Limits = LIMITS
 ) -> int:
     """Add units from a JSONL file of generations that are there, with the labels held right.
@@ -97,7 +97,7 @@ def import_known_units(
         with problems.at(path.name, line):
             pairs.append(_known_pair(study, row))
     problems.check()
-    return add_known_units(study=study, role=role, pairs=pairs)
+    return add_reference_units(study=study, role=role, pairs=pairs)
 
 
 def _known_pair(study: Study, row: dict[str, Any]) -> KnownPair:
@@ -176,7 +176,7 @@ def _unit(study: Study, role: Unit.Role, pair: KnownPair, number: int) -> Unit:
     )
 
 
-def seat_known_units(study: Study, role: Unit.Role) -> None:
+def plan_reference_units(study: Study, role: Unit.Role) -> None:
     """All units of a stage in one HIT without places, sides split evenly."""
     hit, _ = HIT.objects.get_or_create(study=study, kind=role.value, number=1)
     hit.hit_units.all().delete()

@@ -11,10 +11,10 @@ from django.db import transaction
 from django.db.models import Q
 
 from annotation.hot_path_sql import insert
-from annotation.models import HIT, Assignment, Participation, Rating, Trial
+from annotation.models import HIT, Assignment, Participation, Rating, ScreeningAttempt
 from annotation.selectors import reference_units
 from annotation.services.addresses import TOO_MANY_PEOPLE, has_room
-from annotation.services.exclusion import stop_work, withdraw_work
+from annotation.services.exclusion import exclude_work, stop_work
 from studies.clock import database_now
 from studies.models import Criterion, Screening, Study, Unit
 from tiebreak.errors import DomainError
@@ -43,13 +43,13 @@ def next_step(participation: Participation, now: datetime | None = None) -> Step
 
 def _open_stages(participation: Participation, now: datetime) -> Iterator[Step]:
     study, screening = participation.study, screening_of(participation.study)
-    trials = participation.trials.filter(is_passed=True)
-    passed = set(trials.values_list("stage", flat=True))
-    if Trial.Stage.COMPREHENSION not in passed and study.comprehension.exists():
+    screening_attempts = participation.screening_attempts.filter(is_passed=True)
+    passed = set(screening_attempts.values_list("stage", flat=True))
+    if ScreeningAttempt.Stage.COMPREHENSION not in passed and study.comprehension.exists():
         yield Step.COMPREHENSION
     if screening is None:
         return
-    if screening.training_units and Trial.Stage.TRAINING not in passed:
+    if screening.training_units and ScreeningAttempt.Stage.TRAINING not in passed:
         yield Step.TRAINING
     if screening.qualification_units and not is_qualified(participation, screening, now):
         yield Step.QUALIFICATION
@@ -133,11 +133,11 @@ def is_qualified(participation: Participation, screening: Screening, now: dateti
     if screening.accepts_from_id is not None:
         studies.append(screening.accepts_from_id)
     valid = Q(valid_until__isnull=True) | Q(valid_until__gt=now)
-    return Trial.objects.filter(
+    return ScreeningAttempt.objects.filter(
         valid,
         rater=participation.rater_id,
         study__in=studies,
-        stage=Trial.Stage.QUALIFICATION,
+        stage=ScreeningAttempt.Stage.QUALIFICATION,
         is_passed=True,
     ).exists()
 
@@ -155,7 +155,7 @@ def clear_participation(*, participation: Participation, now: datetime | None = 
 @transaction.atomic
 def answer_comprehension(
     *, participation: Participation, answers: Mapping[int, int], now: datetime | None = None
-) -> Trial:
+) -> ScreeningAttempt:
     """Judge one try at the questions about the guidelines; the last one in vain screens out.
 
     ``answers`` maps a question's id to the number of the choice, from 1. Raises `DomainError`
@@ -166,12 +166,12 @@ def answer_comprehension(
     questions = list(participation.study.comprehension.all())
     if any(question.pk not in answers for question in questions):
         raise DomainError("unanswered", UNANSWERED, status=400)
-    if tries_left(participation, Trial.Stage.COMPREHENSION) == 0:
+    if tries_left(participation, ScreeningAttempt.Stage.COMPREHENSION) == 0:
         raise DomainError("no_try_left", "There is no try left at these questions.")
     right = sum(answers[question.pk] == question.answer for question in questions)
     given = {str(question.pk): answers[question.pk] for question in questions}
     score = Score(right, of=len(questions), needed=len(questions))
-    return _judge(participation, Trial.Stage.COMPREHENSION, score, now, given)
+    return _judge(participation, ScreeningAttempt.Stage.COMPREHENSION, score, now, given)
 
 
 UNANSWERED = "Please answer every question."
@@ -193,7 +193,7 @@ def begin_stage(*, participation: Participation, now: datetime | None = None) ->
     found = active.select_related("hit__study", "participation").first()
     if found is not None:
         return found
-    if participation.trials.filter(stage=step).exists() and not participation.retries:
+    if participation.screening_attempts.filter(stage=step).exists() and not participation.retries:
         return None
     own = participation
     if not has_room(own.study, address=own.address, rater_id=own.rater_id):
@@ -204,7 +204,7 @@ def begin_stage(*, participation: Participation, now: datetime | None = None) ->
 def ask_for_another_try(*, participation: Participation) -> None:
     """Begin the stage that was failed anew, where a try is left."""
     step = next_step(participation)
-    if step not in STAGES or tries_left(participation, Trial.Stage(step.value)) == 0:
+    if step not in STAGES or tries_left(participation, ScreeningAttempt.Stage(step.value)) == 0:
         raise DomainError("no_try_left", "There is no try left.")
     Participation.objects.filter(pk=participation.pk).update(retries=True)
 
@@ -212,30 +212,30 @@ def ask_for_another_try(*, participation: Participation) -> None:
 STAGES = {Step.TRAINING, Step.QUALIFICATION}
 
 
-def tries_left(participation: Participation, stage: Trial.Stage) -> int | None:
+def tries_left(participation: Participation, stage: ScreeningAttempt.Stage) -> int | None:
     """How many tries an annotator has left; None where there is no limit."""
     screening = screening_of(participation.study) or Screening()
     most = {
-        Trial.Stage.COMPREHENSION: screening.comprehension_tries,
-        Trial.Stage.TRAINING: None,
-        Trial.Stage.QUALIFICATION: screening.qualification_tries,
+        ScreeningAttempt.Stage.COMPREHENSION: screening.comprehension_tries,
+        ScreeningAttempt.Stage.TRAINING: None,
+        ScreeningAttempt.Stage.QUALIFICATION: screening.qualification_tries,
     }[stage]
     if most is None:
         return None
-    used = Trial.objects.filter(
+    used = ScreeningAttempt.objects.filter(
         rater=participation.rater_id, study=participation.study_id, stage=stage
     )
     return max(0, most - used.count())
 
 
-def grade_stage(*, assignment: Assignment, now: datetime) -> Trial:
+def grade_stage(*, assignment: Assignment, now: datetime) -> ScreeningAttempt:
     """Judge a finished training or test, unit by unit. In the answer's transaction."""
     participation = assignment.participation
     assert participation is not None
     verdicts = by_unit(judged(assignment)).values()
     screening = screening_of(assignment.hit.study) or Screening()
-    stage = Trial.Stage(assignment.stage)
-    needed = screening.pass_mark if stage == Trial.Stage.QUALIFICATION else 0
+    stage = ScreeningAttempt.Stage(assignment.stage)
+    needed = screening.pass_mark if stage == ScreeningAttempt.Stage.QUALIFICATION else 0
     score = Score(sum(verdicts), of=len(verdicts), needed=needed)
     return _judge(participation, stage, score, now, {})
 
@@ -342,7 +342,7 @@ def act_on_checks(*, participation: Participation, now: datetime | None = None) 
     elif action == Screening.CheckAction.STOP:
         stop_work(participation=participation, status=Participation.Status.STOPPED, now=now)
     else:
-        withdraw_work(participation=participation, status=Participation.Status.EXCLUDED, now=now)
+        exclude_work(participation=participation, status=Participation.Status.EXCLUDED, now=now)
 
 
 def _new_try(participation: Participation, step: Step) -> Assignment:
@@ -365,19 +365,19 @@ def _new_try(participation: Participation, step: Step) -> Assignment:
 
 def _judge(
     participation: Participation,
-    stage: Trial.Stage,
+    stage: ScreeningAttempt.Stage,
     score: Score,
     now: datetime,
     answers: dict[str, int],
-) -> Trial:
+) -> ScreeningAttempt:
     screening = screening_of(participation.study)
     days = screening.valid_days if screening else None
-    trial = Trial.objects.create(
+    attempt = ScreeningAttempt.objects.create(
         participation=participation,
         rater_id=participation.rater_id,
         study_id=participation.study_id,
         stage=stage,
-        number=participation.trials.filter(stage=stage).count() + 1,
+        number=participation.screening_attempts.filter(stage=stage).count() + 1,
         correct=score.right,
         of=score.of,
         is_passed=score.right >= score.needed,
@@ -385,9 +385,9 @@ def _judge(
         valid_until=now + timedelta(days=days) if days else None,
         created_at=now,
     )
-    if trial.is_passed:
+    if attempt.is_passed:
         clear_participation(participation=participation, now=now)
     elif tries_left(participation, stage) == 0:
         out = Participation.objects.filter(pk=participation.pk, status=Participation.Status.ACTIVE)
         out.update(status=Participation.Status.SCREENED_OUT, finished_at=now)
-    return trial
+    return attempt

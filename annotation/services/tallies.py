@@ -20,7 +20,7 @@ def tally_key(rating: Rating) -> TallyKey:
     return (rating.unit_id, rating.criterion_id, machine, rating.label or "")
 
 
-def shift_tallies(shifts: Counter[TallyKey]) -> None:
+def apply_tally_deltas(shifts: Counter[TallyKey]) -> None:
     """Add to tallies, always in the same order, so that two transactions cannot deadlock."""
     for (unit, criterion, machine, label), n in sorted(shifts.items(), key=_in_order):
         if n > 0:
@@ -77,7 +77,7 @@ def set_flags(*, ratings: RatingQuerySet, **flags: bool | str) -> int:
         if rating.repeat == 0:
             shifts[tally_key(rating)] += int(rating.is_counted) - int(before)
     Rating.objects.filter(pk__in=[rating.pk for rating in current]).update(**flags)
-    shift_tallies(shifts)
+    apply_tally_deltas(shifts)
     for study_id in changed:
         note_change(study_id)
     return len(current)
@@ -99,7 +99,7 @@ def recount(*, study: Study) -> Counter[TallyKey]:
     return counts
 
 
-def kept(*, study: Study) -> Counter[TallyKey]:
+def stored_tallies(*, study: Study) -> Counter[TallyKey]:
     """The tallies as they are kept, zeros left out."""
     rows = Tally.objects.filter(unit__study=study, n__gt=0)
     return Counter({(t.unit_id, t.criterion_id, t.rater_id, t.label): t.n for t in rows})

@@ -18,7 +18,7 @@ from studies.models import Study
 from tiebreak.errors import DomainError
 
 SALT = "annotation.participation"
-MOST_AGE = timedelta(days=90)
+MAX_AGE = timedelta(days=90)
 View = Callable[..., HttpResponse]
 
 
@@ -64,12 +64,12 @@ def study_at(study_id: str) -> Study:
     return study
 
 
-def named_in(request: HttpRequest, study_id: str) -> Participation | None:
+def participation_stub(request: HttpRequest, study_id: str) -> Participation | None:
     """Whom this browser's cookie names, not looked up yet: for services that do so anyway."""
     if hasattr(request, "arrival"):
         return _framed(request.arrival, study_id)
     public_id = request.get_signed_cookie(
-        _cookie(study_id), default=None, salt=SALT, max_age=MOST_AGE
+        _cookie(study_id), default=None, salt=SALT, max_age=MAX_AGE
     )
     return Participation(public_id=public_id, study_id=study_id) if public_id else None
 
@@ -83,9 +83,9 @@ def _framed(arrival: dict[str, str], study_id: str) -> Participation | None:
     ).first()
 
 
-def participation_in(request: HttpRequest, study_id: str) -> Participation | None:
+def current_participation(request: HttpRequest, study_id: str) -> Participation | None:
     """This browser's part in the study, if it has one."""
-    named = named_in(request, study_id)
+    named = participation_stub(request, study_id)
     if named is None:
         return None
     own = Participation.objects.filter(public_id=named.public_id, study=study_id)
@@ -98,7 +98,7 @@ def remember(response: HttpResponse, participation: Participation) -> None:
         _cookie(participation.study_id),
         participation.public_id,
         salt=SALT,
-        max_age=MOST_AGE,
+        max_age=MAX_AGE,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite="Lax",

@@ -13,14 +13,14 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms import AnswerForm
 from annotation.hot_path_sql import find_work_of, unit_with_texts
-from annotation.models import Assignment, Participation, Rating, Trial
+from annotation.models import Assignment, Participation, Rating, ScreeningAttempt
 from annotation.selectors import (
-    Share,
+    AnnotatorProgress,
     Worksheet,
     is_a_first,
     latest_assignment,
     lost_last,
-    share_of,
+    progress_of,
     worksheet,
 )
 from annotation.services.places import NotCleared, NoWorkLeft, find_work
@@ -29,9 +29,9 @@ from annotation.services.screening import judged, screening_of
 from annotation.views.participation_cookie import (
     SeeOther,
     annotator_page,
+    current_participation,
     is_htmx,
-    named_in,
-    participation_in,
+    participation_stub,
 )
 from annotation.views.steps import lesson, step_page
 from annotation.views.unit_presentation import (
@@ -65,7 +65,7 @@ WARNING = Note(
 )
 Status = Participation.Status
 # Said beside "Saved" by the flag an answer got.
-FATES = {
+STATUS_NOTES = {
     "late": "The study was closed before this came, so it may not be counted.",
     "excluded": "Your part in this study has ended, so this is kept and not counted.",
     "surplus": "The time for this task ran out and somebody else took it over. Your answer is kept"
@@ -78,7 +78,7 @@ DAMAGED = "Your answer arrived damaged and was not saved. Please reload the page
 @require_safe
 @annotator_page
 def rate(request: HttpRequest, study_id: str) -> HttpResponse:
-    named = named_in(request, study_id)
+    named = participation_stub(request, study_id)
     if named is None:
         return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     try:
@@ -89,7 +89,7 @@ def rate(request: HttpRequest, study_id: str) -> HttpResponse:
     return _page(
         request,
         sheet,
-        sheet.first_open or max(sheet.seats),
+        sheet.first_open or max(sheet.hit_units),
         share=work.share,
         notice=LOST if work.is_new and work.has_left and lost_last(work.assignment) else None,
     )
@@ -97,7 +97,7 @@ def rate(request: HttpRequest, study_id: str) -> HttpResponse:
 
 def _elsewhere(request: HttpRequest, study_id: str, refusal: DomainError) -> HttpResponse:
     """The page for whom there is no place, or not yet."""
-    participation = participation_in(request, study_id)
+    participation = current_participation(request, study_id)
     if participation is None:
         return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     if isinstance(refusal, NotCleared):
@@ -113,24 +113,24 @@ def _step(request: HttpRequest, participation: Participation) -> HttpResponse:
     if isinstance(page, HttpResponse):
         return page
     sheet = worksheet(page)
-    share = Share(0, 1)
-    return _page(request, sheet, sheet.first_open or max(sheet.seats), share=share)
+    share = AnnotatorProgress(0, 1)
+    return _page(request, sheet, sheet.first_open or max(sheet.hit_units), share=share)
 
 
 @require_safe
 @annotator_page
 def look_back(request: HttpRequest, study_id: str, position: int) -> HttpResponse:
     """An answered unit of the HIT at hand, to correct it; it reserves nothing."""
-    participation = participation_in(request, study_id)
+    participation = current_participation(request, study_id)
     if participation is None:
         return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     assignment = latest_assignment(participation)
     if assignment is None or participation.status != Participation.Status.ACTIVE:
         return redirect("annotation:rate", study_id)
     sheet = _sheet(participation, assignment)
-    if position not in sheet.seats or not sheet.is_answered(position):
+    if position not in sheet.hit_units or not sheet.is_answered(position):
         return redirect("annotation:rate", study_id)
-    return _page(request, sheet, position, share=share_of(participation))
+    return _page(request, sheet, position, share=progress_of(participation))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -138,7 +138,7 @@ def look_back(request: HttpRequest, study_id: str, position: int) -> HttpRespons
 def answer(request: HttpRequest, study_id: str) -> HttpResponse:
     if request.method != "POST":
         return redirect("annotation:rate", study_id)
-    named = named_in(request, study_id)
+    named = participation_stub(request, study_id)
     if named is None:
         raise Http404("This browser has no part in the study.")
     form = AnswerForm(request.POST)
@@ -153,7 +153,7 @@ def answer(request: HttpRequest, study_id: str) -> HttpResponse:
             raise
         participation = sheet.assignment.participation
         assert participation is not None
-        share = share_of(participation)
+        share = progress_of(participation)
         return _page(
             request, worksheet(sheet.assignment), number, share=share, given=shown, refusal=refusal
         )
@@ -162,20 +162,20 @@ def answer(request: HttpRequest, study_id: str) -> HttpResponse:
         steps = _steps(study_id, sheet, number)
         told = {
             "lessons": _lessons(sheet, number),
-            "fate": _fate(ratings, sheet.assignment.participation),
+            "status_note": _status_note(ratings, sheet.assignment.participation),
             "may_stop": _may_stop(sheet, done=0),
         }
         return render(request, "annotation/saved.html", steps | told)
-    if sheet.assignment.stage == Trial.Stage.TRAINING:
+    if sheet.assignment.stage == ScreeningAttempt.Stage.TRAINING:
         return SeeOther(reverse("annotation:rate-position", args=[study_id, number]))
     return SeeOther(reverse("annotation:rate", args=[study_id]))
 
 
 def _lessons(sheet: Worksheet, number: int) -> list[dict[str, Any]]:
     """In training, what is held to be right is said once a unit was answered."""
-    if sheet.assignment.stage != Trial.Stage.TRAINING or not sheet.is_answered(number):
+    if sheet.assignment.stage != ScreeningAttempt.Stage.TRAINING or not sheet.is_answered(number):
         return []
-    unit = sheet.seats[number].unit_id
+    unit = sheet.hit_units[number].unit_id
     return [lesson(row, right) for row, right in judged(sheet.assignment) if row.unit_id == unit]
 
 
@@ -194,7 +194,7 @@ def _addressed(named: Participation, form: AnswerForm) -> tuple[Worksheet, int]:
         raise Http404("No such assignment in this participation.")
     sheet = worksheet(assignment, ())
     number: int = form.cleaned_data["position"]
-    if number not in sheet.seats:
+    if number not in sheet.hit_units:
         raise Http404("No such unit in this assignment.")
     return sheet, number
 
@@ -215,7 +215,9 @@ def _save(
         for criterion in sheet.criteria
         if criterion.pk in shown
     }
-    return submit_ratings(assignment=sheet.assignment, seat=sheet.seats[number], answers=answers)
+    return submit_ratings(
+        assignment=sheet.assignment, hit_unit=sheet.hit_units[number], answers=answers
+    )
 
 
 def _page(
@@ -223,7 +225,7 @@ def _page(
     sheet: Worksheet,
     number: int,
     *,
-    share: Share,
+    share: AnnotatorProgress,
     given: Mapping[int, str] | None = None,
     refusal: DomainError | None = None,
     notice: Note | None = None,
@@ -267,7 +269,7 @@ def _may_stop(sheet: Worksheet, done: int) -> bool:
     return participation.may_leave_early
 
 
-def _fate(ratings: list[Rating], participation: Participation | None) -> Note | None:
+def _status_note(ratings: list[Rating], participation: Participation | None) -> Note | None:
     """What became of the answer just given, where it is not simply saved."""
     latest = max((each for each in ratings if not each.superseded), key=lambda each: each.pk)
     has_left = participation is not None and participation.status == Status.LEFT
@@ -279,12 +281,12 @@ def _fate(ratings: list[Rating], participation: Participation | None) -> Note | 
         code = "left" if has_left else "surplus"
     else:
         return None
-    return Note(code, FATES[code])
+    return Note(code, STATUS_NOTES[code])
 
 
 def _needed(assignment: Assignment) -> int | None:
     """How many units of a test have to be right; None elsewhere."""
-    if assignment.stage != Trial.Stage.QUALIFICATION:
+    if assignment.stage != ScreeningAttempt.Stage.QUALIFICATION:
         return None
     screening = screening_of(assignment.hit.study)
     return screening.pass_mark if screening else None
@@ -296,11 +298,11 @@ def _is_warned(assignment: Assignment) -> bool:
 
 
 def _unit_page(sheet: Worksheet, number: int, given: Mapping[int, str]) -> UnitPage:
-    seat = sheet.seats[number]
-    a_first = is_a_first(sheet.assignment, seat)
+    hit_unit = sheet.hit_units[number]
+    a_first = is_a_first(sheet.assignment, hit_unit)
     stored = labels_as_shown(sheet.labels_of(number), sheet.criteria, a_first=a_first)
     return unit_page(
-        unit_with_texts(seat.unit_id),
+        unit_with_texts(hit_unit.unit_id),
         sheet.criteria,
         a_first=a_first,
         shown_labels={**stored, **given},
@@ -309,7 +311,7 @@ def _unit_page(sheet: Worksheet, number: int, given: Mapping[int, str]) -> UnitP
 
 def _steps(study_id: str, sheet: Worksheet, number: int) -> dict[str, Any]:
     """Where the annotator stands in the HIT, and which pages lie before and behind."""
-    numbers = list(sheet.seats)
+    numbers = list(sheet.hit_units)
     index = numbers.index(number)
     earlier = numbers[index - 1] if index else None
     later = next((n for n in numbers[index + 1 :] if sheet.is_answered(n)), None)

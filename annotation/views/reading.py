@@ -9,14 +9,14 @@ from django.views.decorators.http import require_http_methods
 from annotation.models import Participation
 from annotation.selectors import latest_assignment
 from annotation.services.participations import mark_guidelines_read
-from annotation.views.participation_cookie import SeeOther, annotator_page, participation_in
+from annotation.views.participation_cookie import SeeOther, annotator_page, current_participation
 from studies.markdown import render_markdown
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @annotator_page
 def guidelines(request: HttpRequest, study_id: str) -> HttpResponse:
-    participation = participation_in(request, study_id)
+    participation = current_participation(request, study_id)
     if participation is None:
         return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     if request.method == "POST":

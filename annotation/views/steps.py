@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from annotation.forms import ComprehensionForm
-from annotation.models import Assignment, Participation, Rating, Trial
+from annotation.models import Assignment, Participation, Rating, ScreeningAttempt
 from annotation.selectors import is_a_first
 from annotation.services.screening import (
     UNANSWERED,
@@ -22,7 +22,7 @@ from annotation.services.screening import (
     screening_of,
     tries_left,
 )
-from annotation.views.participation_cookie import SeeOther, annotator_page, participation_in
+from annotation.views.participation_cookie import SeeOther, annotator_page, current_participation
 from annotation.views.reading import guidelines_page
 from annotation.views.unit_presentation import choice_as_shown
 from tiebreak.errors import DomainError
@@ -46,7 +46,7 @@ def step_page(request: HttpRequest, participation: Participation) -> HttpRespons
 @require_POST
 @annotator_page
 def comprehension(request: HttpRequest, study_id: str) -> HttpResponse:
-    participation = participation_in(request, study_id)
+    participation = current_participation(request, study_id)
     if participation is None:
         return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     questions = list(participation.study.comprehension.all())
@@ -54,19 +54,19 @@ def comprehension(request: HttpRequest, study_id: str) -> HttpResponse:
     if not form.is_valid():
         refusal = DomainError("unanswered", UNANSWERED, status=400)
         return _questions(request, participation, refusal=refusal)
-    trial = answer_comprehension(participation=participation, answers=form.answers)
-    if trial.is_passed:
+    attempt = answer_comprehension(participation=participation, answers=form.answers)
+    if attempt.is_passed:
         return SeeOther(reverse("annotation:rate", args=[study_id]))
     participation.refresh_from_db()
     if participation.status != Participation.Status.ACTIVE:
         return SeeOther(reverse(settings.ANNOTATOR_END_URL, args=[study_id]))
-    return _questions(request, participation, failed=trial)
+    return _questions(request, participation, failed=attempt)
 
 
 @require_POST
 @annotator_page
 def try_again(request: HttpRequest, study_id: str) -> HttpResponse:
-    participation = participation_in(request, study_id)
+    participation = current_participation(request, study_id)
     if participation is None:
         return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     ask_for_another_try(participation=participation)
@@ -78,7 +78,7 @@ def _questions(
     participation: Participation,
     *,
     refusal: DomainError | None = None,
-    failed: Trial | None = None,
+    failed: ScreeningAttempt | None = None,
 ) -> HttpResponse:
     questions = list(participation.study.comprehension.all())
     wrong = [q for q in questions if failed and failed.answers.get(str(q.pk)) != q.answer]
@@ -87,7 +87,7 @@ def _questions(
         "form": ComprehensionForm(questions),
         "refusal": refusal,
         "wrong": wrong,
-        "left": tries_left(participation, Trial.Stage.COMPREHENSION),
+        "left": tries_left(participation, ScreeningAttempt.Stage.COMPREHENSION),
     }
     status = refusal.status if refusal else 200
     return render(request, "annotation/comprehension.html", context, status=status)
@@ -95,15 +95,15 @@ def _questions(
 
 def _result(request: HttpRequest, participation: Participation, step: Step) -> HttpResponse:
     """A test that was failed, with tries left."""
-    trial = participation.trials.filter(stage=step.value).order_by("-number").first()
-    if trial is None or tries_left(participation, Trial.Stage(step.value)) == 0:
+    attempt = participation.screening_attempts.filter(stage=step.value).order_by("-number").first()
+    if attempt is None or tries_left(participation, ScreeningAttempt.Stage(step.value)) == 0:
         raise DomainError("screened_out", "The test was not passed, and there is no try left.")
     screening = screening_of(participation.study)
     context: dict[str, Any] = {
         "study": participation.study,
-        "trial": trial,
+        "attempt": attempt,
         "needed": screening.pass_mark if screening else 0,
-        "left": tries_left(participation, Trial.Stage(step.value)),
+        "left": tries_left(participation, ScreeningAttempt.Stage(step.value)),
         "lessons": lessons(participation, step) if screening and screening.shows_answers else [],
     }
     return render(request, "annotation/result.html", context)
@@ -118,8 +118,8 @@ def lessons(participation: Participation, step: Step) -> list[dict[str, Any]]:
 
 def lesson(rating: Rating, is_right: bool) -> dict[str, Any]:
     assignment = rating.assignment
-    seat = assignment.hit.hit_units.get(unit=rating.unit_id)
-    a_first = is_a_first(assignment, seat)
+    hit_unit = assignment.hit.hit_units.get(unit=rating.unit_id)
+    a_first = is_a_first(assignment, hit_unit)
     known = str(rating.unit.known_labels[rating.criterion.name])
     return {
         "question": rating.criterion.question,

@@ -13,7 +13,7 @@ from tiebreak.scales import BAD, Label, Scale
 
 FIELD = "criterion-{}"
 # More labels than this are typed, not chosen from a row.
-MOST_CHOICES = 20
+MAX_CHOICES = 20
 # How strongly a text is preferred, by the scale's greatest label and the label's size.
 STRENGTHS = {
     1: ("is better",),
@@ -117,7 +117,7 @@ def question(criterion: Criterion, shown_label: str | None) -> Question:
     blank = Question(field_of(criterion), criterion.question, value=shown_label or "")
     if scale.labels is None:
         return replace(blank, low=0 if scale.kind == "ratio" else None)
-    if len(scale.labels) > MOST_CHOICES and scale.kind != "nominal":
+    if len(scale.labels) > MAX_CHOICES and scale.kind != "nominal":
         return replace(blank, low=scale.labels[0], high=scale.labels[-1], step="1")
     choices = tuple(
         _choice(scale, label, key=str(number) if number <= 9 else "", chosen=blank.value)

@@ -10,46 +10,46 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 
-from recruitment.platforms.provider import (
-    Arrival,
-    Departure,
+from recruitment.platforms.platform import (
     Ending,
-    Kept,
+    Platform,
+    PlatformEntry,
     PlatformReport,
-    Provider,
+    PrivacyNotice,
     Reentry,
-    Standing,
+    ReturnInstructions,
+    SubmissionStatus,
 )
 from tiebreak.errors import DomainError
 
 __all__ = [
-    "Arrival",
-    "Departure",
     "Ending",
-    "Kept",
+    "Platform",
+    "PlatformEntry",
     "PlatformReport",
-    "Provider",
+    "PrivacyNotice",
     "Reentry",
-    "Standing",
-    "provider_named",
-    "providers",
+    "ReturnInstructions",
+    "SubmissionStatus",
+    "get_platform",
+    "platforms",
 ]
 
 
 @cache
-def providers() -> dict[str, Provider]:
+def platforms() -> dict[str, Platform]:
     """Every provider by its name."""
     return {provider.name: provider for provider in _found()}
 
 
-def provider_named(name: str) -> Provider:
-    provider = providers().get(name)
+def get_platform(name: str) -> Platform:
+    provider = platforms().get(name)
     if provider is None:
         raise DomainError("no_such_provider", f"Nobody knows the provider {name!r}.", status=404)
     return provider
 
 
-def _found() -> Iterator[Provider]:
+def _found() -> Iterator[Platform]:
     for module in pkgutil.iter_modules(__path__):
         if module.ispkg:
-            yield import_module(f"{__name__}.{module.name}").PROVIDER
+            yield import_module(f"{__name__}.{module.name}").PLATFORM

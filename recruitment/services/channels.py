@@ -9,8 +9,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Participation
-from recruitment.models import Recruitment, encrypted
-from recruitment.platforms import Provider, provider_named, providers
+from recruitment.models import Channel, encrypted
+from recruitment.platforms import Platform, get_platform, platforms
 from studies.models import Study
 from tiebreak.errors import DomainError
 
@@ -19,22 +19,22 @@ OPEN_LINK = "open-link"
 
 
 @dataclass(frozen=True)
-class WayIn:
+class ChannelStatus:
     """One way as it stands, in words for the researcher; no recruitment where none was set up."""
 
-    provider: Provider
-    recruitment: Recruitment | None
-    state: "State"
+    provider: Platform
+    channel: Channel | None
+    state: "ChannelState"
     sentence: str
     # Why it can only be closed, and not removed.
     why_kept: DomainError | None = None
 
     @property
     def is_open(self) -> bool:
-        return self.state == State.OPEN
+        return self.state == ChannelState.OPEN
 
 
-class State(StrEnum):
+class ChannelState(StrEnum):
     """Whether a way lets newcomers in, as the page says it before its sentence."""
 
     OPEN = "Open"
@@ -44,22 +44,23 @@ class State(StrEnum):
     NOT_SET_UP = "Not set up"
 
 
-def ways_in(study: Study) -> list[WayIn]:
+def channel_statuses(study: Study) -> list[ChannelStatus]:
     """Every way there is: those that lead in first, then those that were set up."""
-    existing = {way.provider: way for way in study.recruitments.all()}
-    found = [_way_in(study, name, existing.get(name)) for name in providers()]
+    existing = {channel.provider: channel for channel in study.channels.all()}
+    found = [_channel_status(study, name, existing.get(name)) for name in platforms()]
     return sorted(
-        found, key=lambda way: (not way.is_open, way.recruitment is None, way.provider.title)
+        found,
+        key=lambda channel: (not channel.is_open, channel.channel is None, channel.provider.title),
     )
 
 
-def recruitment_for(study: Study, provider: str) -> Recruitment:
+def channel_for(study: Study, provider: str) -> Channel:
     """A study's way in by this provider; that of the open link may not be stored yet."""
-    found = Recruitment.objects.filter(study=study, provider=provider).first()
+    found = Channel.objects.filter(study=study, provider=provider).first()
     if found is not None:
         return found
     if provider == OPEN_LINK and is_open_to_all(study):
-        return Recruitment(study=study, provider=provider)
+        return Channel(study=study, provider=provider)
     raise DomainError("no_such_entry", WRONG_LINK, status=404)
 
 
@@ -69,20 +70,20 @@ def is_open_to_all(study: Study) -> bool:
     What is still being prepared leaves it open, or nobody could enter. A way that was ready does
     not, also when it was closed: closing a door opens no other.
     """
-    return all(_missing(way) for way in study.recruitments.all())
+    return all(_missing(channel) for channel in study.channels.all())
 
 
 def has_open_link(study: Study) -> bool:
     """Whether whoever has the study's own address may come in."""
-    own = study.recruitments.filter(provider=OPEN_LINK)
+    own = study.channels.filter(provider=OPEN_LINK)
     return own.filter(closed_at__isnull=True).exists() or is_open_to_all(study)
 
 
-def check_lets_in(recruitment: Recruitment) -> None:
+def check_accepts_newcomers(channel: Channel) -> None:
     """Of newcomers only: who agreed before goes on, whatever became of their way in."""
-    if recruitment.closed_at is not None:
+    if channel.closed_at is not None:
         raise DomainError("way_closed", CLOSED, status=409)
-    if _missing(recruitment):
+    if _missing(channel):
         raise DomainError("way_not_ready", NOT_READY, status=409)
 
 
@@ -100,21 +101,21 @@ NOT_READY = (
 )
 
 
-def save_recruitment(*, recruitment: Recruitment, token: str = "") -> Recruitment:
+def save_channel(*, channel: Channel, token: str = "") -> Channel:
     """Keep a way in with its settings; an empty token leaves the stored one as it is."""
     if token:
-        recruitment.secret = encrypted(token)
+        channel.secret = encrypted(token)
     # What a worker writes meanwhile, such as the study's id on the platform, stays.
-    recruitment.save(update_fields=["settings", "secret"] if recruitment.pk else None)
-    return recruitment
+    channel.save(update_fields=["settings", "secret"] if channel.pk else None)
+    return channel
 
 
-def renew_signing_key(*, recruitment: Recruitment) -> None:
+def renew_signing_key(*, channel: Channel) -> None:
     """Make another key: what was signed with the former is worth nothing from now on."""
-    key = provider_named(recruitment.provider).own_secret(recruitment)
+    key = get_platform(channel.provider).own_secret(channel)
     if not key:
         raise DomainError("no_signed_links", NO_SIGNED_LINKS, status=400)
-    save_recruitment(recruitment=recruitment, token=key)
+    save_channel(channel=channel, token=key)
 
 
 NO_SIGNED_LINKS = (
@@ -122,48 +123,48 @@ NO_SIGNED_LINKS = (
 )
 
 
-def close_way_in(*, recruitment: Recruitment, now: datetime | None = None) -> None:
+def close_channel(*, channel: Channel, now: datetime | None = None) -> None:
     """Let nobody new in. Who agreed before goes on, is compared with the platform and paid."""
-    own: dict[str, Any] = {"study": recruitment.study, "provider": recruitment.provider}
-    Recruitment.objects.get_or_create(**own)  # the open link may not be stored yet
-    recruitment.closed_at = recruitment.closed_at or now or timezone.now()
-    Recruitment.objects.filter(**own, closed_at=None).update(closed_at=recruitment.closed_at)
+    own: dict[str, Any] = {"study": channel.study, "provider": channel.provider}
+    Channel.objects.get_or_create(**own)  # the open link may not be stored yet
+    channel.closed_at = channel.closed_at or now or timezone.now()
+    Channel.objects.filter(**own, closed_at=None).update(closed_at=channel.closed_at)
 
 
-def reopen_way_in(*, recruitment: Recruitment) -> None:
-    recruitment.closed_at = None
-    Recruitment.objects.filter(pk=recruitment.pk).update(closed_at=None)
+def reopen_channel(*, channel: Channel) -> None:
+    channel.closed_at = None
+    Channel.objects.filter(pk=channel.pk).update(closed_at=None)
 
 
 @transaction.atomic
-def remove_way_in(*, recruitment: Recruitment, now: datetime | None = None) -> None:
+def remove_channel(*, channel: Channel, now: datetime | None = None) -> None:
     """Forget a way by which nobody ever came. It opens no other: the open link stays closed.
 
     Raises `DomainError` where somebody came, or the platform knows of it.
     """
-    stored = Recruitment.objects.select_for_update().filter(pk=recruitment.pk).first()
+    stored = Channel.objects.select_for_update().filter(pk=channel.pk).first()
     if stored is None:  # somebody was quicker
         return
-    recruitment = stored
-    if (why := _why_kept(recruitment)) is not None:
+    channel = stored
+    if (why := _why_kept(channel)) is not None:
         raise why
-    study = recruitment.study
+    study = channel.study
     was_open = is_open_to_all(study)
-    recruitment.delete()
+    channel.delete()
     if is_open_to_all(study) and not was_open:
-        close_way_in(recruitment=Recruitment(study=study, provider=OPEN_LINK), now=now)
+        close_channel(channel=Channel(study=study, provider=OPEN_LINK), now=now)
 
 
-def _way_in(study: Study, name: str, way: Recruitment | None) -> WayIn:
-    provider = provider_named(name)
-    if way is not None:
-        return WayIn(provider, way, *_state(way, provider), _why_kept(way))
+def _channel_status(study: Study, name: str, channel: Channel | None) -> ChannelStatus:
+    provider = get_platform(name)
+    if channel is not None:
+        return ChannelStatus(provider, channel, *_state(channel, provider), _why_kept(channel))
     if name != OPEN_LINK:
-        return WayIn(provider, None, State.NOT_SET_UP, "Nobody can enter by it.")
+        return ChannelStatus(provider, None, ChannelState.NOT_SET_UP, "Nobody can enter by it.")
     if not is_open_to_all(study):
-        return WayIn(provider, None, State.CLOSED, AWAY)
-    audience = provider.audience(Recruitment(study=study, provider=name))
-    return WayIn(provider, None, State.OPEN, f"To {audience}. {BY_ITSELF}")
+        return ChannelStatus(provider, None, ChannelState.CLOSED, AWAY)
+    audience = provider.audience(Channel(study=study, provider=name))
+    return ChannelStatus(provider, None, ChannelState.OPEN, f"To {audience}. {BY_ITSELF}")
 
 
 BY_ITSELF = (
@@ -173,16 +174,16 @@ BY_ITSELF = (
 AWAY = "Another way was set up. Set this one up too if whoever has the link may come as well."
 
 
-def _state(way: Recruitment, provider: Provider) -> tuple[State, str]:
+def _state(channel: Channel, provider: Platform) -> tuple[ChannelState, str]:
     """Whether it lets somebody new in, and whom or why not."""
-    if way.closed_at is not None:
-        there = STILL_THERE.format(provider.title) if way.external_id else ""
-        return State.CLOSED, f"Nobody new enters by it. {GOING_ON}{there}"
-    if missing := _missing(way):
-        return State.NOT_READY, f"Nobody can enter by it yet. {missing}"
-    if why := provider.why_nobody_comes(way):
-        return State.NOBODY_SENT, why
-    return State.OPEN, f"To {provider.audience(way)}."
+    if channel.closed_at is not None:
+        there = STILL_THERE.format(provider.title) if channel.external_id else ""
+        return ChannelState.CLOSED, f"Nobody new enters by it. {GOING_ON}{there}"
+    if missing := _missing(channel):
+        return ChannelState.NOT_READY, f"Nobody can enter by it yet. {missing}"
+    if why := provider.why_nobody_comes(channel):
+        return ChannelState.NOBODY_SENT, why
+    return ChannelState.OPEN, f"To {provider.audience(channel)}."
 
 
 GOING_ON = "Who entered before goes on, and is paid as before."
@@ -193,25 +194,25 @@ STILL_THERE = (
 )
 
 
-def _missing(way: Recruitment) -> str:
-    return provider_named(way.provider).missing(way)
+def _missing(channel: Channel) -> str:
+    return get_platform(channel.provider).missing(channel)
 
 
-def _why_kept(way: Recruitment) -> DomainError | None:
-    if way.provider == OPEN_LINK:
+def _why_kept(channel: Channel) -> DomainError | None:
+    if channel.provider == OPEN_LINK:
         return DomainError("is_open_link", "The open link cannot be removed: close it.")
-    if Participation.objects.filter(study=way.study_id, provider=way.provider).exists():
+    if Participation.objects.filter(study=channel.study_id, provider=channel.provider).exists():
         return DomainError(
             "somebody_came",
             "Somebody came by it, and their work and pay belong to it: close it instead.",
         )
-    if way.external_id:
-        title = provider_named(way.provider).title
+    if channel.external_id:
+        title = get_platform(channel.provider).title
         return DomainError(
             "is_on_platform",
             f"Its study is on {title}: stop it there, and close this way in instead.",
         )
-    if way.pending:
+    if channel.pending:
         return DomainError(
             "already_asking", "The platform is being asked something: wait until that is answered."
         )

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from annotation.models import Rating
-from annotation.services.reference_units import seat_known_units
-from recruitment.models import Payment, Recruitment
-from recruitment.platforms import provider_named
+from annotation.services.reference_units import plan_reference_units
+from recruitment.models import Channel, Payment
+from recruitment.platforms import get_platform
 from recruitment.platforms.invitation import people
 from studies.models import Study, Unit
 from studies.services import copy_design, copy_rows
@@ -27,7 +27,7 @@ COPIED = frozenset(
         "annotation.HIT",
         "studies.Screening",
         "studies.ComprehensionQuestion",
-        "recruitment.Recruitment",
+        "recruitment.Channel",
     }
 )
 NOT_COPIED = frozenset(
@@ -39,7 +39,7 @@ NOT_COPIED = frozenset(
         "studies.Job",
         "annotation.Place",
         "annotation.Participation",
-        "annotation.Trial",
+        "annotation.ScreeningAttempt",
         "metrics.ReportSnapshot",
     }
 )
@@ -65,25 +65,25 @@ def clone_study(*, study: Study) -> Clone:
     copy_rows(study.units.exclude(role=Unit.Role.MAIN).order_by("pk"), study=clone)
     for role in (Unit.Role.TRAINING, Unit.Role.QUALIFICATION):
         if study.hits.filter(kind=role.value).exists():
-            seat_known_units(clone, role)
-    Recruitment.objects.bulk_create(
-        _unconnected(way, clone) for way in study.recruitments.order_by("pk")
+            plan_reference_units(clone, role)
+    Channel.objects.bulk_create(
+        _unconnected(channel, clone) for channel in study.channels.order_by("pk")
     )
     return Clone(clone, tuple(_left_behind(study)))
 
 
-def _unconnected(way: Recruitment, study: Study) -> Recruitment:
+def _unconnected(channel: Channel, study: Study) -> Channel:
     """The same way in as its researcher described it. One that was closed opens no door."""
-    described = _described(way.provider)
-    settings = {name: value for name, value in way.settings.items() if name in described}
-    return Recruitment(
-        study=study, provider=way.provider, settings=settings, closed_at=way.closed_at
+    described = _described(channel.provider)
+    settings = {name: value for name, value in channel.settings.items() if name in described}
+    return Channel(
+        study=study, provider=channel.provider, settings=settings, closed_at=channel.closed_at
     )
 
 
 def _described(provider: str) -> set[str]:
     try:
-        found = provider_named(provider)
+        found = get_platform(provider)
     except DomainError:  # of an installation that had another platform
         return set()
     return set(found.settings_form.base_fields) - found.settings_of_account
@@ -100,27 +100,27 @@ def _left_behind(study: Study) -> Iterator[str]:
         (study.events.count(), "entry of the log", "entries of the log"),
     )
     yield from (f"{n} {one if n == 1 else many}" for n, one, many in counts if n)
-    yield from (said for way in study.recruitments.order_by("pk") if (said := _connection(way)))
+    yield from (said for channel in study.channels.order_by("pk") if (said := _connection(channel)))
 
 
-def _connection(way: Recruitment) -> str:
+def _connection(channel: Channel) -> str:
     """What of a way in the clone has to be given anew."""
-    if n := len(people(way)):
+    if n := len(people(channel)):
         return f"{n} {'person' if n == 1 else 'people'} invited"
     lost = [
         name
         for name, is_there in (
-            ("access token", way.secret),
-            ("webhooks", way.webhook_secret),
-            (f"study {way.external_id} there", way.external_id),
+            ("access token", channel.secret),
+            ("webhooks", channel.webhook_secret),
+            (f"study {channel.external_id} there", channel.external_id),
         )
         if is_there
     ]
-    return f"the connection to {_title(way.provider)} ({', '.join(lost)})" if lost else ""
+    return f"the connection to {_title(channel.provider)} ({', '.join(lost)})" if lost else ""
 
 
 def _title(provider: str) -> str:
     try:
-        return provider_named(provider).title
+        return get_platform(provider).title
     except DomainError:
         return provider

@@ -8,9 +8,9 @@ from annotation.models import Participation, Rater
 from annotation.services.addresses import check_entry
 from annotation.services.places import CLOSED_TO_NEWCOMERS
 from annotation.services.screening import check_screening_can_be_passed
-from recruitment.models import Payment, Recruitment, Submission
-from recruitment.platforms import provider_named
-from recruitment.services.reentry import Browser, check_at_door
+from recruitment.models import Channel, Payment, Submission
+from recruitment.platforms import get_platform
+from recruitment.services.reentry import Browser, check_reentry
 from studies.clock import database_now
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -23,7 +23,7 @@ def give_consent(
     provider: str,
     external_id: str,
     submission_id: str,
-    recruitment: Recruitment | None = None,
+    channel: Channel | None = None,
     is_confirmed: bool = True,
     address: str = "",
     return_params: dict[str, str] | None = None,
@@ -41,7 +41,7 @@ def give_consent(
     """
     now = now or database_now()
     browser = browser or Browser()
-    is_reentry = _check_at_door(recruitment, external_id, submission_id, browser)
+    is_reentry = _check_at_door(channel, external_id, submission_id, browser)
     existing = _own(study, provider, submission_id, external_id)
     if existing is not None:
         if is_reentry:
@@ -53,7 +53,7 @@ def give_consent(
     check_entry(study, address, external_id=external_id, now=now)
     rater = _locked_rater(provider, external_id)
     # Of two browsers that agree at once, the second finds the first one's part only now.
-    is_reentry = _check_at_door(recruitment, external_id, submission_id, browser)
+    is_reentry = _check_at_door(channel, external_id, submission_id, browser)
     participation, is_new = Participation.objects.get_or_create(
         study=study,
         provider=provider,
@@ -71,7 +71,7 @@ def give_consent(
     if is_new:
         Submission.objects.create(
             participation=participation,
-            recruitment=recruitment,
+            channel=channel,
             browser=browser.digest,
             reentered_at=now if is_reentry else None,
             return_params=return_params or {},
@@ -80,10 +80,10 @@ def give_consent(
 
 
 def _check_at_door(
-    recruitment: Recruitment | None, external_id: str, submission_id: str, browser: Browser
+    channel: Channel | None, external_id: str, submission_id: str, browser: Browser
 ) -> bool:
-    return recruitment is not None and check_at_door(
-        recruitment=recruitment,
+    return channel is not None and check_reentry(
+        channel=channel,
         external_id=external_id,
         submission_id=submission_id,
         browser=browser,
@@ -138,28 +138,28 @@ def _now_consenting(
 
 
 @transaction.atomic
-def meet(
+def get_or_create_participation(
     *,
     study: Study,
-    recruitment: Recruitment,
+    channel: Channel,
     external_id: str,
     submission_id: str,
     now: datetime,
 ) -> Participation:
     """The participation of a submission that a platform tells of; without consent if it is new."""
-    rater, _ = Rater.objects.get_or_create(provider=recruitment.provider, external_id=external_id)
+    rater, _ = Rater.objects.get_or_create(provider=channel.provider, external_id=external_id)
     participation, is_new = Participation.objects.get_or_create(
         study=study,
-        provider=recruitment.provider,
+        provider=channel.provider,
         submission_id=submission_id,
         defaults={
             "rater": rater,
-            "paid_per": provider_named(recruitment.provider).paid_per,
+            "paid_per": get_platform(channel.provider).paid_per,
             "created_at": now,
         },
     )
     if is_new:
-        Submission.objects.create(participation=participation, recruitment=recruitment)
+        Submission.objects.create(participation=participation, channel=channel)
     return participation
 
 

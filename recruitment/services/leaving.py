@@ -6,21 +6,21 @@ from decimal import ROUND_UP, Decimal
 from django.db import transaction
 
 from annotation.models import Participation
-from annotation.selectors import hits_of_visit, share_of
+from annotation.selectors import hits_of_visit, progress_of
 from annotation.services.exclusion import stop_work
 from annotation.services.places import has_work
-from recruitment.models import Recruitment, Submission
-from recruitment.platforms import Departure, Ending, provider_named
+from recruitment.models import Channel, Submission
+from recruitment.platforms import Ending, ReturnInstructions, get_platform
 from tiebreak.errors import DomainError
 
 
-def departure(participation: Participation, ending: Ending) -> Departure:
+def return_instructions(participation: Participation, ending: Ending) -> ReturnInstructions:
     """The way out of somebody who was in."""
     submission = participation.submission
-    recruitment = submission.recruitment or Recruitment(
+    channel = submission.channel or Channel(
         study_id=participation.study_id, provider=participation.provider
     )
-    return provider_named(recruitment.provider).depart(recruitment, submission, ending)
+    return get_platform(channel.provider).return_instructions(channel, submission, ending)
 
 
 def check_may_leave_early(participation: Participation) -> None:
@@ -33,7 +33,7 @@ def check_may_leave_early(participation: Participation) -> None:
 
 def owed_on_leaving(participation: Participation) -> Decimal | None:
     """The share of the reward that their HITs are, in whole cents; all where no work is left."""
-    study, share = participation.study, share_of(participation)
+    study, share = participation.study, progress_of(participation)
     reward, done = study.reward, hits_of_visit(participation)
     is_share = study.hits_per_annotator is not None and done < share.of
     if reward is None or not is_share or not has_work(participation):

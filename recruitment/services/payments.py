@@ -9,14 +9,14 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation.models import Participation
-from annotation.services.exclusion import withdraw_work
+from annotation.services.exclusion import exclude_work
 from recruitment.ledger import screen_out_reward
-from recruitment.models import Payment, Recruitment, Submission
-from recruitment.platforms import provider_named
+from recruitment.models import Channel, Payment, Submission
+from recruitment.platforms import get_platform
 from recruitment.platforms.errors import PlatformError
 from tiebreak.errors import DomainError
 
-MOST = Decimal(100_000)
+MAX_AMOUNT = Decimal(100_000)
 
 
 def approve(*, participations: Sequence[Participation], now: datetime | None = None) -> int:
@@ -26,12 +26,12 @@ def approve(*, participations: Sequence[Participation], now: datetime | None = N
     """
     now = now or timezone.now()
     done, refused = 0, None
-    for recruitment, own in _by_recruitment(participations):
-        provider = provider_named(recruitment.provider)
+    for channel, own in _by_channel(participations):
+        provider = get_platform(channel.provider)
         lots = [own] if provider.approves_together else [[each] for each in own]
         for lot in lots:
             try:
-                provider.approve(recruitment, lot)
+                provider.approve(channel, lot)
             except DomainError as error:
                 refused = error
                 continue
@@ -51,9 +51,9 @@ def reject(
     The platform is asked first: where it refuses, nothing changes here.
     """
     now = now or timezone.now()
-    recruitment = _recruitment(participation)
-    provider_named(recruitment.provider).reject(recruitment, participation, message, category)
-    withdraw_work(participation=participation, status=Participation.Status.REJECTED, now=now)
+    channel = _channel(participation)
+    get_platform(channel.provider).reject(channel, participation, message, category)
+    exclude_work(participation=participation, status=Participation.Status.REJECTED, now=now)
 
 
 def pay(
@@ -71,7 +71,7 @@ def pay(
     """
     now = now or timezone.now()
     check_amount(amount)
-    recruitment = _recruitment(participation)
+    channel = _channel(participation)
     try:
         with transaction.atomic():
             payment = Payment.objects.create(
@@ -84,15 +84,15 @@ def pay(
             )
     except IntegrityError as error:
         raise DomainError("paid_already", "This was paid already, or is being paid.") from error
-    return _paid(payment, lambda: provider_named(recruitment.provider).pay(recruitment, payment))
+    return _paid(payment, lambda: get_platform(channel.provider).pay(channel, payment))
 
 
 def check_amount(amount: Decimal) -> None:
-    is_money = amount.is_finite() and 0 < amount < MOST and amount == round(amount, 2)
+    is_money = amount.is_finite() and 0 < amount < MAX_AMOUNT and amount == round(amount, 2)
     if not is_money:
         raise DomainError(
             "no_amount",
-            f"Give an amount greater than zero and under {MOST}, with at most two decimals.",
+            f"Give an amount greater than zero and under {MAX_AMOUNT}, with at most two decimals.",
             status=400,
         )
 
@@ -166,24 +166,24 @@ def settle(*, participation: Participation, now: datetime | None = None) -> None
 
 def ask_to_return(*, participation: Participation, reason: str) -> None:
     """Ask somebody who submitted nothing to return the submission, which costs them nothing."""
-    recruitment = _recruitment(participation)
-    provider_named(recruitment.provider).ask_to_return(recruitment, participation, reason)
+    channel = _channel(participation)
+    get_platform(channel.provider).ask_to_return(channel, participation, reason)
 
 
-def _recruitment(participation: Participation) -> Recruitment:
-    recruitment = participation.submission.recruitment
-    if recruitment is None:
+def _channel(participation: Participation) -> Channel:
+    channel = participation.submission.channel
+    if channel is None:
         raise DomainError(
             "no_platform", "This annotator came by the open link: there is nobody to ask."
         )
-    return recruitment
+    return channel
 
 
-def _by_recruitment(
+def _by_channel(
     participations: Sequence[Participation],
-) -> Iterable[tuple[Recruitment, list[Participation]]]:
-    groups: dict[int, tuple[Recruitment, list[Participation]]] = {}
+) -> Iterable[tuple[Channel, list[Participation]]]:
+    groups: dict[int, tuple[Channel, list[Participation]]] = {}
     for participation in participations:
-        recruitment = _recruitment(participation)
-        groups.setdefault(recruitment.pk, (recruitment, []))[1].append(participation)
+        channel = _channel(participation)
+        groups.setdefault(channel.pk, (channel, []))[1].append(participation)
     return groups.values()

@@ -8,13 +8,13 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from annotation.models import Participation
-from annotation.services.exclusion import reinstate_work, withdraw_work
+from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.screening import clear_participation
 from jobs.queue import enqueue
-from recruitment.models import Payment, PlatformEvent, Recruitment, Submission, encrypted
-from recruitment.platforms import Arrival, PlatformReport, Standing, provider_named
+from recruitment.models import Channel, Payment, PlatformEvent, Submission, encrypted
+from recruitment.platforms import PlatformEntry, PlatformReport, SubmissionStatus, get_platform
 from recruitment.platforms.errors import PlatformError
-from recruitment.services.entry import meet
+from recruitment.services.entry import get_or_create_participation
 from recruitment.services.payments import note_reward
 from studies.clock import database_now
 from tiebreak.errors import DomainError
@@ -26,15 +26,15 @@ ASK_KEYS_AGAIN = timedelta(seconds=15)
 
 # What a platform's word does to the work behind it.
 OUT_BY = {
-    Standing.RETURNED: Participation.Status.RETURNED,
-    Standing.REJECTED: Participation.Status.REJECTED,
-    Standing.TIMED_OUT: Participation.Status.TIMED_OUT,
+    SubmissionStatus.RETURNED: Participation.Status.RETURNED,
+    SubmissionStatus.REJECTED: Participation.Status.REJECTED,
+    SubmissionStatus.TIMED_OUT: Participation.Status.TIMED_OUT,
 }
-BACK_BY = {Standing.WORKING, Standing.SUBMITTED, Standing.APPROVED}
+BACK_BY = {SubmissionStatus.WORKING, SubmissionStatus.SUBMITTED, SubmissionStatus.APPROVED}
 BY_PLATFORM = set(OUT_BY.values())
 
 
-def ask_platform(*, participation: Participation, now: datetime | None = None) -> None:
+def enqueue_confirmation(*, participation: Participation, now: datetime | None = None) -> None:
     """Have a worker ask whether somebody who waits is there; once in a while for each."""
     now = now or database_now()
     if participation.confirmed_at is not None:
@@ -52,10 +52,10 @@ def ask_platform(*, participation: Participation, now: datetime | None = None) -
 def confirm_participation(*, participation: Participation, now: datetime | None = None) -> bool:
     """Ask the platform whether a submission is active, and let it on if so. Slow: for tasks."""
     now = now or database_now()
-    recruitment = participation.submission.recruitment
-    if participation.confirmed_at is not None or recruitment is None:
+    channel = participation.submission.channel
+    if participation.confirmed_at is not None or channel is None:
         return True
-    if not provider_named(recruitment.provider).is_there(recruitment, participation):
+    if not get_platform(channel.provider).is_submission_active(channel, participation):
         return False
     mark_confirmed(participation=participation, now=now)
     return True
@@ -68,41 +68,39 @@ def mark_confirmed(*, participation: Participation, now: datetime) -> None:
     clear_participation(participation=participation, now=now)
 
 
-def sync_recruitment(*, recruitment: Recruitment, now: datetime | None = None) -> int:
+def sync_channel(*, channel: Channel, now: datetime | None = None) -> int:
     """Bring every submission in line with the platform's word. Returns how many changed.
 
     What a platform can't tell now stays as it was, and the recruitment says why.
     """
     now = now or database_now()
     try:
-        provider = provider_named(recruitment.provider)
-        reports = list(provider.reports(recruitment))
-        status = provider.platform_status(recruitment)
+        provider = get_platform(channel.provider)
+        reports = list(provider.submission_reports(channel))
+        status = provider.platform_status(channel)
     except DomainError as error:
-        recruitment.sync_problem = error.message
-        recruitment.save(update_fields=["sync_problem"])
+        channel.sync_problem = error.message
+        channel.save(update_fields=["sync_problem"])
         raise
-    changed = apply_reports(recruitment=recruitment, reports=reports, now=now)
-    recruitment.sync_problem, recruitment.synced_at = "", now
-    recruitment.external_status = status or recruitment.external_status
-    recruitment.save(update_fields=["sync_problem", "synced_at", "external_status"])
+    changed = apply_reports(channel=channel, reports=reports, now=now)
+    channel.sync_problem, channel.synced_at = "", now
+    channel.external_status = status or channel.external_status
+    channel.save(update_fields=["sync_problem", "synced_at", "external_status"])
     return changed
 
 
-def apply_reports(
-    *, recruitment: Recruitment, reports: Iterable[PlatformReport], now: datetime
-) -> int:
-    return sum(_apply(recruitment, report, now) for report in reports)
+def apply_reports(*, channel: Channel, reports: Iterable[PlatformReport], now: datetime) -> int:
+    return sum(_apply(channel, report, now) for report in reports)
 
 
-def _apply(recruitment: Recruitment, report: PlatformReport, now: datetime) -> bool:
+def _apply(channel: Channel, report: PlatformReport, now: datetime) -> bool:
     """One submission. Who is unknown here came, or was paid, without ever entering the study.
 
     Such a one gets a participation without consent, so that the ledger shows it.
     """
-    participation = meet(
-        study=recruitment.study,
-        recruitment=recruitment,
+    participation = get_or_create_participation(
+        study=channel.study,
+        channel=channel,
         external_id=report.external_id,
         submission_id=report.submission_id,
         now=report.started_at or now,
@@ -113,20 +111,20 @@ def _apply(recruitment: Recruitment, report: PlatformReport, now: datetime) -> b
     submission.entered_code = report.entered_code
     submission.platform_seen_at = now
     submission.save(update_fields=["platform_status", "entered_code", "platform_seen_at"])
-    if report.standing in OUT_BY and participation.status not in BY_PLATFORM:
-        withdraw_work(participation=participation, status=OUT_BY[report.standing], now=now)
-    elif report.standing in BACK_BY and participation.status in BY_PLATFORM:
+    if report.submission_status in OUT_BY and participation.status not in BY_PLATFORM:
+        exclude_work(participation=participation, status=OUT_BY[report.submission_status], now=now)
+    elif report.submission_status in BACK_BY and participation.status in BY_PLATFORM:
         reinstate_work(participation=participation, now=now)
-    if report.standing == Standing.APPROVED:
+    if report.submission_status == SubmissionStatus.APPROVED:
         note_reward(participation, Payment.Kind.REWARD, now)
-    elif report.standing == Standing.SCREENED_OUT:
+    elif report.submission_status == SubmissionStatus.SCREENED_OUT:
         note_reward(participation, Payment.Kind.SCREEN_OUT, now)
     participation.refresh_from_db()
     return before != (report.status, report.entered_code, participation.status)
 
 
 def receive_event(
-    *, recruitment: Recruitment, headers: dict[str, str], body: bytes, now: datetime | None = None
+    *, channel: Channel, headers: dict[str, str], body: bytes, now: datetime | None = None
 ) -> bool:
     """Let a genuine webhook in, once. It only says where to look: the platform is asked anew.
 
@@ -134,46 +132,46 @@ def receive_event(
     `DomainError` for one that the platform did not sign, or signed too long ago.
     """
     now = now or database_now()
-    provider = provider_named(recruitment.provider)
-    event, submission = provider.submission_in_event(recruitment, headers, body, now)
+    provider = get_platform(channel.provider)
+    event, submission = provider.submission_in_event(channel, headers, body, now)
     try:
         with transaction.atomic():
-            noted = PlatformEvent.objects.create(recruitment=recruitment, event_id=event)
+            noted = PlatformEvent.objects.create(channel=channel, event_id=event)
     except IntegrityError:
         return False
     try:
         if submission:
-            enqueue("recruitment.tasks.sync_submission_task", recruitment.pk, submission)
+            enqueue("recruitment.tasks.sync_submission_task", channel.pk, submission)
     except DomainError:
         noted.delete()  # so that it is heard when the platform sends it again
         raise
     return True
 
 
-def ask_for_keys(*, recruitment: Recruitment, now: datetime | None = None) -> None:
+def enqueue_key_renewal(*, channel: Channel, now: datetime | None = None) -> None:
     """Have a worker fetch what signed links are checked with; once in a while for everybody."""
     now = now or database_now()
     with transaction.atomic():
-        own = Recruitment.objects.select_for_update().get(pk=recruitment.pk)
+        own = Channel.objects.select_for_update().get(pk=channel.pk)
         asked_at = own.settings.get("keys_asked_at", "")
         if asked_at and datetime.fromisoformat(asked_at) > now - ASK_KEYS_AGAIN:
             return
         own.settings["keys_asked_at"] = now.isoformat()
         own.save(update_fields=["settings"])
     with suppress(DomainError):  # the page asks again
-        enqueue("recruitment.tasks.renew_keys_task", recruitment.pk)
+        enqueue("recruitment.tasks.renew_keys_task", channel.pk)
 
 
-def renew_keys(*, recruitment: Recruitment) -> None:
+def renew_keys(*, channel: Channel) -> None:
     """Slow: for tasks."""
-    provider_named(recruitment.provider).renew_keys(recruitment)
+    get_platform(channel.provider).renew_keys(channel)
 
 
-def confirm_by_signature(*, recruitment: Recruitment, arrival: Arrival) -> None:
+def confirm_by_signature(*, channel: Channel, arrival: PlatformEntry) -> None:
     """Let on whom the platform signs now, and who agreed when nobody did."""
     own = Participation.objects.filter(
-        study=recruitment.study_id,
-        provider=recruitment.provider,
+        study=channel.study_id,
+        provider=channel.provider,
         submission_id=arrival.submission_id,
         rater__external_id=arrival.external_id,
     )
@@ -182,34 +180,34 @@ def confirm_by_signature(*, recruitment: Recruitment, arrival: Arrival) -> None:
         mark_confirmed(participation=waiting, now=database_now())
 
 
-def sync_submission(
-    *, recruitment: Recruitment, submission_id: str, now: datetime | None = None
-) -> bool:
-    """The same as `sync_recruitment` for one submission."""
+def sync_submission(*, channel: Channel, submission_id: str, now: datetime | None = None) -> bool:
+    """The same as `sync_channel` for one submission."""
     now = now or database_now()
-    report = provider_named(recruitment.provider).report_on(recruitment, submission_id)
-    return report is not None and _apply(recruitment, report, now)
+    report = get_platform(channel.provider).report_on(channel, submission_id)
+    return report is not None and _apply(channel, report, now)
 
 
-def publish(*, recruitment: Recruitment, places: int, entry_url: str) -> str:
+def publish(*, channel: Channel, places: int, entry_url: str) -> str:
     """Make the study on the platform with so many places, or give it more."""
-    provider = provider_named(recruitment.provider)
-    recruitment.external_id = provider.publish(recruitment, places, entry_url)
-    recruitment.save(update_fields=["external_id"])
+    provider = get_platform(channel.provider)
+    channel.external_id = provider.publish(channel, places, entry_url)
+    channel.save(update_fields=["external_id"])
     with suppress(PlatformError):  # the next round tells
-        recruitment.external_status = provider.platform_status(recruitment)
-        recruitment.save(update_fields=["external_status"])
-    return recruitment.external_id
+        channel.external_status = provider.platform_status(channel)
+        channel.save(update_fields=["external_status"])
+    return channel.external_id
 
 
-def listen(*, recruitment: Recruitment, events_url: str) -> None:
+def subscribe_webhook(*, channel: Channel, events_url: str) -> None:
     """Have the platform tell of changes; what it signs with is kept encrypted."""
-    secret = provider_named(recruitment.provider).listen(recruitment, events_url)
-    recruitment.webhook_secret = encrypted(secret)
-    recruitment.save(update_fields=["webhook_secret"])
+    secret = get_platform(channel.provider).subscribe_webhook(channel, events_url)
+    channel.webhook_secret = encrypted(secret)
+    channel.save(update_fields=["webhook_secret"])
 
 
-def steer(*, recruitment: Recruitment, verb: str) -> str:
-    recruitment.external_status = provider_named(recruitment.provider).steer(recruitment, verb)
-    recruitment.save(update_fields=["external_status"])
-    return recruitment.external_status
+def transition_platform_study(*, channel: Channel, verb: str) -> str:
+    channel.external_status = get_platform(channel.provider).transition_platform_study(
+        channel, verb
+    )
+    channel.save(update_fields=["external_status"])
+    return channel.external_status

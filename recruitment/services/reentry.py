@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 
 from annotation.models import Participation
-from recruitment.models import Recruitment
-from recruitment.platforms import Reentry, provider_named
-from recruitment.services.channels import check_lets_in
+from recruitment.models import Channel
+from recruitment.platforms import Reentry, get_platform
+from recruitment.services.channels import check_accepts_newcomers
 from tiebreak.errors import DomainError
 
 
@@ -33,8 +33,8 @@ class AskPanel(DomainError):
         self.url = url
 
 
-def check_at_door(
-    *, recruitment: Recruitment, external_id: str, submission_id: str, browser: Browser
+def check_reentry(
+    *, channel: Channel, external_id: str, submission_id: str, browser: Browser
 ) -> bool:
     """Whether this is another browser of somebody known, which the researcher allows.
 
@@ -42,18 +42,18 @@ def check_at_door(
     has it for another browser. Whom no cookie proves gets the same answer at a closed way whether
     anybody of this id exists or not.
     """
-    provider = provider_named(recruitment.provider)
-    rule = provider.reentry(recruitment)
-    theirs = _agreed(recruitment).filter(rater__external_id=external_id)
+    provider = get_platform(channel.provider)
+    rule = provider.reentry(channel)
+    theirs = _agreed(channel).filter(rater__external_id=external_id)
     is_own = rule == Reentry.FREE or _is_among(theirs, browser)
-    if not (is_own and _agreed(recruitment).filter(submission_id=submission_id).exists()):
-        check_lets_in(recruitment)
+    if not (is_own and _agreed(channel).filter(submission_id=submission_id).exists()):
+        check_accepts_newcomers(channel)
     if is_own or not theirs.exists():
         return False
     if rule == Reentry.FLAG:
         return True
     if rule == Reentry.ASK:
-        raise AskPanel(provider.panel_page(recruitment, external_id))
+        raise AskPanel(provider.panel_page(channel, external_id))
     raise DomainError("other_browser", OTHER_BROWSER, status=403)
 
 
@@ -68,9 +68,9 @@ ASK_PANEL = (
 )
 
 
-def _agreed(recruitment: Recruitment) -> QuerySet[Participation]:
+def _agreed(channel: Channel) -> QuerySet[Participation]:
     return Participation.objects.filter(
-        study=recruitment.study_id, provider=recruitment.provider, consented_at__isnull=False
+        study=channel.study_id, provider=channel.provider, consented_at__isnull=False
     )
 
 

@@ -17,24 +17,28 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.views.participation_cookie import (
     SeeOther,
     annotator_page,
+    current_participation,
     forget,
-    participation_in,
     study_at,
 )
 from recruitment.framing import allow_frames, framed_address
-from recruitment.models import Recruitment
-from recruitment.platforms import Arrival, provider_named
+from recruitment.models import Channel
+from recruitment.platforms import PlatformEntry, get_platform
 from recruitment.platforms.errors import NotConfirmedYet
-from recruitment.services.channels import OPEN_LINK, has_open_link, recruitment_for
-from recruitment.services.platform_sync import ask_for_keys, confirm_by_signature, receive_event
-from recruitment.services.reentry import Browser, check_at_door
+from recruitment.services.channels import OPEN_LINK, channel_for, has_open_link
+from recruitment.services.platform_sync import (
+    confirm_by_signature,
+    enqueue_key_renewal,
+    receive_event,
+)
+from recruitment.services.reentry import Browser, check_reentry
 from studies.client_address import client_address
 from studies.models import Study
 from tiebreak.errors import DomainError
 
 SALT = "annotation.arrival"
-MOST_AGE = 24 * 60 * 60
-MOST_EVENT_BYTES = 64 * 1024
+MAX_AGE = 24 * 60 * 60
+MAX_EVENT_BYTES = 64 * 1024
 
 
 @require_safe
@@ -42,38 +46,38 @@ MOST_EVENT_BYTES = 64 * 1024
 def arrive(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
     """Exchange the platform's parameters for a word of ours; nothing is written by it."""
     study = study_at(study_id)
-    recruitment = recruitment_for(study, provider)
-    source = provider_named(provider)
+    channel = channel_for(study, provider)
+    source = get_platform(provider)
     try:
-        arrival = source.arrive(request, recruitment)
+        arrival = source.read_entry(request, channel)
     except DomainError as refusal:
         # An old link, reloaded where somebody is in already, is as good as none.
-        if participation_in(request, study_id) or arrival_at(request, study):
+        if current_participation(request, study_id) or arrival_at(request, study):
             return SeeOther(reverse("recruitment:welcome", args=[study_id]))
         if not isinstance(refusal, NotConfirmedYet):
             raise
-        ask_for_keys(recruitment=recruitment)
+        enqueue_key_renewal(channel=channel)
         return render(request, "recruitment/checking_link.html", {"study": study})
     if arrival is None:
         response = render(request, "recruitment/platform_preview.html", {"study": study})
-        return allow_frames(response, source.frame_ancestors(recruitment))
-    browser = _browser(request, recruitment, arrival)
-    check_at_door(
-        recruitment=recruitment,
+        return allow_frames(response, source.frame_ancestors(channel))
+    browser = _browser(request, channel, arrival)
+    check_reentry(
+        channel=channel,
         external_id=arrival.external_id,
         submission_id=arrival.submission_id,
         browser=browser,
     )
-    confirm_by_signature(recruitment=recruitment, arrival=arrival)
+    confirm_by_signature(channel=channel, arrival=arrival)
     return _welcomed(request, study, provider, arrival, browser, is_framed=source.is_framed)
 
 
-def _browser(request: HttpRequest, recruitment: Recruitment, arrival: Arrival) -> Browser:
+def _browser(request: HttpRequest, channel: Channel, arrival: PlatformEntry) -> Browser:
     """What the cookies prove of this browser's part, if it is by this very id; else a new word."""
-    known = browser_of(request, recruitment.study_id)
-    present = participation_in(request, recruitment.study_id)
+    known = browser_of(request, channel.study_id)
+    present = current_participation(request, channel.study_id)
     is_theirs = present is not None and (
-        (present.provider, present.rater.external_id) == (recruitment.provider, arrival.external_id)
+        (present.provider, present.rater.external_id) == (channel.provider, arrival.external_id)
     )
     own = present.public_id if present is not None and is_theirs else known.participation
     return Browser(known.word or secrets.token_urlsafe(16), own)
@@ -89,7 +93,7 @@ def _welcomed(
     request: HttpRequest,
     study: Study,
     provider: str,
-    arrival: Arrival,
+    arrival: PlatformEntry,
     browser: Browser,
     *,
     is_framed: bool,
@@ -110,18 +114,18 @@ def _welcomed(
     response.set_cookie(
         _cookie(study.pk),
         signing.dumps(word | bound, salt=SALT, compress=True),
-        max_age=MOST_AGE,
+        max_age=MAX_AGE,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite="Lax",
     )
-    present = participation_in(request, study.pk)
+    present = current_participation(request, study.pk)
     if present is not None and present.submission_id != arrival.submission_id:
         forget(response, study.pk)
     return response
 
 
-def arrival_at(request: HttpRequest, study: Study) -> tuple[Recruitment, Arrival] | None:
+def arrival_at(request: HttpRequest, study: Study) -> tuple[Channel, PlatformEntry] | None:
     """Who followed a platform's link to this study in this browser, if anybody did."""
     word: dict[str, Any] | None = getattr(request, "arrival", None) or _from_cookie(
         request, study.pk
@@ -129,14 +133,14 @@ def arrival_at(request: HttpRequest, study: Study) -> tuple[Recruitment, Arrival
     if word is None or word["study"] != study.pk:
         return None
     try:
-        recruitment = recruitment_for(study, word["provider"])
+        channel = channel_for(study, word["provider"])
     except DomainError:  # it was removed since
         return None
-    arrival = Arrival(word["person"], word["submission"], word["confirmed"], word["extra"])
-    return recruitment, arrival
+    arrival = PlatformEntry(word["person"], word["submission"], word["confirmed"], word["extra"])
+    return channel, arrival
 
 
-def newcomer(request: HttpRequest, study: Study) -> tuple[Recruitment, Arrival]:
+def newcomer(request: HttpRequest, study: Study) -> tuple[Channel, PlatformEntry]:
     """The same, or somebody new by the open link where the study has one.
 
     Who followed a link that leads in no more, and has the open one now, comes by that.
@@ -146,16 +150,16 @@ def newcomer(request: HttpRequest, study: Study) -> tuple[Recruitment, Arrival]:
         browser = browser_of(request, study.pk)
         if _leads_in(*known, browser) or not has_open_link(study):
             return known
-    recruitment = recruitment_for(study, OPEN_LINK)
-    arrival = provider_named(OPEN_LINK).arrive(request, recruitment)
+    channel = channel_for(study, OPEN_LINK)
+    arrival = get_platform(OPEN_LINK).read_entry(request, channel)
     assert arrival is not None
-    return recruitment, arrival
+    return channel, arrival
 
 
-def _leads_in(recruitment: Recruitment, arrival: Arrival, browser: Browser) -> bool:
+def _leads_in(channel: Channel, arrival: PlatformEntry, browser: Browser) -> bool:
     try:
-        check_at_door(
-            recruitment=recruitment,
+        check_reentry(
+            channel=channel,
             external_id=arrival.external_id,
             submission_id=arrival.submission_id,
             browser=browser,
@@ -181,7 +185,7 @@ def address_of(request: HttpRequest) -> str:
 def _from_cookie(request: HttpRequest, study_id: str) -> dict[str, Any] | None:
     try:
         word: dict[str, Any] = signing.loads(
-            request.COOKIES.get(_cookie(study_id), ""), salt=SALT, max_age=MOST_AGE
+            request.COOKIES.get(_cookie(study_id), ""), salt=SALT, max_age=MAX_AGE
         )
     except signing.BadSignature:
         return None
@@ -198,9 +202,9 @@ def event(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
     """A platform's webhook. It is let in by its signature alone."""
     try:
         body = _bounded_body(request)
-        recruitment = recruitment_for(study_at(study_id), provider)
+        channel = channel_for(study_at(study_id), provider)
         receive_event(
-            recruitment=recruitment,
+            channel=channel,
             headers={name.lower(): value for name, value in request.headers.items()},
             body=body,
             now=timezone.now(),
@@ -213,10 +217,10 @@ def event(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
 
 def _bounded_body(request: HttpRequest) -> bytes:
     """Read before anybody proved who sends it, so no more than an event ever has."""
-    body: bytes = request.read(MOST_EVENT_BYTES + 1)
-    if len(body) > MOST_EVENT_BYTES:
+    body: bytes = request.read(MAX_EVENT_BYTES + 1)
+    if len(body) > MAX_EVENT_BYTES:
         raise DomainError("event_too_large", TOO_LARGE, status=413)
     return body
 
 
-TOO_LARGE = f"An event has {MOST_EVENT_BYTES} bytes at most: this one was not read."
+TOO_LARGE = f"An event has {MAX_EVENT_BYTES} bytes at most: this one was not read."

@@ -13,23 +13,23 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from recruitment.confirmations import paying_all, publishing, starting, stopping
-from recruitment.models import Recruitment
-from recruitment.platforms import Provider, provider_named
+from recruitment.models import Channel
+from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.invitation import invitations
 from recruitment.public_address import public_url
 from recruitment.services.channels import (
     OPEN_LINK,
-    WayIn,
-    close_way_in,
+    ChannelStatus,
+    channel_for,
+    channel_statuses,
+    close_channel,
     is_open_to_all,
-    recruitment_for,
-    remove_way_in,
+    remove_channel,
     renew_signing_key,
-    reopen_way_in,
-    save_recruitment,
-    ways_in,
+    reopen_channel,
+    save_channel,
 )
-from recruitment.services.platform_actions import ask_for
+from recruitment.services.platform_actions import enqueue_action
 from studies import confirming
 from studies.access import researchers_only, study_for
 from studies.models import Study, StudyEvent
@@ -39,7 +39,7 @@ from tiebreak.errors import DomainError
 
 @require_safe
 @researchers_only
-def recruitment(request: HttpRequest, study_id: str) -> HttpResponse:
+def channel_list(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id)
     return _page(request, study)
 
@@ -55,28 +55,28 @@ def save(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
         return refused
     places = request.POST.get("places", "")
     query = f"?{urlencode({f'places-{source.name}': places})}" if places else ""
-    return redirect(reverse("recruitment:recruitment", args=[study_id]) + query)
+    return redirect(reverse("recruitment:channels", args=[study_id]) + query)
 
 
-def _saved(request: HttpRequest, study: Study, source: Provider) -> HttpResponse | None:
+def _saved(request: HttpRequest, study: Study, source: Platform) -> HttpResponse | None:
     """Keep the settings that were sent; the page once more, as typed, where they are refused."""
     provider = source.name
     form = source.settings_form(request.POST, auto_id=f"{source.name}_%s")
     if not form.is_valid():
         return _page(request, study, refused={provider: form}, status=400)
-    way = Recruitment.objects.filter(study=study, provider=provider).first()
-    way = way or Recruitment(study=study, provider=provider)
+    channel = Channel.objects.filter(study=study, provider=provider).first()
+    channel = channel or Channel(study=study, provider=provider)
     stated = {name: _plain(value) for name, value in form.cleaned_data.items()}
-    way.settings = {**way.settings, **stated}
+    channel.settings = {**channel.settings, **stated}
     token = request.POST.get("token", "").strip() if source.has_token else ""
     refusal = _tried(source, token)
     if refusal is not None and refusal.code in TOKEN_REFUSED:
         told = {provider: refusal}
         return _page(request, study, refused={provider: form}, tokens_refused=told, status=400)
-    if not way.secret and not token:
-        token = source.own_secret(way)
+    if not channel.secret and not token:
+        token = source.own_secret(channel)
     was_open_to_all = is_open_to_all(study)
-    save_recruitment(recruitment=way, token=token)
+    save_channel(channel=channel, token=token)
     messages.success(request, f"{source.title}: saved.")
     if refusal is not None:
         said = NOT_TRIED.format(source.title, refusal.message)
@@ -86,7 +86,7 @@ def _saved(request: HttpRequest, study: Study, source: Provider) -> HttpResponse
     return None
 
 
-def _tried(source: Provider, token: str) -> DomainError | None:
+def _tried(source: Platform, token: str) -> DomainError | None:
     """What the platform says against a token that was typed, or that it could not be asked."""
     try:
         if token:
@@ -105,10 +105,10 @@ OPEN_LINK_CLOSED = (
 
 @require_POST
 @researchers_only
-def turn(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpResponse:
+def change_state(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpResponse:
     """Close a way in, open it again, remove it, or give it another signing key."""
     study = study_for(request.user, study_id)
-    if verb not in TURNS:
+    if verb not in STATE_CHANGES:
         raise Http404("No such thing can be done to a way in.")
     source = _provider(provider)
     refused = None
@@ -116,7 +116,7 @@ def turn(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpR
         # A door is closed whatever else was typed; that stays on the page.
         refused = _saved(request, study, source)
     try:
-        sentence = TURNS[verb](recruitment_for(study, provider))
+        sentence = STATE_CHANGES[verb](channel_for(study, provider))
     except DomainError as refusal:
         # Of two presses the second finds it gone.
         gone = f"{source.title} is no way into this study any more."
@@ -127,30 +127,30 @@ def turn(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpR
     if refused is not None:
         form = source.settings_form(request.POST, auto_id=f"{source.name}_%s")
         return _page(request, study, refused={provider: form}, status=400)
-    return redirect("recruitment:recruitment", study_id)
+    return redirect("recruitment:channels", study_id)
 
 
-def _close(way: Recruitment) -> str:
-    close_way_in(recruitment=way)
+def _close(channel: Channel) -> str:
+    close_channel(channel=channel)
     return "closed. Nobody new enters by it; who is at work goes on."
 
 
-def _reopen(way: Recruitment) -> str:
-    reopen_way_in(recruitment=way)
+def _reopen(channel: Channel) -> str:
+    reopen_channel(channel=channel)
     return "no longer closed."
 
 
-def _remove(way: Recruitment) -> str:
-    remove_way_in(recruitment=way)
+def _remove(channel: Channel) -> str:
+    remove_channel(channel=channel)
     return "removed, with its settings."
 
 
-def _renew_key(way: Recruitment) -> str:
-    renew_signing_key(recruitment=way)
+def _renew_key(channel: Channel) -> str:
+    renew_signing_key(channel=channel)
     return "a new signing key was made. Links that were signed with the former lead in no more."
 
 
-TURNS: dict[str, Callable[[Recruitment], str]] = {
+STATE_CHANGES: dict[str, Callable[[Channel], str]] = {
     "close": _close,
     "reopen": _reopen,
     "remove": _remove,
@@ -160,38 +160,38 @@ TURNS: dict[str, Callable[[Recruitment], str]] = {
 
 @require_POST
 @researchers_only
-def ask(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpResponse:
+def act(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpResponse:
     study = study_for(request.user, study_id)
-    way = Recruitment.objects.filter(study=study, provider=provider).first()
-    if way is None:
+    channel = Channel.objects.filter(study=study, provider=provider).first()
+    if channel is None:
         raise Http404("No such way in.")
     if "has_settings" in request.POST:  # the button was in the form: what was typed comes first
         refused = _saved(request, study, _provider(provider))
         if refused is not None:
             return refused
-        way.refresh_from_db()
+        channel.refresh_from_db()
     arguments = {
         "places": request.POST.get("places", ""),
-        "entry_url": entry_url(request, way),
-        "events_url": _absolute(request, "recruitment:event", way),
+        "entry_url": entry_url(request, channel),
+        "events_url": _absolute(request, "recruitment:event", channel),
     }
     try:
-        asked = _question(way, verb, arguments["places"])
+        asked = _question(channel, verb, arguments["places"])
         if asked is not None and not confirming.is_confirmed(request, [asked]):
-            back = reverse("recruitment:recruitment", args=[study_id])
+            back = reverse("recruitment:channels", args=[study_id])
             carry = [("places", arguments["places"])]
             return confirming.ask(request, [asked], back=back, carry=carry)
-        ask_for(recruitment=way, verb=verb, **arguments)
+        enqueue_action(channel=channel, verb=verb, **arguments)
         if verb in LOGGED:
             record_event(
                 study=study,
                 verb=LOGGED[verb],
                 by=cast(User, request.user),
-                details={"way": way.provider, "asked": verb, "places": arguments["places"]},
+                details={"channel": channel.provider, "asked": verb, "places": arguments["places"]},
             )
     except DomainError as refusal:
         messages.error(request, refusal.message, extra_tags=refusal.code)
-    return redirect("recruitment:recruitment", study_id)
+    return redirect("recruitment:channels", study_id)
 
 
 LOGGED = {
@@ -201,18 +201,18 @@ LOGGED = {
 }
 
 
-def _question(way: Recruitment, verb: str, places: str) -> confirming.Question | None:
+def _question(channel: Channel, verb: str, places: str) -> confirming.Question | None:
     """What is asked before the platform is: what costs money, or ends the study there."""
     if verb != "publish":
         ask_about = {"start": starting, "stop": stopping, "approve-all": paying_all}.get(verb)
-        return ask_about(way) if ask_about else None
-    if not places.isdecimal() or not 0 < int(places) <= MOST_PLACES:
-        sentence = f"Say how many people are wanted: a number from 1 to {MOST_PLACES}."
+        return ask_about(channel) if ask_about else None
+    if not places.isdecimal() or not 0 < int(places) <= MAX_PLACES:
+        sentence = f"Say how many people are wanted: a number from 1 to {MAX_PLACES}."
         raise DomainError("no_places", sentence, status=400)
-    return publishing(way, int(places))
+    return publishing(channel, int(places))
 
 
-MOST_PLACES = 100_000
+MAX_PLACES = 100_000
 
 
 def _page(
@@ -223,67 +223,70 @@ def _page(
     tokens_refused: dict[str, DomainError] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    found = ways_in(study)
+    found = channel_statuses(study)
     context = {
         "study": study,
-        "ways": [
-            _shown(request, study, way, (refused or {}).get(way.provider.name))
-            | {"token_refused": (tokens_refused or {}).get(way.provider.name)}
-            for way in found
+        "channels": [
+            _shown(request, study, channel, (refused or {}).get(channel.provider.name))
+            | {"token_refused": (tokens_refused or {}).get(channel.provider.name)}
+            for channel in found
         ],
-        "open_ways": [way for way in found if way.is_open],
-        "is_waiting": any(way.recruitment and way.recruitment.pending for way in found),
+        "open_ways": [channel for channel in found if channel.is_open],
+        "is_waiting": any(channel.channel and channel.channel.pending for channel in found),
     }
     return render(request, "recruitment/channels.html", context, status=status)
 
 
-def _shown(request: HttpRequest, study: Study, found: WayIn, refused: Any) -> dict[str, Any]:
+def _shown(
+    request: HttpRequest, study: Study, found: ChannelStatus, refused: Any
+) -> dict[str, Any]:
     source = found.provider
-    way = found.recruitment or Recruitment(study=study, provider=source.name)
-    link = entry_url(request, way) if found.is_open else ""
-    initial = way.settings or None
+    channel = found.channel or Channel(study=study, provider=source.name)
+    link = entry_url(request, channel) if found.is_open else ""
+    initial = channel.settings or None
     return {
         "provider": source,
-        "recruitment": found.recruitment,
+        "channel": found.channel,
         "is_open": found.is_open,
         "state": found.state.value,
         "sentence": found.sentence,
         "why_kept": found.why_kept,
         "form": refused or source.settings_form(auto_id=f"{source.name}_%s", initial=initial),
         "link": link if source.has_one_link else "",
-        "has_token": bool(way.secret),
-        "signing_key": source.shown_secret(way),
+        "has_token": bool(channel.secret),
+        "signing_key": source.shown_secret(channel),
         "places": request.POST.get("places", "")
         if refused
         else request.GET.get(f"places-{source.name}", ""),
-        "can_publish": type(source).publish is not Provider.publish,
-        "can_listen": type(source).listen is not Provider.listen,
-        "invitations": [] if source.has_one_link or not link else _invitations(way, link),
+        "can_publish": type(source).publish is not Platform.publish,
+        "can_listen": type(source).subscribe_webhook is not Platform.subscribe_webhook,
+        "invitations": [] if source.has_one_link or not link else _invitations(channel, link),
     }
 
 
-def _invitations(way: Recruitment, link: str) -> list[tuple[str, str]]:
+def _invitations(channel: Channel, link: str) -> list[tuple[str, str]]:
     return [
-        (person, f"{link}?{urlencode({'invitation': token})}") for person, token in invitations(way)
+        (person, f"{link}?{urlencode({'invitation': token})}")
+        for person, token in invitations(channel)
     ]
 
 
-def entry_url(request: HttpRequest, way: Recruitment) -> str:
+def entry_url(request: HttpRequest, channel: Channel) -> str:
     """What to give to the platform, or to people."""
-    if way.provider == OPEN_LINK:
-        return public_url(request, reverse("recruitment:welcome", args=[way.study_id]))
-    parameters = provider_named(way.provider).entry_parameters
-    url = _absolute(request, "recruitment:arrive", way)
+    if channel.provider == OPEN_LINK:
+        return public_url(request, reverse("recruitment:welcome", args=[channel.study_id]))
+    parameters = get_platform(channel.provider).entry_parameters
+    url = _absolute(request, "recruitment:arrive", channel)
     return f"{url}?{parameters}" if parameters else url
 
 
-def _absolute(request: HttpRequest, name: str, way: Recruitment) -> str:
-    return public_url(request, reverse(name, args=[way.study_id, way.provider]))
+def _absolute(request: HttpRequest, name: str, channel: Channel) -> str:
+    return public_url(request, reverse(name, args=[channel.study_id, channel.provider]))
 
 
-def _provider(name: str) -> Provider:
+def _provider(name: str) -> Platform:
     try:
-        return provider_named(name)
+        return get_platform(name)
     except DomainError as refusal:
         raise Http404(refusal.message) from refusal
 

@@ -26,7 +26,7 @@ from studies.models import Job, Study
 from studies.refusals import form_errors
 from tiebreak.errors import DomainError
 
-MOST_SHOWN = 10
+MAX_SHOWN = 10
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -125,5 +125,5 @@ class Run:
 
 
 def _runs(study: Study) -> dict[str, Any]:
-    runs = [Run(job, study_counts(job.study)) for job in dry_runs_of(study)[:MOST_SHOWN]]
+    runs = [Run(job, study_counts(job.study)) for job in dry_runs_of(study)[:MAX_SHOWN]]
     return {"study": study, "runs": runs, "is_moving": any(run.is_moving for run in runs)}

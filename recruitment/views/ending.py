@@ -6,17 +6,17 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.models import Participation
-from annotation.selectors import hits_of_visit, share_of
+from annotation.selectors import hits_of_visit, progress_of
 from annotation.services.participations import finish_participation
 from annotation.services.places import NoWorkLeft, why_no_work
-from annotation.views.participation_cookie import SeeOther, annotator_page, participation_in
-from recruitment.platforms import Departure, Ending
+from annotation.views.participation_cookie import SeeOther, annotator_page, current_participation
+from recruitment.platforms import Ending, ReturnInstructions
 from recruitment.services.entry import is_paid, resume_participation
 from recruitment.services.leaving import (
     check_may_leave_early,
-    departure,
     leave_early,
     owed_on_leaving,
+    return_instructions,
 )
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -47,7 +47,7 @@ SENTENCES: dict[str, str] = {
 @annotator_page
 def end(request: HttpRequest, study_id: str) -> HttpResponse:
     """Where annotators are sent for whom there is no work; others go back to theirs."""
-    participation = participation_in(request, study_id)
+    participation = current_participation(request, study_id)
     if participation is None:
         return redirect("recruitment:welcome", study_id)
     refusal = why_no_work(participation)
@@ -64,12 +64,12 @@ def _end_page(
     if done:
         finish_participation(participation=participation)
     ending = _ending(participation, done)
-    way_out = departure(participation, ending)
+    way_out = return_instructions(participation, ending)
     context = {
         "study": participation.study,
         "done": done,
         "is_completed": ending == Ending.COMPLETED,
-        "departure": way_out,
+        "return_instructions": way_out,
         "refusal": _ended(participation) or refusal,
         "advice": _advice(way_out) if ending == Ending.SCREENED_OUT else "",
         "may_resume": _may_resume(participation),
@@ -82,7 +82,7 @@ def _ended(participation: Participation) -> DomainError | None:
     return DomainError(participation.status, sentence) if sentence else None
 
 
-def _advice(way_out: Departure) -> str:
+def _advice(way_out: ReturnInstructions) -> str:
     """What to do now, by what the page really shows."""
     if way_out.post_to:
         return ADVICE["form"]
@@ -108,7 +108,7 @@ def _ending(participation: Participation, done: int) -> Ending:
 
 
 def _may_resume(participation: Participation) -> bool:
-    share = share_of(participation)
+    share = progress_of(participation)
     is_open = participation.study.status == Study.Status.OPEN
     is_welcome = participation.status in {Status.ACTIVE, Status.FINISHED}
     return is_open and is_welcome and share.done < share.of and not is_paid(participation)
@@ -117,7 +117,7 @@ def _may_resume(participation: Participation) -> bool:
 @require_POST
 @annotator_page
 def look_again(request: HttpRequest, study_id: str) -> HttpResponse:
-    participation = participation_in(request, study_id)
+    participation = current_participation(request, study_id)
     if participation is None:
         return redirect("recruitment:welcome", study_id)
     resume_participation(participation=participation)
@@ -126,9 +126,9 @@ def look_again(request: HttpRequest, study_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @annotator_page
-def stop(request: HttpRequest, study_id: str) -> HttpResponse:
+def leave(request: HttpRequest, study_id: str) -> HttpResponse:
     """Asked once more, with what it means for the pay, before somebody leaves early."""
-    participation = participation_in(request, study_id)
+    participation = current_participation(request, study_id)
     if participation is None:
         return redirect("recruitment:welcome", study_id)
     if participation.status != Status.ACTIVE:
@@ -140,7 +140,7 @@ def stop(request: HttpRequest, study_id: str) -> HttpResponse:
     context = {
         "study": participation.study,
         "done": hits_of_visit(participation),
-        "of": share_of(participation).of,
+        "of": progress_of(participation).of,
         "owed": owed_on_leaving(participation),
     }
     return render(request, "recruitment/leave.html", context)

@@ -11,17 +11,17 @@ from annotation.services.screening import check_screening_can_be_passed
 from annotation.views.participation_cookie import (
     SeeOther,
     annotator_page,
-    participation_in,
+    current_participation,
     remember,
     study_at,
 )
 from recruitment.forms import ConsentForm
-from recruitment.models import Recruitment
-from recruitment.platforms import Arrival, Ending, Reentry, provider_named
+from recruitment.models import Channel
+from recruitment.platforms import Ending, PlatformEntry, Reentry, get_platform
 from recruitment.platforms.open_link import entry_word
 from recruitment.services.entry import give_consent
-from recruitment.services.platform_sync import ask_platform
-from recruitment.services.reentry import check_at_door
+from recruitment.services.platform_sync import enqueue_confirmation
+from recruitment.services.reentry import check_reentry
 from recruitment.simulation.raters import is_simulated
 from recruitment.views.arrival import address_of, browser_of, newcomer
 from studies.markdown import render_markdown
@@ -39,24 +39,24 @@ DRY_RUN = (
 @annotator_page
 def welcome(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_at(study_id)
-    participation = participation_in(request, study_id)
+    participation = current_participation(request, study_id)
     if participation is not None:
         return _resumed(request, participation)
-    way, arrival = newcomer(request, study)  # or there is no way in by this link
+    channel, arrival = newcomer(request, study)  # or there is no way in by this link
     if study.status != Study.Status.OPEN:
         raise DomainError(f"{study.status}_to_newcomers", CLOSED_TO_NEWCOMERS[study.status])
     if study.dry_run_of_id is not None and not is_simulated(request, study.pk):
         raise DomainError("dry_run", DRY_RUN)
-    check_at_door(
-        recruitment=way,
+    check_reentry(
+        channel=channel,
         external_id=arrival.external_id,
         submission_id=arrival.submission_id,
         browser=browser_of(request, study_id),
     )
     check_screening_can_be_passed(study)
     if request.method == "POST":
-        return _decide(request, study, way, arrival)
-    return _welcome(request, study, way)
+        return _decide(request, study, channel, arrival)
+    return _welcome(request, study, channel)
 
 
 def _resumed(request: HttpRequest, participation: Participation) -> HttpResponse:
@@ -64,38 +64,38 @@ def _resumed(request: HttpRequest, participation: Participation) -> HttpResponse
     is_active = participation.status == Participation.Status.ACTIVE
     if not is_active or participation.confirmed_at is not None:
         return redirect("annotation:rate", participation.study_id)
-    ask_platform(participation=participation)
+    enqueue_confirmation(participation=participation)
     return render(request, "recruitment/waiting.html", {"study": participation.study})
 
 
 def _decide(
-    request: HttpRequest, study: Study, recruitment: Recruitment, arrival: Arrival
+    request: HttpRequest, study: Study, channel: Channel, arrival: PlatformEntry
 ) -> HttpResponse:
     form = ConsentForm(request.POST)
     if not form.is_valid():
         refusal = DomainError("no_choice", CHOOSE, status=400)
-        return _welcome(request, study, recruitment, refusal=refusal)
+        return _welcome(request, study, channel, refusal=refusal)
     if not form.agrees:
-        return _declined(request, study, recruitment)
+        return _declined(request, study, channel)
     if form.cleaned_data["version"] != _version_number(study):
         refusal = DomainError("consent_changed", CHANGED)
-        return _welcome(request, study, recruitment, refusal=refusal)
-    provider = provider_named(recruitment.provider)
+        return _welcome(request, study, channel, refusal=refusal)
+    provider = get_platform(channel.provider)
     simulated = is_simulated(request, study.pk)
-    is_vouched_for = provider.confirms(recruitment) or arrival.is_confirmed or simulated
+    is_vouched_for = provider.confirms(channel) or arrival.is_confirmed or simulated
     participation = give_consent(
         study=study,
-        provider=recruitment.provider,
+        provider=channel.provider,
         external_id=arrival.external_id,
         submission_id=arrival.submission_id,
-        recruitment=recruitment if recruitment.pk else None,
-        is_confirmed=arrival.is_confirmed or not provider.confirms(recruitment),
+        channel=channel if channel.pk else None,
+        is_confirmed=arrival.is_confirmed or not provider.confirms(channel),
         address="" if is_vouched_for else address_of(request),
         return_params=arrival.extra,
         paid_per=provider.paid_per,
         simulated=simulated,
         browser=browser_of(request, study.pk)
-        if provider.reentry(recruitment) != Reentry.FREE
+        if provider.reentry(channel) != Reentry.FREE
         else None,
     )
     response = SeeOther(reverse("annotation:rate", args=[study.pk]))
@@ -104,12 +104,12 @@ def _decide(
     return response
 
 
-def _declined(request: HttpRequest, study: Study, recruitment: Recruitment) -> HttpResponse:
-    provider = provider_named(recruitment.provider)
+def _declined(request: HttpRequest, study: Study, channel: Channel) -> HttpResponse:
+    provider = get_platform(channel.provider)
     context = {
         "study": study,
-        "departure": provider.depart(recruitment, None, Ending.NO_CONSENT),
-        "kept": provider.keeps(recruitment),
+        "return_instructions": provider.return_instructions(channel, None, Ending.NO_CONSENT),
+        "privacy_notice": provider.privacy_notice(channel),
     }
     return render(request, "recruitment/declined.html", context)
 
@@ -117,14 +117,14 @@ def _declined(request: HttpRequest, study: Study, recruitment: Recruitment) -> H
 def _welcome(
     request: HttpRequest,
     study: Study,
-    recruitment: Recruitment,
+    channel: Channel,
     *,
     refusal: DomainError | None = None,
 ) -> HttpResponse:
     context = {
         "study": study,
         "consent": render_markdown(study.consent),
-        "kept": provider_named(recruitment.provider).keeps(recruitment),
+        "privacy_notice": get_platform(channel.provider).privacy_notice(channel),
         "version": _version_number(study),
         "refusal": refusal,
         "entry": entry_word(),

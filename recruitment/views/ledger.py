@@ -12,14 +12,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.models import Participation
-from annotation.services.exclusion import reinstate_work, stop_work, withdraw_work
+from annotation.services.exclusion import exclude_work, reinstate_work, stop_work
 from annotation.services.screening import check_records
 from recruitment.confirmations import asking_to_return, excluding, paying, releasing
-from recruitment.ledger import Entry, ledger, owed, platform_title
-from recruitment.models import Payment, Recruitment
-from recruitment.platforms import provider_named
+from recruitment.ledger import LedgerRow, ledger, owed, platform_title
+from recruitment.models import Channel, Payment
+from recruitment.platforms import get_platform
 from recruitment.services.payments import note_payment, settle, settle_payment
-from recruitment.services.platform_actions import ask_for
+from recruitment.services.platform_actions import enqueue_action
 from studies.access import researchers_only, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import Study, StudyEvent
@@ -31,7 +31,7 @@ Status = Participation.Status
 
 @require_safe
 @researchers_only
-def books(request: HttpRequest, study_id: str) -> HttpResponse:
+def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id)
     found = ledger(study)
     lists = [
@@ -54,16 +54,16 @@ def books(request: HttpRequest, study_id: str) -> HttpResponse:
         "money": found.money,
         "lists": lists,
         "unknown": unknown.select_related("participation__rater"),
-        "people": people[:MOST_ROWS],
+        "people": people[:MAX_ROWS],
         "counted": found.counted,
-        "more": max(0, len(people) - MOST_ROWS),
+        "more": max(0, len(people) - MAX_ROWS),
         "is_unverified": any(entry.participation.address for entry in found.entries),
         "has_reward": study.reward is not None,
     }
     return render(request, "recruitment/ledger.html", context)
 
 
-MOST_ROWS = 1000
+MAX_ROWS = 1000
 # What does not add up, and the one thing that settles each.
 LISTS = (
     (
@@ -111,10 +111,10 @@ LISTS = (
 )
 
 
-def _way_out(entry: Entry, verb: str, label: str, study: Study) -> dict[str, Any]:
+def _way_out(entry: LedgerRow, verb: str, label: str, study: Study) -> dict[str, Any]:
     """The one action of a row. Who submitted there and did nothing here is asked to return it."""
-    way = entry.participation.submission.recruitment
-    if verb == "release" and not entry.hits and _can_be_asked(way):
+    channel = entry.participation.submission.channel
+    if verb == "release" and not entry.hits and _can_be_asked(channel):
         return {"verb": "ask-to-return", "label": "Ask to return it"}
     if verb == "approve" and entry.participation.submission.owed is not None:
         # It may be less than the others get: whoever pays has to know how much.
@@ -125,12 +125,12 @@ def _way_out(entry: Entry, verb: str, label: str, study: Study) -> dict[str, Any
     return {"verb": verb, "label": label}
 
 
-def _can_be_asked(way: Recruitment | None) -> bool:
+def _can_be_asked(channel: Channel | None) -> bool:
     """Whether there is a platform with a token; a panel's secret is the key of its links."""
-    return way is not None and bool(way.secret) and provider_named(way.provider).has_token
+    return channel is not None and bool(channel.secret) and get_platform(channel.provider).has_token
 
 
-def _row(entry: Entry) -> dict[str, Any]:
+def _row(entry: LedgerRow) -> dict[str, Any]:
     return {
         "entry": entry,
         "participation": entry.participation,
@@ -144,7 +144,7 @@ def _row(entry: Entry) -> dict[str, Any]:
 def act(request: HttpRequest, study_id: str, participation_id: str, verb: str) -> HttpResponse:
     study = study_for(request.user, study_id)
     found = Participation.objects.filter(study=study, public_id=participation_id)
-    participation = found.select_related("study", "submission__recruitment", "rater").first()
+    participation = found.select_related("study", "submission__channel", "rater").first()
     if participation is None or verb not in ACTS:
         raise Http404("Nobody of that id is in this study.")
     try:
@@ -188,7 +188,7 @@ def _release(participation: Participation, _: HttpRequest) -> str:
 
 def _exclude(participation: Participation, request: HttpRequest) -> str:
     by = cast(User, request.user)
-    n = withdraw_work(participation=participation, status=Status.EXCLUDED, by=by)
+    n = exclude_work(participation=participation, status=Status.EXCLUDED, by=by)
     return f"Excluded: {n} HIT{'' if n == 1 else 's'} left the count and will be replaced."
 
 
@@ -199,19 +199,21 @@ def _reinstate(participation: Participation, _: HttpRequest) -> str:
 
 def _pay(participation: Participation, request: HttpRequest) -> str:
     """By the platform where there is one; else the researcher pays, and this notes it."""
-    way = participation.submission.recruitment
+    channel = participation.submission.channel
     amount = owed(participation) if (stated := _amount(request)) is None else stated
     if amount is None:
         raise DomainError("no_reward", "Say in the study what annotators are paid.")
-    if way is None or not _can_be_asked(way):
+    if channel is None or not _can_be_asked(channel):
         note_payment(participation=participation, amount=amount)
         _log_payment(participation, request, amount)
         return "Noted as paid."
     person = participation.public_id
     if kind := PAID_APART.get(participation.status):
-        ask_for(recruitment=way, verb="pay", participation=person, kind=kind, amount=str(amount))
+        enqueue_action(
+            channel=channel, verb="pay", participation=person, kind=kind, amount=str(amount)
+        )
     else:
-        ask_for(recruitment=way, verb="approve", participation=person)
+        enqueue_action(channel=channel, verb="approve", participation=person)
     _log_payment(participation, request, amount)
     return "The platform is being asked; the ledger shows it when it is done."
 
@@ -240,11 +242,11 @@ def _amount(request: HttpRequest) -> Decimal | None:
 
 
 def _ask_to_return(participation: Participation, _: HttpRequest) -> str:
-    way = participation.submission.recruitment
-    if way is None:
+    channel = participation.submission.channel
+    if channel is None:
         raise DomainError("no_platform", "This annotator came by the open link.")
     stop_work(participation=participation, status=Status.RELEASED)
-    ask_for(recruitment=way, verb="ask-to-return", participation=participation.public_id)
+    enqueue_action(channel=channel, verb="ask-to-return", participation=participation.public_id)
     return "The place is free again, and the platform asks them to return the submission."
 
 

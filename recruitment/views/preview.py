@@ -11,8 +11,8 @@ from django.views.decorators.http import require_safe
 from annotation.models import HIT, HITUnit
 from annotation.selectors import mixes_in_checks
 from annotation.views.unit_presentation import announcement, unit_page
-from recruitment.models import Recruitment
-from recruitment.services.channels import ways_in
+from recruitment.models import Channel
+from recruitment.services.channels import channel_statuses
 from studies.access import study_for
 from studies.markdown import render_markdown
 from studies.models import Generation, Study, System, Unit
@@ -40,33 +40,41 @@ def preview(request: HttpRequest, study_id: str) -> HttpResponse:
         "guidelines": render_markdown(study.guidelines),
         "criteria": study.criteria.all(),
         **(_sample(study) if name == "unit" else {}),
-        **(_by_way(request, study) if name == "welcome" else {}),
+        **(_by_channel(request, study) if name == "welcome" else {}),
     }
     return render(request, TEMPLATES[name], context)
 
 
-def _by_way(request: HttpRequest, study: Study) -> dict[str, Any]:
+def _by_channel(request: HttpRequest, study: Study) -> dict[str, Any]:
     """What is kept depends on the way somebody comes: each that was set up, or is open, shows it."""
-    found = {way.provider.name: way for way in ways_in(study) if way.recruitment or way.is_open}
-    names = {name: way.provider.title for name, way in found.items()}
+    found = {
+        channel.provider.name: channel
+        for channel in channel_statuses(study)
+        if channel.channel or channel.is_open
+    }
+    names = {name: channel.provider.title for name, channel in found.items()}
     via = request.GET.get("via", next(iter(names)))
     if via not in names:
         raise Http404("No such way into the study.")
-    way = found[via].recruitment or Recruitment(study=study, provider=via)
-    return {"kept": found[via].provider.keeps(way), "vias": names, "via": via}
+    channel = found[via].channel or Channel(study=study, provider=via)
+    return {
+        "privacy_notice": found[via].provider.privacy_notice(channel),
+        "vias": names,
+        "via": via,
+    }
 
 
 def _sample(study: Study) -> dict[str, Any]:
     """The first unit of the plan, or one made up from the generations before there is a plan."""
-    seats = HITUnit.objects.filter(hit__study=study, hit__kind=HIT.Kind.MAIN).order_by(
+    hit_units = HITUnit.objects.filter(hit__study=study, hit__kind=HIT.Kind.MAIN).order_by(
         "hit__number", "pk"
     )
-    seat = seats.select_related(
+    hit_unit = hit_units.select_related(
         "unit__generation_a", "unit__generation_b", "unit__instance", "hit"
     ).first()
-    unit = seat.unit if seat else unplanned_unit(study)
-    a_first = seat is None or not seat.side_bit
-    n = seat.hit.hit_units.count() if seat else study.comparisons_per_hit
+    unit = hit_unit.unit if hit_unit else unplanned_unit(study)
+    a_first = hit_unit is None or not hit_unit.side_bit
+    n = hit_unit.hit.hit_units.count() if hit_unit else study.comparisons_per_hit
     return {
         "page": unit and unit_page(unit, study.criteria.all(), a_first=a_first, shown_labels={}),
         "has_dummies": unit is not None and _has_dummies(unit),

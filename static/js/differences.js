@@ -44,9 +44,9 @@
     let gap = "";
     const close = () => {
       if (run.length) {
-        const mark = document.createElement("mark");
-        mark.textContent = run.join("");
-        fragment.append(mark);
+        const highlight = document.createElement("mark");
+        highlight.textContent = run.join("");
+        fragment.append(highlight);
       }
       fragment.append(gap);
       run = [];

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from studies.demo.prose import Sentence, words
 from studies.demo.speech import plain, predicate_of_speaker, shift_person
 
-FEWEST_WORDS = 5
+MIN_WORDS = 5
 _IMPERATIVES = "Ask|Bring|Call|Give|Keep|Leave|Make|Meet|Take|Tell|Try|Put|Send"
 _REQUEST = re.compile(r"(?:Can|Could|Would|Will) you (?:please )?(.+)\?$")
 _ORDER = re.compile(rf"(?:Please (.+)|((?:{_IMPERATIVES})\b.+))$")
@@ -49,7 +49,7 @@ def retell(sentence: Sentence) -> Clause | None:
     text = plain(sentence.text).rstrip(".!")
     text = re.sub(rf"^{sentence.addressee}, (\w)", lambda match: match[1].upper(), text)
     told = _asked(text) or _planned(text) or _stated(text)
-    if told is None or len(words(text)) < FEWEST_WORDS:
+    if told is None or len(words(text)) < MIN_WORDS:
         return None
     act, predicate = told
     predicate = shift_person(predicate, addressee=sentence.addressee)

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotation.importing import import_study
 from annotation.models import Rating
-from annotation.services.reference_units import import_known_units
+from annotation.services.reference_units import import_reference_units
 from annotation.uploads import ELSEWHERE
 from studies.models import Study, Unit
 from tests.refusals import places_of
@@ -318,7 +318,7 @@ def test_an_archive_whose_list_leaves_out_the_ratings_is_refused(tmp_path):
         {"labels": {"preference": [1]}},
     ],
 )
-def test_a_bad_row_of_known_units_is_named_with_its_line(row, tmp_path):
+def test_a_bad_row_of_reference_units_is_named_with_its_line(row, tmp_path):
     study = make_open_study(instances=1)
     good = {
         "instance": "note-0",
@@ -330,7 +330,7 @@ def test_a_bad_row_of_known_units_is_named_with_its_line(row, tmp_path):
     }
     (tmp_path / "known.jsonl").write_text("".join(json.dumps(r) + "\n" for r in (good, good | row)))
     with pytest.raises(DomainError) as refusal:
-        import_known_units(study=study, role=Unit.Role.GOLD, path=tmp_path / "known.jsonl")
+        import_reference_units(study=study, role=Unit.Role.GOLD, path=tmp_path / "known.jsonl")
     assert [problem.line for problem in refusal.value.problems] == [2]
 
 

@@ -15,11 +15,11 @@ from annotation.services.participations import mark_guidelines_read
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_rating
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from metrics.selectors import source_of
 from recruitment.services.entry import give_consent
+from studies.instance_selection.scoring import score_separability
 from studies.models import Dataset, SeparabilityScore, Study
-from studies.scoring import score_separability
 from tests.paths import GOLDEN
 from tests.refusals import places_of, refused
 from tests.studies.factories import make_open_study
@@ -56,7 +56,7 @@ def test_a_bundle_with_ratings_becomes_a_closed_study(tmp_path):
     assert study.hits.count() == 3
     assert Place.objects.filter(completed_at__isnull=False).count() == 6
     assert study.units.filter(generation_a__isnull=True).count() == 0
-    assert kept(study=study) == recount(study=study)
+    assert stored_tallies(study=study) == recount(study=study)
 
 
 @pytest.mark.parametrize("flaw", FLAWS)
@@ -110,24 +110,24 @@ def test_an_export_names_nobody(tmp_path):
     """Not by a platform's ids, nor by an address, a code or a researcher's name."""
     ruth = User.objects.create_user("ruth-the-researcher", email="ruth@example.org")
     study = make_open_study(instances=1, comparisons_per_hit=2, member=ruth)
-    way = study.recruitments.create(provider="panel", external_id="platform-study-7")
+    channel = study.channels.create(provider="panel", external_id="platform-study-7")
     ann = give_consent(
         study=study,
         provider="panel",
         external_id="WORKER-A1B2C3",
         submission_id="SUBMISSION-D4E5F6",
-        recruitment=way,
+        channel=channel,
         address="f00dfeedf00dfeedf00dfeedf00dfeed",
         return_params={"person": "ann@example.org"},
     )
     mark_guidelines_read(participation=ann)
     assignment = take_place(participation=ann)
-    for seat in assignment.hit.hit_units.all():
+    for hit_unit in assignment.hit.hit_units.all():
         submit_rating(
             assignment=assignment,
-            seat=seat,
+            hit_unit=hit_unit,
             criterion=study.criteria.get(),
-            answer=Answer("1", client_key=f"client-key-{seat.pk}"),
+            answer=Answer("1", client_key=f"client-key-{hit_unit.pk}"),
         )
     ann.refresh_from_db()
     out = tmp_path / "out"
@@ -219,5 +219,8 @@ def test_machines_keep_their_runs_and_orders_and_take_no_place(tmp_path):
     assert Assignment.objects.count() == 5
     assert Place.objects.count() == 0
     machine = Rating.objects.first().rater
-    assert kept(study=study)[study.units.get().pk, study.criteria.get().pk, machine.pk, ""] == 1
+    assert (
+        stored_tallies(study=study)[study.units.get().pk, study.criteria.get().pk, machine.pk, ""]
+        == 1
+    )
     assert Study.objects.get().status == "closed"

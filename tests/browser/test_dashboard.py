@@ -6,13 +6,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.importing import import_study
-from annotation.selectors import seats_of
+from annotation.selectors import hit_units_of
 from annotation.services.places import take_place
 from annotation.services.ratings import Answer, submit_ratings
 from metrics.services import refresh_report
 from studies.models import Study
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
-from tests.browser.test_choosing import log_in
+from tests.browser.test_generate_select import log_in
 from tests.studies.factories import make_open_study, make_participation
 from tests.tiebreak.formats.bundles import make_bundle
 
@@ -25,9 +25,9 @@ pytestmark = [
 
 def rate(study: Study, name: str) -> None:
     assignment = take_place(participation=make_participation(study, name))
-    for number, seat in enumerate(seats_of(assignment)):
+    for number, hit_unit in enumerate(hit_units_of(assignment)):
         answers = {c: Answer("1", f"{name}-{number}") for c in study.criteria.all()}
-        submit_ratings(assignment=assignment, seat=seat, answers=answers)
+        submit_ratings(assignment=assignment, hit_unit=hit_unit, answers=answers)
 
 
 def open_dashboard(page: Page, url: str, study: Study) -> None:

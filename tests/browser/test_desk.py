@@ -10,11 +10,11 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Participation
 from metrics.services import refresh_report
-from recruitment.models import Payment, Recruitment
+from recruitment.models import Channel, Payment
 from recruitment.services.dry_runs import DryRunOptions, start_dry_run
 from recruitment.simulation.raters import Bot, simulate_raters
+from studies.instance_selection.scoring import score_separability
 from studies.models import Membership, Study
-from studies.scoring import score_separability
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.studies.factories import make_open_study, make_study
 
@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.xdist_group("browser"),
 ]
-PAGES = ("", "choosing/?robustness=1", "dry-runs/", "recruitment/", "ledger/")
+PAGES = ("", "generate-and-select/?robustness=1", "dry-runs/", "recruitment/", "ledger/")
 
 
 def with_everything(study: Study) -> Study:
@@ -32,7 +32,7 @@ def with_everything(study: Study) -> Study:
     study.refresh_from_db()
     simulate_raters(study=study, bots=[Bot("a"), Bot("b"), Bot("c")], seed=1)
     for name in ("open-link", "panel", "prolific", "mturk", "invitation"):
-        Recruitment.objects.create(study=study, provider=name, settings={"people": "ann\nbob"})
+        Channel.objects.create(study=study, provider=name, settings={"people": "ann\nbob"})
     participation = Participation.objects.first()
     Participation.objects.filter(pk=participation.pk).update(
         created_at=timezone.now() - timedelta(days=1)

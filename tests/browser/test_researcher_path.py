@@ -102,7 +102,7 @@ def upload(page: Page, url: str, bundle: Path) -> Study:
 
 
 def draw(page: Page, url: str, study: Study) -> None:
-    page.goto(f"{url}/studies/{study.pk}/choosing/")
+    page.goto(f"{url}/studies/{study.pk}/generate-and-select/")
     page.get_by_role("button", name="Score what is not scored").click()
     see(page.get_by_text("10 of 10"))
     page.get_by_label("Instances per pair of systems").fill("4")

@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from annotation.models import HITUnit
 from annotation.services.planning import plan_hits
-from annotation.services.reference_units import spoil_copies
+from annotation.services.reference_units import degrade_copies
 from studies.models import ComprehensionQuestion, Generation, Instance, Screening, Study, Unit
 from tests.browser.accessibility import check_accessible, check_fits
 from tests.studies.factories import make_open_study, make_study, open_knowingly
@@ -129,7 +129,7 @@ def screened_study() -> Study:
     )
     plan_hits(study=study)
     for role in (Unit.Role.TRAINING, Unit.Role.QUALIFICATION):
-        spoil_copies(study=study, role=role, n=1)
+        degrade_copies(study=study, role=role, n=1)
     Unit.objects.exclude(role="main").update(explanation=WORD)
     Screening.objects.create(
         study=study,
@@ -191,7 +191,7 @@ def test_training_says_what_was_expected_in_the_words_of_the_choices(
     page, study = chromium_page, make_study(instances=4, comparisons_per_hit=1)
     Generation.objects.update(text=PROSE)
     plan_hits(study=study)
-    spoil_copies(study=study, role=Unit.Role.TRAINING, n=1)
+    degrade_copies(study=study, role=Unit.Role.TRAINING, n=1)
     Screening.objects.create(study=study, training_units=1)
     open_knowingly(study)
     page.set_viewport_size({"width": width, "height": 800})

@@ -13,9 +13,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from annotation.importing import import_study
 from annotation.models import Rating
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
+from studies.instance_selection.scoring import score_separability
 from studies.models import Dataset, Study
-from studies.scoring import score_separability
 from tests.tiebreak.formats.bundles import make_bundle
 
 pytestmark = [
@@ -136,7 +136,7 @@ def test_a_study_from_the_admin_to_the_export(
     assert set(Counter(row["unit"] for row in counted).values()) == {3}
     assert len({row["unit"] for row in counted}) == 6
     assert Rating.objects.filter(superseded=True).count() == len(rows) - 18 >= 1
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
 
 
 def test_the_admin_runs_under_the_policy(chromium_page: Page, live_server: Any, dataset: Dataset):

@@ -12,11 +12,11 @@ from django.utils import timezone
 from annotation import exporting
 from annotation.counts import FLAGS, RatingCounts, rating_counts, study_counts
 from annotation.models import HIT, Assignment, Participation, Rater, Rating
-from annotation.selectors import seats_of
+from annotation.selectors import hit_units_of
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_ratings
-from annotation.services.reference_units import KnownPair, add_known_units
+from annotation.services.reference_units import KnownPair, add_reference_units
 from metrics.selectors import source_of
 from metrics.services import refresh_report
 from recruitment.ledger import ledger
@@ -52,14 +52,14 @@ def study() -> Study:
     for role in ROLES.values():
         texts = Generation.objects.order_by("system", "pk")
         pair = KnownPair(texts.first(), texts.last(), {"preference": "-1"})
-        add_known_units(study=study, role=role, pairs=[pair])
+        add_reference_units(study=study, role=role, pairs=[pair])
     plan_hits(study=study)
     study = open_study(study=study)
     for name in ("ann", "bob"):
         assignment = take_place(participation=make_participation(study, name))
-        for number, seat in enumerate(seats_of(assignment)):
+        for number, hit_unit in enumerate(hit_units_of(assignment)):
             answers = {c: Answer("1", f"{name}-{number}") for c in study.criteria.all()}
-            submit_ratings(assignment=assignment, seat=seat, answers=answers)
+            submit_ratings(assignment=assignment, hit_unit=hit_unit, answers=answers)
     for kind, (flags, n) in EXTRA.items():
         for number in range(n):
             add_row(study, f"{kind}-{number}", ROLES.get(kind, Unit.Role.MAIN), **flags)

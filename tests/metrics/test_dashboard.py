@@ -69,7 +69,7 @@ def test_anonymous_visitors_are_sent_to_log_in(client, study):
 
 def test_a_part_that_asks_by_itself_has_the_page_ask_for_the_log_in(client, study):
     client.logout()
-    for name in ("numbers", "choosing-jobs", "choosing-results"):
+    for name in ("numbers", "generate-select-jobs", "generate-select-results"):
         answer = client.get(
             reverse(f"metrics:{name}", args=[study.pk]), headers={"HX-Request": "true"}
         )

@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Rating
-from annotation.selectors import seats_of
-from annotation.services.exclusion import reinstate_work, stop_work, withdraw_work
+from annotation.selectors import hit_units_of
+from annotation.services.exclusion import exclude_work, reinstate_work, stop_work
 from annotation.services.places import find_work, take_place
 from annotation.services.ratings import Answer, submit_ratings
 from annotation.services.tallies import set_flags
@@ -18,8 +18,8 @@ from metrics import services
 from metrics.models import ReportSnapshot
 from metrics.services import ensure_fresh, refresh_report, watermark
 from studies.freshness import changes_noted, note_change
+from studies.instance_selection.scoring import freeze_separability, score_separability
 from studies.models import Criterion, ReportChanges, Study, System
-from studies.scoring import freeze_separability, score_separability
 from tests.studies.factories import make_open_study, make_participation
 
 pytestmark = pytest.mark.django_db
@@ -28,9 +28,9 @@ pytestmark = pytest.mark.django_db
 def rated(study: Study, name: str = "ann", *, units: int | None = None, now=None) -> None:
     """One HIT by somebody, or its first units."""
     assignment = take_place(participation=make_participation(study, name), now=now)
-    for number, seat in enumerate(seats_of(assignment)[:units]):
+    for number, hit_unit in enumerate(hit_units_of(assignment)[:units]):
         answers = {c: Answer("-1", f"{name}-{number}") for c in study.criteria.all()}
-        submit_ratings(assignment=assignment, seat=seat, answers=answers, now=now)
+        submit_ratings(assignment=assignment, hit_unit=hit_unit, answers=answers, now=now)
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_every_service_that_changes_flags_is_noticed(study):
         return states[-1] != states[-2]
 
     ann = study.participations.get(rater__external_id="ann")
-    withdraw_work(participation=ann, status="excluded")
+    exclude_work(participation=ann, status="excluded")
     assert changed()
     reinstate_work(participation=ann)
     assert changed()
@@ -120,7 +120,7 @@ def test_an_edited_design_is_another_state(study, change):
 def test_the_counter_is_bumped_last_and_once(study):
     ann = study.participations.get(rater__external_id="ann")
     with CaptureQueriesContext(connection) as queries:
-        withdraw_work(participation=ann, status="excluded")
+        exclude_work(participation=ann, status="excluded")
     writes = [q["sql"] for q in queries if q["sql"].lstrip().startswith(("UPDATE", "INSERT"))]
     bumps = [sql for sql in writes if "reportchanges" in sql]
     assert len(bumps) == 1

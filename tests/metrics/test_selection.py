@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from metrics.choosing import _marked
 from metrics.findings import COST, NOT_TOLD, SAVED, selection_finding
+from metrics.generate_select import _marked
 from tests.pages import numbers_in
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report

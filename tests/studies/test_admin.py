@@ -210,9 +210,9 @@ def test_every_row_on_a_studys_page_is_titled_by_what_it_is(client, researcher):
 def test_what_would_be_deleted_is_named(client, researcher):
     dataset = make_study(instances=1, systems=1, samples=1, member=researcher).dataset
     study = dataset.studies.get()
-    study.recruitments.create(provider="panel")
+    study.channels.create(provider="panel")
     html = client.get(reverse("admin:studies_study_delete", args=[study.pk])).content.decode()
-    for name in ("system-0", "ruth", str(study.recruitments.get())):
+    for name in ("system-0", "ruth", str(study.channels.get())):
         assert f": {name}" in strip_tags(html)
     assert "Text 0 0 0." in str(dataset.instances.get().generations.get())
 

@@ -13,7 +13,9 @@ from kombu.exceptions import OperationalError
 
 from annotation.exporting import export_study
 from annotation.importing import import_study
-from studies import sampling, scoring
+from studies.instance_selection import sampling, scoring
+from studies.instance_selection.sampling import FAKE, prompt_for, seed_for
+from studies.instance_selection.scoring import what_is_missing
 from studies.jobs import (
     LEASE,
     STOPPED,
@@ -22,16 +24,14 @@ from studies.jobs import (
     Progress,
     pace_of,
     pause_job,
+    requeue_stale_jobs,
     resume_job,
     run_job,
     start_job,
     stop_job,
-    take_up_abandoned_jobs,
 )
 from studies.models import Generation, Job, SeparabilityScore, Study, System
 from studies.models.study import StudySystem
-from studies.sampling import FAKE, prompt_for, seed_for
-from studies.scoring import what_is_missing
 from studies.tasks import run_job_task
 from tests.pages import numbers_in
 from tests.refusals import refused
@@ -147,7 +147,7 @@ def test_28_a_killed_worker_leaves_what_was_stored_and_another_goes_on(monkeypat
         return timezone.now() + LEASE + timedelta(seconds=1)
 
     models = scripted(monkeypatch, lambda n, request: texts(request))
-    assert take_up_abandoned_jobs(later()) == 1
+    assert requeue_stale_jobs(later()) == 1
     job.refresh_from_db()
     assert (job.status, job.done) == ("done", 400)
     assert Generation.objects.count() == 400
@@ -397,9 +397,9 @@ def test_a_job_that_waits_behind_another_is_not_sent_every_minute(sent):
     job = start_job(study=bare_study(), kind=Job.Kind.SAMPLING, options={"server": FAKE})
     now = timezone.now()
     Job.objects.update(created_at=now - timedelta(hours=1))
-    assert [take_up_abandoned_jobs(now + timedelta(minutes=m)) for m in (1, 3, 9)] == [0, 0, 0]
+    assert [requeue_stale_jobs(now + timedelta(minutes=m)) for m in (1, 3, 9)] == [0, 0, 0]
     assert sent == [job.pk]
-    assert take_up_abandoned_jobs(now + timedelta(minutes=11)) == 1
+    assert requeue_stale_jobs(now + timedelta(minutes=11)) == 1
     assert sent == [job.pk, job.pk]
 
 
@@ -409,8 +409,8 @@ def test_a_job_whose_worker_died_is_sent_again_at_once_and_then_has_time(sent):
     Job.objects.update(
         status="running", lease_until=now - timedelta(seconds=1), sent_at=now - timedelta(hours=1)
     )
-    assert [take_up_abandoned_jobs(now + timedelta(minutes=m)) for m in (0, 1)] == [1, 0]
-    assert take_up_abandoned_jobs(timezone.now() + LEASE) == 1
+    assert [requeue_stale_jobs(now + timedelta(minutes=m)) for m in (0, 1)] == [1, 0]
+    assert requeue_stale_jobs(timezone.now() + LEASE) == 1
     assert sent == [job.pk, job.pk]
 
 
@@ -423,7 +423,7 @@ def test_a_job_that_no_broker_took_is_sent_as_soon_as_one_answers(monkeypatch, s
         without.setattr(run_job_task, "apply_async", absent)
         with refused("no_broker"):
             start_job(study=study, kind=Job.Kind.SAMPLING, options={"server": FAKE})
-    assert take_up_abandoned_jobs(timezone.now() + LEASE) == 1
+    assert requeue_stale_jobs(timezone.now() + LEASE) == 1
     assert sent == [study.jobs.get().pk]
 
 
@@ -682,7 +682,7 @@ def test_28_a_slow_server_costs_nobody_the_job(monkeypatch):
 
     def slow(n, request):
         sleep(1)
-        taken.append(take_up_abandoned_jobs())
+        taken.append(requeue_stale_jobs())
         return texts(request)
 
     scripted(monkeypatch, slow)

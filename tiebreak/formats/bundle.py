@@ -93,7 +93,7 @@ class GenerationRow:
     text : str
         The text.
     seed : int or None
-        Seed that makes the text again.
+        Seed that reproduces the text.
     params : dict of str to object
         What made it: model, server, prompt, decoding.
     is_dummy : bool

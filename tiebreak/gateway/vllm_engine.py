@@ -49,19 +49,19 @@ class InProcessVLLM:
     Parameters
     ----------
     model : str
-        A folder or a name that vLLM finds.
-    batch_size : int
-        Requests that are handed to vLLM, and come back, together.
+        A folder, or a name that vLLM finds.
+    batch_size : int, default 256
+        Number of requests that are handed to vLLM, and come back, together.
     **engine_options
-        vLLM's own settings, such as ``tensor_parallel_size`` or ``max_model_len``.
+        Settings of vLLM, such as ``tensor_parallel_size`` or ``max_model_len``.
 
     Raises
     ------
     MissingPackageError
-        Without vLLM.
+        If vLLM is not installed.
     GatewayError
-        ``bad_settings`` for an option that would run foreign code, and
-        ``engine_failed`` where vLLM does not start.
+        ``bad_settings`` for an option that would run foreign code, and ``engine_failed`` if vLLM
+        does not start.
     """
 
     def __init__(self, model: str, *, batch_size: int = 256, **engine_options: Any) -> None:
@@ -80,19 +80,52 @@ class InProcessVLLM:
         self._engine = self._start({"enable_prefix_caching": True, **engine_options})
 
     def sample(self, requests: Iterable[SampleRequest]) -> Iterator[Sampled | Failed]:
-        """Draw texts, a batch of requests after the other."""
+        """Draw texts, one batch of requests after another.
+
+        Parameters
+        ----------
+        requests : iterable of SampleRequest
+            What to draw. Requests are taken only a bounded number ahead.
+
+        Returns
+        -------
+        iterator of Sampled or Failed
+            One result for each request, in any order, under its id.
+        """
         return self._in_batches(requests, self._prompt, self._sampling_params, self._sampled)
 
     def label_logprobs(
         self, requests: Iterable[LabelLogprobsRequest]
     ) -> Iterator[LabelLogprobs | Failed]:
-        """Log-probabilities of the labels; NaN for one that is not one token."""
+        """Compute how probable labels are as the next token.
+
+        Parameters
+        ----------
+        requests : iterable of LabelLogprobsRequest
+            Prompts with their labels. Requests are taken only a bounded number ahead.
+
+        Returns
+        -------
+        iterator of LabelLogprobs or Failed
+            One result for each request, in any order, under its id.
+        """
         return self._in_batches(requests, self._prompt, self._label_params, self._labels)
 
     def answer_logprobs(
         self, requests: Iterable[AnswerLogprobRequest]
     ) -> Iterator[AnswerLogprob | Failed]:
-        """Log-probabilities of given answers."""
+        """Compute how probable given answers are.
+
+        Parameters
+        ----------
+        requests : iterable of AnswerLogprobRequest
+            Prompts with their answers. Requests are taken only a bounded number ahead.
+
+        Returns
+        -------
+        iterator of AnswerLogprob or Failed
+            One result for each request, in any order, under its id.
+        """
         return self._in_batches(
             requests, self._prompt_and_answer, self._answer_params, self._answer
         )

@@ -1,7 +1,8 @@
 """What a rater prefers that is not the text: where it stood, or how long it is."""
 
 from math import sqrt
-from statistics import NormalDist
+
+from scipy.stats import binomtest
 
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.results import THESE, Estimate, undefined
@@ -58,7 +59,5 @@ def wilson_interval(
     check_at_least(successes, 0, name="successes")
     check_at_least(n, max(successes, 1), name="n")
     check_resampling(0, confidence_level, None)
-    z = NormalDist().inv_cdf((1 + confidence_level) / 2)
-    centre = (successes + z**2 / 2) / (n + z**2)
-    half = z / (n + z**2) * sqrt(successes * (n - successes) / n + z**2 / 4)
-    return centre - half, centre + half
+    low, high = binomtest(successes, n).proportion_ci(confidence_level, method="wilson")
+    return float(low), float(high)

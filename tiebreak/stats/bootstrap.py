@@ -328,25 +328,17 @@ def of_replicates(
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Estimate:
     """Value and interval from replicates, whatever they are of; see `interval`."""
-    defined = np.sort(drawn[~np.isnan(drawn)])
+    defined = np.sort(drawn[~np.isnan(drawn)])  # sorted, `np.quantile` takes half the time
     lost = len(drawn) - len(defined)
     if lost > MOST_UNDEFINED * len(drawn):
         reason = OFTEN_UNDEFINED.format(lost=lost, of=len(drawn))
         return Estimate(value, n=n, method=method, reason=reason)
     tail = (1 - confidence_level) / 2
-    low, high = _quantile(defined, tail), _quantile(defined, 1 - tail)
+    low, high = map(float, np.quantile(defined, [tail, 1 - tail]))
     if kind == "bias-corrected":
         low, high = _corrected(value, defined, tail)
     error = float(defined.std(ddof=1)) if len(defined) > 1 else NAN
     return Estimate(value, low, high, error, n, method)
-
-
-def _quantile(ordered: FloatArray, share: float) -> float:
-    """Linear between order statistics, as numpy does by default."""
-    place = share * (len(ordered) - 1)
-    below = int(place)
-    above = min(below + 1, len(ordered) - 1)
-    return float(ordered[below] + (place - below) * (ordered[above] - ordered[below]))
 
 
 def _corrected(value: float, drawn: FloatArray, tail: float) -> tuple[float, float]:

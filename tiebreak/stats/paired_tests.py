@@ -5,12 +5,11 @@ Source: HREF, figure 6.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import t as student
+import scipy.stats
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.results import NAN, Estimate, undefined
@@ -75,14 +74,17 @@ def permutation_test(
     check_at_least(permutations, 1, name="permutations")
     if len(d) < 2:
         return undefined(TOO_FEW, len(d))
-    far = abs(d.sum()) * (1 - 1e-12)
-    if len(d) < 63 and 2 ** len(d) <= permutations:
-        signs = 1 - 2.0 * (np.arange(2 ** len(d))[:, None] >> np.arange(len(d)) & 1)
-        p = float(np.mean(np.abs(signs @ d) >= far))
-        return Estimate(p, n=len(d), method="sign permutation, two-sided, exact")
-    beyond = sum(int((np.abs(sums) >= far).sum()) for sums in _signed_sums(d, permutations, rng))
-    p = (1 + beyond) / (1 + permutations)
-    return Estimate(p, n=len(d), method=f"sign permutation, two-sided, {permutations} draws")
+    result = scipy.stats.permutation_test(
+        (d,),
+        lambda signed, axis: np.abs(signed.sum(axis=axis)),
+        permutation_type="samples",  # of one sample: random signs
+        alternative="greater",
+        n_resamples=permutations,
+        batch=max(1, _BATCH_ELEMENTS // len(d)),
+        rng=rng,
+    )
+    how = "exact" if 2 ** len(d) <= permutations else f"{permutations} draws"
+    return Estimate(float(result.pvalue), n=len(d), method=f"sign permutation, two-sided, {how}")
 
 
 def p_value_curve(
@@ -128,18 +130,7 @@ def _subset_p_values(
 
 def _t_p_values(samples: FloatArray) -> FloatArray:
     """Two-sided p of each row; 1 where all are 0, NaN where all are alike otherwise."""
-    n = samples.shape[1]
-    mean, error = samples.mean(axis=1), samples.std(axis=1, ddof=1) / sqrt(n)
-    alike = np.ptp(samples, axis=1) == 0
-    ratio = np.divide(mean, error, out=np.zeros(len(mean)), where=~alike)
-    p: FloatArray = 2 * student.sf(np.abs(ratio), n - 1)
-    return np.where(alike & (mean != 0), NAN, p)
-
-
-def _signed_sums(d: FloatArray, permutations: int, rng: np.random.Generator) -> list[FloatArray]:
-    size = max(1, _BATCH_ELEMENTS // len(d))
-    starts = range(0, permutations, size)
-    shapes = [(min(size, permutations - start), len(d)) for start in starts]
-    return [
-        np.where(rng.integers(0, 2, size=shape, dtype=np.int8), 1.0, -1.0) @ d for shape in shapes
-    ]
+    varies = np.ptp(samples, axis=1) > 0
+    p = np.where(samples[:, 0] == 0, 1.0, NAN)
+    p[varies] = scipy.stats.ttest_1samp(samples[varies], 0, axis=1).pvalue
+    return p

@@ -7,15 +7,15 @@ from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest
 
 from annotation.models import Participation
-from recruitment.models import Recruitment, Submission
-from recruitment.platforms.provider import (
+from recruitment.models import Channel, Submission
+from recruitment.platforms.platform import (
     COOKIES,
     KNOWN_AGAIN,
-    Arrival,
-    Departure,
     Ending,
-    Kept,
-    Provider,
+    Platform,
+    PlatformEntry,
+    PrivacyNotice,
+    ReturnInstructions,
 )
 from tiebreak.errors import DomainError
 
@@ -43,7 +43,7 @@ class InvitationSettings(forms.Form):
         return "\n".join(named)
 
 
-class Invitation(Provider):
+class Invitation(Platform):
     name = "invitation"
     title = "Personal invitations"
     paid_per = Participation.PaidPer.HIT
@@ -51,33 +51,33 @@ class Invitation(Provider):
     settings_of_account = frozenset({"people"})
     has_one_link = False
 
-    def missing(self, recruitment: Recruitment) -> str:
-        if people(recruitment):
+    def missing(self, channel: Channel) -> str:
+        if people(channel):
             return ""
         return "Nobody is invited. Enter the people below, one a line, and save."
 
-    def audience(self, recruitment: Recruitment) -> str:
-        n = len(people(recruitment))
+    def audience(self, channel: Channel) -> str:
+        n = len(people(channel))
         return f"the {n} people named below" if n > 1 else "the one person named below"
 
-    def keeps(self, recruitment: Recruitment) -> Kept:
-        return Kept(
+    def privacy_notice(self, channel: Channel) -> PrivacyNotice:
+        return PrivacyNotice(
             f"The name or id under which you were invited. {KNOWN_AGAIN} {COOKIES}",
             in_any_case="Your name or id stands on the researchers' list of whom they invited.",
         )
 
-    def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
-        person = invited(recruitment, request.GET.get("invitation", ""))
-        if person not in people(recruitment):
+    def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
+        person = invited(channel, request.GET.get("invitation", ""))
+        if person not in people(channel):
             raise DomainError("uninvited", WRONG, status=403)
-        return Arrival(external_id=person, submission_id=person, is_confirmed=True)
+        return PlatformEntry(external_id=person, submission_id=person, is_confirmed=True)
 
-    def depart(
-        self, recruitment: Recruitment, submission: Submission | None, ending: Ending
-    ) -> Departure:
+    def return_instructions(
+        self, channel: Channel, submission: Submission | None, ending: Ending
+    ) -> ReturnInstructions:
         if submission is None or ending != Ending.COMPLETED:
-            return Departure()
-        return Departure(code=submission.completion_code)
+            return ReturnInstructions()
+        return ReturnInstructions(code=submission.completion_code)
 
 
 WRONG = (
@@ -86,24 +86,24 @@ WRONG = (
 )
 
 
-def people(recruitment: Recruitment) -> list[str]:
-    return str(recruitment.settings.get("people", "")).splitlines()
+def people(channel: Channel) -> list[str]:
+    return str(channel.settings.get("people", "")).splitlines()
 
 
-def invitations(recruitment: Recruitment) -> Iterable[tuple[str, str]]:
+def invitations(channel: Channel) -> Iterable[tuple[str, str]]:
     """Each person with their token."""
-    return [(person, _signer(recruitment).sign(person)) for person in people(recruitment)]
+    return [(person, _signer(channel).sign(person)) for person in people(channel)]
 
 
-def invited(recruitment: Recruitment, token: str) -> str:
+def invited(channel: Channel, token: str) -> str:
     try:
-        return _signer(recruitment).unsign(token)
+        return _signer(channel).unsign(token)
     except BadSignature as error:
         raise DomainError("uninvited", WRONG, status=403) from error
 
 
-def _signer(recruitment: Recruitment) -> Signer:
-    return Signer(salt=f"{SALT}:{recruitment.study_id}")
+def _signer(channel: Channel) -> Signer:
+    return Signer(salt=f"{SALT}:{channel.study_id}")
 
 
-PROVIDER = Invitation()
+PLATFORM = Invitation()

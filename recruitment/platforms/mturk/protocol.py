@@ -22,7 +22,7 @@ _ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerRow:
     """One visit from the platform.
 
     In a preview nobody accepted the work yet: show, disable, write nothing, reserve nothing.
@@ -36,14 +36,14 @@ class Entry:
     is_preview: bool
 
 
-def read_entry(parameters: Mapping[str, str], *, allowed_origins: Sequence[str]) -> Entry:
+def read_entry(parameters: Mapping[str, str], *, allowed_origins: Sequence[str]) -> LedgerRow:
     """Read the parameters that the platform puts on the address in its frame.
 
     The submit target is built from an allowed origin, never from what was sent. Raises
     `DomainError` where an id is missing or malformed, or the origin is not an allowed one.
     """
     is_preview = parameters.get("assignmentId") == PREVIEW
-    return Entry(
+    return LedgerRow(
         assignment_id=PREVIEW if is_preview else _id(parameters, "assignmentId"),
         hit_id=_id(parameters, "hitId"),
         worker_id=_id(parameters, "workerId", optional=is_preview),

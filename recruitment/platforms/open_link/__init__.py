@@ -6,41 +6,41 @@ from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest
 
 from annotation.models import Participation
-from recruitment.models import Recruitment, Submission
-from recruitment.platforms.provider import (
+from recruitment.models import Channel, Submission
+from recruitment.platforms.platform import (
     ADDRESS,
     COOKIE,
-    Arrival,
-    Departure,
     Ending,
-    Kept,
-    Provider,
+    Platform,
+    PlatformEntry,
+    PrivacyNotice,
+    ReturnInstructions,
 )
 
 
-class OpenLink(Provider):
+class OpenLink(Platform):
     name = "open-link"
     title = "Open link"
     paid_per = Participation.PaidPer.HIT
 
-    def audience(self, recruitment: Recruitment) -> str:
+    def audience(self, channel: Channel) -> str:
         return "whoever has the link below"
 
-    def keeps(self, recruitment: Recruitment) -> Kept:
-        return Kept(
+    def privacy_notice(self, channel: Channel) -> PrivacyNotice:
+        return PrivacyNotice(
             f"You are not asked who you are: a random number stands for you. {COOKIE} {ADDRESS}"
         )
 
-    def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
+    def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
         token = _named(request) or secrets.token_urlsafe(16)
-        return Arrival(external_id=token, submission_id=token)
+        return PlatformEntry(external_id=token, submission_id=token)
 
-    def depart(
-        self, recruitment: Recruitment, submission: Submission | None, ending: Ending
-    ) -> Departure:
+    def return_instructions(
+        self, channel: Channel, submission: Submission | None, ending: Ending
+    ) -> ReturnInstructions:
         if submission is None or ending != Ending.COMPLETED:
-            return Departure()
-        return Departure(code=submission.completion_code)
+            return ReturnInstructions()
+        return ReturnInstructions(code=submission.completion_code)
 
 
 def entry_word() -> str:
@@ -59,4 +59,4 @@ def _signer() -> Signer:
     return Signer(salt="annotation.open-link")
 
 
-PROVIDER = OpenLink()
+PLATFORM = OpenLink()

@@ -17,17 +17,17 @@ from django import forms
 from django.http import HttpRequest
 
 from annotation.models import Participation
-from recruitment.models import Recruitment, Submission, decrypted
-from recruitment.platforms.provider import (
+from recruitment.models import Channel, Submission, decrypted
+from recruitment.platforms.platform import (
     ADDRESS,
     COOKIES,
     KNOWN_AGAIN,
-    Arrival,
-    Departure,
     Ending,
-    Kept,
-    Provider,
+    Platform,
+    PlatformEntry,
+    PrivacyNotice,
     Reentry,
+    ReturnInstructions,
 )
 from tiebreak.errors import DomainError
 
@@ -95,60 +95,60 @@ class PanelSettings(forms.Form):
         return given
 
 
-class Panel(Provider):
+class Panel(Platform):
     name = "panel"
     title = "Another panel or list"
     paid_per = Participation.PaidPer.VISIT
     settings_form = PanelSettings
     is_platform = True
 
-    def audience(self, recruitment: Recruitment) -> str:
-        names = recruitment.settings
+    def audience(self, channel: Channel) -> str:
+        names = channel.settings
         person, submission = names.get("person_parameter"), names.get("submission_parameter")
         added = f"?{person or 'participantId'}=ID" + (f"&{submission}=VISIT" if submission else "")
         if names.get("is_signed"):
             return f"people whose link the panel signed: the link below and {added}&{SIGNED}"
         return f"whoever follows the link below with their id added to it, as {added}"
 
-    def keeps(self, recruitment: Recruitment) -> Kept:
-        visit = (
-            " and the id of this visit" if recruitment.settings.get("submission_parameter") else ""
-        )
+    def privacy_notice(self, channel: Channel) -> PrivacyNotice:
+        visit = " and the id of this visit" if channel.settings.get("submission_parameter") else ""
         ids = f"Your id at the panel or on the list that sent you{visit}, as your link has it."
-        address = "" if recruitment.settings.get("is_signed") else f" {ADDRESS}"
-        return Kept(f"{ids} {KNOWN_AGAIN} {COOKIES} {BOUND}{address}")
+        address = "" if channel.settings.get("is_signed") else f" {ADDRESS}"
+        return PrivacyNotice(f"{ids} {KNOWN_AGAIN} {COOKIES} {BOUND}{address}")
 
-    def reentry(self, recruitment: Recruitment) -> Reentry:
-        return Reentry(recruitment.settings.get("reentry") or Reentry.REFUSE)
+    def reentry(self, channel: Channel) -> Reentry:
+        return Reentry(channel.settings.get("reentry") or Reentry.REFUSE)
 
-    def panel_page(self, recruitment: Recruitment, external_id: str) -> str:
-        return str(recruitment.settings.get("panel_url", "")).replace("{person}", external_id)
+    def panel_page(self, channel: Channel, external_id: str) -> str:
+        return str(channel.settings.get("panel_url", "")).replace("{person}", external_id)
 
-    def own_secret(self, recruitment: Recruitment) -> str:
-        return secrets.token_urlsafe(32) if recruitment.settings.get("is_signed") else ""
+    def own_secret(self, channel: Channel) -> str:
+        return secrets.token_urlsafe(32) if channel.settings.get("is_signed") else ""
 
-    def shown_secret(self, recruitment: Recruitment) -> str:
-        return decrypted(recruitment.secret) if recruitment.settings.get("is_signed") else ""
+    def shown_secret(self, channel: Channel) -> str:
+        return decrypted(channel.secret) if channel.settings.get("is_signed") else ""
 
-    def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
-        names = recruitment.settings
+    def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
+        names = channel.settings
         person = _id(request, names.get("person_parameter", "participantId"))
         submission = names.get("submission_parameter")
         visit = _id(request, submission) if submission else person
         is_signed = bool(names.get("is_signed"))
         if is_signed:
-            _check_signature(request, recruitment, signed_part(recruitment, person, visit))
-        return Arrival(external_id=person, submission_id=visit, is_confirmed=is_signed)
+            _check_signature(request, channel, signed_part(channel, person, visit))
+        return PlatformEntry(external_id=person, submission_id=visit, is_confirmed=is_signed)
 
-    def depart(
-        self, recruitment: Recruitment, submission: Submission | None, ending: Ending
-    ) -> Departure:
-        settings = recruitment.settings
+    def return_instructions(
+        self, channel: Channel, submission: Submission | None, ending: Ending
+    ) -> ReturnInstructions:
+        settings = channel.settings
         kind = {Ending.FAILED_CHECK: Ending.SCREENED_OUT}.get(ending, ending)
         code = ""
         if ending == Ending.COMPLETED and submission is not None:
             code = settings.get("completed_code") or submission.completion_code
-        return Departure(code=code, url=_filled(settings.get(f"{kind}_url", ""), submission, code))
+        return ReturnInstructions(
+            code=code, url=_filled(settings.get(f"{kind}_url", ""), submission, code)
+        )
 
 
 SIGNED = "signature=SIGNATURE"
@@ -162,9 +162,9 @@ UNSIGNED = (
 )
 
 
-def signed_part(recruitment: Recruitment, person: str, visit: str) -> str:
+def signed_part(channel: Channel, person: str, visit: str) -> str:
     """What the panel signs: the parameters as they stand in the link, before the signature."""
-    names = recruitment.settings
+    names = channel.settings
     part = f"{names.get('person_parameter', 'participantId')}={person}"
     submission = names.get("submission_parameter")
     return f"{part}&{submission}={visit}" if submission else part
@@ -175,8 +175,8 @@ def signature(key: str, part: str) -> str:
     return hmac.new(key.encode(), part.encode(), hashlib.sha256).hexdigest()
 
 
-def _check_signature(request: HttpRequest, recruitment: Recruitment, part: str) -> None:
-    key, given = decrypted(recruitment.secret), request.GET.get("signature", "").lower()
+def _check_signature(request: HttpRequest, channel: Channel, part: str) -> None:
+    key, given = decrypted(channel.secret), request.GET.get("signature", "").lower()
     if not key or not hmac.compare_digest(signature(key, part).encode(), given.encode()):
         raise DomainError("unsigned_link", UNSIGNED, status=403)
 
@@ -205,4 +205,4 @@ def _filled(template: str, submission: Submission | None, code: str) -> str:
     return template
 
 
-PROVIDER = Panel()
+PLATFORM = Panel()

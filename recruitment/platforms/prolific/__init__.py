@@ -18,33 +18,33 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from annotation.models import Participation
-from recruitment.models import Payment, PlatformEvent, Recruitment, Submission, decrypted
+from recruitment.models import Channel, Payment, PlatformEvent, Submission, decrypted
 from recruitment.platforms.errors import NotConfirmedYet, PlatformError
-from recruitment.platforms.prolific.answers import ProlificSubmission
+from recruitment.platforms.platform import (
+    ADDRESS,
+    COOKIES,
+    KNOWN_AGAIN,
+    Ending,
+    Platform,
+    PlatformEntry,
+    PlatformReport,
+    PrivacyNotice,
+    ReturnInstructions,
+    SubmissionStatus,
+)
 from recruitment.platforms.prolific.client import ProlificClient
-from recruitment.platforms.prolific.drafts import (
+from recruitment.platforms.prolific.payloads import (
     CompletionCode,
     StudyDraft,
     maximum_allowed_minutes,
 )
+from recruitment.platforms.prolific.responses import ProlificSubmission
 from recruitment.platforms.prolific.signatures import (
     EntryRefused,
     check_claimed_age,
     fetch_keys,
     verify_entry_token,
     verify_webhook,
-)
-from recruitment.platforms.provider import (
-    ADDRESS,
-    COOKIES,
-    KNOWN_AGAIN,
-    Arrival,
-    Departure,
-    Ending,
-    Kept,
-    PlatformReport,
-    Provider,
-    Standing,
 )
 from studies.models.bounds import MAX_REWARD
 from tiebreak.errors import DomainError
@@ -57,19 +57,19 @@ KEYS_FRESH = timedelta(minutes=1)
 
 ID = re.compile(r"[A-Za-z0-9]{1,64}")
 
-STANDINGS = {
-    "RESERVED": Standing.EXPECTED,
-    "ACTIVE": Standing.WORKING,
-    "AWAITING REVIEW": Standing.SUBMITTED,
-    "APPROVED": Standing.APPROVED,
-    "PARTIALLY APPROVED": Standing.APPROVED,
-    "REJECTED": Standing.REJECTED,
-    "RETURNED": Standing.RETURNED,
-    "TIMED-OUT": Standing.TIMED_OUT,
-    "SCREENED OUT": Standing.SCREENED_OUT,
+STATUSES = {
+    "RESERVED": SubmissionStatus.EXPECTED,
+    "ACTIVE": SubmissionStatus.WORKING,
+    "AWAITING REVIEW": SubmissionStatus.SUBMITTED,
+    "APPROVED": SubmissionStatus.APPROVED,
+    "PARTIALLY APPROVED": SubmissionStatus.APPROVED,
+    "REJECTED": SubmissionStatus.REJECTED,
+    "RETURNED": SubmissionStatus.RETURNED,
+    "TIMED-OUT": SubmissionStatus.TIMED_OUT,
+    "SCREENED OUT": SubmissionStatus.SCREENED_OUT,
 }
 # Whoever finished here is not lost if they come back to look.
-PRESENT = {Standing.WORKING, Standing.SUBMITTED, Standing.APPROVED}
+PRESENT = {SubmissionStatus.WORKING, SubmissionStatus.SUBMITTED, SubmissionStatus.APPROVED}
 # Our endings in Prolific's words, and what each sets off there. All are looked at by somebody:
 # a code can be passed on, so none of them pays by itself.
 CODES = {
@@ -130,7 +130,7 @@ SAYS_PROLIFIC = (
 FINGERPRINT = "So is a fingerprint of your link, so that it lets in once."
 
 
-class Prolific(Provider):
+class Prolific(Platform):
     name = "prolific"
     title = "Prolific"
     paid_per = Participation.PaidPer.STUDY
@@ -141,20 +141,20 @@ class Prolific(Provider):
     approves_together = True
     entry_parameters = PARAMETERS
 
-    def missing(self, recruitment: Recruitment) -> str:
-        if recruitment.external_id:
+    def missing(self, channel: Channel) -> str:
+        if channel.external_id:
             return ""
-        if not recruitment.secret:
+        if not channel.secret:
             return "Enter Prolific's access token below, and save."
         return "The study is not on Prolific. Say how many people are wanted, and make it there."
 
-    def why_nobody_comes(self, recruitment: Recruitment) -> str:
-        if recruitment.is_unpublished:
+    def why_nobody_comes(self, channel: Channel) -> str:
+        if channel.is_unpublished:
             return UNPUBLISHED
-        return NOBODY_SENT.get(recruitment.external_status, "")
+        return NOBODY_SENT.get(channel.external_status, "")
 
-    def study_lacks(self, recruitment: Recruitment) -> Mapping[str, str]:
-        study = recruitment.study
+    def study_lacks(self, channel: Channel) -> Mapping[str, str]:
+        study = channel.study
         stated = {
             "no_reward": study.reward,
             "no_minutes": study.minutes_per_hit,
@@ -162,68 +162,68 @@ class Prolific(Provider):
         }
         return {code: NEEDS_OF_STUDY[code] for code, value in stated.items() if value is None}
 
-    def audience(self, recruitment: Recruitment) -> str:
+    def audience(self, channel: Channel) -> str:
         return "whom Prolific sends: it has the link below already, and nobody has to send it"
 
-    def keeps(self, recruitment: Recruitment) -> Kept:
+    def privacy_notice(self, channel: Channel) -> PrivacyNotice:
         ids = f"Your Prolific id and the id of your submission. {KNOWN_AGAIN}"
-        address = "" if self.confirms(recruitment) else f" {ADDRESS}"
-        is_secure = recruitment.settings.get("is_secure")
+        address = "" if self.confirms(channel) else f" {ADDRESS}"
+        is_secure = channel.settings.get("is_secure")
         once = f" {FINGERPRINT}" if is_secure else ""
-        return Kept(f"{ids} {COOKIES}{address}", in_any_case=SAYS_PROLIFIC + once)
+        return PrivacyNotice(f"{ids} {COOKIES}{address}", in_any_case=SAYS_PROLIFIC + once)
 
-    def confirms(self, recruitment: Recruitment) -> bool:
+    def confirms(self, channel: Channel) -> bool:
         """By its signature or by its answer; with neither, anybody could write the ids."""
-        return bool(recruitment.secret or recruitment.settings.get("is_secure"))
+        return bool(channel.secret or channel.settings.get("is_secure"))
 
-    def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
+    def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
         names = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
         person, study, submission = (_id(request, name) for name in names)
-        if recruitment.external_id and study != recruitment.external_id:
+        if channel.external_id and study != channel.external_id:
             raise DomainError("other_study", OTHER_STUDY, status=403)
-        is_confirmed = _is_signed(request, recruitment, person, submission)
-        return Arrival(person, submission, is_confirmed=is_confirmed)
+        is_confirmed = _is_signed(request, channel, person, submission)
+        return PlatformEntry(person, submission, is_confirmed=is_confirmed)
 
-    def is_there(self, recruitment: Recruitment, participation: Participation) -> bool:
-        if recruitment.settings.get("is_secure"):
+    def is_submission_active(self, channel: Channel, participation: Participation) -> bool:
+        if channel.settings.get("is_secure"):
             return False  # ids that nobody signed are not even looked up
-        with _client(recruitment) as client:
+        with _client(channel) as client:
             found = client.submission(participation.submission_id)
         person = participation.rater.external_id
-        is_theirs = (found.participant, found.study) == (person, recruitment.external_id)
-        return is_theirs and STANDINGS.get(found.status) in PRESENT
+        is_theirs = (found.participant, found.study) == (person, channel.external_id)
+        return is_theirs and STATUSES.get(found.status) in PRESENT
 
-    def depart(
-        self, recruitment: Recruitment, submission: Submission | None, ending: Ending
-    ) -> Departure:
-        code = _codes(recruitment).get(ending, "")
-        return Departure(code=code, url=COMPLETE + code if code else "")
+    def return_instructions(
+        self, channel: Channel, submission: Submission | None, ending: Ending
+    ) -> ReturnInstructions:
+        code = _codes(channel).get(ending, "")
+        return ReturnInstructions(code=code, url=COMPLETE + code if code else "")
 
-    def reports(self, recruitment: Recruitment) -> Iterable[PlatformReport]:
+    def submission_reports(self, channel: Channel) -> Iterable[PlatformReport]:
         with suppress(PlatformError):  # the next entry that needs the keys has them fetched again
-            self._renew_old_keys(recruitment)
-        with _client(recruitment) as client:
-            return [_report(each) for each in client.submissions(_published(recruitment))]
+            self._renew_old_keys(channel)
+        with _client(channel) as client:
+            return [_report(each) for each in client.submissions(_published(channel))]
 
-    def platform_status(self, recruitment: Recruitment) -> str:
-        with _client(recruitment) as client:
-            return client.study(_published(recruitment)).status
+    def platform_status(self, channel: Channel) -> str:
+        with _client(channel) as client:
+            return client.study(_published(channel)).status
 
     def try_token(self, token: str) -> None:
         base_url = settings.TIEBREAK_PROLIFIC_URL
         with ProlificClient(token, base_url=base_url, attempts=1, timeout_s=3.0) as client:
             client.check_token()
 
-    def report_on(self, recruitment: Recruitment, submission_id: str) -> PlatformReport | None:
-        with _client(recruitment) as client:
+    def report_on(self, channel: Channel, submission_id: str) -> PlatformReport | None:
+        with _client(channel) as client:
             found = client.submission(submission_id)
-        return _report(found) if found.study == recruitment.external_id else None
+        return _report(found) if found.study == channel.external_id else None
 
     def submission_in_event(
-        self, recruitment: Recruitment, headers: dict[str, str], body: bytes, now: datetime
+        self, channel: Channel, headers: dict[str, str], body: bytes, now: datetime
     ) -> tuple[str, str]:
         verify_webhook(
-            secret=decrypted(recruitment.webhook_secret),
+            secret=decrypted(channel.webhook_secret),
             timestamp=headers.get("x-prolific-request-timestamp", ""),
             body=body,
             signature=headers.get("x-prolific-request-signature", ""),
@@ -234,67 +234,65 @@ class Prolific(Provider):
         digest = hashlib.sha256(timestamp.encode() + b":" + body).hexdigest()
         return f"event:{digest}", _submission_in(body)
 
-    def approve(self, recruitment: Recruitment, participations: Sequence[Participation]) -> None:
-        with _client(recruitment) as client:
+    def approve(self, channel: Channel, participations: Sequence[Participation]) -> None:
+        with _client(channel) as client:
             client.approve([each.submission_id for each in participations])
 
     def reject(
-        self, recruitment: Recruitment, participation: Participation, message: str, category: str
+        self, channel: Channel, participation: Participation, message: str, category: str
     ) -> None:
-        with _client(recruitment) as client:
+        with _client(channel) as client:
             client.reject(participation.submission_id, message, category)
 
-    def ask_to_return(
-        self, recruitment: Recruitment, participation: Participation, reason: str
-    ) -> None:
-        with _client(recruitment) as client:
+    def ask_to_return(self, channel: Channel, participation: Participation, reason: str) -> None:
+        with _client(channel) as client:
             client.request_return(participation.submission_id, [reason])
 
-    def pay(self, recruitment: Recruitment, payment: Payment) -> str:
+    def pay(self, channel: Channel, payment: Payment) -> str:
         submission = payment.participation.submission_id
-        with _client(recruitment) as client:
+        with _client(channel) as client:
             if payment.kind == Payment.Kind.SCREEN_OUT:
-                client.screen_out(submission, _screen_out_code(recruitment))
+                client.screen_out(submission, _screen_out_code(channel))
                 return submission
-            bulk = _set_up(client, _published(recruitment), payment)
+            bulk = _set_up(client, _published(channel), payment)
             # Kept before it is paid: asked a second time, Prolific pays a second time.
             payment.external_id = bulk
             payment.save(update_fields=["external_id"])
             client.pay_bonuses(bulk)
         return bulk
 
-    def publish(self, recruitment: Recruitment, places: int, entry_url: str) -> str:
-        with _client(recruitment) as client:
-            if recruitment.external_id:
-                return client.increase_places(recruitment.external_id, places).id
+    def publish(self, channel: Channel, places: int, entry_url: str) -> str:
+        with _client(channel) as client:
+            if channel.external_id:
+                return client.increase_places(channel.external_id, places).id
             names = [*(ending.value for ending in CODES), SCREEN_OUT_PAYMENT]
             codes = {name: secrets.token_hex(4).upper() for name in names}
-            _keep_settings(recruitment, codes=recruitment.settings.get("codes") or codes)
-            self._renew_old_keys(recruitment)
-            return client.create_study(_draft(recruitment, places, entry_url)).id
+            _keep_settings(channel, codes=channel.settings.get("codes") or codes)
+            self._renew_old_keys(channel)
+            return client.create_study(_draft(channel, places, entry_url)).id
 
-    def steer(self, recruitment: Recruitment, verb: str) -> str:
-        with _client(recruitment) as client:
-            return client.transition_study(_published(recruitment), verb.upper()).status
+    def transition_platform_study(self, channel: Channel, verb: str) -> str:
+        with _client(channel) as client:
+            return client.transition_study(_published(channel), verb.upper()).status
 
-    def listen(self, recruitment: Recruitment, events_url: str) -> str:
-        workspace = recruitment.settings.get("workspace", "")
+    def subscribe_webhook(self, channel: Channel, events_url: str) -> str:
+        workspace = channel.settings.get("workspace", "")
         if not workspace:
             raise DomainError("no_workspace", "Enter the workspace's id first.", status=400)
-        with _client(recruitment) as client:
+        with _client(channel) as client:
             secret = client.create_secret(workspace)
             hook = client.subscribe(workspace, "submission.status.change", events_url)
             client.confirm_subscription(hook.id, hook.hook_secret)
         return secret
 
-    def _renew_old_keys(self, recruitment: Recruitment) -> None:
+    def _renew_old_keys(self, channel: Channel) -> None:
         """Keep the keys of signed links at hand: no page waits for them."""
-        if recruitment.settings.get("is_secure") and not _has_keys_since(recruitment, KEYS_AGE):
-            self.renew_keys(recruitment)
+        if channel.settings.get("is_secure") and not _has_keys_since(channel, KEYS_AGE):
+            self.renew_keys(channel)
 
-    def renew_keys(self, recruitment: Recruitment) -> None:
+    def renew_keys(self, channel: Channel) -> None:
         keys = [_as_dict(key) for key in fetch_keys(settings.TIEBREAK_PROLIFIC_KEYS_URL).keys]
-        _keep_settings(recruitment, keys=keys, keys_at=timezone.now().isoformat())
+        _keep_settings(channel, keys=keys, keys_at=timezone.now().isoformat())
 
 
 def _submission_in(body: bytes) -> str:
@@ -324,53 +322,51 @@ UNSIGNED = (
 )
 
 
-def _is_signed(
-    request: HttpRequest, recruitment: Recruitment, person: str, submission: str
-) -> bool:
+def _is_signed(request: HttpRequest, channel: Channel, person: str, submission: str) -> bool:
     """Whether the token proves who comes; used up by it, so that a copied link is worth nothing.
 
     With signed links only, nothing else lets anybody in.
     """
     token = request.GET.get("prolific_token", "")
-    if not recruitment.settings.get("is_secure"):
+    if not channel.settings.get("is_secure"):
         return False
     if not token:
         raise EntryRefused("entry_unsigned", UNSIGNED, status=403)
-    signed = _signed_parameters(recruitment, token, submission)
+    signed = _signed_parameters(channel, token, submission)
     if signed.get("PROLIFIC_PID", person) != person:
         raise EntryRefused("entry_forged", UNSIGNED, status=403)
-    _use_up(recruitment, token)
+    _use_up(channel, token)
     return True
 
 
-def _signed_parameters(recruitment: Recruitment, token: str, submission: str) -> dict[str, str]:
+def _signed_parameters(channel: Channel, token: str, submission: str) -> dict[str, str]:
     """What Prolific signed. Raises `NotConfirmedYet` where it may have keys that are not here."""
     now = timezone.now()
     try:
         return verify_entry_token(
             token,
-            keys=jwt.PyJWKSet(recruitment.settings.get("keys") or []),
-            audience=str(recruitment.settings.get("entry_url", "")),
+            keys=jwt.PyJWKSet(channel.settings.get("keys") or []),
+            audience=str(channel.settings.get("entry_url", "")),
             submission_id=submission,
             now=now,
         )
     except EntryRefused as refusal:
-        if refusal.code != "entry_key_unknown" or _has_keys_since(recruitment, KEYS_FRESH):
+        if refusal.code != "entry_key_unknown" or _has_keys_since(channel, KEYS_FRESH):
             raise
     check_claimed_age(token, now)
     raise NotConfirmedYet
 
 
-def _has_keys_since(recruitment: Recruitment, age: timedelta) -> bool:
-    at = recruitment.settings.get("keys_at", "")
+def _has_keys_since(channel: Channel, age: timedelta) -> bool:
+    at = channel.settings.get("keys_at", "")
     return bool(at) and datetime.fromisoformat(at) > timezone.now() - age
 
 
-def _use_up(recruitment: Recruitment, token: str) -> None:
+def _use_up(channel: Channel, token: str) -> None:
     digest = hashlib.sha256(token.encode()).hexdigest()
     try:
         with transaction.atomic():
-            PlatformEvent.objects.create(recruitment=recruitment, event_id=f"entry:{digest}")
+            PlatformEvent.objects.create(channel=channel, event_id=f"entry:{digest}")
     except IntegrityError as error:
         raise EntryRefused(
             "entry_replayed",
@@ -395,8 +391,8 @@ def _id(request: HttpRequest, name: str) -> str:
     return value
 
 
-def _client(recruitment: Recruitment) -> ProlificClient:
-    token = decrypted(recruitment.secret)
+def _client(channel: Channel) -> ProlificClient:
+    token = decrypted(channel.secret)
     if not token:
         raise DomainError(
             "no_token",
@@ -405,12 +401,12 @@ def _client(recruitment: Recruitment) -> ProlificClient:
     return ProlificClient(token, base_url=settings.TIEBREAK_PROLIFIC_URL)
 
 
-def _published(recruitment: Recruitment) -> str:
-    if not recruitment.external_id:
+def _published(channel: Channel) -> str:
+    if not channel.external_id:
         raise DomainError(
             "not_published", "This study is not on Prolific yet: make it there first."
         )
-    return recruitment.external_id
+    return channel.external_id
 
 
 def _set_up(client: ProlificClient, study: str, payment: Payment) -> str:
@@ -422,18 +418,18 @@ def _set_up(client: ProlificClient, study: str, payment: Payment) -> str:
         raise
 
 
-def _keep_settings(recruitment: Recruitment, **changes: object) -> None:
+def _keep_settings(channel: Channel, **changes: object) -> None:
     """Beside what a researcher may have saved since this one was read."""
     with transaction.atomic():
-        now = Recruitment.objects.select_for_update().get(pk=recruitment.pk)
+        now = Channel.objects.select_for_update().get(pk=channel.pk)
         now.settings |= changes
         now.save(update_fields=["settings"])
-    recruitment.settings = now.settings
+    channel.settings = now.settings
 
 
-def _screen_out_code(recruitment: Recruitment) -> str:
-    code = _codes(recruitment).get(SCREEN_OUT_PAYMENT, "")
-    if not code or not recruitment.settings.get("screen_out_reward"):
+def _screen_out_code(channel: Channel) -> str:
+    code = _codes(channel).get(SCREEN_OUT_PAYMENT, "")
+    if not code or not channel.settings.get("screen_out_reward"):
         raise DomainError(
             "no_screen_out_pay",
             "This study was made on Prolific without pay for who is screened out."
@@ -442,8 +438,8 @@ def _screen_out_code(recruitment: Recruitment) -> str:
     return code
 
 
-def _codes(recruitment: Recruitment) -> dict[str, str]:
-    codes: dict[str, str] = recruitment.settings.get("codes", {})
+def _codes(channel: Channel) -> dict[str, str]:
+    codes: dict[str, str] = channel.settings.get("codes", {})
     return codes
 
 
@@ -452,7 +448,7 @@ def _report(found: ProlificSubmission) -> PlatformReport:
         submission_id=found.id,
         external_id=found.participant,
         status=found.status,
-        standing=STANDINGS.get(found.status, Standing.UNKNOWN),
+        submission_status=STATUSES.get(found.status, SubmissionStatus.UNKNOWN),
         entered_code=found.entered_code or "",
         started_at=found.started_at.astimezone(UTC) if found.started_at else None,
         completed_at=found.completed_at,
@@ -469,22 +465,22 @@ NEEDS_OF_STUDY = {
 }
 
 
-def _draft(recruitment: Recruitment, places: int, entry_url: str) -> StudyDraft:
-    study = recruitment.study
-    for code, sentence in PROVIDER.study_lacks(recruitment).items():
+def _draft(channel: Channel, places: int, entry_url: str) -> StudyDraft:
+    study = channel.study
+    for code, sentence in PLATFORM.study_lacks(channel).items():
         raise DomainError(code, sentence)
     assert study.reward is not None
     assert study.minutes_per_hit is not None
     assert study.hits_per_annotator is not None
     minutes = ceil(study.minutes_per_hit * study.hits_per_annotator)
-    _keep_settings(recruitment, entry_url=entry_url)
+    _keep_settings(channel, entry_url=entry_url)
     return StudyDraft(
         name=study.title,
         internal_name=f"{study.title} ({study.pk})",
-        description=recruitment.settings["description"],
+        description=channel.settings["description"],
         external_study_url=entry_url,
-        is_external_study_url_secure=bool(recruitment.settings.get("is_secure")),
-        completion_codes=_completion_codes(recruitment, places),
+        is_external_study_url_secure=bool(channel.settings.get("is_secure")),
+        completion_codes=_completion_codes(channel, places),
         estimated_completion_time=minutes,
         maximum_allowed_time=maximum_allowed_minutes(minutes),
         reward=int(study.reward * 100),
@@ -492,10 +488,10 @@ def _draft(recruitment: Recruitment, places: int, entry_url: str) -> StudyDraft:
     )
 
 
-def _completion_codes(recruitment: Recruitment, places: int) -> list[CompletionCode]:
-    codes = _codes(recruitment)
+def _completion_codes(channel: Channel, places: int) -> list[CompletionCode]:
+    codes = _codes(channel)
     known = [CompletionCode(codes[ending], word) for ending, word in CODES.items()]
-    if reward := recruitment.settings.get("screen_out_reward"):
+    if reward := channel.settings.get("screen_out_reward"):
         options = {"fixed_screen_out_reward": int(Decimal(str(reward)) * 100), "slots": places}
         paying = CompletionCode(
             codes[SCREEN_OUT_PAYMENT],
@@ -508,4 +504,4 @@ def _completion_codes(recruitment: Recruitment, places: int) -> list[CompletionC
     return known
 
 
-PROVIDER = Prolific()
+PLATFORM = Prolific()

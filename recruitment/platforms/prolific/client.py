@@ -23,7 +23,17 @@ from tenacity import (
 )
 
 from recruitment.platforms.errors import PlatformError
-from recruitment.platforms.prolific.answers import (
+from recruitment.platforms.prolific.errors import (
+    MOVED,
+    REFUSALS,
+    detail_of,
+    nonsense,
+    overloaded,
+    unanswered,
+    unreachable,
+)
+from recruitment.platforms.prolific.payloads import StudyDraft
+from recruitment.platforms.prolific.responses import (
     Data,
     ProlificSubmission,
     StudyState,
@@ -35,16 +45,6 @@ from recruitment.platforms.prolific.answers import (
     read_submission,
     read_subscription_id,
     read_text,
-)
-from recruitment.platforms.prolific.drafts import StudyDraft
-from recruitment.platforms.prolific.refusals import (
-    MOVED,
-    REFUSALS,
-    detail_of,
-    nonsense,
-    overloaded,
-    unanswered,
-    unreachable,
 )
 from tiebreak.errors import DomainError
 

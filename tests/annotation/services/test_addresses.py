@@ -10,7 +10,7 @@ from annotation.models import Assignment, Participation, Place, Rating
 from annotation.services.addresses import has_room
 from annotation.services.places import NoWorkLeft, take_place
 from annotation.services.screening import begin_stage
-from recruitment.models import Recruitment
+from recruitment.models import Channel
 from recruitment.services.entry import give_consent
 from recruitment.simulation.raters import HEADER, _signer
 from studies.models import Study
@@ -122,7 +122,7 @@ def test_who_is_in_is_not_stopped_by_the_hourly_limit():
 
 def test_one_worker_with_many_visits_counts_once():
     study = open_study_with(annotators_per_address=1, entries_per_address_per_hour=1)
-    Recruitment.objects.create(study=study, provider="mturk", external_id="H")
+    Channel.objects.create(study=study, provider="mturk", external_id="H")
     for visit in ("v1", "v2"):
         give_consent(
             study=study, provider="mturk", external_id="w", submission_id=visit, address="here"

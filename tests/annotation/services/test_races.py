@@ -9,11 +9,11 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from annotation.models import Assignment, Participation, Place, Rating
-from annotation.selectors import seats_of
+from annotation.selectors import hit_units_of
 from annotation.services import ratings
 from annotation.services.places import NoWorkLeft, take_place
 from annotation.services.ratings import Answer, submit_rating
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from studies.models import Study
 from tests.conftest import is_postgresql
 from tests.studies.factories import make_open_study, make_participation
@@ -64,9 +64,11 @@ def take(participations: list[Participation], now=NOW) -> tuple[list[Assignment]
 
 def answer_all(assignment: Assignment, now=NOW) -> None:
     criterion = assignment.hit.study.criteria.get()
-    for seat in seats_of(assignment):
-        answer = Answer(shown_label="1", client_key=f"{assignment.pk}-{seat.pk}")
-        submit_rating(assignment=assignment, seat=seat, criterion=criterion, answer=answer, now=now)
+    for hit_unit in hit_units_of(assignment):
+        answer = Answer(shown_label="1", client_key=f"{assignment.pk}-{hit_unit.pk}")
+        submit_rating(
+            assignment=assignment, hit_unit=hit_unit, criterion=criterion, answer=answer, now=now
+        )
 
 
 @pytest.mark.parametrize(("hits", "ratings_per_hit"), [(1, 10), (10, 1), (5, 2)])
@@ -107,7 +109,7 @@ def test_27_late_answers_race_with_those_who_took_the_places_over(abandoned):
     assert {type(error) for error in errors} <= {NoWorkLeft}
     assert Place.objects.filter(completed_at__isnull=True).count() == 0
     assert Rating.objects.counted().count() == 5 * 5 * 2
-    assert kept(study=study) == recount(study=study)
+    assert stored_tallies(study=study) == recount(study=study)
     for unit in study.units.all():
         assert Rating.objects.counted().filter(unit=unit).count() == 2
 
@@ -123,16 +125,16 @@ def test_25_one_person_in_forty_tabs_gets_one_place():
 def test_25_fifty_parallel_posts_of_one_answer_make_one_row():
     study = make_open_study(instances=1, ratings_per_hit=1)
     assignment = take_place(participation=make_participation(study), now=NOW)
-    seat, criterion = seats_of(assignment)[0], study.criteria.get()
+    hit_unit, criterion = hit_units_of(assignment)[0], study.criteria.get()
     answer = Answer(shown_label="1", client_key="one")
     results = race(
         lambda _: submit_rating(
-            assignment=assignment, seat=seat, criterion=criterion, answer=answer, now=NOW
+            assignment=assignment, hit_unit=hit_unit, criterion=criterion, answer=answer, now=NOW
         ),
         threads=50,
     )
     assert {result.pk for result in results} == {Rating.objects.get().pk}
-    assert sum(kept(study=study).values()) == 1
+    assert sum(stored_tallies(study=study).values()) == 1
 
 
 def test_25_fifty_race_for_the_last_place_and_the_rest_hear_that_none_is_left():
@@ -145,9 +147,9 @@ def test_25_fifty_race_for_the_last_place_and_the_rest_hear_that_none_is_left():
 def test_26_the_database_dies_in_mid_submit_and_the_answer_sent_again_is_there_once(monkeypatch):
     study = make_open_study(instances=1, comparisons_per_hit=1)
     assignment = take_place(participation=make_participation(study), now=NOW)
-    seat, criterion = seats_of(assignment)[0], study.criteria.get()
+    hit_unit, criterion = hit_units_of(assignment)[0], study.criteria.get()
     answer = Answer(shown_label="1", client_key="one")
-    shift = ratings.shift_tallies
+    shift = ratings.apply_tally_deltas
 
     def die(shifts):
         shift(shifts)
@@ -155,13 +157,17 @@ def test_26_the_database_dies_in_mid_submit_and_the_answer_sent_again_is_there_o
 
     monkeypatch.setattr(ratings, "shift_tallies", die)
     with pytest.raises(OperationalError):
-        submit_rating(assignment=assignment, seat=seat, criterion=criterion, answer=answer, now=NOW)
+        submit_rating(
+            assignment=assignment, hit_unit=hit_unit, criterion=criterion, answer=answer, now=NOW
+        )
     connection.close()
     assert not Rating.objects.exists()
-    assert not kept(study=study)
+    assert not stored_tallies(study=study)
     monkeypatch.undo()
     for _ in range(2):
-        submit_rating(assignment=assignment, seat=seat, criterion=criterion, answer=answer, now=NOW)
+        submit_rating(
+            assignment=assignment, hit_unit=hit_unit, criterion=criterion, answer=answer, now=NOW
+        )
     assert Rating.objects.count() == 1
-    assert kept(study=study) == recount(study=study)
+    assert stored_tallies(study=study) == recount(study=study)
     assert Place.objects.filter(completed_at__isnull=False).count() == 1

@@ -77,8 +77,8 @@ def test_sides_are_balanced_and_not_told_by_the_position():
     ann = annotator(study)
     for _ in range(20):
         ann.choose()
-    seats = HITUnit.objects.filter(hit__study=study).values_list("side_bit", flat=True)
-    assert sorted(seats).count(True) == 10
+    hit_units = HITUnit.objects.filter(hit__study=study).values_list("side_bit", flat=True)
+    assert sorted(hit_units).count(True) == 10
 
 
 def test_only_public_ids_stand_in_the_pages():

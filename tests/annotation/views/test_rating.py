@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation.models import Assignment, HITUnit, Place, Rating
 from annotation.selectors import is_a_first
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from recruitment.services.lifecycle import close_study, pause_study
 from tests.annotation.annotators import (
     Annotator,
@@ -55,7 +55,7 @@ def test_a_whole_study_without_javascript():
         assert ann.here().content == end.content
     assert Rating.objects.counted().count() == 30
     assert not Place.objects.filter(completed_at__isnull=True).exists()
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
 
 
 def test_what_was_chosen_on_the_screen_is_what_is_stored():
@@ -68,8 +68,8 @@ def test_what_was_chosen_on_the_screen_is_what_is_stored():
         preferred = rating.unit.generation_a if rating.label == "-1" else rating.unit.generation_b
         assert preferred is not None
         assert preferred.text == left
-        seat = HITUnit.objects.get(unit=rating.unit)
-        assert (rating.side_a == "left") == is_a_first(rating.assignment, seat)
+        hit_unit = HITUnit.objects.get(unit=rating.unit)
+        assert (rating.side_a == "left") == is_a_first(rating.assignment, hit_unit)
     assert Rating.objects.filter(side_a="left").count() == 5
 
 

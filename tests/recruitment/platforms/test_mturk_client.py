@@ -27,7 +27,7 @@ from recruitment.platforms.mturk.client import (
     MTurkError,
     external_question,
 )
-from recruitment.platforms.mturk.protocol import PREVIEW, PUBLIC_ORIGINS, Entry, read_entry
+from recruitment.platforms.mturk.protocol import PREVIEW, PUBLIC_ORIGINS, LedgerRow, read_entry
 from tests.recruitment.platforms.fake_mturk import MTurkSimulator
 from tiebreak.errors import DomainError
 
@@ -450,7 +450,7 @@ WORK = {
 }
 
 
-def entry(**changes: Any) -> Entry:
+def entry(**changes: Any) -> LedgerRow:
     given = {**WORK, **changes}
     present = {name: value for name, value in given.items() if value is not None}
     return read_entry(present, allowed_origins=PUBLIC_ORIGINS)
@@ -459,7 +459,7 @@ def entry(**changes: Any) -> Entry:
 @pytest.mark.parametrize("origin", PUBLIC_ORIGINS)
 @pytest.mark.parametrize("end", ["", "/"])
 def test_a_worker_enters(origin, end):
-    assert entry(turkSubmitTo=origin + end) == Entry(
+    assert entry(turkSubmitTo=origin + end) == LedgerRow(
         assignment_id="ASSIGNMENT1",
         hit_id="HIT1",
         worker_id="A1",
@@ -590,7 +590,7 @@ def test_the_work_page_frames_an_entry_that_can_be_read(simulator):
     assert given["study"] == "7"
     assert given["lang"] == "en"
     found = read_entry(given, allowed_origins=[simulator.origin])
-    assert found == Entry("ASSIGNMENT1", "HIT1", "A7", simulator.submit_url, is_preview=False)
+    assert found == LedgerRow("ASSIGNMENT1", "HIT1", "A7", simulator.submit_url, is_preview=False)
 
 
 def test_the_preview_page_names_no_worker(simulator):

@@ -10,11 +10,11 @@ from django.urls import reverse
 from django.utils.html import strip_tags
 
 from annotation.models import Participation, Place
-from recruitment.models import Recruitment
-from recruitment.platforms import Kept, Provider, providers
+from recruitment.models import Channel
+from recruitment.platforms import Platform, PrivacyNotice, platforms
 from recruitment.platforms.invitation import invitations
+from recruitment.platforms.platform import ADDRESS
 from recruitment.platforms.prolific import FINGERPRINT, SAYS_PROLIFIC
-from recruitment.platforms.provider import ADDRESS
 from tests.annotation.annotators import Annotator, form_of
 from tests.pages import codes_on, page_of
 from tests.studies.factories import make_open_study
@@ -26,10 +26,10 @@ ORIGIN = "https://workersandbox.mturk.com"
 
 def study_by(provider: str, external_id: str = "", **settings):
     study = make_open_study(instances=3, comparisons_per_hit=1, hits_per_annotator=1)
-    way = Recruitment.objects.create(
+    channel = Channel.objects.create(
         study=study, provider=provider, settings=settings, external_id=external_id
     )
-    return study, way
+    return study, channel
 
 
 def entry(study, provider: str, **parameters: str) -> str:
@@ -44,8 +44,8 @@ def enter(study, address: str) -> Annotator:
 
 
 def test_every_folder_is_a_provider_with_a_name_of_its_own():
-    assert set(providers()) == {"open-link", "invitation", "panel", "prolific", "mturk"}
-    assert all(isinstance(each, Provider) and each.title for each in providers().values())
+    assert set(platforms()) == {"open-link", "invitation", "panel", "prolific", "mturk"}
+    assert all(isinstance(each, Platform) and each.title for each in platforms().values())
 
 
 ARRIVALS = {
@@ -73,19 +73,19 @@ def words(response) -> str:
     return " ".join(unescape(strip_tags(response.content.decode())).split())
 
 
-def told(name: str) -> Kept:
+def told(name: str) -> PrivacyNotice:
     """What a provider says it keeps of who comes as above."""
-    return providers()[name].keeps(Recruitment(provider=name, **ARRIVALS[name][0]))
+    return platforms()[name].privacy_notice(Channel(provider=name, **ARRIVALS[name][0]))
 
 
-@pytest.mark.parametrize("name", sorted(providers()))
+@pytest.mark.parametrize("name", sorted(platforms()))
 def test_the_consent_says_what_is_kept_of_who_comes_this_way(name):
     """A new provider has to say it, and to be listed above with what is stored."""
     state, parameters, ids = ARRIVALS[name]
     study = make_open_study(instances=1, comparisons_per_hit=1)
-    way = Recruitment.objects.create(study=study, provider=name, **state)
+    channel = Channel.objects.create(study=study, provider=name, **state)
     if name == "invitation":
-        parameters = {"invitation": dict(invitations(way))["Ann"]}
+        parameters = {"invitation": dict(invitations(channel))["Ann"]}
     browser = Client()
     at = browser.get(entry(study, name, **parameters), follow=True)
     if name == "open-link":
@@ -108,8 +108,8 @@ def test_the_consent_says_what_is_kept_of_who_comes_this_way(name):
 def test_what_prolific_keeps_depends_on_how_it_confirms(
     settings, secret, has_address, has_fingerprint
 ):
-    way = Recruitment(provider="prolific", settings=settings, secret=secret)
-    kept = providers()["prolific"].keeps(way)
+    channel = Channel(provider="prolific", settings=settings, secret=secret)
+    kept = platforms()["prolific"].privacy_notice(channel)
     assert (ADDRESS in kept.identity) == has_address
     assert (FINGERPRINT in kept.in_any_case) == has_fingerprint
 
@@ -125,8 +125,8 @@ def test_who_declines_is_told_what_the_platform_says_anyway():
 
 
 def test_an_invitation_is_one_persons_in_whatever_browser():
-    study, way = study_by("invitation", people="Ann\nBob")
-    links = dict(invitations(way))
+    study, channel = study_by("invitation", people="Ann\nBob")
+    links = dict(invitations(channel))
     first = enter(study, entry(study, "invitation", invitation=links["Ann"]))
     second = enter(study, entry(study, "invitation", invitation=links["Ann"]))
     assert first.participation == second.participation
@@ -137,20 +137,20 @@ def test_an_invitation_is_one_persons_in_whatever_browser():
 
 @pytest.mark.parametrize("token", ["", "Ann", "Ann:forged", "Eve"])
 def test_13_an_invitation_that_was_not_given_lets_nobody_in(token):
-    study, way = study_by("invitation", people="Ann")
+    study, channel = study_by("invitation", people="Ann")
     if token == "Eve":
-        other = Recruitment(study=study, provider="invitation", settings={"people": "Eve"})
+        other = Channel(study=study, provider="invitation", settings={"people": "Eve"})
         token = dict(invitations(other))["Eve"]
     answer = Client().get(entry(study, "invitation", invitation=token))
     assert answer.status_code == 403
     assert codes_on(answer) == {"uninvited"}
-    assert way.submissions.count() == 0
+    assert channel.submissions.count() == 0
 
 
 def test_13_an_invitation_to_one_study_is_none_to_another():
-    study, way = study_by("invitation", people="Ann")
+    study, channel = study_by("invitation", people="Ann")
     other, _ = study_by("invitation", people="Ann")
-    token = dict(invitations(way))["Ann"]
+    token = dict(invitations(channel))["Ann"]
     assert Client().get(entry(other, "invitation", invitation=token)).status_code == 403
     assert Client().get(entry(study, "invitation", invitation=token)).status_code == 303
 

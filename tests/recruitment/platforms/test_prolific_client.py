@@ -11,7 +11,7 @@ import pytest
 
 from recruitment.platforms.errors import PlatformError
 from recruitment.platforms.prolific.client import BONUS_LIMIT, LONGEST_PAUSE_S, ProlificClient
-from recruitment.platforms.prolific.drafts import maximum_allowed_minutes
+from recruitment.platforms.prolific.payloads import maximum_allowed_minutes
 from tests.recruitment.platforms.fake_prolific import FakeProlific, Refusal
 from tests.recruitment.platforms.openapi import check_request
 from tests.recruitment.platforms.prolific_study import active_study, connect, draft

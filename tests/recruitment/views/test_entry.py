@@ -66,7 +66,7 @@ def test_who_declines_leaves_no_trace(client: Client):
     page = client.post(f"/s/{study.pk}/", {"choice": "decline", "version": "1"})
     assert page.status_code == 200
     assert page_of(page) == "declined"
-    assert not page.context["kept"].in_any_case
+    assert not page.context["privacy_notice"].in_any_case
     assert rows_of_collecting() == before
     assert "sessionid" not in client.cookies
 

@@ -10,9 +10,9 @@ from django.conf import settings as django_settings
 from django.db import transaction
 
 from studies.freshness import changes_noted, note_change
-from studies.jobs import Progress, work_of
+from studies.instance_selection.temperatures import Pair, pairs_at_temperatures
+from studies.jobs import Progress, register_handler
 from studies.models import Generation, Job, SeparabilityScore, Study, System, Unit
-from studies.temperatures import Pair, pairs_at_temperatures
 from tiebreak import optional
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.gateway import GatewayError
@@ -70,7 +70,7 @@ def score_separability(
     return made
 
 
-@work_of(Job.Kind.SCORING)
+@register_handler(Job.Kind.SCORING)
 def score_instances(job: Job) -> Iterator[Progress]:
     """The same as a job."""
     name = str(job.options.get("similarity") or job.study.similarity)

@@ -10,7 +10,7 @@ from django import forms
 from django.http import HttpRequest
 
 from annotation.models import Participation
-from recruitment.models import Payment, Recruitment, Submission
+from recruitment.models import Channel, Payment, Submission
 from tiebreak.errors import DomainError
 
 
@@ -24,7 +24,7 @@ class Ending(StrEnum):
     NO_WORK = "no_work"
 
 
-class Standing(StrEnum):
+class SubmissionStatus(StrEnum):
     """A platform's word on a submission, in ours. What is not known changes nothing."""
 
     EXPECTED = "expected"
@@ -49,7 +49,7 @@ class Reentry(StrEnum):
 
 
 @dataclass(frozen=True)
-class Arrival:
+class PlatformEntry:
     """Who is at the door, by the platform's ids; confirmed where a signature proves it."""
 
     external_id: str
@@ -60,7 +60,7 @@ class Arrival:
 
 
 @dataclass(frozen=True)
-class Departure:
+class ReturnInstructions:
     """The way back: a code to copy, a link, or a form that the browser posts."""
 
     code: str = ""
@@ -76,14 +76,14 @@ class PlatformReport:
     submission_id: str
     external_id: str
     status: str
-    standing: Standing
+    submission_status: SubmissionStatus
     entered_code: str = ""
     started_at: datetime | None = None
     completed_at: datetime | None = None
 
 
 @dataclass(frozen=True)
-class Kept:
+class PrivacyNotice:
     """What is stored of somebody who came this way, said to them before they agree.
 
     `identity`: what tells them from others, beside what is kept of everybody. `in_any_case`: what
@@ -107,7 +107,7 @@ ADDRESS = (
 )
 
 
-class Provider:
+class Platform:
     """One source of annotators. What a provider can't do, it refuses with a sentence."""
 
     name: ClassVar[str]
@@ -131,72 +131,72 @@ class Provider:
     # One link for everybody; else each has their own, and the bare one leads nobody in.
     has_one_link: ClassVar[bool] = True
 
-    def missing(self, recruitment: Recruitment) -> str:
+    def missing(self, channel: Channel) -> str:
         """What a researcher still has to do before anybody can come this way; "" if nothing."""
         return ""
 
-    def why_nobody_comes(self, recruitment: Recruitment) -> str:
+    def why_nobody_comes(self, channel: Channel) -> str:
         """Why the platform sends nobody though the way is ready, by its status there; else ""."""
         return ""
 
-    def study_lacks(self, recruitment: Recruitment) -> Mapping[str, str]:
+    def study_lacks(self, channel: Channel) -> Mapping[str, str]:
         """What the study has to say before this way can send people: sentences by code."""
         return {}
 
-    def audience(self, recruitment: Recruitment) -> str:
+    def audience(self, channel: Channel) -> str:
         """Whom this way is open to once it is ready: the end of a sentence."""
         raise NotImplementedError
 
-    def keeps(self, recruitment: Recruitment) -> Kept:
+    def privacy_notice(self, channel: Channel) -> PrivacyNotice:
         """What is stored of who comes this way. It has to be true: say it for each provider."""
         raise NotImplementedError
 
-    def confirms(self, recruitment: Recruitment) -> bool:
+    def confirms(self, channel: Channel) -> bool:
         """Whether the platform says who is there. Then nobody gets a place before it did."""
         return False
 
-    def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival | None:
+    def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry | None:
         """Who follows the entry link; None for a look before deciding, which writes nothing."""
         raise NotImplementedError
 
-    def reentry(self, recruitment: Recruitment) -> Reentry:
+    def reentry(self, channel: Channel) -> Reentry:
         """What an id is worth in a second browser."""
         return Reentry.FREE
 
-    def panel_page(self, recruitment: Recruitment, external_id: str) -> str:
+    def panel_page(self, channel: Channel, external_id: str) -> str:
         """Where `Reentry.ASK` sends somebody to ask; "" where no page was named."""
         return ""
 
-    def own_secret(self, recruitment: Recruitment) -> str:
+    def own_secret(self, channel: Channel) -> str:
         """A new secret of our making that this way needs; "" where it needs none."""
         return ""
 
-    def shown_secret(self, recruitment: Recruitment) -> str:
+    def shown_secret(self, channel: Channel) -> str:
         """The secret that the researcher hands on; "" where it is only ever written."""
         return ""
 
-    def frame_ancestors(self, recruitment: Recruitment) -> Sequence[str]:
+    def frame_ancestors(self, channel: Channel) -> Sequence[str]:
         """Origins that may show the annotators' pages in a frame."""
         return ()
 
-    def is_there(self, recruitment: Recruitment, participation: Participation) -> bool:
+    def is_submission_active(self, channel: Channel, participation: Participation) -> bool:
         """Ask the platform whether this submission is active. Slow: never in a web request."""
         return True
 
-    def renew_keys(self, recruitment: Recruitment) -> None:
+    def renew_keys(self, channel: Channel) -> None:
         """Fetch what signed links are checked with. Slow: never in a web request."""
         return
 
-    def depart(
-        self, recruitment: Recruitment, submission: Submission | None, ending: Ending
-    ) -> Departure:
-        return Departure()
+    def return_instructions(
+        self, channel: Channel, submission: Submission | None, ending: Ending
+    ) -> ReturnInstructions:
+        return ReturnInstructions()
 
-    def reports(self, recruitment: Recruitment) -> Iterable[PlatformReport]:
+    def submission_reports(self, channel: Channel) -> Iterable[PlatformReport]:
         """The platform's word on every submission. Slow."""
         return ()
 
-    def platform_status(self, recruitment: Recruitment) -> str:
+    def platform_status(self, channel: Channel) -> str:
         """The platform's word on the study itself; "" where it has none. Slow."""
         return ""
 
@@ -204,47 +204,49 @@ class Provider:
         """Raise `DomainError` unless the platform takes this token. One short request at most."""
         return
 
-    def report_on(self, recruitment: Recruitment, submission_id: str) -> PlatformReport | None:
+    def report_on(self, channel: Channel, submission_id: str) -> PlatformReport | None:
         return next(
-            (each for each in self.reports(recruitment) if each.submission_id == submission_id),
+            (
+                each
+                for each in self.submission_reports(channel)
+                if each.submission_id == submission_id
+            ),
             None,
         )
 
     def submission_in_event(
-        self, recruitment: Recruitment, headers: dict[str, str], body: bytes, now: datetime
+        self, channel: Channel, headers: dict[str, str], body: bytes, now: datetime
     ) -> tuple[str, str]:
         """(event id, submission id) of a genuine webhook; "" where it names no submission."""
         raise DomainError("no_webhooks", f"{self.title} sends no events.", status=404)
 
-    def approve(self, recruitment: Recruitment, participations: Sequence[Participation]) -> None:
+    def approve(self, channel: Channel, participations: Sequence[Participation]) -> None:
         self._cannot("approve")
 
     def reject(
-        self, recruitment: Recruitment, participation: Participation, message: str, category: str
+        self, channel: Channel, participation: Participation, message: str, category: str
     ) -> None:
         self._cannot("reject")
 
-    def pay(self, recruitment: Recruitment, payment: Payment) -> str:
+    def pay(self, channel: Channel, payment: Payment) -> str:
         """Pay a bonus or a screen-out; returns the platform's id of it."""
         self._cannot("pay")
         return ""
 
-    def publish(self, recruitment: Recruitment, places: int, entry_url: str) -> str:
+    def publish(self, channel: Channel, places: int, entry_url: str) -> str:
         """Make the study on the platform, or more places in it; returns the platform's id."""
         self._cannot("publish")
         return ""
 
-    def steer(self, recruitment: Recruitment, verb: str) -> str:
+    def transition_platform_study(self, channel: Channel, verb: str) -> str:
         """Pause, start or stop the study there; returns its state."""
         self._cannot(verb)
         return ""
 
-    def ask_to_return(
-        self, recruitment: Recruitment, participation: Participation, reason: str
-    ) -> None:
+    def ask_to_return(self, channel: Channel, participation: Participation, reason: str) -> None:
         self._cannot("ask for a return")
 
-    def listen(self, recruitment: Recruitment, events_url: str) -> str:
+    def subscribe_webhook(self, channel: Channel, events_url: str) -> str:
         """Have the platform tell of changes at this address; returns the secret it signs with."""
         self._cannot("listen")
         return ""

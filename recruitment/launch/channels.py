@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from django.conf import settings
 
 from recruitment.launch.check import RECRUITMENT, LaunchCheck, error, warning
-from recruitment.models import Recruitment
-from recruitment.platforms import Provider, provider_named
+from recruitment.models import Channel
+from recruitment.platforms import Platform, get_platform
 from recruitment.public_address import address_problem
-from recruitment.services.channels import OPEN_LINK, has_open_link, ways_in
+from recruitment.services.channels import OPEN_LINK, channel_statuses, has_open_link
 from studies.models import Study
 from tiebreak.errors import DomainError
 
 
 def somebody_can_enter(study: Study) -> Iterator[LaunchCheck]:
-    if not any(way.is_open for way in ways_in(study)):
+    if not any(channel.is_open for channel in channel_statuses(study)):
         yield warning(
             "no_way_in",
             "Nobody can enter: no way in is open. Set one up, or reopen one.",
@@ -24,8 +24,8 @@ def somebody_can_enter(study: Study) -> Iterator[LaunchCheck]:
 
 def nobody_else_can_enter(study: Study) -> Iterator[LaunchCheck]:
     """While another way is being set up, the open link leads in."""
-    prepared = [provider.title for _, provider in _known_ways(study)]
-    is_set_up = study.recruitments.filter(provider=OPEN_LINK).exists()
+    prepared = [provider.title for _, provider in _known_channels(study)]
+    is_set_up = study.channels.filter(provider=OPEN_LINK).exists()
     if prepared and not is_set_up and has_open_link(study):
         yield warning(
             "open_to_all",
@@ -36,14 +36,14 @@ def nobody_else_can_enter(study: Study) -> Iterator[LaunchCheck]:
 
 
 def platforms_know_enough(study: Study) -> Iterator[LaunchCheck]:
-    for way, provider in _known_ways(study):
-        for code, sentence in provider.study_lacks(way).items():
+    for channel, provider in _known_channels(study):
+        for code, sentence in provider.study_lacks(channel).items():
             yield error(f"{provider.name}_{code}", sentence)
 
 
 def public_address(study: Study) -> Iterator[LaunchCheck]:
     """People whom a platform sends would be sent nowhere."""
-    platforms = [provider for _, provider in _known_ways(study) if provider.is_platform]
+    platforms = [provider for _, provider in _known_channels(study) if provider.is_platform]
     problem = address_problem()
     if not problem or not (platforms or settings.PRODUCTION):
         return
@@ -55,12 +55,12 @@ def public_address(study: Study) -> Iterator[LaunchCheck]:
     )
 
 
-def _known_ways(study: Study) -> list[tuple[Recruitment, Provider]]:
+def _known_channels(study: Study) -> list[tuple[Channel, Platform]]:
     """Those that are not closed, of providers that this installation has, but for the open link."""
     found = []
-    for way in study.recruitments.filter(closed_at__isnull=True).exclude(provider=OPEN_LINK):
+    for channel in study.channels.filter(closed_at__isnull=True).exclude(provider=OPEN_LINK):
         try:
-            found.append((way, provider_named(way.provider)))
+            found.append((channel, get_platform(channel.provider)))
         except DomainError:
             continue
     return found

@@ -26,35 +26,35 @@ from metrics.forms import DesignForm, design_form, sampling_form, scoring_form
 from recruitment.confirmations import replacing_plan
 from studies.access import researchers_only, study_for
 from studies.confirming import Question, ask, is_confirmed
-from studies.jobs import Pace, pace_of, pause_job, resume_job, start_job, stop_job
-from studies.models import Generation, Job, SeparabilityScore, Study, System
-from studies.refusals import form_errors
-from studies.robustness import similarity_of_parts, variants
-from studies.sampling import SAMPLES, is_dummy_job, start_sampling
-from studies.selecting import (
+from studies.instance_selection.drawing import (
     draw_instances,
     extremes,
     proposed_instances,
-    prospects,
+    selection_previews,
     take_all_instances,
 )
+from studies.instance_selection.robustness import similarity_of_parts, variants
+from studies.instance_selection.sampling import SAMPLES, is_dummy_job, start_sampling
+from studies.jobs import Pace, pace_of, pause_job, resume_job, start_job, stop_job
+from studies.models import Generation, Job, SeparabilityScore, Study, System
+from studies.refusals import form_errors
 from studies.stuck_jobs import StuckJob, stuck_jobs
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.similarity import ENCODED, similarity_title
 
 Json = dict[str, Any]
-MOST_JOBS = 6
-MOST_POINTS = 2_000
+MAX_JOBS = 6
+MAX_POINTS = 2_000
 # Words and spaces of a text whose differences are marked.
-MOST_MARKED = 1_000
+MAX_MARKED = 1_000
 
 
 @require_safe
 @researchers_only
-def choosing(request: HttpRequest, public_id: str) -> HttpResponse:
+def generate_select(request: HttpRequest, public_id: str) -> HttpResponse:
     """With a design in the address, what it would bring; nothing is drawn by looking."""
     study = study_for(request.user, public_id)
-    return render(request, "metrics/choosing.html", _page(request, study))
+    return render(request, "metrics/generate_select.html", _page(request, study))
 
 
 @require_safe
@@ -68,25 +68,25 @@ def jobs(request: HttpRequest, public_id: str) -> HttpResponse:
 @researchers_only
 def results(request: HttpRequest, public_id: str) -> HttpResponse:
     study = study_for(request.user, public_id)
-    return render(request, "metrics/choosing_results.html", _results(request, study))
+    return render(request, "metrics/generate_select_results.html", _results(request, study))
 
 
 @require_safe
 @researchers_only
-def prospect(request: HttpRequest, public_id: str) -> HttpResponse:
+def selection_preview(request: HttpRequest, public_id: str) -> HttpResponse:
     study = study_for(request.user, public_id)
     context = _draw(study, design_form(study, request.GET)) | {"is_part": True}
-    return render(request, "metrics/choosing_draw.html", context)
+    return render(request, "metrics/selection_preview.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @researchers_only
-def choose(request: HttpRequest, public_id: str, verb: str) -> HttpResponse:
+def act(request: HttpRequest, public_id: str, verb: str) -> HttpResponse:
     study = study_for(request.user, public_id)
     if verb not in STEPS and verb not in VERBS:
         raise Http404("No such step.")
     if request.method != "POST":  # back at the address where a form was refused
-        return redirect("metrics:choosing", public_id)
+        return redirect("metrics:generate-select", public_id)
     return _take_step(request, study, verb) if verb in STEPS else _do(request, study, verb)
 
 
@@ -103,12 +103,14 @@ def _take_step(request: HttpRequest, study: Study, name: str) -> HttpResponse:
         except DomainError as refusal:
             form.add_error(None, form_errors(refusal))
         else:
-            return redirect("metrics:choosing", study.pk)
-    return render(request, "metrics/choosing.html", _page(request, study, {name: form}), status=400)
+            return redirect("metrics:generate-select", study.pk)
+    return render(
+        request, "metrics/generate_select.html", _page(request, study, {name: form}), status=400
+    )
 
 
 def _back(study: Study) -> str:
-    return reverse("metrics:choosing", args=[study.pk])
+    return reverse("metrics:generate-select", args=[study.pk])
 
 
 def _typed(form: forms.BaseForm) -> list[tuple[str, str]]:
@@ -127,7 +129,7 @@ def _do(request: HttpRequest, study: Study, verb: str) -> HttpResponse:
     if "HX-Request" in request.headers:
         return _jobs_part(request, study, said, code)
     messages.add_message(request, level, said, extra_tags=code)
-    return redirect("metrics:choosing", study.pk)
+    return redirect("metrics:generate-select", study.pk)
 
 
 def _page(request: HttpRequest, study: Study, refused: Json | None = None) -> Json:
@@ -136,7 +138,7 @@ def _page(request: HttpRequest, study: Study, refused: Json | None = None) -> Js
         filled["draw"] = design_form(study, request.GET)
     filled |= refused or {}
     return {
-        "here": "choosing",
+        "here": "generate-select",
         "sampling_form": filled["sample"],
         "scoring_form": filled["score"],
         **_jobs(study),
@@ -158,7 +160,7 @@ class JobRow:
 def _jobs(study: Study) -> Json:
     own = study.jobs.filter(kind__in=[Job.Kind.SAMPLING, Job.Kind.SCORING])
     unfinished = list(own.filter(finished_at=None))
-    ended = own.exclude(finished_at=None)[: max(0, MOST_JOBS - len(unfinished))]
+    ended = own.exclude(finished_at=None)[: max(0, MAX_JOBS - len(unfinished))]
     stuck = {each.job.pk: each for each in stuck_jobs(unfinished)}
     rows = [
         JobRow(job, _about(job), pace_of(job), stuck.get(job.pk)) for job in [*unfinished, *ended]
@@ -172,7 +174,8 @@ def _jobs_part(request: HttpRequest, study: Study, said: str = "", code: str = "
     context = _jobs(study)
     if not context["is_moving"]:
         said = said or "No job is under way any more. What they made is shown below."
-    answer = render(request, "metrics/choosing_jobs.html", context | {"said": said, "code": code})
+    context |= {"said": said, "code": code}
+    answer = render(request, "metrics/generate_select_jobs.html", context)
     return answer if context["is_moving"] else trigger_client_event(answer, "jobs-ended")
 
 
@@ -225,19 +228,19 @@ def _draw(study: Study, form: DesignForm) -> Json:
     is_asked = is_draft and form.is_bound and form.is_valid()
     return {
         "study": study,
-        "prospects": _prospects(study, form) if is_asked else None,
+        "previews": _selection_previews(study, form) if is_asked else None,
         "design_form": form,
         "drawn": study.selected.count(),
         "is_draft": is_draft,
     }
 
 
-def _prospects(study: Study, form: DesignForm) -> Json | None:
+def _selection_previews(study: Study, form: DesignForm) -> Json | None:
     """What the design would bring, and the design itself; a refusal goes to the form."""
     names = {system.pk: system.name for pair in study.system_pairs() for system in pair}
     try:
         design = form.save(commit=False)
-        found = prospects(study, design)
+        found = selection_previews(study, design)
         plan = forecast_plan(study=study, selected=proposed_instances(study, design))
     except (DomainError, InvalidInput) as refusal:
         form.add_error(None, form_errors(refusal))
@@ -270,7 +273,7 @@ def _pair(
             "delta", "cross_alignment", "self_alignment_a", "self_alignment_b"
         )
     )
-    points = values[:MOST_POINTS]
+    points = values[:MAX_POINTS]
     return {
         "variants": variants(study, pair) if with_variants else None,
         "name": f"{pair[0].name} – {pair[1].name}",
@@ -308,8 +311,8 @@ def _marked(text: str, other: str) -> SafeString:
     Of a long one only the beginning: comparing takes the square of the length.
     """
     words, others = (re.findall(r"\S+|\s+", each) for each in (text, other))
-    words, rest = words[:MOST_MARKED], words[MOST_MARKED:]
-    others = others[:MOST_MARKED]
+    words, rest = words[:MAX_MARKED], words[MAX_MARKED:]
+    others = others[:MAX_MARKED]
     same = SequenceMatcher(None, words, others, autojunk=False).get_matching_blocks()
     parts, at = [], 0
     for start, _, size in same:
@@ -337,7 +340,7 @@ def _before_drawing(study: Study, form: forms.BaseForm) -> Question | None:
     """None of what is refused anyway; a design that cannot be drawn is refused here already."""
     if study.status != Study.Status.DRAFT:
         return None
-    found = prospects(study, cast(DesignForm, form).save(commit=False)).values()
+    found = selection_previews(study, cast(DesignForm, form).save(commit=False)).values()
     chosen, of = sum(each.instances for each in found), sum(each.of for each in found)
     return replacing_plan(
         study,

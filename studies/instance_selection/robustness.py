@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
+from studies.instance_selection.temperatures import Pair, pairs_at_temperatures, some_instances
 from studies.models import Generation, SeparabilityScore, Study
-from studies.temperatures import Pair, pairs_at_temperatures, some_instances
 from tiebreak.similarity import Alignments, align, similarity
 from tiebreak.stats import generator_for
 from tiebreak.stats.separability import separability
 
 # Scored anew for this, so not all of a large dataset.
-MOST_INSTANCES = 200
+MAX_INSTANCES = 200
 LEXICAL = ("rouge1", "bleu")
 
 
@@ -82,7 +82,7 @@ def _of_parts(study: Study, pair: Pair, seed: int) -> list[Variant]:
 
 def _alignments(study: Study, pair: Pair, name: str, seed: int) -> list[Alignments]:
     assert study.dataset is not None
-    drawn = some_instances(study.dataset, MOST_INSTANCES, seed=seed)
+    drawn = some_instances(study.dataset, MAX_INSTANCES, seed=seed)
     texts: dict[tuple[int, int], list[str]] = {}
     rows = Generation.objects.filter(instance__in=drawn, system__in=pair)
     for instance, system, text in rows.order_by("sample_index").values_list(

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 from numpy.typing import NDArray
 
+from studies.instance_selection.scoring import separability_by_instance
 from studies.models import (
     InstanceSelection,
     SelectedInstance,
@@ -17,7 +18,6 @@ from studies.models import (
     System,
 )
 from studies.models.selection import FLOOR_TOO_HIGH, MAX_FLOOR
-from studies.scoring import separability_by_instance
 from studies.services import record_event
 from tiebreak.errors import DomainError
 from tiebreak.stats import generator_for
@@ -37,7 +37,7 @@ class Pool:
     delta: NDArray[np.float64]
 
 
-def pools(study: Study) -> dict[Pair, Pool]:
+def sampling_frames(study: Study) -> dict[Pair, Pool]:
     """By system pair, the instances whose separability is known, in order of their ids.
 
     Pairs as the study has them; one of which nothing is known is not there.
@@ -100,7 +100,7 @@ def drawn(pool: Pool, design: InstanceSelection) -> Selection:
 
 
 @dataclass(frozen=True)
-class Prospect:
+class SelectionPreview:
     """Whom a design would draw, before anything is planned.
 
     `delta` is the mean separability drawn and `uniform_delta` what a uniform draw would have had;
@@ -119,13 +119,13 @@ class Prospect:
         return self.delta - self.uniform_delta
 
 
-def prospects(study: Study, design: InstanceSelection) -> dict[Pair, Prospect]:
+def selection_previews(study: Study, design: InstanceSelection) -> dict[Pair, SelectionPreview]:
     """By system pair; reads only."""
     found = {}
     for pair, pool in _scored(study).items():
         selection = drawn(pool, design)
         chosen = selection.selected
-        found[pair] = Prospect(
+        found[pair] = SelectionPreview(
             instances=int(chosen.sum()),
             of=len(pool.instances),
             delta=float(pool.raw[chosen].mean()),
@@ -144,7 +144,7 @@ def proposed_instances(study: Study, design: InstanceSelection) -> list[Selected
 
 def _scored(study: Study) -> dict[Pair, Pool]:
     """The pools of all pairs: one without scores would vanish from the plan unseen."""
-    found = pools(study)
+    found = sampling_frames(study)
     if not found:
         raise DomainError(
             "not_scored", "No instance is scored with this similarity yet: score them first."

@@ -15,9 +15,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from studies.jobs import Progress, start_job, work_of
+from studies.instance_selection.temperatures import at_temperatures, some_instances
+from studies.jobs import Progress, register_handler, start_job
 from studies.models import Generation, Instance, Job, Study, System
-from studies.temperatures import at_temperatures, some_instances
 from tiebreak.errors import DomainError
 from tiebreak.gateway import (
     Failed,
@@ -36,7 +36,7 @@ CHUNK = 200
 # So many answers, or what comes in so many seconds, are written at once.
 WRITTEN, SECONDS = 50, 10.0
 # After so many requests in a row that came to nothing, going on is a waste.
-MOST_FAILURES = 20
+MAX_FAILURES = 20
 # After one of these every other request would come to nothing too.
 HOPELESS = FATAL_CODES | {"bad_settings", "engine_failed", "host_not_allowed"}
 TEMPERATURE, SAMPLES, MAX_TOKENS = 0.5, 5, 512
@@ -48,7 +48,7 @@ NO_SERVER = (
 )
 
 
-@work_of(Job.Kind.SAMPLING)
+@register_handler(Job.Kind.SAMPLING)
 def sample_generations(job: Job) -> Iterator[Progress]:
     """Sample what is missing, system by system; yields after each lot that is stored.
 
@@ -133,7 +133,7 @@ class _Tally:
 
     @property
     def must_stop(self) -> bool:
-        return self.is_hopeless or self.in_a_row >= MOST_FAILURES
+        return self.is_hopeless or self.in_a_row >= MAX_FAILURES
 
     def note(self, failure: GatewayError) -> None:
         """Count a failure. One that a request has to itself says nothing of the others."""

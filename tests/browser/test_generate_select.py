@@ -5,8 +5,8 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Browser, Page, expect
 
 from annotation.models import HIT
+from studies.instance_selection.scoring import score_separability
 from studies.models import Generation, Job, Membership, SeparabilityScore, Study
-from studies.scoring import score_separability
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.studies.factories import make_study
 
@@ -25,7 +25,7 @@ def log_in(page: Page, url: str, study: Study) -> str:
     page.get_by_label("Username").fill("ruth")
     page.get_by_label("Password").fill("a long password")
     page.get_by_role("button", name="Log in").click()
-    return f"{url}/studies/{study.pk}/choosing/"
+    return f"{url}/studies/{study.pk}/generate-and-select/"
 
 
 def check_readable(page: Page) -> None:
@@ -39,7 +39,7 @@ def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
     page, url = chromium_page, live_server.url
     log_in(page, url, study)
     page.goto(f"{url}/admin/studies/study/{study.pk}/change/")
-    page.get_by_role("link", name="Choosing instances").click()
+    page.get_by_role("link", name="Generate & select").click()
 
     page.get_by_label("generations each (K)").fill("3")
     page.get_by_label("Server").select_option("Dummy texts (testing only)")

@@ -8,7 +8,7 @@ from annotation.services.screening import (
     is_pass_mark_reachable,
     reference_unit_shortfalls,
 )
-from recruitment.launch.check import KNOWN_UNITS, LaunchCheck, counted, error, warning
+from recruitment.launch.check import REFERENCE_UNITS, LaunchCheck, counted, error, warning
 from studies.models import Study, Unit
 
 
@@ -43,7 +43,7 @@ def reference_units(study: Study) -> Iterator[LaunchCheck]:
             f" {ROLES[lack.role]}, and there"
             f" {'is' if lack.present == 1 else 'are'} {lack.present or 'none'}. Make more, or ask"
             " for fewer.",
-            KNOWN_UNITS,
+            REFERENCE_UNITS,
         )
     if not is_pass_mark_reachable(study):
         yield error(
@@ -62,5 +62,5 @@ def gold_checks_for_all(study: Study) -> Iterator[LaunchCheck]:
             f"Who does all the HITs they may would meet about {counted(expected, 'check')}, and"
             f" there are {there}: nobody meets one twice, so their later HITs carry none. Make"
             " more units for checks, or lower their share.",
-            KNOWN_UNITS,
+            REFERENCE_UNITS,
         )

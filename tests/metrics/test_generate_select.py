@@ -9,10 +9,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.services.planning import plan_hits
-from metrics.choosing import _marked
+from metrics.generate_select import _marked
+from studies.instance_selection.scoring import score_separability
 from studies.jobs import STOPPED
 from studies.models import Dataset, Generation, Job, Membership, SeparabilityScore
-from studies.scoring import score_separability
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, numbers_in
 from tests.studies.factories import make_open_study, make_study
@@ -30,7 +30,7 @@ def desk(client, django_user_model):
 
 def at(study, verb: str = "") -> str:
     names = [study.pk, verb] if verb else [study.pk]
-    return reverse("metrics:choose" if verb else "metrics:choosing", args=names)
+    return reverse("metrics:selection-action" if verb else "metrics:generate-select", args=names)
 
 
 def test_it_works(desk):
@@ -40,7 +40,7 @@ def test_it_works(desk):
     design = "?design=uniform&instances=4&control_share=0.5&weights=floored&floor=0.1&seed=1"
     page = desk.get(at(study) + design)
     assert [pair["n"] for pair in page.context["pairs"]] == [8]
-    ((_, drawn, _),) = page.context["prospects"]["rows"]
+    ((_, drawn, _),) = page.context["previews"]["rows"]
     assert (drawn.instances, drawn.of) == (4, 8)
     assert not study.selected.exists()  # looking draws nothing
 
@@ -85,7 +85,7 @@ def test_a_pair_without_scores_is_named_before_anything_is_drawn(desk):
     page = desk.get(at(study) + design)
     (said,) = errors_of(page, "design_form", code="pair_not_scored")
     assert "system-0 and system-2; system-1 and system-2" in said
-    assert page.context["prospects"] is None
+    assert page.context["previews"] is None
 
 
 def test_a_job_that_was_stopped_offers_no_going_on(desk):
@@ -177,7 +177,7 @@ def test_the_address_of_a_refused_form_leads_back_to_the_page(desk):
 
 
 def part(study, name: str) -> str:
-    return reverse(f"metrics:choosing-{name}", args=[study.pk])
+    return reverse(f"metrics:{name}", args=[study.pk])
 
 
 def test_only_the_jobs_are_asked_for_again_and_only_while_they_run(desk):
@@ -185,9 +185,9 @@ def test_only_the_jobs_are_asked_for_again_and_only_while_they_run(desk):
     job = Job.objects.create(study=study, dataset=study.dataset, kind="sampling", total=9)
     html = desk.get(at(study)).content.decode()
     assert 'http-equiv="refresh"' not in html
-    again = f'hx-get="{part(study, "jobs")}"'
+    again = f'hx-get="{part(study, "generate-select-jobs")}"'
     assert html.count(again) == 1
-    moving = desk.get(part(study, "jobs"))
+    moving = desk.get(part(study, "generate-select-jobs"))
     assert {"0", "9"} <= numbers_in(moving.content.decode())
     assert again in moving.content.decode()
     assert "HX-Trigger" not in moving
@@ -195,7 +195,7 @@ def test_only_the_jobs_are_asked_for_again_and_only_while_they_run(desk):
         assert form in html
         assert form not in moving.content.decode()
     Job.objects.filter(pk=job.pk).update(status="done", done=9)
-    ended = desk.get(part(study, "jobs"))
+    ended = desk.get(part(study, "generate-select-jobs"))
     assert again not in ended.content.decode()
     assert "jobs-ended" in ended["HX-Trigger"]
 
@@ -204,7 +204,7 @@ def test_what_jobs_made_is_shown_as_it_was_asked_for(desk):
     study = make_study(instances=3, member=desk.researcher)
     score_separability(study=study)
     score_separability(study=study, similarity_name="bleu")
-    address = f"{part(study, 'results')}?similarity=bleu"
+    address = f"{part(study, 'generate-select-results')}?similarity=bleu"
     assert f'hx-get="{address}"' in desk.get(at(study) + "?similarity=bleu").content.decode()
     page = desk.get(address)
     assert page.context["shown"] == "BLEU"
@@ -266,7 +266,9 @@ def test_06_a_model_servers_address_comes_from_no_page(desk, settings):
 
 def test_an_open_study_keeps_its_instances(desk):
     study = make_open_study(instances=4, member=desk.researcher)
-    assert f'hx-get="{part(study, "draw")}"' not in desk.get(at(study)).content.decode()
+    assert (
+        f'hx-get="{part(study, "selection-preview")}"' not in desk.get(at(study)).content.decode()
+    )
     assert codes_on(desk.post(at(study, "take-all"), follow=True)) == {"not_a_draft"}
 
 
@@ -274,7 +276,7 @@ def test_07_another_researchers_study_does_not_exist(desk):
     study = make_study(instances=2)
     Generation.objects.all().delete()
     assert desk.get(at(study)).status_code == 404
-    for name in ("jobs", "results", "draw"):
+    for name in ("generate-select-jobs", "generate-select-results", "selection-preview"):
         assert desk.get(part(study, name)).status_code == 404
     for verb in (
         "sample",
@@ -521,9 +523,9 @@ def test_a_job_under_way_is_listed_however_old_it_is(desk):
             status="done",
             finished_at=timezone.now(),
         )
-    html = desk.get(part(study, "jobs")).content.decode()
+    html = desk.get(part(study, "generate-select-jobs")).content.decode()
     assert f'value="{old.public_id}"' in html
-    assert f'hx-get="{part(study, "jobs")}"' in html
+    assert f'hx-get="{part(study, "generate-select-jobs")}"' in html
     assert html.count("<li>") == 6
 
 
@@ -537,5 +539,5 @@ def test_a_job_that_is_none_is_refused(desk):
 def test_what_it_would_bring_is_not_said_of_a_study_that_was_opened(desk):
     study = make_open_study(instances=4, member=desk.researcher)
     score_separability(study=study)
-    page = desk.get(part(study, "draw"), DESIGN)
-    assert (page.context["is_draft"], page.context["prospects"]) == (False, None)
+    page = desk.get(part(study, "selection-preview"), DESIGN)
+    assert (page.context["is_draft"], page.context["previews"]) == (False, None)

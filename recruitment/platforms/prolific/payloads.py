@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, sqrt
 
-from recruitment.platforms.prolific.answers import Data
+from recruitment.platforms.prolific.responses import Data
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ import random
 import re
 
 # Below this there is too little to spoil.
-FEWEST_WORDS = 8
+MIN_WORDS = 8
 KEPT = 0.7
 
 
 def is_spoilable(text: str) -> bool:
-    return len(text.split()) >= FEWEST_WORDS
+    return len(text.split()) >= MIN_WORDS
 
 
 def heavily_perturbed(text: str, rng: random.Random) -> str:
