@@ -22,7 +22,7 @@ from tiebreak.formats import Bundle, FormatError, RatingTable, read_bundle
 from tiebreak.formats.bundle import FILES
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import LIMITS, Limits
-from tiebreak.formats.rating_cells import FLAGS, moment_of
+from tiebreak.formats.rating_cells import FLAGS, parse_timestamp
 from tiebreak.formats.ratings import UNIT_FACTS, is_known
 
 BATCH = 1000
@@ -285,7 +285,7 @@ class _RatingsImport:
                 position=_whole(row["position"]),
                 duration_ms=_whole(row["duration_ms"]),
                 client_key=f"import-{i}",
-                created_at=moment_of(row["created_at"]) or self.now,
+                created_at=parse_timestamp(row["created_at"]) or self.now,
                 excluded_reason=row["excluded_reason"],
                 **{flag: bool(row[flag]) for flag in FLAGS},
             )

@@ -174,8 +174,9 @@ def _jobs_part(request: HttpRequest, study: Study, said: str = "", code: str = "
     context = _jobs(study)
     if not context["is_moving"]:
         said = said or "No job is under way any more. What they made is shown below."
-    context |= {"said": said, "code": code}
-    answer = render(request, "metrics/generate_select_jobs.html", context)
+    answer = render(
+        request, "metrics/generate_select_jobs.html", context | {"said": said, "code": code}
+    )
     return answer if context["is_moving"] else trigger_client_event(answer, "jobs-ended")
 
 

@@ -1,4 +1,4 @@
-"""What is refused: a code for programs, a sentence for people."""
+"""Base classes of errors: a code for programs, and a message for people."""
 
 
 class DomainError(Exception):

@@ -19,7 +19,7 @@ from studies.models import Generation, Instance, Study
 from tests.annotation.import_mutations import spoilt_archive, spoilt_files, written
 from tiebreak.formats import FormatError
 from tiebreak.formats.rating_cells import COLUMNS
-from tiebreak.formats.rows import defused
+from tiebreak.formats.rows import unescape_formula
 
 pytestmark = pytest.mark.django_db
 
@@ -120,7 +120,10 @@ def assert_ratings(study: Study, files: dict[str, bytes], left_out: set[str]) ->
     elif "ratings.csv" in files:
         # Not `splitlines`: a cell may hold U+0085 or another character that it splits at.
         text = io.StringIO(files["ratings.csv"].decode("utf-8-sig"), newline="")
-        rows = [{name: defused(cell) for name, cell in row.items()} for row in csv.DictReader(text)]
+        rows = [
+            {name: unescape_formula(cell) for name, cell in row.items()}
+            for row in csv.DictReader(text)
+        ]
     stored = list(rating_rows(study))
     assert len(stored) == len(rows or [])
     for mine, row in zip(stored, rows or [], strict=True):

@@ -185,7 +185,7 @@ def test_only_the_jobs_are_asked_for_again_and_only_while_they_run(desk):
     job = Job.objects.create(study=study, dataset=study.dataset, kind="sampling", total=9)
     html = desk.get(at(study)).content.decode()
     assert 'http-equiv="refresh"' not in html
-    again = f'hx-get="{part(study, "generate-select-jobs")}"'
+    again = 'hx-get="' + part(study, "generate-select-jobs") + '"'
     assert html.count(again) == 1
     moving = desk.get(part(study, "generate-select-jobs"))
     assert {"0", "9"} <= numbers_in(moving.content.decode())
@@ -525,7 +525,7 @@ def test_a_job_under_way_is_listed_however_old_it_is(desk):
         )
     html = desk.get(part(study, "generate-select-jobs")).content.decode()
     assert f'value="{old.public_id}"' in html
-    assert f'hx-get="{part(study, "generate-select-jobs")}"' in html
+    assert 'hx-get="' + part(study, "generate-select-jobs") + '"' in html
     assert html.count("<li>") == 6
 
 

@@ -1,4 +1,4 @@
-"""One row of a ratings file: which columns there are, and what each may hold."""
+"""The columns of a ratings file, and the validation of one row."""
 
 import math
 import re
@@ -57,8 +57,8 @@ ARROW_TYPES = (
 )
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-# Up to here every whole number has a float of its own.
-LARGEST_WHOLE = 2**53
+# The largest integer up to which a float represents every integer exactly.
+MAX_EXACT_INTEGER = 2**53
 
 
 def parse_rating(row: Row) -> Row:
@@ -70,7 +70,7 @@ def parse_rating(row: Row) -> Row:
     parsed["role"] = _one_of("role", row.get("role"), ROLES)
     for column, parse in _PARSERS.items():
         value = row.get(column)
-        parsed[column] = _ABSENT[column] if value is None else parse(column, value)
+        parsed[column] = _DEFAULTS[column] if value is None else parse(column, value)
     parsed["criterion"] = parsed["criterion"] or "preference"
     if math.isnan(parsed["repeat"]):
         parsed["repeat"] = 1.0 if parsed["role"] == "repeat" else 0.0
@@ -79,16 +79,16 @@ def parse_rating(row: Row) -> Row:
 
 
 def _with_samples(row: Row) -> Row:
-    """`sample_index` is the sample of both sides; a side that says another contradicts it."""
-    both = row["sample_index"]
-    if both in (None, ""):
+    """Replace `sample_index`, which is short for equal `sample_a` and `sample_b`."""
+    index = row["sample_index"]
+    if index in (None, ""):
         return row
     for side in ("sample_a", "sample_b"):
-        if row.get(side) not in (None, "", both):
+        if row.get(side) not in (None, "", index):
             raise InvalidInput(
-                "samples_contradict", f"{side} is {row[side]!r} and sample_index {both!r}"[:200]
+                "samples_contradict", f"{side} is {row[side]!r}, but sample_index {index!r}"[:200]
             )
-    return {**row, "sample_a": both, "sample_b": both}
+    return {**row, "sample_a": index, "sample_b": index}
 
 
 def _label(row: Row, parsed: Row) -> Any:
@@ -96,14 +96,14 @@ def _label(row: Row, parsed: Row) -> Any:
         raise InvalidInput("column_missing", "the column label is missing")
     label = row["label"]
     if label is None and parsed["kind"] == "human":
-        raise InvalidInput("label_missing", "a human's label may not be empty")
+        raise InvalidInput("label_missing", "the label of a human rating must not be empty")
     if label is None and not parsed["raw"]:
         raise InvalidInput(
-            "raw_missing", "a machine's empty label needs its answer in the column raw"
+            "raw_missing", "a machine rating without a label needs its answer in the column raw"
         )
     if not isinstance(label, (str, int, float, type(None))) or isinstance(label, bool):
         raise InvalidInput("not_a_label", f"label must be a number or a text, not {label!r}"[:200])
-    if isinstance(label, int) and abs(label) > LARGEST_WHOLE:
+    if isinstance(label, int) and abs(label) > MAX_EXACT_INTEGER:
         raise InvalidInput("number_too_large", f"label {str(label)[:40]} is too large")
     return label
 
@@ -131,10 +131,10 @@ def _text(column: str, value: Any) -> str:
     return str(value)
 
 
-def _moment(column: str, value: Any) -> str:
-    """A date and time of ISO 8601 that is one in UTC too; without an offset it is UTC."""
+def _timestamp(column: str, value: Any) -> str:
+    """An ISO 8601 date and time, or an empty cell."""
     text = value.isoformat() if isinstance(value, date) else _text(column, value)
-    if text and moment_of(text) is None:
+    if text and parse_timestamp(text) is None:
         raise InvalidInput(
             "not_a_time",
             f"{column} must be a date and time such as 2026-03-01T14:05:09Z, not {text!r}"[:200],
@@ -142,14 +142,13 @@ def _moment(column: str, value: Any) -> str:
     return text
 
 
-def moment_of(text: str) -> datetime | None:
-    """What a cell of `created_at` means, None where it means nothing."""
-    if re.search(r"[.,]\d{7}", text):  # would be cut to millionths of a second
+def parse_timestamp(text: str) -> datetime | None:
+    """The date and time in UTC, which is also the default time zone; None if it is invalid."""
+    if re.search(r"[.,]\d{7}", text):  # datetime would truncate it to microseconds
         return None
     try:
-        moment = datetime.fromisoformat(text)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return moment.astimezone(UTC)
+        time = datetime.fromisoformat(text)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 
@@ -176,9 +175,9 @@ def _is_number(value: Any) -> bool:
 
 def _integer(column: str, value: Any) -> float:
     number = _number(column, value)
-    if not math.isnan(number) and not (number == int(number) and 0 <= number <= LARGEST_WHOLE):
+    if not math.isnan(number) and not (number == int(number) and 0 <= number <= MAX_EXACT_INTEGER):
         raise InvalidInput(
-            "not_a_whole_number", f"{column} must be a whole number from 0, not {value!r}"[:200]
+            "not_a_whole_number", f"{column} must be a whole number, 0 or more, not {value!r}"[:200]
         )
     return number
 
@@ -196,7 +195,7 @@ def _probability(column: str, value: Any) -> float:
     number = _number(column, value)
     if not math.isnan(number) and not 0 < number <= 1:
         raise InvalidInput(
-            "not_a_probability", f"{column} must lie above 0 and up to 1, not {value!r}"[:200]
+            "not_a_probability", f"{column} must be above 0 and at most 1, not {value!r}"[:200]
         )
     return number
 
@@ -206,9 +205,9 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = (
     | dict.fromkeys(INTEGERS, _integer)
     | dict.fromkeys(NUMBERS, _number)
     | dict.fromkeys(FLAGS, _flag)
-    | {"inclusion_probability": _probability, "created_at": _moment}
+    | {"inclusion_probability": _probability, "created_at": _timestamp}
 )
-_ABSENT: Row = (
+_DEFAULTS: Row = (
     dict.fromkeys(TEXTS, "")
     | dict.fromkeys(INTEGERS, math.nan)
     | dict.fromkeys(NUMBERS, math.nan)

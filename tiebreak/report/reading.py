@@ -12,7 +12,7 @@ from tiebreak.formats import (
     read_bundle,
     read_ratings,
 )
-from tiebreak.formats.bundle import find_ratings, opened_bundle
+from tiebreak.formats.bundle import find_ratings, open_bundle
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def read_source(path: Path) -> Source:
     if not path.exists():
         reason = "there is no such file, bundle or study"
         raise FormatError.of(str(path), None, "no_such_source", reason)
-    with opened_bundle(path) as folder:
+    with open_bundle(path) as folder:
         bundle, ratings = read_bundle(folder), find_ratings(folder)
         if bundle.ratings is None or ratings is None:
             reason = "the bundle holds no ratings to analyse"

@@ -1,6 +1,7 @@
-"""Published datasets and crowd-platform files, turned into bundles or ratings. No Django.
+"""Readers of published datasets and crowd-platform exports.
 
-Adding one: a module with a function from paths and options to `Converted`, and a line here.
+To add one, write a module with a function from paths and systems to `Converted`, and add it to
+`READERS`.
 """
 
 import csv
@@ -15,8 +16,8 @@ from tiebreak.formats.readers.mturk import read_mturk
 from tiebreak.formats.readers.pandalm import read_pandalm
 from tiebreak.formats.readers.summeval import read_summeval
 
-# What taking a file of another layout apart raises.
-_ODD = (
+# Errors that a reader raises for a file in another layout.
+_LAYOUT_ERRORS = (
     ValueError,
     TypeError,
     LookupError,
@@ -50,7 +51,7 @@ def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = 
         converted = READERS[name](paths, systems)
     except FormatError:
         raise
-    except _ODD as error:
+    except _LAYOUT_ERRORS as error:
         reason = f"is not laid out as {name} expects: {type(error).__name__}: {error}"
         raise FormatError.of(names, None, "other_layout", reason) from error
     if not converted.instances and not converted.ratings:

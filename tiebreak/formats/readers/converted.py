@@ -1,4 +1,4 @@
-"""What every reader returns, and the ways into a file that several share."""
+"""The result of every reader, and functions that several readers share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,14 +50,14 @@ def _write_ratings(path: Path, rows: list[Row], columns: Sequence[str]) -> None:
 
 
 def files_of(paths: Sequence[Path], pattern: str) -> list[Path]:
-    """The files themselves; a folder stands for the files in it that fit the pattern."""
-    found: list[Path] = []
+    """The files; a folder stands for those of its files that match the pattern."""
+    files: list[Path] = []
     for path in paths:
-        found += sorted(path.glob(pattern)) if path.is_dir() else [path]
-    if not found:
+        files += sorted(path.glob(pattern)) if path.is_dir() else [path]
+    if not files:
         names = ", ".join(path.name for path in paths)
         raise FormatError.of(names, None, "no_file_fits", f"holds no file that fits {pattern}")
-    return found
+    return files
 
 
 def load_json(path: Path) -> Any:
@@ -83,7 +83,7 @@ def load_list(path: Path) -> list[Row]:
 
 
 def cell(row: Row, name: str, path: Path, line: int) -> Any:
-    """A column that the reader cannot do without."""
+    """The value of a required column."""
     if name not in row or row[name] is None:
         reason = f"the column {name} is missing or empty"
         raise FormatError.of(path.name, line, "column_missing", reason)

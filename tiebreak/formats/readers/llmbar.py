@@ -1,4 +1,4 @@
-"""LLMBar: comparisons with a known better output, and judges' verdicts in both orders."""
+"""LLMBar: comparisons with a gold label, and judges' verdicts in both orders."""
 
 import csv
 from collections.abc import Sequence

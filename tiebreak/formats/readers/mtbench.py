@@ -26,10 +26,10 @@ def read_mtbench(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
             raise FormatError.of(path.name, None, "no_such_file", "there is no such file")
         with path.open(encoding="utf-8", newline="") as file:
             ratings += [_vote(row, path, line) for line, row in enumerate(csv.DictReader(file), 2)]
-    seen: Counter[tuple[str, str]] = Counter()
+    votes: Counter[tuple[str, str]] = Counter()
     for row in ratings:
-        seen[row["unit"], row["rater"]] += 1
-        row["superseded"] = seen[row["unit"], row["rater"]] > 1
+        votes[row["unit"], row["rater"]] += 1
+        row["superseded"] = votes[row["unit"], row["rater"]] > 1
     names = {str(row[side]) for row in ratings for side in ("system_a", "system_b")}
     spec = StudySpec(
         title="MT-Bench human judgments",
@@ -48,8 +48,8 @@ def _vote(row: Row, path: Path, line: int) -> Row:
     in_order = first < second
     a, b = (first, second) if in_order else (second, first)
     instance = f"{cell(row, 'question_id', path, line)}/{cell(row, 'turn', path, line)}"
-    human = "judge" in row
-    if human and label is None:
+    is_human = "judge" in row
+    if is_human and label is None:
         reason = f"winner is {winner!r}, which is unknown"
         raise FormatError.of(path.name, line, "unknown_value", reason)
     answer: Row = {"label": None, "raw": winner}
@@ -57,8 +57,8 @@ def _vote(row: Row, path: Path, line: int) -> Row:
         answer = {"label": label if in_order else -label}
     return {
         "unit": f"{instance}/{a}/{b}",
-        "rater": str(row["judge"]) if human else "gpt-4",
-        "kind": "human" if human else "machine",
+        "rater": str(row["judge"]) if is_human else "gpt-4",
+        "kind": "human" if is_human else "machine",
         "criterion": PREFERENCE.name,
         "instance": instance,
         "system_a": a,
