@@ -1,8 +1,8 @@
-"""Agreement among raters, from units × labels counts.
+"""Agreement among raters, from counts of labels.
 
-Every statistic takes ``counts``: a (units, labels) matrix of whole numbers, one column a label of
-the scale, in the scale's order; a rating that is missing is not counted. Or `Patterns`, reduced
-once for many statistics.
+Every statistic takes ``counts``, a (units, labels) matrix with one column per label of the scale,
+in the order of the scale; missing ratings are not counted. Counts that are used by several
+statistics can be reduced to `Patterns` once.
 """
 
 from dataclasses import dataclass, fields
@@ -134,7 +134,7 @@ def cohen_kappa(
     left = as_codes(first, below=n_labels, name="first", missing=True)
     right = as_codes(second, below=n_labels, name="second", missing=True)
     check_same_length(first=left, second=right)
-    # One more than the code, so that a missing one is 0: rows must not be negative.
+    # Codes + 1, so that missing (−1) becomes 0: rows must not be negative.
     patterns = Patterns.of(np.stack([left, right], axis=1) + 1, clusters=clusters)
     return estimate(cohen_statistic(n_labels), patterns, **resampling)
 
@@ -173,7 +173,7 @@ def agreement(
 def agreement_statistics(
     labels: int, *, level: Level, values: npt.ArrayLike | None, k: int
 ) -> dict[str, Statistic]:
-    """The five by the names of `Agreement`'s fields."""
+    """The statistics of `Agreement`, by field."""
     return {
         "krippendorff_alpha": alpha_statistic(labels, level=level, values=values),
         "percentage_agreement": percentage_statistic(level=level),

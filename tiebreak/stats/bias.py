@@ -1,4 +1,4 @@
-"""What a rater prefers that is not the text: where it stood, or how long it is."""
+"""Preferences for the position or the length of a text rather than its content."""
 
 from math import sqrt
 
@@ -8,7 +8,7 @@ from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.results import THESE, Estimate, undefined
 from tiebreak.stats.validation import check_at_least, check_resampling
 
-# Ratings are taken as independent: of other instances and other raters it says nothing.
+# Treats ratings as independent, so the interval does not generalise to other instances or raters.
 WILSON = "Wilson score interval"
 NO_POSITION = "No rating prefers a text whose position is known."
 NO_LENGTH = "No rating prefers one of two texts of known, different length."

@@ -1,4 +1,4 @@
-"""Whether a rater sees a perturbation: lower scores for the perturbed text than for the original.
+"""Discernment: whether a rater gives perturbed texts lower scores than the originals.
 
 Source: Wang et al. 2024 (DHP), section 3.
 """
@@ -21,7 +21,7 @@ from tiebreak.stats.validation import (
 )
 
 SIGNIFICANT = 0.05
-# The smallest p that is told from 0: below it every D is the same.
+# Smaller values of p are replaced with this one, so that D is finite.
 SMALLEST_P = float(np.finfo(np.float64).tiny)
 NO_PAIRS = "No text has a score of both its versions."
 NO_SCORES = "No perturbation has a discernment score."
@@ -81,23 +81,24 @@ def discernment(
     if first.shape != second.shape:
         raise InvalidInput(
             "wrong_shape",
-            f"original and perturbed must have one shape, not {first.shape} and {second.shape}.",
+            "original and perturbed must have the same shape, not"
+            f" {first.shape} and {second.shape}.",
         )
     shares = as_criterion_weights(weights, criteria=first.shape[1])
     p_values = tuple(_signed_rank(column, zero_method) for column in (first - second).T)
-    counted = [each for each, share in zip(p_values, shares, strict=True) if share > 0]
-    n = min(each.n for each in counted)
-    if not all(each.is_defined for each in counted):
+    weighted = [p for p, share in zip(p_values, shares, strict=True) if share > 0]
+    n = min(p.n for p in weighted)
+    if not all(p.is_defined for p in weighted):
         return Discernment(p_values, undefined(NO_PAIRS, n), undefined(NO_PAIRS, n))
-    p = harmonic_mean_p(
-        [each.value for each in counted],
+    mean = harmonic_mean_p(
+        [p.value for p in weighted],
         weights=None if weights is None else shares[shares > 0],
         literal=literal,
     )
     return Discernment(
         p_values,
-        Estimate(p, n=n, method="harmonic mean of one-sided signed-rank tests"),
-        Estimate(discernment_score(p), n=n, method="log₀.₀₅ of the harmonic mean p"),
+        Estimate(mean, n=n, method="harmonic mean of one-sided signed-rank tests"),
+        Estimate(discernment_score(mean), n=n, method="log₀.₀₅ of the harmonic mean p"),
     )
 
 
@@ -126,14 +127,12 @@ def harmonic_mean_p(
     """
     p = as_shares(p_values, name="p_values")
     if not len(p):
-        raise InvalidInput("empty", "p_values must hold one p-value or more.")
+        raise InvalidInput("empty", "p_values must contain at least one p-value.")
     shares = as_criterion_weights(weights, criteria=len(p))
     if literal and weights is None:
         shares = np.ones(len(p))
-    entering = shares > 0
-    if (p[entering] == 0).any():
-        return 0.0
-    return float(min(1.0, 1 / (shares[entering] / p[entering]).sum()))
+    p, shares = p[shares > 0], shares[shares > 0]
+    return 0.0 if (p == 0).any() else float(min(1.0, 1 / (shares / p).sum()))
 
 
 def discernment_score(p: float) -> float:
@@ -170,18 +169,19 @@ def summarise_discernment(
     by_level: dict[str, list[float]] = {}
     for name, score in scores.items():
         by_level.setdefault(levels[name], []).append(score)
-    found = {
-        level: _mean(own, UNDEFINED_SCORE.format(level=level)) for level, own in by_level.items()
+    means = {
+        level: _mean(values, UNDEFINED_SCORE.format(level=level))
+        for level, values in by_level.items()
     }
-    lost = next((each.reason for each in found.values() if not each.is_defined), None)
-    if not scores or lost:
-        nothing = undefined(lost or NO_SCORES, len(scores))
-        return DiscernmentSummary(nothing, nothing, found)
-    average = float(np.mean([each.value for each in found.values()]))
+    reason = next((mean.reason for mean in means.values() if not mean.is_defined), None)
+    if not scores or reason:
+        no_score = undefined(reason or NO_SCORES, len(scores))
+        return DiscernmentSummary(no_score, no_score, means)
+    average = float(np.mean([mean.value for mean in means.values()]))
     return DiscernmentSummary(
         Estimate(average, n=len(scores), method="mean of level means"),
         Estimate(min(scores.values()), n=len(scores), method="minimum over perturbations"),
-        found,
+        means,
     )
 
 

@@ -1,7 +1,7 @@
-"""Elo ratings, and SEP-Elo, which believes separable instances more.
+"""Elo ratings, and SEP-Elo, which gives separable instances a larger step size.
 
-Source: Ghosh et al. 2024, eqs. 5 and 6. Ratings depend on the order of the games: it is permuted in
-every replicate, and one rating of each unit is drawn.
+Source: Ghosh et al. 2024, eqs. 5 and 6. As Elo ratings depend on the order of the games, every
+simulation permutes it, and draws one rating of each unit.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiebreak.errors import InvalidInput
-from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, interval
+from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, bootstrap_estimate
 from tiebreak.stats.counts import Resampled
 from tiebreak.stats.games import Games
 from tiebreak.stats.results import Estimate
@@ -35,13 +35,13 @@ _BATCH_ELEMENTS = 2**24
 
 @dataclass(frozen=True, eq=False)
 class Elo:
-    """Ratings by system; ``drawn`` (replicates, systems) are what ranks are read off.
+    """Ratings by system, and their ``bootstrap_values`` (replicates, systems), as `ranks` takes.
 
     ``n_without_separability`` units had ratings but no δ, and were not played.
     """
 
     systems: dict[str, Estimate]
-    drawn: FloatArray
+    bootstrap_values: FloatArray
     n_without_separability: int
 
 
@@ -111,27 +111,28 @@ def elo(
     known = ~np.isnan(steps)
     games = Games.of(np.where(known[:, None], rows, 0), system_a=system_a, system_b=system_b)
     groups = None if clusters is None else as_groups(clusters, length=len(rows), name="clusters")
-    season = _Season(games, steps, groups)
-    values = season.orders(orders, rng, batch).mean(axis=0)
-    drawn = season.replicates(replicates if season.n_clusters > 1 else 0, rng, batch)
-    method = f"bootstrap over {season.resampled}s, percentile, {len(drawn)} replicates"
+    simulation = _EloSimulation(games, steps, groups)
+    values = simulation.random_orders(orders, rng, batch).mean(axis=0)
+    n_replicates = replicates if simulation.n_clusters > 1 else 0
+    bootstrap_values = simulation.replicates(n_replicates, rng, batch)
+    method = f"bootstrap over {simulation.resampled}s, percentile, {n_replicates} replicates"
 
-    def found(place: int) -> Estimate:
-        value, n = float(values[place]), games.involving(place)
+    def rating(system: int) -> Estimate:
+        value, n = float(values[system]), games.involving(system)
         if not replicates:
             return Estimate(value, n=n)
-        return interval(
+        return bootstrap_estimate(
             value,
-            drawn[:, place],
+            bootstrap_values[:, system],
             n=n,
-            clusters=season.clusters_of(place),
-            resampled=season.resampled,
+            clusters=simulation.clusters_of(system),
+            resampled=simulation.resampled,
             method=method,
             confidence_level=confidence_level,
         )
 
-    systems = {name: found(place) for place, name in enumerate(games.names)}
-    return Elo(systems, drawn, int(np.count_nonzero(rows.any(axis=1) & ~known)))
+    systems = {name: rating(system) for system, name in enumerate(games.names)}
+    return Elo(systems, bootstrap_values, int(np.count_nonzero(rows.any(axis=1) & ~known)))
 
 
 def _of_units(separability: npt.ArrayLike, length: int) -> FloatArray:
@@ -143,19 +144,19 @@ def _of_units(separability: npt.ArrayLike, length: int) -> FloatArray:
     return delta
 
 
-class _Season:
-    """All units as games, played in any number of random orders at once."""
+class _EloSimulation:
+    """Plays all units as games, in many random orders at once."""
 
     def __init__(self, games: Games, steps: FloatArray, groups: IntArray | None) -> None:
         self._systems = len(games.names)
-        kept = games.kept
-        columns = [games.first, games.second, *games.counts.T, steps[kept]]
-        columns.append(np.zeros(len(kept)) if groups is None else groups[kept])
-        # The same units give the same digits in any order.
+        units = games.units
+        columns = [games.first, games.second, *games.counts.T, steps[units]]
+        columns.append(np.zeros(len(units)) if groups is None else groups[units])
+        # Sorted, so that the result does not depend on the order of the units.
         order = np.lexsort(columns[::-1])
         self._first, self._second, *outcomes, self._steps, clusters = (c[order] for c in columns)
-        self._upto = np.cumsum(np.column_stack(outcomes), axis=1)
-        self._members = _members(np.arange(len(kept)) if groups is None else clusters)
+        self._cumulative_counts = np.cumsum(np.column_stack(outcomes), axis=1)
+        self._members = _members(np.arange(len(units)) if groups is None else clusters)
 
     @property
     def n_clusters(self) -> int:
@@ -168,37 +169,39 @@ class _Season:
     def clusters_of(self, system: int) -> int:
         """How many clusters have a game of this system."""
         plays = (self._first == system) | (self._second == system)
-        is_there = np.append(plays, False)[self._members]  # −1, no game, is the last
-        return int(np.count_nonzero(is_there.any(axis=1)))
+        # Padding (−1) indexes the appended False.
+        is_member = np.append(plays, False)[self._members]
+        return int(np.count_nonzero(is_member.any(axis=1)))
 
-    def orders(self, number: int, rng: np.random.Generator, batch: int | None) -> FloatArray:
-        """Final ratings (number, S) with every unit once."""
-        every = np.arange(len(self._first), dtype=np.int32)
-        return self._seasons(number, batch, rng, lambda size: np.tile(every, (size, 1)))
+    def random_orders(self, number: int, rng: np.random.Generator, batch: int | None) -> FloatArray:
+        """Final ratings (number, S) after every unit once."""
+        games = np.arange(len(self._first), dtype=np.int32)
+        return self._simulate(number, batch, rng, lambda size: np.tile(games, (size, 1)))
 
     def replicates(self, number: int, rng: np.random.Generator, batch: int | None) -> FloatArray:
         """Final ratings (number, S) with clusters drawn with replacement."""
 
         def draw(size: int) -> npt.NDArray[np.int32]:
-            drawn = rng.integers(0, self.n_clusters, size=(size, self.n_clusters))
-            return self._members[drawn].reshape(size, -1)
+            clusters = rng.integers(0, self.n_clusters, size=(size, self.n_clusters))
+            return self._members[clusters].reshape(size, -1)
 
-        return self._seasons(number, batch, rng, draw)
+        return self._simulate(number, batch, rng, draw)
 
-    def _seasons(
+    def _simulate(
         self,
         number: int,
         batch: int | None,
         rng: np.random.Generator,
         draw: Callable[[int], npt.NDArray[np.int32]],
     ) -> FloatArray:
+        """Final ratings (number, S) of games drawn by ``draw``, in random order."""
         size = batch or max(1, min(number, _BATCH_ELEMENTS // max(1, self._members.size)))
         sizes = [min(size, number - start) for start in range(0, number, size)]
-        played = [self._play(rng.permuted(draw(n), axis=1), rng) for n in sizes]
-        return np.concatenate([np.zeros((0, self._systems)), *played])
+        ratings = [self._play(rng.permuted(draw(n), axis=1), rng) for n in sizes]
+        return np.concatenate([np.zeros((0, self._systems)), *ratings])
 
     def _play(self, games: npt.NDArray[np.int32], rng: np.random.Generator) -> FloatArray:
-        """Final ratings (B, S) after the games (B, T) in their order; −1 is no game."""
+        """Final ratings (B, S) after the games (B, T) in this order; −1 is padding."""
         ratings = np.full((len(games), self._systems), START)
         rows = np.arange(len(games))
         for game in games.T:
@@ -210,15 +213,15 @@ class _Season:
         return ratings
 
     def _scores(self, game: npt.NDArray[np.int32], rng: np.random.Generator) -> FloatArray:
-        """1, ½ or 0 of one random rating of each game (B,)."""
-        upto = self._upto[game]
-        drawn = rng.random(len(game)) * upto[:, -1]
-        scores: FloatArray = ((drawn < upto[:, 0]) + (drawn < upto[:, 1]).astype(np.float64)) / 2
+        """Score (1, ½ or 0) of the first system by one random rating of each game (B,)."""
+        counts = self._cumulative_counts[game]
+        u = rng.random(len(game)) * counts[:, -1]
+        scores: FloatArray = ((u < counts[:, 0]) + (u < counts[:, 1]).astype(np.float64)) / 2
         return scores
 
 
 def _members(groups: IntArray) -> npt.NDArray[np.int32]:
-    """The units of every cluster (G, M), −1 where it has fewer than the largest."""
+    """The units of each cluster (G, M), padded with −1 to the size of the largest."""
     order = np.argsort(groups, kind="stable")
     _, starts, sizes = np.unique(groups[order], return_index=True, return_counts=True)
     width = int(sizes.max(initial=0))

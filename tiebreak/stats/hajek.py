@@ -1,4 +1,4 @@
-"""Estimates from instances drawn with unequal probabilities, and what drawing them so has saved.
+"""Hájek estimates for unequal inclusion probabilities, and the instances they save.
 
 Source: Särndal, Swensson and Wretman 1992, section 5.7 (the ratio of Hájek's estimators).
 """
@@ -14,7 +14,7 @@ from scipy.stats import t as student_t
 
 from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, NO_WIDTH
-from tiebreak.stats.independence import FEWEST_CLUSTERS, kish, with_enough
+from tiebreak.stats.independence import MIN_CLUSTERS, drop_unreliable_interval, effective_size
 from tiebreak.stats.results import NAN, Estimate, Scope, undefined
 from tiebreak.stats.validation import (
     FloatArray,
@@ -33,8 +33,8 @@ NO_CONTROL = (
     "No instance of a control sample has ratings that count, so there is nothing to compare with."
 )
 FEW_CONTROLS = (
-    "It takes at least {fewest} instances of the control sample to compare with, and there are"
-    " {there} with ratings that count."
+    "The comparison takes at least {minimum} instances of the control sample with ratings that"
+    " count, and there are {number}."
 )
 NO_ERRORS = "Both estimates need a standard error above 0."
 ALL_CONTROL = "Only the control sample has ratings that count, so there is nothing to compare."
@@ -68,40 +68,40 @@ def hajek_estimate(
     """
     check_resampling(0, confidence_level, None)
     totals = as_numbers(values, name="values")
-    drawn = as_numbers(inclusion, name="inclusion")
-    per = np.ones(len(totals)) if sizes is None else as_numbers(sizes, name="sizes")
-    check_same_length(values=totals, inclusion=drawn, sizes=per)
-    if ((drawn <= 0) | (drawn > 1)).any():
+    probability = as_numbers(inclusion, name="inclusion")
+    size = np.ones(len(totals)) if sizes is None else as_numbers(sizes, name="sizes")
+    check_same_length(values=totals, inclusion=probability, sizes=size)
+    if ((probability <= 0) | (probability > 1)).any():
         raise InvalidInput(
             "out_of_range", "inclusion must lie above 0 and at most at 1: these were drawn."
         )
-    if (per <= 0).any():
+    if (size <= 0).any():
         raise InvalidInput(
             "out_of_range", "sizes must be above 0: leave instances without a rating out."
         )
     n = len(totals)
     if n == 0:
         return undefined(NOTHING)
-    effective = kish(1 / drawn)
+    n_effective = effective_size(1 / probability)
     method = f"Hájek, z, over instances; {OF_EVERY if covers else OF_SELECTED}"
     scope = Scope("dataset" if covers else "selected")
-    sums = _Sums.of(totals / drawn, per / drawn)
+    sums = _Sums.of(totals / probability, size / probability)
     point = Estimate(float(sums.ratio), n=n, method=method, stated_scope=scope)
     if n == 1:
         return replace(point, reason=ONE)
     error = float(np.sqrt(sums.variance))
     if error <= _ROUNDING * max(1.0, abs(point.value)):
-        return with_enough(replace(point, reason=NO_WIDTH), effective)
-    reach = NormalDist().inv_cdf((1 + confidence_level) / 2) * error
-    found = replace(point, low=point.value - reach, high=point.value + reach)
-    return replace(with_enough(found, effective), standard_error=error)
+        return drop_unreliable_interval(replace(point, reason=NO_WIDTH), n_effective)
+    half_width = NormalDist().inv_cdf((1 + confidence_level) / 2) * error
+    estimate = replace(point, low=point.value - half_width, high=point.value + half_width)
+    return replace(drop_unreliable_interval(estimate, n_effective), standard_error=error)
 
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """What a Hájek estimate is made of: n, Σa, Σb, Σa², Σab, Σb² of a = v / π and b = s / π.
+    """The sums of a Hájek estimate: n, and Σa, Σb, Σa², Σab, Σb² of a = v / π and b = s / π.
 
-    As sums, so that leaving out any one instance is a subtraction.
+    With sums, leaving out an instance is a subtraction.
     """
 
     n: npt.NDArray[np.float64]
@@ -112,7 +112,7 @@ class _Sums:
         return cls(np.array(float(len(a))), _products(a, b).sum(axis=1))
 
     def without(self, a: FloatArray, b: FloatArray) -> "_Sums":
-        """Without each of these instances (k,) in turn."""
+        """The sums without each of these instances (k,) in turn."""
         return _Sums(self.n - np.ones(len(a)), self.sums[:, None] - _products(a, b))
 
     @property
@@ -121,10 +121,10 @@ class _Sums:
 
     @property
     def variance(self) -> npt.NDArray[np.float64]:
-        """Of the linearised ratio, as if instances were drawn with replacement."""
-        _, whole, squares, products, sizes = self.sums
-        rest = squares - 2 * self.ratio * products + self.ratio**2 * sizes
-        return np.asarray(self.n / (self.n - 1) * np.maximum(rest, 0) / whole**2)
+        """Variance of the linearised ratio, as if instances were drawn with replacement."""
+        _, sum_b, sum_aa, sum_ab, sum_bb = self.sums
+        residual = sum_aa - 2 * self.ratio * sum_ab + self.ratio**2 * sum_bb
+        return np.asarray(self.n / (self.n - 1) * np.maximum(residual, 0) / sum_b**2)
 
 
 def _products(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -161,47 +161,49 @@ def instances_saved(
     jackknife over instances within either phase: the control sample is part of both variances.
     Under 10 instances in the control sample, undefined: a variance of so few is noise.
     """
-    totals, drawn = as_numbers(values, name="values"), as_numbers(inclusion, name="inclusion")
-    per = np.ones(len(totals)) if sizes is None else as_numbers(sizes, name="sizes")
+    totals, probability = as_numbers(values, name="values"), as_numbers(inclusion, name="inclusion")
+    size = np.ones(len(totals)) if sizes is None else as_numbers(sizes, name="sizes")
     control = np.asarray(in_control, dtype=np.bool_)
-    check_same_length(values=totals, inclusion=drawn, sizes=per, in_control=control)
-    if not FEWEST_CLUSTERS <= control.sum() < len(control):
-        return undefined(_why_not_saved(control), len(control))
-    chosen = hajek_estimate(totals, drawn, sizes=per)
-    uniform = hajek_estimate(totals[control], np.ones(int(control.sum())), sizes=per[control])
-    point = ratings_saved(chosen, uniform)
+    check_same_length(values=totals, inclusion=probability, sizes=size, in_control=control)
+    if not MIN_CLUSTERS <= control.sum() < len(control):
+        return undefined(_reason_without_saving(control), len(control))
+    selected = hajek_estimate(totals, probability, sizes=size)
+    uniform = hajek_estimate(totals[control], np.ones(int(control.sum())), sizes=size[control])
+    point = ratings_saved(selected, uniform)
     if not point.is_defined:
         return point
-    spread, freedom = _log_saving_error(totals / drawn, per / drawn, totals, per, control)
-    if not (np.isfinite(spread) and spread > 0):
+    error, df = _log_saving_error(totals / probability, size / probability, totals, size, control)
+    if not (np.isfinite(error) and error > 0):
         return replace(point, reason=NO_WIDTH)
-    n, reach = point.n, float(student_t.ppf((1 + confidence_level) / 2, freedom)) * spread
-    low, high = ((point.value + n) * exp(end) - n for end in (-reach, reach))
+    n, half_width = point.n, float(student_t.ppf((1 + confidence_level) / 2, df)) * error
+    low, high = ((point.value + n) * exp(end) - n for end in (-half_width, half_width))
     method = f"{point.method}, t of the log ratio, jackknife over instances by phase"
     return replace(point, low=low, high=high, method=method, stated_scope=Scope("dataset"))
 
 
-def _why_not_saved(control: Mask) -> str:
+def _reason_without_saving(control: Mask) -> str:
     if control.all():
         return ALL_CONTROL
-    there = int(control.sum())
-    return FEW_CONTROLS.format(fewest=FEWEST_CLUSTERS, there=there) if there else NO_CONTROL
+    number = int(control.sum())
+    return FEW_CONTROLS.format(minimum=MIN_CLUSTERS, number=number) if number else NO_CONTROL
 
 
 def _log_saving_error(
-    a: FloatArray, b: FloatArray, totals: FloatArray, per: FloatArray, control: Mask
+    a: FloatArray, b: FloatArray, totals: FloatArray, sizes: FloatArray, control: Mask
 ) -> tuple[float, float]:
-    """Standard error of log(n_c · V_c / V) by leaving instances out, and its degrees of freedom."""
-    whole, alone = _Sums.of(a, b), _Sums.of(totals[control], per[control])
-    chosen = whole.without(a, b).variance * (whole.n - 1)
-    uniform = np.full(len(a), float(alone.variance * alone.n))
-    uniform[control] = alone.without(totals[control], per[control]).variance * (alone.n - 1)
+    """Jackknife standard error of log(n_c · V_c / V), and its degrees of freedom."""
+    sums, control_sums = _Sums.of(a, b), _Sums.of(totals[control], sizes[control])
+    selected = sums.without(a, b).variance * (sums.n - 1)
+    uniform = np.full(len(a), float(control_sums.variance * control_sums.n))
+    without = control_sums.without(totals[control], sizes[control])
+    uniform[control] = without.variance * (control_sums.n - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(uniform) - np.log(chosen)
-    sizes = np.array([control.sum(), (~control).sum()])
-    parts = np.array(
-        [(k - 1) * logs[m].var() for k, m in zip(sizes, (control, ~control), strict=True)]
+        logs = np.log(uniform) - np.log(selected)
+    n = np.array([control.sum(), (~control).sum()])
+    variances = np.array(
+        [(k - 1) * logs[mask].var() for k, mask in zip(n, (control, ~control), strict=True)]
     )
-    total = float(parts.sum())
-    freedom = total**2 / float((parts**2 / np.maximum(sizes - 1, 1)).sum()) if total > 0 else 1.0
-    return sqrt(total) if np.isfinite(total) else NAN, freedom
+    total = float(variances.sum())
+    # Welch–Satterthwaite
+    df = total**2 / float((variances**2 / np.maximum(n - 1, 1)).sum()) if total > 0 else 1.0
+    return sqrt(total) if np.isfinite(total) else NAN, df

@@ -1,4 +1,4 @@
-"""Human against machine: the majority of the humans, or one of them, against the machine's.
+"""Agreement of human labels, by majority or single, with those of a machine.
 
 Source: Beyond Correlation, section 3 and appendix A; leave-one-out from HREF, algorithm 1.
 """
@@ -27,7 +27,7 @@ from tiebreak.stats.bootstrap import (
 from tiebreak.stats.classification import Classification, classification_statistics
 from tiebreak.stats.counts import Patterns
 from tiebreak.stats.jensen_shannon import Form, binned_js_statistic
-from tiebreak.stats.pairs import NO_OVERLAP, Pairs, RandomPairs, central_entries, single_entries
+from tiebreak.stats.pairs import NO_OVERLAP, Pairs, RandomPairs, central_weights, single_weights
 from tiebreak.stats.rank_correlations import (
     CORRELATIONS,
     Correlation,
@@ -85,14 +85,15 @@ class Comparison:
                 "humans and machine must count the same units and labels: "
                 f"their shapes are {left.shape} and {right.shape}.",
             )
-        lost = np.zeros(len(left), dtype=np.int64) if unparsed is None else np.asarray(unparsed)
-        if lost.shape != (len(left),):
+        n_unparsed = (
+            np.zeros(len(left), dtype=np.int64) if unparsed is None else np.asarray(unparsed)
+        )
+        if n_unparsed.shape != (len(left),):
             raise InvalidInput(
                 "wrong_length", f"unparsed must have one number for each of the {len(left)} units."
             )
-        joint = np.column_stack(
-            [left, right, lost, np.zeros_like(lost) if split is None else split]
-        )
+        code = np.zeros_like(n_unparsed) if split is None else split
+        joint = np.column_stack([left, right, n_unparsed, code])
         return cls(Patterns.of(joint, clusters=clusters), left.shape[1])
 
     @property
@@ -105,18 +106,20 @@ class Comparison:
 
     def pairs(self, *, level: Level) -> Pairs:
         """H^w against M^w."""
-        return Pairs(self.labels, level=level, humans=partial(central_entries, level=level))
+        return Pairs(self.labels, level=level, human_weights=partial(central_weights, level=level))
 
     def single_pairs(self, *, level: Level) -> Pairs:
         """H′ against M^w."""
-        return Pairs(self.labels, level=level, humans=single_entries)
+        return Pairs(self.labels, level=level, human_weights=single_weights)
 
     def random_pairs(self, *, level: Level) -> Pairs:
         """H^w against chance."""
-        return RandomPairs(self.labels, level=level, humans=partial(central_entries, level=level))
+        return RandomPairs(
+            self.labels, level=level, human_weights=partial(central_weights, level=level)
+        )
 
     def label_number(self, k: Categories) -> int:
-        """k for Randolph; *observed* looks at both sides together."""
+        """Randolph's k; "observed" counts the labels of both sides together."""
         both = self.patterns.rows[:, self.humans] + self.patterns.rows[:, self.machine]
         return label_number(both, k)
 
@@ -219,11 +222,11 @@ def classification(comparison: Comparison, **options: Unpack[MachineOptions]) ->
 def _estimates(
     comparison: Comparison, group: Group, options: MachineOptions
 ) -> dict[str, Estimate]:
-    reading, resampling = Options(), Resampling()
+    label_options, resampling = Options(), Resampling()
     for name, value in options.items():
-        part = reading if name in Options.__annotations__ else resampling
-        part[name] = value  # type: ignore[literal-required]
-    statistics = comparison_statistics(comparison, **reading)[group]
+        target = label_options if name in Options.__annotations__ else resampling
+        target[name] = value  # type: ignore[literal-required]
+    statistics = comparison_statistics(comparison, **label_options)[group]
     return estimate_each(statistics, comparison.patterns, **resampling)
 
 
@@ -235,33 +238,33 @@ def comparison_statistics(
     k: Categories = None,
     form: Form = "distance",
 ) -> dict[Group, dict[str, AnyStatistic]]:
-    """Everything about one machine by group and name, to be estimated from one table."""
-    number = comparison.label_number(k)
-    pairs, chance = comparison.pairs(level=level), comparison.random_pairs(level=level)
-    among = agreement_statistics(comparison.labels, level=level, values=values, k=number)
-    own = label_number(comparison.patterns.rows[:, comparison.machine], k)
-    runs = agreement_statistics(comparison.labels, level=level, values=values, k=own)
-    against = _several(pairs, values=values, k=number, form=form)
+    """All statistics of one machine, by group and name, to be estimated from one table."""
+    n_labels = comparison.label_number(k)
+    n_machine_labels = label_number(comparison.patterns.rows[:, comparison.machine], k)
+    pairs, random = comparison.pairs(level=level), comparison.random_pairs(level=level)
+    humans = agreement_statistics(comparison.labels, level=level, values=values, k=n_labels)
+    runs = agreement_statistics(comparison.labels, level=level, values=values, k=n_machine_labels)
+    with_machine = _majority(pairs, values=values, k=n_labels, form=form)
+    baseline = _majority(random, values=values, k=n_labels, form=form)
     return {
-        "machine_machine": {**_on(comparison.machine, runs)},
-        "human_machine": against | _correlations(pairs),
-        "single_human_machine": _single(comparison, level=level, values=values, k=number),
-        "delta": _differences(_on(comparison.humans, among), against),
+        "machine_machine": {**_on_columns(runs, comparison.machine)},
+        "human_machine": with_machine | _correlations(pairs),
+        "single_human_machine": _single(comparison, level=level, values=values, k=n_labels),
+        "delta": _differences(_on_columns(humans, comparison.humans), with_machine),
         "classification": classification_statistics(pairs),
-        "random_baseline": _several(chance, values=values, k=number, form=form)
-        | _correlations(chance),
+        "random_baseline": baseline | _correlations(random),
     }
 
 
-def _on(columns: slice, statistics: Mapping[str, Statistic]) -> dict[str, Statistic]:
+def _on_columns(statistics: Mapping[str, Statistic], columns: slice) -> dict[str, Statistic]:
     return {name: on_columns(statistic, columns) for name, statistic in statistics.items()}
 
 
 def _differences(
-    humans: Mapping[str, Statistic], against: Mapping[str, AnyStatistic]
+    humans: Mapping[str, Statistic], with_machine: Mapping[str, AnyStatistic]
 ) -> dict[str, AnyStatistic]:
     sides = (AMONG_HUMANS, AGAINST_MACHINE)
-    pairs = {name: (humans[name], against[name]) for name in humans}
+    pairs = {name: (humans[name], with_machine[name]) for name in humans}
     return {
         name: difference(first, second, sides=sides)
         for name, (first, second) in pairs.items()
@@ -269,7 +272,10 @@ def _differences(
     }
 
 
-def _shared(pairs: Pairs, *, values: npt.ArrayLike | None, k: int) -> dict[str, AnyStatistic]:
+def _chance_corrected(
+    pairs: Pairs, *, values: npt.ArrayLike | None, k: int
+) -> dict[str, AnyStatistic]:
+    """Percentage agreement, and the chance-corrected coefficients."""
     return {
         "krippendorff_alpha": pairs.alpha_statistic(values=values),
         "percentage_agreement": pairs.percentage_statistic(),
@@ -279,11 +285,12 @@ def _shared(pairs: Pairs, *, values: npt.ArrayLike | None, k: int) -> dict[str, 
     }
 
 
-def _several(
+def _majority(
     pairs: Pairs, *, values: npt.ArrayLike | None, k: int, form: Form
 ) -> dict[str, AnyStatistic]:
+    """The statistics that the majority of several humans has."""
     return {
-        **_shared(pairs, values=values, k=k),
+        **_chance_corrected(pairs, values=values, k=k),
         "binned_js": binned_js_statistic(pairs, form=form),
         "leave_one_out": pairs.leave_one_out_statistic(),
     }
@@ -293,18 +300,20 @@ def _single(
     comparison: Comparison, *, level: Level, values: npt.ArrayLike | None, k: int
 ) -> dict[str, AnyStatistic]:
     pairs = comparison.single_pairs(level=level)
-    several = {name: _never(pairs, ONE_HUMAN) for name in ("binned_js", "leave_one_out")}
-    return {**_shared(pairs, values=values, k=k), **several, **_correlations(pairs)}
+    statistics = _chance_corrected(pairs, values=values, k=k)
+    for name in ("binned_js", "leave_one_out"):
+        statistics[name] = _undefined_statistic(pairs, ONE_HUMAN)
+    return statistics | _correlations(pairs)
 
 
 def _correlations(pairs: Pairs) -> dict[str, AnyStatistic]:
     if pairs.level == "nominal":
-        return {name: _never(pairs, NO_ORDER) for name in CORRELATIONS}
+        return {name: _undefined_statistic(pairs, NO_ORDER) for name in CORRELATIONS}
     return {name: medians_statistic(pairs, name) for name in CORRELATIONS}
 
 
-def _never(pairs: Pairs, reason: str) -> Statistic:
-    """Undefined by its nature, over the units that would have entered."""
+def _undefined_statistic(pairs: Pairs, reason: str) -> Statistic:
+    """A statistic that is always undefined; n counts the units that would enter."""
 
     def features(rows: IntArray) -> FloatArray:
         return pairs.count(rows)[:, None]

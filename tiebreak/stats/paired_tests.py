@@ -1,4 +1,4 @@
-"""Is one system better: paired tests over instances, and how they sharpen with more of them.
+"""Paired tests of two systems over instances, and p-values by number of instances.
 
 Source: HREF, figure 6.
 """
@@ -110,12 +110,12 @@ def p_value_curve(
                 "out_of_range",
                 f"sizes must be at most the {len(d)} instances there are, not {size}.",
             )
-    found = np.array([_subset_p_values(d, size, draws, test, rng) for size in sizes])
-    found = found.reshape(len(sizes), draws)
+    p = np.array([_subset_p_values(d, size, draws, test, rng) for size in sizes])
+    p = p.reshape(len(sizes), draws)
     low, median, high = (
-        np.quantile(found, [0.05, 0.5, 0.95], axis=1) if len(sizes) else np.zeros((3, 0))
+        np.quantile(p, [0.05, 0.5, 0.95], axis=1) if len(sizes) else np.zeros((3, 0))
     )
-    significant = (found < SIGNIFICANT).mean(axis=1)
+    significant = (p < SIGNIFICANT).mean(axis=1)
     return PValueCurve(np.array(sizes, dtype=np.int64), median, low, high, significant)
 
 
@@ -129,7 +129,7 @@ def _subset_p_values(
 
 
 def _t_p_values(samples: FloatArray) -> FloatArray:
-    """Two-sided p of each row; 1 where all are 0, NaN where all are alike otherwise."""
+    """Two-sided p of each row; 1 if all its values are 0, NaN if all are equal otherwise."""
     varies = np.ptp(samples, axis=1) > 0
     p = np.where(samples[:, 0] == 0, 1.0, NAN)
     p[varies] = scipy.stats.ttest_1samp(samples[varies], 0, axis=1).pvalue

@@ -1,4 +1,4 @@
-"""How often each system wins."""
+"""Win rates of systems."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -97,24 +97,24 @@ def win_rates(
             "system_a and system_b must differ: a system is not compared with itself.",
         )
 
-    def rate(forward: Mask, backward: Mask) -> Estimate:
-        seen = rows * forward[:, None] + rows[:, ::-1] * backward[:, None]
+    def rate(is_first: Mask, is_second: Mask) -> Estimate:
+        outcomes = rows * is_first[:, None] + rows[:, ::-1] * is_second[:, None]
         rng = resampling.get("rng")
-        own: Resampling = {**resampling, "rng": rng.spawn(1)[0] if rng else None}
-        return win_rate(seen, clusters=clusters, **own)
+        options: Resampling = {**resampling, "rng": rng.spawn(1)[0] if rng else None}
+        return win_rate(outcomes, clusters=clusters, **options)
 
     names = sorted({*first.tolist(), *second.tolist()})
-    met = sorted({_in_order(a, b) for a, b in zip(first.tolist(), second.tolist(), strict=True)})
-    pairs = {pair: rate(*_sides(first, second, pair)) for pair in met}
+    compared = {_in_order(a, b) for a, b in zip(first.tolist(), second.tolist(), strict=True)}
+    pairs = {pair: rate(*_sides(first, second, pair)) for pair in sorted(compared)}
     if len(pairs) == 1:
-        found = next(iter(pairs.values()))
-        return WinRates({names[0]: found, names[1]: mirrored(found)}, pairs)
+        (estimate,) = pairs.values()
+        return WinRates({names[0]: estimate, names[1]: _mirrored(estimate)}, pairs)
     systems = {name: rate(first == name, second == name) for name in names}
     return WinRates(systems, pairs)
 
 
-def mirrored(estimate: Estimate) -> Estimate:
-    """The other system's rate: what one wins of two, the other loses."""
+def _mirrored(estimate: Estimate) -> Estimate:
+    """The win rate of the other of two systems."""
     return replace(estimate, value=1 - estimate.value, low=1 - estimate.high, high=1 - estimate.low)
 
 
@@ -125,9 +125,10 @@ def _in_order(a: str, b: str) -> tuple[str, str]:
 def _sides(
     first: npt.NDArray[np.str_], second: npt.NDArray[np.str_], pair: tuple[str, str]
 ) -> tuple[Mask, Mask]:
-    forward: Mask = (first == pair[0]) & (second == pair[1])
-    backward: Mask = (first == pair[1]) & (second == pair[0])
-    return forward, backward
+    """Units in which the pair's first system is system A, and in which it is system B."""
+    is_first: Mask = (first == pair[0]) & (second == pair[1])
+    is_second: Mask = (first == pair[1]) & (second == pair[0])
+    return is_first, is_second
 
 
 def _win_statistic(tie: float) -> Statistic:

@@ -1,4 +1,4 @@
-"""Who agrees with whom, whom the agreement hangs on, and who agrees with themselves."""
+"""Agreement of pairs of raters, the influence of single raters, and self-consistency."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from tiebreak.stats.validation import (
     check_same_length,
 )
 
-_MOST_LABELS = 2**31
+_MAX_CODE = 2**31
 NO_REPEAT = "This rater has no planned repeat with both answers."
 
 
@@ -75,16 +75,16 @@ def pairwise_agreement(
     """
     unit, rater, label = _long(units, raters, labels, (n_units, n_raters, n_labels))
     of_label = [
-        csr_array((np.ones(int(own.sum())), (rater[own], unit[own])), shape=(n_raters, n_units))
-        for own in (label == code for code in range(n_labels))
+        csr_array((np.ones(int(mask.sum())), (rater[mask], unit[mask])), shape=(n_raters, n_units))
+        for mask in (label == code for code in range(n_labels))
     ]
     rated = sum(of_label[1:], of_label[0])
     shared = (rated @ rated.T).toarray()
-    alike = np.sum([(each @ each.T).toarray() for each in of_label], axis=0)
-    # Of the units shared with the other: how often each gave each label.
-    margins = [np.asarray((each @ rated.T).toarray()) for each in of_label]
-    by_chance = ratio(np.sum([each * each.T for each in margins], axis=0), shared**2)
-    agreement = ratio(alike, shared)
+    agreed = np.sum([(matrix @ matrix.T).toarray() for matrix in of_label], axis=0)
+    # How often each rater gave each label on the units shared with each other rater.
+    marginals = [np.asarray((matrix @ rated.T).toarray()) for matrix in of_label]
+    by_chance = ratio(np.sum([m * m.T for m in marginals], axis=0), shared**2)
+    agreement = ratio(agreed, shared)
     kappa = ratio(agreement - by_chance, 1 - by_chance)
     return PairwiseAgreement(shared.astype(np.int64), agreement, kappa)
 
@@ -122,13 +122,13 @@ def drop_one_influence(
     seeds: Sequence[np.random.Generator | None] = rng.spawn(n_raters) if rng else [None] * n_raters
 
     def influences() -> Iterator[Influence]:
-        for code, own_rng in enumerate(seeds):
-            own = rater == code
-            counts = count_matrix(unit[own], label[own], n_units=n_units, n_labels=n_labels)
+        for code, rater_rng in enumerate(seeds):
+            mask = rater == code
+            counts = count_matrix(unit[mask], label[mask], n_units=n_units, n_labels=n_labels)
             patterns = Patterns.of(np.hstack([everyone, everyone - counts]), clusters=clusters)
-            options: Resampling = {**resampling, "rng": own_rng}
-            found = estimate_each(statistics, patterns, **options)
-            yield Influence(found["without"], found["change"], int(own.sum()))
+            options: Resampling = {**resampling, "rng": rater_rng}
+            estimates = estimate_each(statistics, patterns, **options)
+            yield Influence(estimates["without"], estimates["change"], int(mask.sum()))
 
     return list(influences())
 
@@ -151,23 +151,23 @@ def self_consistency(
     [0.5, 1.0]
     """
     rater = as_codes(raters, below=n_raters, name="raters")
-    once = as_codes(first, below=_MOST_LABELS, name="first", missing=True)
-    again = as_codes(second, below=_MOST_LABELS, name="second", missing=True)
-    check_same_length(raters=rater, first=once, second=again)
-    both = (once >= 0) & (again >= 0)
-    asked = np.bincount(rater[both], minlength=n_raters)
-    alike = np.bincount(rater[both & (once == again)], minlength=n_raters)
+    label = as_codes(first, below=_MAX_CODE, name="first", missing=True)
+    repeated = as_codes(second, below=_MAX_CODE, name="second", missing=True)
+    check_same_length(raters=rater, first=label, second=repeated)
+    both = (label >= 0) & (repeated >= 0)
+    n_repeats = np.bincount(rater[both], minlength=n_raters)
+    n_equal = np.bincount(rater[both & (label == repeated)], minlength=n_raters)
 
-    def share(same: int, n: int) -> Estimate:
+    def share(equal: int, n: int) -> Estimate:
         if n == 0:
             return undefined(NO_REPEAT)
-        low, high = wilson_interval(same, n, confidence_level=confidence_level)
-        value = same / n
+        low, high = wilson_interval(equal, n, confidence_level=confidence_level)
+        value = equal / n
         return Estimate(
             value, low, high, float(np.sqrt(value * (1 - value) / n)), n, WILSON, stated_scope=THESE
         )
 
-    return [share(int(same), int(n)) for same, n in zip(alike, asked, strict=True)]
+    return [share(int(equal), int(n)) for equal, n in zip(n_equal, n_repeats, strict=True)]
 
 
 def _long(
@@ -176,12 +176,12 @@ def _long(
     labels: npt.ArrayLike,
     shape: tuple[int, int, int],
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Checked codes of the ratings that have a label, below so many units, raters, labels."""
+    """Validated codes of the ratings that have a label; ``shape`` are the numbers of codes."""
     n_units, n_raters, n_labels = shape
     unit = as_codes(units, below=n_units, name="units")
     rater = as_codes(raters, below=n_raters, name="raters")
     label = as_codes(labels, below=n_labels, name="labels", missing=True)
     check_same_length(units=unit, raters=rater, labels=label)
-    read = label >= 0
-    check_rated_once(unit[read], rater[read])
-    return unit[read], rater[read], label[read]
+    is_labelled = label >= 0
+    check_rated_once(unit[is_labelled], rater[is_labelled])
+    return unit[is_labelled], rater[is_labelled], label[is_labelled]

@@ -1,4 +1,4 @@
-"""Rating sets: one rater's ratings on one instance, and how far they point one way.
+"""Rating sets: one rater's ratings of one instance, and how consistent they are.
 
 Source: Ghosh et al. 2024, eqs. 4 and 7, figures 6–8.
 """
@@ -33,23 +33,23 @@ class RatingSets:
     """Complete rating sets (S,): strength for each system, size, and the instance of each.
 
     ``totals`` (S, 3): the sum of |r| for system A, the same for B, and the number of ratings.
-    ``instances`` (S,) are the names as they were given. ``strongest`` is the scale's largest |r|.
+    ``instances`` (S,) are the names as they were given. ``max_strength`` is the scale's largest |r|.
     """
 
     totals: IntArray
     instances: npt.NDArray[np.generic]
-    strongest: int
+    max_strength: int
     n_incomplete: int
 
     @property
     def consistency(self) -> FloatArray:
         """Consistency of each set (S,)."""
-        return _consistency(self.totals, self.strongest)
+        return _consistency(self.totals, self.max_strength)
 
     @property
     def preference_strength(self) -> FloatArray:
         """Mean rating of each set (S,), from −1 (system A) to 1 (system B)."""
-        return _strength(self.totals, self.strongest)
+        return _strength(self.totals, self.max_strength)
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,10 @@ class SeparabilityRange:
     preference_strength: Estimate
 
 
-def consistency(ratings: npt.ArrayLike, *, strongest: int = 1) -> float:
+def consistency(ratings: npt.ArrayLike, *, max_strength: int = 1) -> float:
     """Consistency of one rating set: 0 if both systems were preferred, else the mean of |r|.
 
-    ``strongest`` is the largest |r| of the scale. Source: Ghosh et al. 2024, eq. 4.
+    ``max_strength`` is the largest |r| of the scale. Source: Ghosh et al. 2024, eq. 4.
 
     >>> consistency([1, 0, 1, 1, 0]), consistency([1, -1, 1]), consistency([0, 0])
     (0.6, 0.0, 0.0)
@@ -91,7 +91,7 @@ def consistency(ratings: npt.ArrayLike, *, strongest: int = 1) -> float:
     if len(r) == 0:
         return float("nan")
     totals = np.array([[-r[r < 0].sum(), r[r > 0].sum(), len(r)]]).astype(np.int64)
-    return float(_consistency(totals, strongest)[0])
+    return float(_consistency(totals, max_strength)[0])
 
 
 def collect_rating_sets(
@@ -101,7 +101,7 @@ def collect_rating_sets(
     raters: npt.ArrayLike,
     units: npt.ArrayLike | None = None,
     set_size: int | None = None,
-    strongest: int = 1,
+    max_strength: int = 1,
 ) -> RatingSets:
     """Rating sets from long ratings of one criterion.
 
@@ -111,37 +111,40 @@ def collect_rating_sets(
     instances, raters : (ratings,) names
     units : (ratings,) names; a set is complete with all units of its instance
     set_size : or the number N of ratings that completes a set
-    strongest : the largest |r| of the scale, 1, 2 or 3
+    max_strength : the largest |r| of the scale, 1, 2 or 3
     """
     r = as_numbers(labels, name="labels", missing=True)
-    named = np.asarray(instances)
-    place = as_groups(named, length=len(r), name="instances")
+    names = np.asarray(instances)
+    instance = as_groups(names, length=len(r), name="instances")
     rater = as_groups(raters, length=len(r), name="raters")
-    needed = _needed(place, units, set_size)
+    required = _required_sizes(instance, units, set_size)
     known = ~np.isnan(r)
     strength = np.where(known, r, 0.0)
-    if (strength != np.round(strength)).any() or (np.abs(strength) > strongest).any():
+    if (strength != np.round(strength)).any() or (np.abs(strength) > max_strength).any():
         raise InvalidInput(
             "out_of_range",
-            f"labels must be whole numbers from -{strongest} to {strongest}, or NaN.",
+            f"labels must be whole numbers from -{max_strength} to {max_strength}, or NaN.",
         )
-    key = place * (rater.max(initial=0) + 1) + rater
-    _, first, of_set = np.unique(key, return_index=True, return_inverse=True)
+    key = instance * (rater.max(initial=0) + 1) + rater
+    _, first, set_index = np.unique(key, return_index=True, return_inverse=True)
     sums = [
-        np.bincount(of_set, weights=weights, minlength=len(first))
+        np.bincount(set_index, weights=weights, minlength=len(first))
         for weights in (np.maximum(-strength, 0), np.maximum(strength, 0), known)
     ]
     totals = np.column_stack(sums).astype(np.int64).reshape(len(first), 3)
-    complete = totals[:, 2] >= needed[place[first]]
-    return RatingSets(totals[complete], named[first][complete], strongest, int((~complete).sum()))
+    complete = totals[:, 2] >= required[instance[first]]
+    n_incomplete = int((~complete).sum())
+    return RatingSets(totals[complete], names[first][complete], max_strength, n_incomplete)
 
 
 def summarise_rating_sets(sets: RatingSets, **resampling: Unpack[Resampling]) -> RatingSetSummary:
     """Consistency, its zeros and ones, and preference strength; instances are resampled."""
     patterns = Patterns.of(sets.totals, clusters=sets.instances)
-    statistics = {name: _mean_statistic(of_set, sets.strongest) for name, of_set in _OF_SET.items()}
-    found = estimate_each(statistics, patterns, **resampling)
-    return RatingSetSummary(n=len(sets.totals), n_incomplete=sets.n_incomplete, **found)
+    statistics = {
+        name: _mean_statistic(value_of, sets.max_strength) for name, value_of in _SET_VALUES.items()
+    }
+    estimates = estimate_each(statistics, patterns, **resampling)
+    return RatingSetSummary(n=len(sets.totals), n_incomplete=sets.n_incomplete, **estimates)
 
 
 def consistency_by_separability(
@@ -161,48 +164,54 @@ def consistency_by_separability(
     delta = as_numbers(separability, name="separability", missing=True)
     check_same_length(separability=delta, sets=sets.totals)
     bounds = range_edges(delta, ranges=ranges) if edges is None else as_numbers(edges, name="edges")
-    place = range_of(delta, bounds)
-    patterns = Patterns.of(np.column_stack([sets.totals, place + 1]), clusters=sets.instances)
-    number = max(len(bounds) - 1, 0)
-    inside = [patterns.rows[:, 3] == index + 1 for index in range(number)]
-    statistics = {name: _mean_statistic(_OF_SET[name], sets.strongest) for name in _OF_RANGE}
-    found = estimate_strata(statistics, patterns, inside, **resampling)
+    range_index = range_of(delta, bounds)
+    rows = np.column_stack([sets.totals, range_index + 1])
+    patterns = Patterns.of(rows, clusters=sets.instances)
+    n_ranges = max(len(bounds) - 1, 0)
+    masks = [patterns.rows[:, 3] == index + 1 for index in range(n_ranges)]
+    statistics = {
+        name: _mean_statistic(_SET_VALUES[name], sets.max_strength) for name in _RANGE_VALUES
+    }
+    estimates = estimate_strata(statistics, patterns, masks, **resampling)
     return tuple(
         SeparabilityRange(
             float(bounds[index]),
             float(bounds[index + 1]),
-            int((place == index).sum()),
-            **each,
+            int((range_index == index).sum()),
+            **by_name,
         )
-        for index, each in enumerate(found)
+        for index, by_name in enumerate(estimates)
     )
 
 
-def _needed(place: IntArray, units: npt.ArrayLike | None, set_size: int | None) -> IntArray:
-    """Ratings that complete a set, for each instance."""
-    instances = int(place.max(initial=-1)) + 1
+def _required_sizes(
+    instance: IntArray, units: npt.ArrayLike | None, set_size: int | None
+) -> IntArray:
+    """The number of ratings in a complete set of each instance."""
+    n_instances = int(instance.max(initial=-1)) + 1
     if set_size is not None:
         check_at_least(set_size, 1, name="set_size")
-        return np.full(instances, set_size, dtype=np.int64)
+        return np.full(n_instances, set_size, dtype=np.int64)
     if units is None:
         raise InvalidInput(
             "no_set_size", "Give units or set_size: one of them says when a set is complete."
         )
-    unit = as_groups(units, length=len(place), name="units")
-    distinct = np.unique(np.column_stack([place, unit]), axis=0)
-    return np.bincount(distinct[:, 0], minlength=instances)
+    unit = as_groups(units, length=len(instance), name="units")
+    distinct = np.unique(np.column_stack([instance, unit]), axis=0)
+    return np.bincount(distinct[:, 0], minlength=n_instances)
 
 
-_OfSet = Callable[[IntArray, int], FloatArray]
+# A value of each set (S,), from the totals (S, 3) and the maximal |r| of the scale.
+_SetValue = Callable[[IntArray, int], FloatArray]
 
 
-def _consistency(totals: IntArray, strongest: int) -> FloatArray:
-    one_way: FloatArray = totals[:, :2].max(axis=1) / (totals[:, 2] * strongest)
-    return np.where(_contradictory(totals, strongest) > 0, 0.0, one_way)
+def _consistency(totals: IntArray, max_strength: int) -> FloatArray:
+    consistency: FloatArray = totals[:, :2].max(axis=1) / (totals[:, 2] * max_strength)
+    return np.where(_contradictory(totals, max_strength) > 0, 0.0, consistency)
 
 
-def _strength(totals: IntArray, strongest: int) -> FloatArray:
-    strength: FloatArray = (totals[:, 1] - totals[:, 0]) / (totals[:, 2] * strongest)
+def _strength(totals: IntArray, max_strength: int) -> FloatArray:
+    strength: FloatArray = (totals[:, 1] - totals[:, 0]) / (totals[:, 2] * max_strength)
     return strength
 
 
@@ -214,15 +223,15 @@ def _all_ties(totals: IntArray, _strongest: int) -> FloatArray:
     return np.asarray((totals[:, 0] == 0) & (totals[:, 1] == 0), dtype=np.float64)
 
 
-def _zero(totals: IntArray, strongest: int) -> FloatArray:
-    return _contradictory(totals, strongest) + _all_ties(totals, strongest)
+def _zero(totals: IntArray, max_strength: int) -> FloatArray:
+    return _contradictory(totals, max_strength) + _all_ties(totals, max_strength)
 
 
-def _perfect(totals: IntArray, strongest: int) -> FloatArray:
-    return np.asarray(_consistency(totals, strongest) == 1, dtype=np.float64)
+def _perfect(totals: IntArray, max_strength: int) -> FloatArray:
+    return np.asarray(_consistency(totals, max_strength) == 1, dtype=np.float64)
 
 
-_OF_SET: dict[str, _OfSet] = {
+_SET_VALUES: dict[str, _SetValue] = {
     "consistency": _consistency,
     "zero": _zero,
     "contradictory": _contradictory,
@@ -230,11 +239,11 @@ _OF_SET: dict[str, _OfSet] = {
     "perfect": _perfect,
     "preference_strength": _strength,
 }
-_OF_RANGE = ("consistency", "zero", "perfect", "preference_strength")
+_RANGE_VALUES = ("consistency", "zero", "perfect", "preference_strength")
 
 
-def _mean_statistic(of_set: _OfSet, strongest: int) -> Statistic:
+def _mean_statistic(value_of: _SetValue, max_strength: int) -> Statistic:
     def features(totals: IntArray) -> FloatArray:
-        return np.column_stack([np.ones(len(totals)), of_set(totals, strongest)])
+        return np.column_stack([np.ones(len(totals)), value_of(totals, max_strength)])
 
     return Statistic(2, features, mean_value, NO_SET, NO_SET)

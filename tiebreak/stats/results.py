@@ -1,4 +1,4 @@
-"""What a statistic returns: a value with its interval, or why there is none."""
+"""Estimates: a value with its interval, or the reason why there is none."""
 
 import math
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""Which pairs of candidates a judge compares when there is no time for all, and their scores.
+"""Schedules of pairwise comparisons when there are too many pairs, and win–loss ratios.
 
-Source: Liusie et al. 2024, section 3. Candidates are texts for one context, or systems on one instance; a
-comparison is ordered: first shown, second shown.
+Source: Liusie et al. 2024, section 3. Candidates are texts for one context, or systems on one
+instance. A comparison is ordered: first shown, second shown.
 """
 
 from typing import Literal
@@ -87,11 +87,12 @@ def win_loss_ratio(
         raise InvalidInput(
             "same_candidate", "pairs must be of two candidates: none is compared with itself."
         )
-    read = ~np.isnan(won)
-    sides = np.concatenate([first[read], second[read]])
-    wins = np.bincount(sides, np.concatenate([won[read], 1 - won[read]]), minlength=candidates)
-    met = np.bincount(sides, minlength=candidates)
+    parsed = ~np.isnan(won)
+    sides = np.concatenate([first[parsed], second[parsed]])
+    scores = np.concatenate([won[parsed], 1 - won[parsed]])
+    wins = np.bincount(sides, scores, minlength=candidates)
+    n_comparisons = np.bincount(sides, minlength=candidates)
     return [
         Estimate(float(w / n), n=int(n)) if n else undefined(NEVER_COMPARED)
-        for w, n in zip(wins, met, strict=True)
+        for w, n in zip(wins, n_comparisons, strict=True)
     ]

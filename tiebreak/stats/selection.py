@@ -1,7 +1,7 @@
-"""Which instances to annotate: designs with known inclusion probabilities.
+"""Sampling of instances to annotate, with known inclusion probabilities.
 
-First a uniform control sample, then from the rest the instances that promise most. Source:
-Madow 1949 (randomised systematic sampling with unequal probabilities).
+First a uniform control sample is drawn, then a sample of the rest that favours separable instances.
+Source: Madow 1949 (randomised systematic sampling with unequal probabilities).
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from tiebreak.stats.validation import (
 Design = Literal["uniform", "proportional", "top", "strata"]
 Mask = npt.NDArray[np.bool_]
 
-SIMULATED_CONTROLS = 500
+N_SIMULATED_CONTROLS = 500
 _ROUNDING = 1e-9
 CONTROL, CHOSEN = "control", "design"
 ONLY_TOP = (
@@ -131,16 +131,16 @@ def select(
         raise InvalidInput(
             "out_of_range", f"n must be at most the {total} instances there are, not {n}."
         )
-    plan = _Plan(values, _positive(weights, total, design), design, ranges, rng)
+    sampling = _SamplingDesign(values, _positive(weights, total, design), design, ranges, rng)
     n_control = round(control_share * n)
     control = np.zeros(total, dtype=np.bool_)
     control[rng.permutation(total)[:n_control]] = True
     conditional = np.full(total, NAN)
-    conditional[~control] = plan.probabilities(~control, n - n_control)
+    conditional[~control] = sampling.probabilities(~control, n - n_control)
     phase = np.where(control, CONTROL, "").astype("<U7")
     rest = np.flatnonzero(~control)
-    phase[rest[systematic(conditional[rest], plan.blocks[rest], rng)]] = CHOSEN
-    return Selection(design, phase, conditional, plan.inclusion(n_control, n - n_control, rng))
+    phase[rest[systematic(conditional[rest], sampling.blocks[rest], rng)]] = CHOSEN
+    return Selection(design, phase, conditional, sampling.inclusion(n_control, n - n_control, rng))
 
 
 def _positive(weights: npt.ArrayLike | None, total: int, design: Design) -> FloatArray:
@@ -158,8 +158,8 @@ def _positive(weights: npt.ArrayLike | None, total: int, design: Design) -> Floa
     return array
 
 
-class _Plan:
-    """The probabilities of a design among any part of the instances."""
+class _SamplingDesign:
+    """Selection probabilities of a design, for any subset of the instances."""
 
     def __init__(
         self,
@@ -170,17 +170,16 @@ class _Plan:
         rng: np.random.Generator,
     ) -> None:
         self._design, self._weights = design, weights
-        # Equal δ are put in a random order once: the draw and its probabilities see the same.
-        self._place = np.empty(len(delta), dtype=np.int64)
-        self._place[np.lexsort((rng.random(len(delta)), -delta))] = np.arange(len(delta))
+        # Ties in δ are broken at random once, so that the draw and its probabilities agree.
+        self._rank = np.empty(len(delta), dtype=np.int64)
+        self._rank[np.lexsort((rng.random(len(delta)), -delta))] = np.arange(len(delta))
         self._stratum = range_of(delta, range_edges(delta, ranges=ranges))
         self.blocks = self._stratum if design == "strata" else np.zeros_like(self._stratum)
 
     def probabilities(self, rest: Mask, n: int) -> FloatArray:
-        """Of being among ``n`` of the rest (as many as it has true entries)."""
+        """Probabilities of the instances in the mask ``rest`` of being among ``n`` of them."""
         if self._design == "top":
-            place = self._place[rest]
-            return (np.argsort(np.argsort(place)) < n).astype(np.float64)
+            return (np.argsort(np.argsort(self._rank[rest])) < n).astype(np.float64)
         if self._design == "strata":
             return _stratified(self._stratum[rest], n)
         if self._design == "uniform":
@@ -188,7 +187,7 @@ class _Plan:
         return _proportional(self._weights[rest], n)
 
     def inclusion(self, n_control: int, n: int, rng: np.random.Generator) -> FloatArray:
-        """Marginal probabilities (N,) of either phase."""
+        """Probabilities (N,) of being drawn in either phase."""
         total = len(self._weights)
         everyone = np.ones(total, dtype=np.bool_)
         if n_control == 0:
@@ -197,56 +196,57 @@ class _Plan:
         if self._design == "uniform" or n == 0:
             return np.full(total, (n_control + n) / total)
         if self._design == "top":
-            # Drawn where enough of the better ones are in the control sample.
-            enough = hypergeom.sf(self._place - n, total - 1, self._place, n_control)
-            found: FloatArray = share + (1 - share) * enough
-            return found
+            # Selected if enough of the instances with a higher δ are in the control sample.
+            selected = hypergeom.sf(self._rank - n, total - 1, self._rank, n_control)
+            inclusion: FloatArray = share + (1 - share) * selected
+            return inclusion
         summed, times = np.zeros(total), np.zeros(total)
-        for _ in range(SIMULATED_CONTROLS):
+        for _ in range(N_SIMULATED_CONTROLS):
             rest = everyone.copy()
             rest[rng.permutation(total)[:n_control]] = False
             summed[rest] += self.probabilities(rest, n)
             times += rest
-        # An instance that was in every control sample drawn is in nearly every other.
-        given = np.divide(summed, times, out=np.ones(total), where=times > 0)
-        return share + (1 - share) * given
+        # Instances that were in all simulated control samples would be in nearly all others.
+        conditional = np.divide(summed, times, out=np.ones(total), where=times > 0)
+        return share + (1 - share) * conditional
 
 
 def _proportional(weights: FloatArray, n: int) -> FloatArray:
-    """n · w / Σw, what exceeds 1 made certain and the rest shared out again."""
-    found, certain = np.zeros(len(weights)), np.zeros(len(weights), dtype=np.bool_)
+    """n · w / Σw; probabilities above 1 become 1, and the rest is redistributed."""
+    certain = np.zeros(len(weights), dtype=np.bool_)
     while n:
-        left = n - int(certain.sum())
-        share = left * weights / max(weights[~certain].sum(), np.finfo(float).tiny)
-        over = ~certain & (share >= 1)
-        if not over.any():
+        remaining = n - int(certain.sum())
+        share = remaining * weights / max(weights[~certain].sum(), np.finfo(float).tiny)
+        exceeds = ~certain & (share >= 1)
+        if not exceeds.any():
             return np.where(certain, 1.0, share)
-        certain |= over
+        certain |= exceeds
         if certain.sum() >= n:
             return certain.astype(np.float64)
-    return found
+    return np.zeros(len(weights))
 
 
 def _stratified(stratum: IntArray, n: int) -> FloatArray:
-    """Expected equal numbers from every stratum, uniform in each, no more than it has."""
+    """Equal expected numbers from all strata, up to the size of each; uniform within a stratum."""
     sizes = np.bincount(stratum)
-    taken, left, open_ = np.zeros(len(sizes)), float(n), sizes > 0
-    while left > 0 and open_.any():
-        share = left / open_.sum()
-        full = open_ & (sizes <= share)
-        if not full.any():
-            taken[open_] = share
+    expected, remaining, is_open = np.zeros(len(sizes)), float(n), sizes > 0
+    while remaining > 0 and is_open.any():
+        share = remaining / is_open.sum()
+        is_full = is_open & (sizes <= share)
+        if not is_full.any():
+            expected[is_open] = share
             break
-        taken[full] = sizes[full]
-        left -= float(sizes[full].sum())
-        open_ &= ~full
-    return (taken / np.maximum(sizes, 1))[stratum]
+        expected[is_full] = sizes[is_full]
+        remaining -= float(sizes[is_full].sum())
+        is_open &= ~is_full
+    return (expected / np.maximum(sizes, 1))[stratum]
 
 
 def systematic(probabilities: FloatArray, blocks: IntArray, rng: np.random.Generator) -> IntArray:
-    """A draw of fixed size with these probabilities: one random start over a random order.
+    """A sample of fixed size with these probabilities: systematic sampling in a random order.
 
-    Blocks stay together in that order, so that each gets its expected number, rounded up or down.
+    Blocks are contiguous in that order, so that each contributes its expected number, rounded up or
+    down.
     """
     certain = np.flatnonzero(probabilities >= 1 - _ROUNDING)
     size = round(float(probabilities.sum())) - len(certain)
@@ -254,7 +254,7 @@ def systematic(probabilities: FloatArray, blocks: IntArray, rng: np.random.Gener
     order = order[(probabilities[order] < 1 - _ROUNDING) & (probabilities[order] > 0)]
     if size == 0:
         return certain
-    upto = np.cumsum(probabilities[order])
-    ticks = (rng.random() + np.arange(size)) * (upto[-1] / size)
-    drawn = np.searchsorted(upto, ticks, side="right").clip(max=len(order) - 1)
-    return np.concatenate([certain, order[drawn]])
+    cumulative = np.cumsum(probabilities[order])
+    points = (rng.random() + np.arange(size)) * (cumulative[-1] / size)
+    selected = np.searchsorted(cumulative, points, side="right").clip(max=len(order) - 1)
+    return np.concatenate([certain, order[selected]])

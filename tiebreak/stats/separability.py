@@ -88,8 +88,8 @@ def separability(
         )
     a, b, c = _without_missing(a, b, c)
     if cross_pairs is not None:
-        c = _some(c, cross_pairs, rng)
-    alignments = _mean_apart(a), _mean_apart(b), _mean(c)
+        c = _sample_pairs(c, cross_pairs, rng)
+    alignments = _off_diagonal_mean(a), _off_diagonal_mean(b), _mean(c)
     reason = _too_few(*alignments)
     return Separability(*alignments, _delta(*alignments), _jackknife(a, b, c), reason)
 
@@ -106,11 +106,11 @@ def normalised_separability(
         for name, column in (("self_a", self_a), ("self_b", self_b), ("cross", cross))
     ]
     check_same_length(self_a=columns[0], self_b=columns[1], cross=columns[2])
-    known = np.concatenate(columns)
-    known = known[~np.isnan(known)]
-    if len(known) == 0 or known.min() == known.max():
+    values = np.concatenate(columns)
+    values = values[~np.isnan(values)]
+    if len(values) == 0 or values.min() == values.max():
         return NormalisedSeparability(np.full(len(columns[0]), NAN), NAN, NAN, scope)
-    low, high = float(known.min()), float(known.max())
+    low, high = float(values.min()), float(values.max())
     a, b, c = ((column - low) / (high - low) for column in columns)
     return NormalisedSeparability(np.maximum(a, b) - c, low, high, scope)
 
@@ -142,14 +142,14 @@ def range_of(delta: npt.ArrayLike, edges: npt.ArrayLike) -> IntArray:
 def _without_missing(
     a: FloatArray, b: FloatArray, c: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Only the generations with a similarity to any other: the rest are no samples."""
-    of_a = ~np.isnan(c).all(axis=1) | ~np.isnan(_apart(a)).all(axis=1)
-    of_b = ~np.isnan(c).all(axis=0) | ~np.isnan(_apart(b)).all(axis=1)
-    return a[np.ix_(of_a, of_a)], b[np.ix_(of_b, of_b)], c[np.ix_(of_a, of_b)]
+    """Drop the generations without any similarity to another one."""
+    in_a = ~np.isnan(c).all(axis=1) | ~np.isnan(_off_diagonal(a)).all(axis=1)
+    in_b = ~np.isnan(c).all(axis=0) | ~np.isnan(_off_diagonal(b)).all(axis=1)
+    return a[np.ix_(in_a, in_a)], b[np.ix_(in_b, in_b)], c[np.ix_(in_a, in_b)]
 
 
-def _some(cross: FloatArray, pairs: int, rng: np.random.Generator | None) -> FloatArray:
-    """The matrix with ``pairs`` of its known entries, the others NaN."""
+def _sample_pairs(cross: FloatArray, pairs: int, rng: np.random.Generator | None) -> FloatArray:
+    """The matrix with all but ``pairs`` random entries set to NaN."""
     check_at_least(pairs, 1, name="cross_pairs")
     known = np.flatnonzero(~np.isnan(cross))
     if rng is None or pairs > len(known):
@@ -157,18 +157,19 @@ def _some(cross: FloatArray, pairs: int, rng: np.random.Generator | None) -> Flo
             "pairs_cannot_be_drawn",
             f"cross_pairs must be at most the {len(known)} known pairs, and needs rng to draw them.",
         )
-    kept = np.full(cross.shape, NAN)
-    drawn = rng.choice(known, pairs, replace=False)
-    kept.flat[drawn] = cross.flat[drawn]
-    return kept
+    sample = np.full(cross.shape, NAN)
+    indices = rng.choice(known, pairs, replace=False)
+    sample.flat[indices] = cross.flat[indices]
+    return sample
 
 
-def _apart(matrix: FloatArray) -> FloatArray:
+def _off_diagonal(matrix: FloatArray) -> FloatArray:
+    """The matrix with NaN on its diagonal."""
     return np.where(np.eye(len(matrix), dtype=np.bool_), NAN, matrix)
 
 
-def _mean_apart(matrix: FloatArray) -> float:
-    return _mean(_apart(matrix))
+def _off_diagonal_mean(matrix: FloatArray) -> float:
+    return _mean(_off_diagonal(matrix))
 
 
 def _mean(matrix: FloatArray) -> float:
@@ -177,7 +178,7 @@ def _mean(matrix: FloatArray) -> float:
 
 
 def _delta(self_a: float, self_b: float, cross: float) -> float:
-    # Python's max would let a NaN pass in second place.
+    # Not Python's max, which ignores a NaN in second place.
     return float(np.maximum(self_a, self_b)) - cross
 
 
@@ -189,9 +190,10 @@ def _too_few(self_a: float, self_b: float, cross: float) -> str | None:
 
 
 def _jackknife(a: FloatArray, b: FloatArray, c: FloatArray) -> float:
-    """Delete one generation at a time; the variances of the two systems add."""
-    without_a = np.maximum(_means_apart_without(a), _mean_apart(b)) - _row_means_without(c)
-    without_b = np.maximum(_means_apart_without(b), _mean_apart(a)) - _row_means_without(c.T)
+    """Delete-one jackknife over generations; the variances of the two systems add."""
+    mean_a, mean_b = _off_diagonal_mean(a), _off_diagonal_mean(b)
+    without_a = np.maximum(_leave_one_out_means(a), mean_b) - _leave_row_out_means(c)
+    without_b = np.maximum(_leave_one_out_means(b), mean_a) - _leave_row_out_means(c.T)
     return float(np.sqrt(_jackknife_variance(without_a) + _jackknife_variance(without_b)))
 
 
@@ -201,25 +203,26 @@ def _jackknife_variance(values: FloatArray) -> float:
     return (len(values) - 1) * float(np.var(values))
 
 
-def _means_apart_without(matrix: FloatArray) -> FloatArray:
-    """The mean of a (K, K) matrix off its diagonal, without each generation in turn: (K,)."""
-    sums, counts = _sums_and_counts(_apart(matrix))
-    lost, fewer = sums.sum(axis=0) + sums.sum(axis=1), counts.sum(axis=0) + counts.sum(axis=1)
-    return _quotients(sums.sum() - lost, counts.sum() - fewer)
+def _leave_one_out_means(matrix: FloatArray) -> FloatArray:
+    """Off-diagonal means of a (K, K) matrix without each row and column in turn: (K,)."""
+    values, counts = _values_and_counts(_off_diagonal(matrix))
+    removed = values.sum(axis=0) + values.sum(axis=1)
+    n_removed = counts.sum(axis=0) + counts.sum(axis=1)
+    return _quotients(values.sum() - removed, counts.sum() - n_removed)
 
 
-def _row_means_without(matrix: FloatArray) -> FloatArray:
-    """The mean of a (K, n) matrix without each row in turn: (K,)."""
-    sums, counts = _sums_and_counts(matrix)
-    return _quotients(sums.sum() - sums.sum(axis=1), counts.sum() - counts.sum(axis=1))
+def _leave_row_out_means(matrix: FloatArray) -> FloatArray:
+    """Means of a (K, n) matrix without each row in turn: (K,)."""
+    values, counts = _values_and_counts(matrix)
+    return _quotients(values.sum() - values.sum(axis=1), counts.sum() - counts.sum(axis=1))
 
 
-def _sums_and_counts(matrix: FloatArray) -> tuple[FloatArray, IntArray]:
+def _values_and_counts(matrix: FloatArray) -> tuple[FloatArray, IntArray]:
     is_known = ~np.isnan(matrix)
     return np.where(is_known, matrix, 0.0), is_known.astype(int)
 
 
 def _quotients(sums: FloatArray, counts: IntArray) -> FloatArray:
-    """NaN where nothing is known."""
-    found: FloatArray = np.divide(sums, counts, out=np.full(len(sums), NAN), where=counts > 0)
-    return found
+    """The quotients, NaN where the count is 0."""
+    quotients: FloatArray = np.divide(sums, counts, out=np.full(len(sums), NAN), where=counts > 0)
+    return quotients

@@ -1,4 +1,4 @@
-"""Strata: classes of units, each possible one present, empty or not."""
+"""Strata: classes of units. Empty strata are included."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -49,8 +49,8 @@ def agreement_strata(counts: npt.ArrayLike, *, level: Level) -> tuple[Stratum, .
     size = rows.sum(axis=1)
     central = central_counts(rows, level=level)
     conditions = [size < 2, central == size, 5 * central >= 4 * size, 5 * central >= 3 * size]
-    place = np.select(conditions, [4, 0, 1, 2], default=3)
-    return _by_place("agreement", place, AGREEMENT_STRATA)
+    index = np.select(conditions, [4, 0, 1, 2], default=3)
+    return _from_index("agreement", index, AGREEMENT_STRATA)
 
 
 def unique_label_strata(counts: npt.ArrayLike) -> tuple[Stratum, ...]:
@@ -65,7 +65,7 @@ def unique_label_strata(counts: npt.ArrayLike) -> tuple[Stratum, ...]:
     names = tuple(str(number) for number in range(1, max(most, 1) + 1))
     if (unique == 0).any():
         names = (*names, UNDEFINED)
-    return _by_place("unique_labels", (unique - 1) % len(names), names)
+    return _from_index("unique_labels", (unique - 1) % len(names), names)
 
 
 def key_strata(
@@ -85,25 +85,26 @@ def key_strata(
         )
     if UNDEFINED in texts and UNDEFINED not in known:
         known = (*known, UNDEFINED)
-    places = {name: place for place, name in enumerate(known)}
-    return _by_place(stratifier, np.array([places[text] for text in texts], dtype=int), known)
+    index_of = {name: index for index, name in enumerate(known)}
+    return _from_index(stratifier, np.array([index_of[text] for text in texts], dtype=int), known)
 
 
 def separability_strata(delta: npt.ArrayLike, edges: npt.ArrayLike) -> tuple[Stratum, ...]:
     """Units by separability range; NaN is *undefined*. The last range includes its end."""
     bounds = as_numbers(edges, name="edges")
-    place = range_of(delta, bounds)
+    index = range_of(delta, bounds)
     ends = [*("<" for _ in bounds[2:]), "<="][: max(len(bounds) - 1, 0)]
     names = [
         f"{low:.4f}<=separability{end}{high:.4f}"
         for low, high, end in zip(bounds[:-1], bounds[1:], ends, strict=True)
     ]
-    if (place < 0).any():
+    if (index < 0).any():
         names.append(UNDEFINED)
-    return _by_place("separability", place % max(len(names), 1), names)
+    return _from_index("separability", index % max(len(names), 1), names)
 
 
-def _by_place(
-    stratifier: str, place: npt.NDArray[np.int64], names: Sequence[str]
+def _from_index(
+    stratifier: str, index: npt.NDArray[np.int64], names: Sequence[str]
 ) -> tuple[Stratum, ...]:
-    return tuple(Stratum(stratifier, name, place == index) for index, name in enumerate(names))
+    """One stratum per name, from each unit's index into ``names``."""
+    return tuple(Stratum(stratifier, name, index == i) for i, name in enumerate(names))
