@@ -18,7 +18,7 @@ from annotation.models import HIT, Place, Rating  # noqa: E402
 from annotation.services.participations import mark_guidelines_read  # noqa: E402
 from annotation.services.places import take_place  # noqa: E402
 from annotation.services.planning import plan_hits  # noqa: E402
-from annotation.services.tallies import kept, recount  # noqa: E402
+from annotation.services.tallies import recount, stored_tallies  # noqa: E402
 from recruitment.services.entry import give_consent  # noqa: E402
 from recruitment.services.lifecycle import open_study  # noqa: E402
 from studies.models import (  # noqa: E402
@@ -93,7 +93,7 @@ def count(study_id: str) -> str:
     wrong = sum(n != study.ratings_per_hit for n in per_unit.values())
     wrong += study.units.count() - len(per_unit)
     wrong += Place.objects.filter(study=study, completed_at__isnull=True).count()
-    wrong += kept(study=study) != recount(study=study)
+    wrong += stored_tallies(study=study) != recount(study=study)
     raters = Counter(counted.values_list("place_id", "rater_id").distinct())
     wrong += len(raters) != len({place for place, _ in raters})
     return f"{counted.count()} {wrong}"

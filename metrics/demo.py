@@ -13,8 +13,8 @@ from recruitment.services.lifecycle import open_study
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.demo.bundle import write_demo_bundle
 from studies.demo.sources import load_sources
+from studies.instance_selection.scoring import score_separability
 from studies.models import Study
-from studies.scoring import score_separability
 
 # Sixty of seventy-two places: enough for every number, and work left for whoever tries the pages.
 BOTS = (

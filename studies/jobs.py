@@ -88,14 +88,12 @@ def _check_is_only_one(job: Job) -> None:
     studies = set(unfinished.exclude(pk=job.pk).values_list("study", flat=True))
     if not studies:
         return
+    said = f"A job to {Job.Kind(job.kind).label} is not finished yet"
+    if job.study_id in studies:
+        raise DomainError("job_unfinished", f"{said}: let it go on, or stop it first.")
     # Another study may be one that this researcher must not know of.
-    advice = (
-        ": let it go on, or stop it first."
-        if job.study_id in studies
-        else " on this dataset. Please try again when it is."
-    )
-    said = f"A job to {Job.Kind(job.kind).label} is not finished yet{advice}"
-    raise DomainError("job_unfinished", said)
+    said += " on this dataset. Please try again when it is."
+    raise DomainError("dataset_busy", said)
 
 
 def send(job: Job) -> None:
@@ -142,11 +140,14 @@ def stop_job(*, job: Job) -> None:
     ended = [Job.Status.DONE, Job.Status.STOPPED]
     Job.objects.exclude(status__in=ended).filter(pk=job.pk).update(
         status=Job.Status.STOPPED,
-        problem="Stopped by a researcher.",
+        problem=STOPPED,
         claim="",
         lease_until=None,
         finished_at=database_now(),
     )
+
+
+STOPPED = "Stopped by a researcher."
 
 
 def run_job(*, job_id: int, now: Callable[[], datetime] = database_now) -> bool:

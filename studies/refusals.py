@@ -2,11 +2,11 @@
 
 from django.core.exceptions import ValidationError
 
-from tiebreak.errors import DomainError
+from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import FormatError
 
 
-def form_errors(refusal: DomainError) -> list[ValidationError]:
+def form_errors(refusal: DomainError | InvalidInput) -> list[ValidationError]:
     if not isinstance(refusal, FormatError):
         return [ValidationError(refusal.message, code=refusal.code)]
     told = [ValidationError(str(problem), code=problem.code) for problem in refusal.problems]

@@ -14,10 +14,11 @@ from studies.rounds import is_late, last_round
 
 @dataclass(frozen=True)
 class StuckJob:
-    """A job, since when nothing moves, and a sentence for who waits for it."""
+    """A job, since when nothing moves, and why, by a code and for who waits for it."""
 
     job: Job
     since: datetime
+    code: str
     reason: str
 
 
@@ -33,7 +34,7 @@ def stuck_jobs(jobs: Iterable[Job] | None = None, now: datetime | None = None) -
     waiting = [job for job in since if job.status == Job.Status.QUEUED and queue_of(job) in busy]
     no_worker = is_late(last_round(), now)
     return [
-        StuckJob(job, moment, _reason(job, moment, no_worker=no_worker))
+        StuckJob(job, moment, *_reason(job, moment, no_worker=no_worker))
         for job, moment in since.items()
         if job not in waiting
     ]
@@ -55,13 +56,15 @@ def _busy_queues(now: datetime) -> set[str]:
     return {queue_of(job) for job in live}
 
 
-def _reason(job: Job, since: datetime, *, no_worker: bool) -> str:
+def _reason(job: Job, since: datetime, *, no_worker: bool) -> tuple[str, str]:
     at, queue = since.strftime("%H:%M"), queue_of(job)
     what = "its worker fell silent" if job.status == Job.Status.RUNNING else "it waits for a worker"
     start = f"celery -A config worker -Q {queue}"
     if no_worker:
-        return f"Stuck since {at} UTC: {what}, and no worker is running. Start one: {start}"
-    return (
+        said = f"Stuck since {at} UTC: {what}, and no worker is running. Start one: {start}"
+        return "no_worker", said
+    said = (
         f"Stuck since {at} UTC: {what}, and none takes up jobs of the queue “{queue}”."
         f" Start one that does: {start}"
     )
+    return "no_worker_of_queue", said

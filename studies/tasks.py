@@ -2,8 +2,8 @@
 
 from celery import shared_task
 
-import studies.sampling
-import studies.scoring  # noqa: F401  both register what a job of their kind does
+import studies.instance_selection.sampling
+import studies.instance_selection.scoring  # noqa: F401  both register what a job of their kind does
 from studies.jobs import requeue_stale_jobs, run_job
 from studies.rounds import make_due_rounds
 

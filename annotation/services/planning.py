@@ -12,8 +12,8 @@ from django.db.models import QuerySet
 
 from annotation.balancing import balanced_bits, dealt
 from annotation.models import HIT, HITUnit, Place, Rating
+from studies.instance_selection.scoring import separability_by_instance
 from studies.models import Generation, Instance, SelectedInstance, Study, System, Unit
-from studies.scoring import separability_by_instance
 from tiebreak.errors import DomainError
 from tiebreak.formats.cells import MAX_ID
 

@@ -12,7 +12,7 @@ from django.db.models import Max
 from annotation.balancing import balanced_bits
 from annotation.models import HIT, HITUnit
 from studies.models import Generation, Study, System, Unit
-from studies.perturbing import heavily_perturbed, is_spoilable
+from studies.perturbation import heavily_perturbed, is_spoilable
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import LIMITS, Limits

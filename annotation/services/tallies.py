@@ -99,7 +99,7 @@ def recount(*, study: Study) -> Counter[TallyKey]:
     return counts
 
 
-def kept(*, study: Study) -> Counter[TallyKey]:
+def stored_tallies(*, study: Study) -> Counter[TallyKey]:
     """The tallies as they are kept, zeros left out."""
     rows = Tally.objects.filter(unit__study=study, n__gt=0)
     return Counter({(t.unit_id, t.criterion_id, t.rater_id, t.label): t.n for t in rows})

@@ -4,7 +4,7 @@ from typing import Literal
 
 from studies.models import Study
 
-CHOOSING = "metrics:choosing"
+GENERATE_SELECT = "metrics:generate-select"
 RECRUITMENT = "recruitment:channels"
 REFERENCE_UNITS = "admin:studies_study_reference_units"
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tiebreak.errors import InvalidInput
+
 _TURN = re.compile(r"^([A-Z][\w'-]*): (.+)$")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”]?\s+(?=[\"“A-Z0-9])")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -72,7 +74,7 @@ def sample_order(
     The largest Gumbel-perturbed scores are such a draw; temperature 0 takes the best scores.
     """
     if temperature < 0:
-        raise ValueError(f"temperature is {temperature}; give 0 or more.")
+        raise InvalidInput("out_of_range", f"temperature is {temperature}; give 0 or more.")
     noise = rng.gumbel(size=len(scores))
     # The last digits of a matrix product depend on the machine; they must not decide a tie.
     ranked = np.argsort(-(np.round(scores, 9) + temperature * noise), kind="stable")

@@ -7,6 +7,7 @@ import numpy as np
 
 from studies.demo.digest import digest
 from studies.demo.excerpt import excerpt
+from tiebreak.errors import InvalidInput
 
 DEFAULT_TEMPERATURE = 0.5
 
@@ -23,8 +24,10 @@ SYSTEMS: dict[str, Summariser] = {"excerpt": excerpt, "digest": digest}
 def generate(name: str, source: str, *, seed: int, temperature: float = DEFAULT_TEMPERATURE) -> str:
     """One generation of the system `name`; the same arguments always give the same text."""
     if name not in SYSTEMS:
-        raise ValueError(f"There is no system {name!r}; choose one of {', '.join(SYSTEMS)}.")
+        raise InvalidInput(
+            "unknown_system", f"There is no system {name!r}; choose one of {', '.join(SYSTEMS)}."
+        )
     if not source.strip():
-        raise ValueError("The source text is empty; give a text to summarise.")
+        raise InvalidInput("empty", "The source text is empty; give a text to summarise.")
     rng = np.random.default_rng([seed, zlib.crc32(f"{name}\n{source}".encode())])
     return SYSTEMS[name](source, rng=rng, temperature=temperature)

@@ -46,7 +46,7 @@ def pages(study: Study) -> list[str]:
             reverse(name, args=[study.pk])
             for name in (
                 *("recruitment:ledger", "recruitment:channels", "recruitment:preview"),
-                *("metrics:dashboard", "metrics:choosing", "metrics:report"),
+                *("metrics:dashboard", "metrics:generate-select", "metrics:report"),
             )
         ),
     ]

@@ -15,11 +15,11 @@ from annotation.services.participations import mark_guidelines_read
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_rating
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from metrics.selectors import source_of
 from recruitment.services.entry import give_consent
+from studies.instance_selection.scoring import score_separability
 from studies.models import Dataset, SeparabilityScore, Study
-from studies.scoring import score_separability
 from tests.paths import GOLDEN
 from tests.refusals import places_of, refused
 from tests.studies.factories import make_open_study
@@ -56,7 +56,7 @@ def test_a_bundle_with_ratings_becomes_a_closed_study(tmp_path):
     assert study.hits.count() == 3
     assert Place.objects.filter(completed_at__isnull=False).count() == 6
     assert study.units.filter(generation_a__isnull=True).count() == 0
-    assert kept(study=study) == recount(study=study)
+    assert stored_tallies(study=study) == recount(study=study)
 
 
 @pytest.mark.parametrize("flaw", FLAWS)
@@ -219,5 +219,8 @@ def test_machines_keep_their_runs_and_orders_and_take_no_place(tmp_path):
     assert Assignment.objects.count() == 5
     assert Place.objects.count() == 0
     machine = Rating.objects.first().rater
-    assert kept(study=study)[study.units.get().pk, study.criteria.get().pk, machine.pk, ""] == 1
+    assert (
+        stored_tallies(study=study)[study.units.get().pk, study.criteria.get().pk, machine.pk, ""]
+        == 1
+    )
     assert Study.objects.get().status == "closed"

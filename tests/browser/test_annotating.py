@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from annotation.models import Participation, Rating
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from studies.models import Generation, Instance, Study
 from tests.browser.accessibility import check_accessible
 from tests.studies.factories import make_open_study
@@ -80,7 +80,7 @@ def test_a_hit_can_be_completed_with_keys_alone(chromium_page: Page, live_server
     expect(page.get_by_role("status")).to_have_text(code)
     assert Rating.objects.counted().count() == 5
     assert Rating.objects.filter(label="0").count() == 2
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
 
 
 def test_undo_goes_back_and_a_correction_supersedes(chromium_page: Page, live_server):

@@ -13,8 +13,8 @@ from metrics.services import refresh_report
 from recruitment.models import Channel, Payment
 from recruitment.services.dry_runs import DryRunOptions, start_dry_run
 from recruitment.simulation.raters import Bot, simulate_raters
+from studies.instance_selection.scoring import score_separability
 from studies.models import Membership, Study
-from studies.scoring import score_separability
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.studies.factories import make_open_study, make_study
 
@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.xdist_group("browser"),
 ]
-PAGES = ("", "choosing/?robustness=1", "dry-runs/", "recruitment/", "ledger/")
+PAGES = ("", "generate-and-select/?robustness=1", "dry-runs/", "recruitment/", "ledger/")
 
 
 def with_everything(study: Study) -> Study:

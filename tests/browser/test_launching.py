@@ -13,7 +13,7 @@ from annotation.models import Rating
 from annotation.selectors import hit_units_of
 from annotation.services.places import take_place
 from annotation.services.ratings import Answer, submit_rating
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from studies.models import Generation, Membership, Study
 from tests.browser.accessibility import check_accessible, check_fits, check_ids
 from tests.studies.factories import make_participation, make_study
@@ -117,7 +117,7 @@ def test_a_study_is_mended_opened_closed_reopened_and_takes_late_answers(page: P
     expect(page.get_by_text("4 late answers were taken in")).to_be_visible()
     look(page, "log", of_ours=False)
     assert Rating.objects.counted().count() == 5
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
 
 
 def test_leaving_with_something_typed_asks_and_sending_it_does_not(

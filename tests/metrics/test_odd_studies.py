@@ -6,9 +6,12 @@ import random
 import numpy as np
 import pytest
 
+from metrics.messages import WITHOUT_PREFERENCE
 from tests.metrics.studies import odd_study, preferences, report_of, words
+from tiebreak.errors import InvalidInput
 from tiebreak.formats import RatingTable
 from tiebreak.report import build, build_report
+from tiebreak.report.selection import NO_PROBABILITY
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -29,7 +32,8 @@ def test_an_instance_of_which_both_are_bad_leaves_the_selection_and_is_counted()
     pair = found["selection"]["a vs b"]
     assert (pair["instances"], pair["without_preference"]) == (24, 1)
     assert pair["win_rate"]["value"] == pytest.approx(0.75)
-    assert "1 more have no rating" in words({"criteria_order": ["c"], "criteria": {"c": found}})
+    said = words({"criteria_order": ["c"], "criteria": {"c": found}})
+    assert WITHOUT_PREFERENCE.format(n=1) in said
 
 
 def test_a_pair_of_which_all_are_bad_has_no_rate_and_says_why():
@@ -45,7 +49,8 @@ def test_without_inclusion_probabilities_only_the_weighted_rates_are_missing():
     table["inclusion_probability"][:] = np.nan
     found = build_report(table, replicates=20)["criteria"]["preference"]
     assert found["selection"]["a vs b"]["win_rate"]["value"] is None
-    assert "20 of 20" in found["selection"]["a vs b"]["win_rate"]["reason"]
+    reason = NO_PROBABILITY.format(missing=20, n=20)
+    assert found["selection"]["a vs b"]["win_rate"]["reason"] == reason
     assert found["systems"]["win_rate"]["a"]["value"] == 0.5
 
 
@@ -62,7 +67,10 @@ def test_a_scale_with_no_label_at_all_is_a_criterion_with_nothing_known():
 
 
 @pytest.mark.parametrize("name", ["strata", "raters", "systems", "selection", "bias"])
-@pytest.mark.parametrize("error", [ValueError("It cannot be."), ZeroDivisionError("by zero")])
+@pytest.mark.parametrize(
+    "error",
+    [InvalidInput("impossible", "It cannot be."), ValueError("odd"), ZeroDivisionError("by zero")],
+)
 def test_a_section_that_fails_leaves_the_others_and_is_logged(name, error, monkeypatch, caplog):
     def fail(*_: object) -> None:
         raise error
@@ -75,7 +83,7 @@ def test_a_section_that_fails_leaves_the_others_and_is_logged(name, error, monke
     section = found["criteria"]["preference"]
     assert list(section["problems"]) == [name]
     assert type(error).__name__ in caplog.text
-    is_foreseen = isinstance(error, ValueError)
+    is_foreseen = isinstance(error, InvalidInput)
     assert (section["problems"][name] == str(error)) == is_foreseen
     others = {"strata", "raters", "systems", "selection", "bias", "rating_sets"} - {name}
     assert {each: section[each] for each in others} == {each: whole[each] for each in others}

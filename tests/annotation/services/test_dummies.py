@@ -10,6 +10,9 @@ from annotation.models import HITUnit
 from annotation.services.dummies import dummy_texts, remove_dummy_generations
 from annotation.services.planning import plan_hits
 from annotation.services.reference_units import degrade_copies
+from studies.instance_selection.drawing import draw_instances
+from studies.instance_selection.sampling import FAKE, start_sampling
+from studies.instance_selection.scoring import score_separability
 from studies.jobs import run_job
 from studies.models import (
     Generation,
@@ -21,9 +24,6 @@ from studies.models import (
     System,
     Unit,
 )
-from studies.sampling import FAKE, start_sampling
-from studies.scoring import score_separability
-from studies.selecting import draw_instances
 from tests.refusals import refused
 from tests.studies.factories import make_study, open_knowingly
 from tiebreak.formats import FormatError

@@ -8,7 +8,7 @@ from annotation.models import Assignment, Participation, Place, Rater, Rating
 from annotation.selectors import hit_units_of, missing_units
 from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.places import take_place
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from recruitment.models import Channel, Submission
 from recruitment.platforms import PlatformReport, SubmissionStatus
 from recruitment.services.platform_sync import apply_reports
@@ -25,7 +25,7 @@ def check_exact(study: Study) -> None:
     """A place that is done has one counted answer to each of its units; tallies are a recount."""
     for place in study.places.select_related("hit"):
         assert place.completed_at is None or not missing_units(place)
-    assert kept(study=study) == recount(study=study)
+    assert stored_tallies(study=study) == recount(study=study)
 
 
 def told(participation: Participation, *standings: SubmissionStatus) -> None:

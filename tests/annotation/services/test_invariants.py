@@ -30,7 +30,7 @@ from annotation.services.late_answers import accept_late_answers, decline_late_a
 from annotation.services.places import take_place
 from annotation.services.planning import grow_ratings_per_hit
 from annotation.services.ratings import Answer, submit_rating
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
 from studies.models import Study
 from tests.studies.factories import make_open_study, make_participation
@@ -194,7 +194,7 @@ class Collecting(RuleBasedStateMachine):
 
     @invariant()
     def counts_equal_a_recount(self):
-        assert kept(study=self.study) == +recount(study=self.study)
+        assert stored_tallies(study=self.study) == +recount(study=self.study)
 
 
 class CollectingByUnits(Collecting):

@@ -8,7 +8,7 @@ from annotation.selectors import is_a_first, worksheet
 from annotation.services.places import NoWorkLeft, take_place
 from annotation.services.planning import grow_ratings_per_hit, plan_hits
 from annotation.services.ratings import Answer, submit_rating
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from recruitment.services.lifecycle import open_study
 from studies.models import Generation, Instance, Study, StudySystem, Unit
 from tests.refusals import refused
@@ -201,8 +201,8 @@ def test_a_repeat_is_shown_later_and_with_the_sides_swapped():
                     answer=Answer("0", client_key=f"k{hit_unit.pk}"),
                 )
     assert study.places.filter(completed_at__isnull=False).count() == 18
-    assert sum(kept(study=study).values()) == 6 * 5 * 3  # repeats are in no count
-    assert kept(study=study) == +recount(study=study)
+    assert sum(stored_tallies(study=study).values()) == 6 * 5 * 3  # repeats are in no count
+    assert stored_tallies(study=study) == +recount(study=study)
 
 
 def test_repeats_that_do_not_fit_are_refused():

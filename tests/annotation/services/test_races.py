@@ -13,7 +13,7 @@ from annotation.selectors import hit_units_of
 from annotation.services import ratings
 from annotation.services.places import NoWorkLeft, take_place
 from annotation.services.ratings import Answer, submit_rating
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from studies.models import Study
 from tests.conftest import is_postgresql
 from tests.studies.factories import make_open_study, make_participation
@@ -109,7 +109,7 @@ def test_27_late_answers_race_with_those_who_took_the_places_over(abandoned):
     assert {type(error) for error in errors} <= {NoWorkLeft}
     assert Place.objects.filter(completed_at__isnull=True).count() == 0
     assert Rating.objects.counted().count() == 5 * 5 * 2
-    assert kept(study=study) == recount(study=study)
+    assert stored_tallies(study=study) == recount(study=study)
     for unit in study.units.all():
         assert Rating.objects.counted().filter(unit=unit).count() == 2
 
@@ -134,7 +134,7 @@ def test_25_fifty_parallel_posts_of_one_answer_make_one_row():
         threads=50,
     )
     assert {result.pk for result in results} == {Rating.objects.get().pk}
-    assert sum(kept(study=study).values()) == 1
+    assert sum(stored_tallies(study=study).values()) == 1
 
 
 def test_25_fifty_race_for_the_last_place_and_the_rest_hear_that_none_is_left():
@@ -155,19 +155,19 @@ def test_26_the_database_dies_in_mid_submit_and_the_answer_sent_again_is_there_o
         shift(shifts)
         connection.cursor().execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
-    monkeypatch.setattr(ratings, "shift_tallies", die)
+    monkeypatch.setattr(ratings, "apply_tally_deltas", die)
     with pytest.raises(OperationalError):
         submit_rating(
             assignment=assignment, hit_unit=hit_unit, criterion=criterion, answer=answer, now=NOW
         )
     connection.close()
     assert not Rating.objects.exists()
-    assert not kept(study=study)
+    assert not stored_tallies(study=study)
     monkeypatch.undo()
     for _ in range(2):
         submit_rating(
             assignment=assignment, hit_unit=hit_unit, criterion=criterion, answer=answer, now=NOW
         )
     assert Rating.objects.count() == 1
-    assert kept(study=study) == recount(study=study)
+    assert stored_tallies(study=study) == recount(study=study)
     assert Place.objects.filter(completed_at__isnull=False).count() == 1

@@ -9,7 +9,7 @@ from annotation.models import Assignment, HITUnit, Place, Rating
 from annotation.selectors import hit_units_of, is_a_first
 from annotation.services.places import NoWorkLeft, take_place
 from annotation.services.ratings import Answer, submit_rating
-from annotation.services.tallies import kept, recount, set_flags
+from annotation.services.tallies import recount, set_flags, stored_tallies
 from recruitment.services.lifecycle import close_study, pause_study
 from studies.models import Study
 from studies.models.event import AppendOnly
@@ -37,7 +37,7 @@ def answer_all(assignment: Assignment, now=START) -> None:
 
 def check_counts(study: Study) -> None:
     """Completed and live places never exceed R, and tallies equal a recount."""
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
     for hit in study.hits.all():
         counted = Rating.objects.counted().filter(unit__hits=hit, repeat=0).order_by()
         per_unit = counted.values("unit", "criterion").annotate(n=Count("pk"))
@@ -315,11 +315,11 @@ def test_answers_after_closing_are_kept_flagged_late_and_complete_nothing():
 def test_flags_take_ratings_out_of_the_tallies_and_back():
     study = make_open_study(instances=1, ratings_per_hit=1)
     answer_all(take_place(participation=make_participation(study), now=START))
-    full = kept(study=study)
+    full = stored_tallies(study=study)
     set_flags(ratings=Rating.objects.all(), excluded=True, excluded_reason="asked to leave")
-    assert kept(study=study) == {}
+    assert stored_tallies(study=study) == {}
     set_flags(ratings=Rating.objects.all(), excluded=False, excluded_reason="")
-    assert kept(study=study) == full
+    assert stored_tallies(study=study) == full
     check_counts(study)
 
 

@@ -25,9 +25,9 @@ from annotation.services.screening import (
     clear_participation,
     next_step,
 )
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from studies.models import ComprehensionQuestion, Generation, Screening, Study, Unit
-from studies.perturbing import heavily_perturbed
+from studies.perturbation import heavily_perturbed
 from tests.annotation.annotators import annotator, form_of, task_of
 from tests.pages import codes_on, page_of
 from tests.refusals import refused, refused_file
@@ -213,7 +213,7 @@ def test_checks_enter_no_count_and_complete_no_place_by_themselves():
     place = Place.objects.get(assignment=assignment)
     assert place.completed_at is not None
     assert Rating.objects.counted().filter(unit__role="main").count() == 1
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_failing_checks_does_what_the_study_says(action, status, counted):
     assert Place.objects.filter(completed_at__isnull=False).count() == counted
     live = Place.objects.filter(lease_until__isnull=False, completed_at__isnull=True)
     assert not live.exists()
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
 
 
 def test_a_check_is_judged_when_its_hit_is_done_and_a_slip_can_be_put_right():

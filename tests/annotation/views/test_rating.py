@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation.models import Assignment, HITUnit, Place, Rating
 from annotation.selectors import is_a_first
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from recruitment.services.lifecycle import close_study, pause_study
 from tests.annotation.annotators import (
     Annotator,
@@ -55,7 +55,7 @@ def test_a_whole_study_without_javascript():
         assert ann.here().content == end.content
     assert Rating.objects.counted().count() == 30
     assert not Place.objects.filter(completed_at__isnull=True).exists()
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
 
 
 def test_what_was_chosen_on_the_screen_is_what_is_stored():

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotation.models import Participation, Place, Rating
 from annotation.services.planning import plan_hits
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from recruitment.ledger import ledger
 from recruitment.models import Channel, Payment, PlatformEvent, Submission
 from recruitment.platforms.errors import PlatformError
@@ -76,7 +76,7 @@ def on_prolific(
         },
     )
     save_channel(channel=channel, token=fake.token)
-    entry = f"http://testserver{reverse('channel:arrive', args=[study.pk, 'prolific'])}"
+    entry = f"http://testserver{reverse('recruitment:arrive', args=[study.pk, 'prolific'])}"
     from recruitment.platforms import get_platform
 
     entry += "?" + get_platform("prolific").entry_parameters
@@ -267,12 +267,12 @@ def test_27_what_leaves_on_the_platform_leaves_here_at_once_and_comes_back(fake,
     sync_channel(channel=channel)
     assert Place.objects.filter(completed_at__isnull=False).count() == 0
     assert Rating.objects.filter(excluded=True).count() == 2
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
     fake.set_status(submission, "AWAITING REVIEW")
     sync_channel(channel=channel)
     assert Place.objects.filter(completed_at__isnull=False).count() == 2
     assert Rating.objects.counted().count() == 2
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
 
 
 def test_a_replacement_takes_the_place_that_a_return_freed(fake):

@@ -8,6 +8,7 @@ from annotation.services.reference_units import degrade_copies
 from recruitment.models import encrypted
 from recruitment.services.launch_checks import LaunchRefused, launch_checks
 from recruitment.services.lifecycle import open_study, pause_study
+from studies.instance_selection.scoring import score_separability
 from studies.models import (
     Criterion,
     Generation,
@@ -17,7 +18,6 @@ from studies.models import (
     StudySystem,
     Unit,
 )
-from studies.scoring import score_separability
 from tests.pages import numbers_in
 from tests.studies.factories import make_open_study, make_study
 

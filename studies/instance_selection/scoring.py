@@ -10,11 +10,11 @@ from django.conf import settings as django_settings
 from django.db import transaction
 
 from studies.freshness import changes_noted, note_change
+from studies.instance_selection.temperatures import Pair, pairs_at_temperatures
 from studies.jobs import Progress, register_handler
 from studies.models import Generation, Job, SeparabilityScore, Study, System, Unit
-from studies.temperatures import Pair, pairs_at_temperatures
 from tiebreak import optional
-from tiebreak.errors import DomainError
+from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.gateway import GatewayError
 from tiebreak.gateway.encoders import (
     TextEncoder,
@@ -145,8 +145,8 @@ def measure_named(name: str) -> Similarity:
     """The similarity, with the encoder that this server is set up with where it needs one."""
     try:
         return similarity(name, encoder=_encoder() if name in ENCODED else None)
-    except ValueError as error:
-        raise DomainError("unknown_similarity", f"{error}.", status=400) from error
+    except InvalidInput as error:
+        raise DomainError(error.code, f"{error}.", status=400) from error
     except GatewayError as error:
         raise DomainError("encoder", error.message) from error
 

@@ -9,12 +9,18 @@ from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_rating
 from recruitment.services.lifecycle import open_study
+from studies.instance_selection.drawing import (
+    draw_instances,
+    sampling_frames,
+    selection_previews,
+    take_all_instances,
+)
+from studies.instance_selection.scoring import score_separability
 from studies.models import InstanceSelection, SelectedInstance, SeparabilityScore, Study
 from studies.models.study import StudySystem
-from studies.scoring import score_separability
-from studies.selecting import draw_instances, pools, prospects, take_all_instances
+from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_participation, make_study
-from tiebreak.errors import DomainError
+from tiebreak.stats.selection import ONLY_TOP
 
 pytestmark = pytest.mark.django_db
 
@@ -77,7 +83,7 @@ def test_the_same_seed_draws_the_same_and_another_does_not():
 def test_what_is_shown_before_is_what_is_drawn(design):
     study = scored_study(systems=3, ratings_per_hit=3)
     wanted = design_of(design=design, instances=12)
-    shown = prospects(study, wanted)
+    shown = selection_previews(study, wanted)
     assert len(shown) == 3
     assert draw_instances(study=study, design=wanted) == 36
     assert plan_hits(study=study).instances == len(
@@ -93,10 +99,10 @@ def test_scores_of_another_study_in_the_other_order_double_nothing():
     other = Study.objects.create(title="The other way round", dataset=study.dataset)
     for position, system in enumerate(reversed(study.ordered_systems())):
         StudySystem.objects.create(study=other, system=system, position=position)
-    shown = prospects(study, design_of())
+    shown = selection_previews(study, design_of())
     assert score_separability(study=other) == 120
-    assert list(pools(study)) == [(a.pk, b.pk) for a, b in study.system_pairs()]
-    assert prospects(study, design_of()) == shown
+    assert list(sampling_frames(study)) == [(a.pk, b.pk) for a, b in study.system_pairs()]
+    assert selection_previews(study, design_of()) == shown
     assert draw_instances(study=study, design=design_of()) == 30
     assert plan_hits(study=study).units == 30
 
@@ -104,10 +110,10 @@ def test_scores_of_another_study_in_the_other_order_double_nothing():
 def test_a_pair_without_scores_is_named_and_not_left_out():
     study = scored_study(systems=3)
     SeparabilityScore.objects.filter(system_b__name="system-2").delete()
-    named = "for system-0 and system-2; system-1 and system-2: score them first"
-    with pytest.raises(DomainError, match=named):
-        prospects(study, design_of())
-    with pytest.raises(DomainError, match=named):
+    named = "system-0 and system-2; system-1 and system-2"
+    with refused("pair_not_scored", naming=named):
+        selection_previews(study, design_of())
+    with refused("pair_not_scored", naming=named):
         draw_instances(study=study, design=design_of())
     assert not SelectedInstance.objects.exists()
     assert not InstanceSelection.objects.exists()
@@ -115,16 +121,16 @@ def test_a_pair_without_scores_is_named_and_not_left_out():
 
 def test_top_alone_warns_that_it_speaks_of_the_selected_only():
     study = scored_study()
-    shown = prospects(study, design_of(design="top", control_share=0))
-    assert all("selected instances only" in each.warning for each in shown.values())
-    assert all(each.warning is None for each in prospects(study, design_of()).values())
+    shown = selection_previews(study, design_of(design="top", control_share=0))
+    assert {each.warning for each in shown.values()} == {ONLY_TOP}
+    assert all(each.warning is None for each in selection_previews(study, design_of()).values())
 
 
 def test_inclusion_probabilities_are_those_of_the_draw():
     """Over 300 seeds each instance is drawn as often as its stored probability says."""
     study = scored_study(instances=20)
-    (pool,) = pools(study).values()
-    from studies.selecting import drawn
+    (pool,) = sampling_frames(study).values()
+    from studies.instance_selection.drawing import drawn
 
     times, stated = np.zeros(20), np.zeros(20)
     for seed in range(300):
@@ -141,19 +147,19 @@ def test_a_draw_is_a_drafts_and_can_be_forgotten():
     take_all_instances(study=study)
     assert plan_hits(study=study).hits == 40
     study = open_study(study=study)
-    with pytest.raises(DomainError, match="Clone the study"):
+    with refused("not_a_draft"):
         draw_instances(study=study, design=design_of())
 
 
 def test_what_cannot_be_drawn_says_what_to_do():
-    with pytest.raises(DomainError, match="score them first"):
+    with refused("not_scored"):
         draw_instances(study=make_study(), design=design_of())
     study = scored_study(instances=5)
-    with pytest.raises(DomainError, match="Only 5 instances are scored"):
+    with refused("too_many", naming="5"):
         draw_instances(study=study, design=design_of(instances=6))
     SeparabilityScore.objects.update(self_alignment_a=0.5, delta=0.5, cross_alignment=0.5)
     SeparabilityScore.objects.update(self_alignment_b=0.5)
-    with pytest.raises(DomainError, match="equally separable"):
+    with refused("no_scale"):
         draw_instances(study=study, design=design_of(instances=2))
 
 

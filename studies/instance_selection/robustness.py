@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
+from studies.instance_selection.temperatures import Pair, pairs_at_temperatures, some_instances
 from studies.models import Generation, SeparabilityScore, Study
-from studies.temperatures import Pair, pairs_at_temperatures, some_instances
 from tiebreak.similarity import Alignments, align, similarity
 from tiebreak.stats import generator_for
 from tiebreak.stats.separability import separability

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 from numpy.typing import NDArray
 
+from studies.instance_selection.scoring import separability_by_instance
 from studies.models import (
     InstanceSelection,
     SelectedInstance,
@@ -17,7 +18,6 @@ from studies.models import (
     System,
 )
 from studies.models.selection import FLOOR_TOO_HIGH, MAX_FLOOR
-from studies.scoring import separability_by_instance
 from studies.services import record_event
 from tiebreak.errors import DomainError
 from tiebreak.stats import generator_for
@@ -37,7 +37,7 @@ class Pool:
     delta: NDArray[np.float64]
 
 
-def pools(study: Study) -> dict[Pair, Pool]:
+def sampling_frames(study: Study) -> dict[Pair, Pool]:
     """By system pair, the instances whose separability is known, in order of their ids.
 
     Pairs as the study has them; one of which nothing is known is not there.
@@ -119,7 +119,7 @@ class SelectionPreview:
         return self.delta - self.uniform_delta
 
 
-def prospects(study: Study, design: InstanceSelection) -> dict[Pair, SelectionPreview]:
+def selection_previews(study: Study, design: InstanceSelection) -> dict[Pair, SelectionPreview]:
     """By system pair; reads only."""
     found = {}
     for pair, pool in _scored(study).items():
@@ -144,7 +144,7 @@ def proposed_instances(study: Study, design: InstanceSelection) -> list[Selected
 
 def _scored(study: Study) -> dict[Pair, Pool]:
     """The pools of all pairs: one without scores would vanish from the plan unseen."""
-    found = pools(study)
+    found = sampling_frames(study)
     if not found:
         raise DomainError(
             "not_scored", "No instance is scored with this similarity yet: score them first."
@@ -152,7 +152,7 @@ def _scored(study: Study) -> dict[Pair, Pool]:
     missing = [" and ".join(n) for pair, n in _pair_names(study).items() if pair not in found]
     if missing:
         raise DomainError(
-            "not_scored",
+            "pair_not_scored",
             f"No instance has a δ by {study.similarity} for {'; '.join(missing)}: score them first."
             " It takes two generations of each system.",
         )

@@ -15,9 +15,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from studies.instance_selection.temperatures import at_temperatures, some_instances
 from studies.jobs import Progress, register_handler, start_job
 from studies.models import Generation, Instance, Job, Study, System
-from studies.temperatures import at_temperatures, some_instances
 from tiebreak.errors import DomainError
 from tiebreak.gateway import (
     Failed,

@@ -3,12 +3,12 @@
 import pytest
 
 from annotation.exporting import export_study
+from studies.instance_selection.robustness import variants
+from studies.instance_selection.sampling import FAKE
+from studies.instance_selection.temperatures import pairs_at_temperatures, some_instances
 from studies.jobs import run_job
 from studies.models import Generation, Instance, Job, SeparabilityScore, Study, System
-from studies.robustness import variants
-from studies.sampling import FAKE
 from studies.services import use_dataset_systems
-from studies.temperatures import pairs_at_temperatures, some_instances
 from tests.studies.factories import make_study
 
 pytestmark = pytest.mark.django_db
