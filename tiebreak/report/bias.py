@@ -10,7 +10,7 @@ from tiebreak.formats import RatingTable
 from tiebreak.report.criterion import Criterion
 from tiebreak.stats import Estimate
 from tiebreak.stats.bias import length_bias, position_bias
-from tiebreak.stats.independence import with_enough
+from tiebreak.stats.independence import drop_unreliable_interval
 
 # The presentation orders of a machine's pass: system A's text first, or system B's.
 A_FIRST, B_FIRST = "ab", "ba"
@@ -60,7 +60,7 @@ def _bias(
     instances: NDArray[np.int64],
 ) -> Estimate:
     clusters = len(np.unique(instances[products != 0]))
-    return with_enough(of(*_for_and_against(products)), clusters)
+    return drop_unreliable_interval(of(*_for_and_against(products)), clusters)
 
 
 def _for_and_against(products: NDArray[np.float64]) -> tuple[int, int]:

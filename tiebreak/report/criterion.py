@@ -79,7 +79,7 @@ class Criterion:
         return np.array([*numbers, np.nan])[self.label]
 
     @property
-    def strongest(self) -> int:
+    def max_strength(self) -> int:
         """The largest preference of the scale."""
         return max(abs(int(label)) for label in self.labels if label != BAD)
 

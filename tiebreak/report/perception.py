@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
-from tiebreak.stats.pairs import central_entries
+from tiebreak.stats.pairs import central_weights
 
 
 def perception_section(criterion: Criterion) -> list[dict[str, Any]]:
@@ -18,7 +18,7 @@ def perception_section(criterion: Criterion) -> list[dict[str, Any]]:
     `share` is of the units with human ratings; distributions are shares of all labels given to
     the bin's units, a unit with tied modes entering each by its part.
     """
-    weights = central_entries(criterion.humans, level=criterion.scale.level)
+    weights = central_weights(criterion.humans, level=criterion.scale.level)
     total = weights.sum()
     return [
         {

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tiebreak.report.criterion import Criterion
 from tiebreak.stats import Estimate, hajek_estimate, instances_saved, undefined
 from tiebreak.stats.hajek import ALL_CONTROL, NO_CONTROL
-from tiebreak.stats.independence import FEWEST_CLUSTERS, kish
+from tiebreak.stats.independence import MIN_CLUSTERS, effective_size
 from tiebreak.stats.rankings import outcome_counts
 from tiebreak.stats.selection import CONTROL
 
@@ -102,7 +102,7 @@ class _Drawn:
         unreached = self.in_control & (self.inclusion < self.inclusion[~self.in_control].min())
         share = weights[unreached].sum() / weights.sum()
         reaches = share <= LARGEST_UNREACHED or self.in_control.sum() >= FEWEST_CONTROLS
-        return bool(reaches and kish(weights) >= FEWEST_CLUSTERS)
+        return bool(reaches and effective_size(weights) >= MIN_CLUSTERS)
 
     def win_rate(self) -> Estimate:
         n = len(self.sizes)
@@ -118,7 +118,7 @@ class _Drawn:
         wins, sizes = self.wins[self.in_control], self.sizes[self.in_control]
         if not len(wins):
             return undefined(NO_CONTROL)
-        enough = len(wins) >= FEWEST_CLUSTERS
+        enough = len(wins) >= MIN_CLUSTERS
         return hajek_estimate(wins, np.ones(len(wins)), sizes=sizes, covers=enough)
 
     def saved(self) -> Estimate:

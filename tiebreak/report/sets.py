@@ -20,7 +20,7 @@ from tiebreak.stats import (
     summarise_rating_sets,
     undefined,
 )
-from tiebreak.stats.bootstrap import interval
+from tiebreak.stats.bootstrap import bootstrap_estimate
 from tiebreak.stats.counts import distinct_rows
 from tiebreak.stats.separability import range_edges
 
@@ -95,13 +95,13 @@ def _sets(criterion: Criterion, groups: NDArray[np.int64], mask: NDArray[np.bool
         instances=group,
         raters=_passes(criterion)[rated],
         set_size=1,
-        strongest=criterion.strongest,
+        max_strength=criterion.max_strength,
     )
     complete = sets.totals[:, 2] == size[sets.instances.astype(np.int64)]
     return RatingSets(
         sets.totals[complete],
         sets.instances[complete],
-        sets.strongest,
+        sets.max_strength,
         int((~complete).sum()),
     )
 
@@ -116,7 +116,7 @@ def _passes(criterion: Criterion) -> NDArray[np.int64]:
 def _clustered(sets: RatingSets, cluster: NDArray[np.int64]) -> RatingSets:
     """The same sets by the instance that is resampled, whatever the pair."""
     instances = cluster[sets.instances.astype(np.int64)]
-    return RatingSets(sets.totals, instances, sets.strongest, sets.n_incomplete)
+    return RatingSets(sets.totals, instances, sets.max_strength, sets.n_incomplete)
 
 
 def _groups_of_units(criterion: Criterion) -> NDArray[np.int64]:
@@ -157,7 +157,7 @@ def _trend(
     drawn = rng.integers(0, n, size=(min(replicates, max(200, MOST_ELEMENTS // n)), n))
     values = _rank_correlation(x[drawn], y[drawn])
     method = f"bootstrap over instances, {len(drawn)} replicates"
-    return interval(value, values, n=n, clusters=n, method=method)
+    return bootstrap_estimate(value, values, n=n, clusters=n, method=method)
 
 
 def _rank_correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -22,7 +22,7 @@ from tiebreak.stats import (
     win_rates,
 )
 from tiebreak.stats.games import DisconnectedError, Games
-from tiebreak.stats.independence import with_enough
+from tiebreak.stats.independence import drop_unreliable_interval
 from tiebreak.stats.rankings import NO_RATING
 
 RANKING_REPLICATES = 1_000
@@ -126,7 +126,7 @@ def _strengths(compared: _Comparisons, rng: np.random.Generator, replicates: int
         rng=rng,
         replicates=replicates,
     )
-    places = ranks(found.systems, found.drawn) if found.systems else {}
+    places = ranks(found.systems, found.bootstrap_values) if found.systems else {}
     return {
         "bradley_terry": _of_all(found.systems, compared),
         "bradley_terry_rank": _of_all(places, compared),
@@ -192,7 +192,7 @@ def _powered(compared: _Comparisons, machine: NDArray[np.int64], system: str) ->
     by_human, by_machine = humans.any(axis=1), machine[own].any(axis=1)
     sides = (by_human & by_machine, ~by_human & by_machine)
     fewest = min(len(np.unique(clusters[side])) for side in sides)
-    return with_enough(found.estimate, fewest).as_json()
+    return drop_unreliable_interval(found.estimate, fewest).as_json()
 
 
 def _why_apart(compared: _Comparisons, outcomes: NDArray[np.int64]) -> str | None:
