@@ -23,12 +23,12 @@ urlpatterns = [
         name="generate-select-results",
     ),
     path(
-        "studies/<public_id:public_id>/generate-and-select/part/draw/",
+        "studies/<public_id:public_id>/generate-and-select/part/preview/",
         generate_select.selection_preview,
         name="selection-preview",
     ),
     path(
-        "studies/<public_id:public_id>/generate-and-select/<slug:verb>/",
+        "studies/<public_id:public_id>/generate-and-select/<slug:action>/",
         generate_select.act,
         name="selection-action",
     ),

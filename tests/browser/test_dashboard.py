@@ -54,10 +54,10 @@ def test_a_rating_appears_within_two_seconds_and_its_statistics_when_they_are_ma
         words = page.get_by_text(f"{n} ratings in the statistics")
         expect(words).to_be_visible(timeout=2000)
     expect(page.get_by_text("older than these counts")).to_be_visible()
-    expect(page.get_by_text("As of 1 ratings")).to_be_visible()
+    expect(page.get_by_text("Computed from 1 ratings")).to_be_visible()
     expect(table).to_be_focused()  # counts come without taking the statistics away
     refresh_report(study=study)
-    expect(page.get_by_text("As of 4 ratings")).to_be_visible(timeout=2000)
+    expect(page.get_by_text("Computed from 4 ratings")).to_be_visible(timeout=2000)
     expect(page.get_by_text("older than these counts")).to_have_count(0)
     Study.objects.update(status="paused")
     expect(page.get_by_text("The study is paused")).to_be_visible(timeout=2000)
@@ -69,7 +69,7 @@ def test_a_dashboard_fits(live_server, chromium_page: Page, tmp_path, width):
     study = rated_elsewhere(tmp_path)
     chromium_page.set_viewport_size({"width": width, "height": 900})
     open_dashboard(chromium_page, live_server.url, study)
-    expect(chromium_page.get_by_text("As of 12 ratings")).to_be_visible()
+    expect(chromium_page.get_by_text("Computed from 12 ratings")).to_be_visible()
     for check in (check_accessible, check_fits, check_ids, check_legible):
         check(chromium_page)
 
@@ -93,7 +93,7 @@ def test_a_sheet_of_paper_clips_nothing(live_server, chromium_page: Page, tmp_pa
     page.emulate_media(media="print", color_scheme="dark")
     page.set_viewport_size({"width": SHEET, "height": 1000})
     open_dashboard(page, live_server.url, study)
-    expect(page.get_by_text("As of 12 ratings")).to_be_visible()
+    expect(page.get_by_text("Computed from 12 ratings")).to_be_visible()
     assert page.evaluate(CLIPPED) == []
     # Ink on white, whatever the screen's scheme.
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")

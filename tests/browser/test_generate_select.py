@@ -41,13 +41,13 @@ def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
     page.goto(f"{url}/admin/studies/study/{study.pk}/change/")
     page.get_by_role("link", name="Generate & select").click()
 
-    page.get_by_label("generations each (K)").fill("3")
+    page.get_by_label("Generations per system and instance").fill("3")
     page.get_by_label("Server").select_option("Dummy texts (testing only)")
-    page.get_by_role("button", name="Sample what is missing").click()
+    page.get_by_role("button", name="Generate missing texts").click()
     expect(page.get_by_text("72 of 72")).to_be_visible()
     assert Generation.objects.count() == 72
 
-    page.get_by_role("button", name="Score what is not scored").click()
+    page.get_by_role("button", name="Score remaining instances").click()
     expect(page.get_by_text("12 of 12")).to_be_visible()
     assert SeparabilityScore.objects.count() == 12
     expect(page.get_by_role("heading", name="12 instances scored")).to_be_visible()
@@ -57,11 +57,11 @@ def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
 
     page.get_by_label("Instances per pair of systems").fill("5")
     page.get_by_label("Design").select_option("top")
-    page.get_by_role("button", name="See what it would bring").click()
-    expect(page.get_by_text("What it would bring: 30 ratings")).to_be_visible()
+    page.get_by_role("button", name="Preview selection").click()
+    expect(page.get_by_text("Preview: 30 ratings")).to_be_visible()
     expect(page.get_by_text("5 of 12")).to_be_visible()
-    page.get_by_role("button", name="Draw these and plan the HITs").click()
-    expect(page.get_by_text("5 of 12 scored instances are drawn")).to_be_visible()
+    page.get_by_role("button", name="Draw instances and plan HITs").click()
+    expect(page.get_by_text("5 of 12 scored instances will be drawn")).to_be_visible()
     page.get_by_role("button", name="Draw and plan").click()
     said = "Drew 5 instances and planned 5 HITs with 10 units and 15 places."
     expect(page.get_by_text(said)).to_be_visible()
@@ -70,7 +70,7 @@ def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
 
     expect(page.get_by_role("heading", name="72 dummy texts (testing only)")).to_be_visible()
     page.get_by_text("Remove the dummy texts…").click()
-    expect(page.get_by_text("12 separability scores made of them, 1 draw")).to_be_visible()
+    expect(page.get_by_text("12 separability scores computed from them, 1 draw")).to_be_visible()
     check_readable(page)
     page.get_by_role("button", name="Remove 72 dummy texts").click()
     expect(page.get_by_text("Removed 72 dummy texts")).to_be_visible()
@@ -91,7 +91,7 @@ def test_the_end_of_a_job_brings_its_scores_and_takes_nothing_that_was_typed(
     Job.objects.filter(pk=job.pk).update(status="done", done=4)
     expect(page.get_by_text("4 of 4")).to_be_visible()
     expect(page.get_by_role("heading", name="4 instances scored")).to_be_visible()
-    expect(page.get_by_text("No job is under way any more.")).to_be_visible()
+    expect(page.get_by_text("No jobs are running.")).to_be_visible()
     expect(page.get_by_label("Prompt")).to_have_value("Sum up {source}")
     expect(page.get_by_label("Floor")).to_have_value("0.25")
     expect(page.get_by_label("Floor")).to_be_focused()
@@ -104,7 +104,7 @@ def test_a_job_is_stopped_in_place(live_server, chromium_page: Page):
     page.goto(log_in(page, live_server.url, study))
     page.get_by_label("Prompt").fill("Sum up {source}")
     page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_text("The job has ended; what it made is kept.")).to_be_visible()
+    expect(page.get_by_text("The job has ended. Everything it stored is kept.")).to_be_visible()
     expect(page.get_by_text("Stopped by a researcher.")).to_be_visible()
     expect(page.get_by_label("Prompt")).to_have_value("Sum up {source}")
 
@@ -118,7 +118,7 @@ def test_what_a_design_would_bring_is_shown_in_place(live_server, chromium_page:
     page.goto(log_in(page, live_server.url, study))
     page.get_by_label("Prompt").fill("Sum up {source}")
     page.get_by_label("Instances per pair of systems").fill("4")
-    button = page.get_by_role("button", name="See what it would bring")
+    button = page.get_by_role("button", name="Preview selection")
     button.scroll_into_view_if_needed()
     before = page.evaluate("window.scrollY")
     assert before > 0
@@ -132,7 +132,7 @@ def test_what_a_design_would_bring_is_shown_in_place(live_server, chromium_page:
     page.get_by_label("Instances per pair of systems").fill("9")
     button.click()
     expect(page.get_by_text("Only 8 instances are scored; 9 were asked for.")).to_be_visible()
-    expect(page.get_by_role("button", name="Draw these")).to_have_count(0)
+    expect(page.get_by_role("button", name="Draw instances")).to_have_count(0)
 
 
 def test_without_javascript_what_it_would_bring_is_where_the_page_opens(
@@ -144,7 +144,7 @@ def test_without_javascript_what_it_would_bring_is_where_the_page_opens(
         page = context.new_page()
         page.goto(log_in(page, live_server.url, study))
         page.get_by_label("Instances per pair of systems").fill("4")
-        page.get_by_role("button", name="See what it would bring").click()
+        page.get_by_role("button", name="Preview selection").click()
         expect(page.get_by_role("cell", name="4 of 8")).to_be_in_viewport()
         assert page.url.endswith("#draw")
 
@@ -160,7 +160,7 @@ def test_a_refused_form_opens_at_the_field_that_is_to_be_mended(
     page.get_by_label("Seed").first.fill("77")
     page.get_by_label("Prompt").fill("Sum it up")
     page.get_by_label("Server").select_option("Dummy texts (testing only)")
-    page.get_by_role("button", name="Sample what is missing").click()
+    page.get_by_role("button", name="Generate missing texts").click()
     expect(page.get_by_text("Write {source} where an instance's text belongs.")).to_be_in_viewport()
     expect(page.get_by_label("Prompt")).to_be_focused()
     expect(page.get_by_label("Prompt")).to_have_value("Sum it up")

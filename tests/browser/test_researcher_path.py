@@ -103,12 +103,12 @@ def upload(page: Page, url: str, bundle: Path) -> Study:
 
 def draw(page: Page, url: str, study: Study) -> None:
     page.goto(f"{url}/studies/{study.pk}/generate-and-select/")
-    page.get_by_role("button", name="Score what is not scored").click()
+    page.get_by_role("button", name="Score remaining instances").click()
     see(page.get_by_text("10 of 10"))
     page.get_by_label("Instances per pair of systems").fill("4")
     page.get_by_label("Control share").fill("0.5")
-    page.get_by_role("button", name="See what it would bring").click()
-    page.get_by_role("button", name="Draw these").click()
+    page.get_by_role("button", name="Preview selection").click()
+    page.get_by_role("button", name="Draw instances").click()
     confirm(page)
     see(page.get_by_text("Drew 4 instances"))
     assert study.selected.filter(phase="control").count() == 2
@@ -238,8 +238,8 @@ def test_from_an_upload_to_the_analysis(
     turn(page, url, study, "Close", "closed")
 
     page.goto(f"{url}/studies/{study.pk}/")
-    see(page.get_by_text("8 of 8 places done"))
-    see(page.get_by_text("As of 16 ratings"))
+    see(page.get_by_text("8 of 8 responses completed"))
+    see(page.get_by_text("Computed from 16 ratings"))
     shown = page.request.get(f"{url}/studies/{study.pk}/report.json").json()
     out, report = tmp_path / "export", tmp_path / "report.json"
     call_command("export_study", study.pk, "--out", str(out))

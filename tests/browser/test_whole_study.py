@@ -123,8 +123,8 @@ def test_a_study_from_the_admin_to_the_export(
     score_separability(study=study)
 
     researcher.goto(f"{url}/studies/{study.pk}/")
-    expect(researcher.get_by_text("9 of 9 places done")).to_be_visible()
-    expect(researcher.get_by_text("As of 18 ratings")).to_be_visible(timeout=20_000)
+    expect(researcher.get_by_text("9 of 9 responses completed")).to_be_visible()
+    expect(researcher.get_by_text("Computed from 18 ratings")).to_be_visible(timeout=20_000)
     shown = researcher.request.get(f"{url}/studies/{study.pk}/report.json").json()
 
     out, report = tmp_path / "export", tmp_path / "report.json"

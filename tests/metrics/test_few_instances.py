@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from metrics.dashboard import sections
-from metrics.findings import NO_WINNER
+from metrics.messages import NO_WINNER
 from tests.metrics.studies import estimates, preferences, report_of
 from tiebreak.stats.bootstrap import NO_WIDTH
 from tiebreak.stats.independence import too_few

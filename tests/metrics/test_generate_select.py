@@ -218,7 +218,7 @@ def test_a_job_is_paused_without_loading_the_page_anew(desk):
     part = desk.post(at(study, "pause"), {"job": job.public_id}, headers=headers)
     job.refresh_from_db()
     assert job.status == "paused"
-    assert part.context["said"]
+    assert part.context["status_message"]
     assert "<html" not in part.content.decode()
 
 
@@ -233,7 +233,7 @@ def test_jobs_are_told_apart_by_what_they_were_asked(desk):
     ]
     for kind, asked in jobs:
         Job.objects.create(study=study, dataset=study.dataset, kind=kind, options=asked)
-    rouge, bertscore, dummies, gpu1 = (row.about for row in desk.get(at(study)).context["jobs"])
+    rouge, bertscore, dummies, gpu1 = (row.summary for row in desk.get(at(study)).context["jobs"])
     assert "gpu1" in gpu1
     assert numbers_in(gpu1.replace("gpu1", "")) == {"7", "3"}
     assert numbers_in(dummies) == {"7", "0.3", "1", "50", "3"}
@@ -352,12 +352,16 @@ def test_other_temperatures_are_sampled_on_some_instances_and_shown_beside_the_o
 def test_what_is_scored_otherwise_is_a_link_away(desk):
     study = make_study(instances=3, member=desk.researcher)
     score_separability(study=study)
-    assert desk.get(at(study)).context["scored"] == []
+    assert desk.get(at(study)).context["other_similarities"] == []
     score_separability(study=study, similarity_name="bleu")
     html = desk.get(at(study)).content.decode()
     assert f'<a href="{at(study)}?similarity=bleu#pair-1">' in html
     page = desk.get(at(study) + "?similarity=bleu").context
-    assert (page["shown"], page["own"], page["is_own"]) == ("BLEU", "ROUGE-1", False)
+    assert (page["shown"], page["study_similarity"], page["is_study_similarity"]) == (
+        "BLEU",
+        "ROUGE-1",
+        False,
+    )
     assert desk.get(at(study) + "?similarity=<b>").context["shown"] == "ROUGE-1"
 
 

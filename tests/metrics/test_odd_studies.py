@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from metrics.findings import NOT_PREFERRED
+from metrics.messages import WITHOUT_PREFERENCE
 from tests.metrics.studies import odd_study, preferences, report_of, words
 from tiebreak.errors import InvalidInput
 from tiebreak.formats import RatingTable
@@ -33,7 +33,7 @@ def test_an_instance_of_which_both_are_bad_leaves_the_selection_and_is_counted()
     assert (pair["instances"], pair["without_preference"]) == (24, 1)
     assert pair["win_rate"]["value"] == pytest.approx(0.75)
     said = words({"criteria_order": ["c"], "criteria": {"c": found}})
-    assert NOT_PREFERRED.format(n=1) in said
+    assert WITHOUT_PREFERENCE.format(n=1) in said
 
 
 def test_a_pair_of_which_all_are_bad_has_no_rate_and_says_why():

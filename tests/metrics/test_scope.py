@@ -4,15 +4,21 @@ import re
 
 import pytest
 
-from metrics.dashboard import OF_SELECTED as NOTE_OF_SELECTED
 from metrics.dashboard import sections
-from metrics.findings import INSTANCES, NO_WINNER, ON_SELECTED, OVER_DATASET, WEIGHED_BACK
+from metrics.findings import INSTANCES
+from metrics.messages import (
+    INSTANCES_WERE_SELECTED,
+    NO_WINNER,
+    ON_SELECTED,
+    OVER_DATASET,
+    WEIGHTED_TO_DATASET,
+)
 from tests.metrics.studies import drawn_study, estimates, preferences, report_of, words
 from tiebreak.errors import InvalidInput
 from tiebreak.report.systems import DRAWN
 from tiebreak.stats.hajek import OF_SELECTED
 
-CLAIMS = (WEIGHED_BACK, OVER_DATASET, INSTANCES["dataset"])
+CLAIMS = (WEIGHTED_TO_DATASET, OVER_DATASET, INSTANCES["dataset"])
 
 
 def of_pair(found: dict) -> dict:
@@ -88,7 +94,7 @@ def test_without_weighted_rates_a_draw_has_no_heading_of_who_wins(monkeypatch):
 def test_a_drawn_criterion_without_pairs_says_that_it_is_of_the_selected_instances():
     rows = [row | {"criterion": "c", "label": 2} for row in drawn_study("top", seed=0)]
     found = report_of(rows, scales={"c": "ordinal:1..5"})
-    assert sections(found)[0].note == NOTE_OF_SELECTED
+    assert sections(found)[0].note == INSTANCES_WERE_SELECTED
     assert sections(report_of(preferences([[-1, 1]] * 12)))[0].note == ""
 
 

@@ -5,8 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from metrics.findings import COST, NOT_TOLD, SAVED, selection_finding
+from metrics.findings import selection_finding
 from metrics.generate_select import _marked
+from metrics.messages import COST, SAVED, SAVING_UNKNOWN
 from tests.pages import numbers_in
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
@@ -78,7 +79,7 @@ def test_a_saving_is_a_finding_only_where_its_interval_excludes_zero():
     assert re.search("−170.*−20", sentence)
     for ends in [(-20, 170), (0, 170), (-170, 0), (None, None)]:
         title, _ = saving(90, *ends)
-        assert title == NOT_TOLD.format(pair="one vs two")
+        assert title == SAVING_UNKNOWN.format(pair="one vs two")
 
 
 def test_the_saving_has_an_interval_around_it():
