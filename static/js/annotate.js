@@ -52,24 +52,31 @@
   let timer = null;
   let isLeaving = false;
 
-  function say(sentence, alarming = false) {
+  const SENTENCES = {
+    saving: "Saving…",
+    offline: "No connection. Your answer waits in this browser and is not saved yet.",
+    // An answer may have arrived though its confirmation did not: until then nobody knows.
+    unknown: "It is not known yet whether your answer is saved. Trying again…",
+    unknown_offline: "No connection. It is not known yet what is saved.",
+    held_back: "No connection. Please wait here: the next page comes when it is back.",
+    outdated: "Not saved: this page is out of date. Please reload it.",
+  };
+  function say(state) {
     const line = document.createElement("span");
-    line.textContent = sentence;
-    line.className = alarming ? "alarm" : "";
+    line.textContent = SENTENCES[state];
+    line.dataset.status = state;
+    line.className = state === "saving" ? "" : "alarm";
     status.replaceChildren(line);
   }
 
   const progress = () => document.getElementById("progress");
   const send = (question) => window.htmx.trigger(question, "resend");
 
-  // An answer may have arrived though its confirmation did not: until then nobody knows.
-  const OFFLINE = "No connection. Your answer waits in this browser and is not saved yet.";
-  const UNKNOWN = "It is not known yet whether your answer is saved. Trying again…";
   function sayWhatWaits() {
     const n = unsent().length;
     if (n) progress().dataset.waiting = n;
-    if (n && timer === null && navigator.onLine) say("Saving…");
-    else if (n) say(navigator.onLine ? UNKNOWN : OFFLINE, true);
+    if (n && timer === null && navigator.onLine) say("saving");
+    else if (n) say(navigator.onLine ? "unknown" : "offline");
   }
 
   function retrySoon() {
@@ -104,7 +111,7 @@
     parameters.duration_ms = String(choice.duration);
     parameters.layout = stacked.matches ? "stacked" : "side_by_side";
     question.dataset.sending = choice.key;
-    say("Saving…");
+    say("saving");
   });
 
   document.addEventListener("htmx:afterRequest", (event) => {
@@ -121,7 +128,7 @@
     if (code < 400) {
       sayWhatWaits();
       leaveIfSaved();
-    } else if (code !== 400 && code !== 409) say("Not saved: this page is out of date. Please reload it.", true);
+    } else if (code !== 400 && code !== 409) say("outdated");
   });
 
   // In training, what is held right appears below the choices: it must not stay unseen.
@@ -134,7 +141,7 @@
   window.addEventListener("pageshow", (event) => {
     if (!event.persisted || isPreview) return;
     if (navigator.onLine) location.reload();
-    else say("No connection. It is not known yet what is saved.", true);
+    else say("unknown_offline");
   });
   window.addEventListener("offline", () => isPreview || sayWhatWaits());
   window.addEventListener("online", () => {
@@ -175,7 +182,7 @@
     if (navigator.onLine || isPreview || !event.target.closest("#next a, #previous")) return;
     event.preventDefault();
     isLeaving = event.target.closest("#next a") !== null;
-    say("No connection. Please wait here: the next page comes when it is back.", true);
+    say("held_back");
   });
   // What is typed is kept at once, and sent when the field is left or the page comes back.
   form.addEventListener("input", (event) => {

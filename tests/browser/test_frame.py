@@ -5,6 +5,7 @@ from playwright.sync_api import Browser, expect
 
 from annotation.models import Participation, Place
 from recruitment.models import Channel
+from tests.browser.pages import expect_unit
 from tests.recruitment.platforms.fake_mturk import MTurkSimulator
 from tests.studies.factories import make_open_study
 
@@ -35,7 +36,7 @@ def test_mturk_from_preview_to_submit_in_a_frame(live_server, settings, browser:
         frame.get_by_role("button", name="I agree").click()
         frame.get_by_role("button", name="Start").click()
         for number in (1, 2):
-            expect(frame.get_by_role("heading", name=f"Comparison {number} of 2")).to_be_visible()
+            expect_unit(frame, number)
             frame.get_by_role("radio", name="No preference").check()
             frame.locator("#next a").click()
         frame.get_by_role("button", name="Submit the HIT").click()

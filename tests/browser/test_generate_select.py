@@ -1,13 +1,18 @@
 """Choosing instances in a browser: from nothing to planned HITs, and what must not be lost."""
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Browser, Page, expect
 
 from annotation.models import HIT
+from studies.instance_selection.sampling import FAKE
 from studies.instance_selection.scoring import score_separability
+from studies.jobs import STOPPED
 from studies.models import Generation, Job, Membership, SeparabilityScore, Study
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
+from tests.browser.pages import done, numbers
 from tests.studies.factories import make_study
 
 pytestmark = [
@@ -42,38 +47,38 @@ def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
     page.get_by_role("link", name="Generate & select").click()
 
     page.get_by_label("Generations per system and instance").fill("3")
-    page.get_by_label("Server").select_option("Dummy texts (testing only)")
+    page.get_by_label("Server").select_option(FAKE)
     page.get_by_role("button", name="Generate missing texts").click()
-    expect(page.get_by_text("72 of 72")).to_be_visible()
+    expect(page.locator("#jobs [data-status=done]")).to_have_count(1)
     assert Generation.objects.count() == 72
 
     page.get_by_role("button", name="Score remaining instances").click()
-    expect(page.get_by_text("12 of 12")).to_be_visible()
+    expect(page.locator("#jobs [data-status=done]")).to_have_count(2)
     assert SeparabilityScore.objects.count() == 12
-    expect(page.get_by_role("heading", name="12 instances scored")).to_be_visible()
+    expect(page.locator("#pair-1")).to_contain_text(re.compile(r"\b12\b"))
     expect(page.get_by_role("img").first).to_be_visible()
-    page.get_by_role("link", name="Does δ depend on").click()
+    page.locator("a[href*='robustness=1']").click()
     expect(page.get_by_text("K = 2 of 3")).to_be_visible()
 
     page.get_by_label("Instances per pair of systems").fill("5")
     page.get_by_label("Design").select_option("top")
     page.get_by_role("button", name="Preview selection").click()
-    expect(page.get_by_text("Preview: 30 ratings")).to_be_visible()
-    expect(page.get_by_text("5 of 12")).to_be_visible()
+    expect(page.locator("#draw caption")).to_have_text(numbers(30))
+    expect(page.locator("#draw td").first).to_have_text(numbers(5, 12))
     page.get_by_role("button", name="Draw instances and plan HITs").click()
-    expect(page.get_by_text("5 of 12 scored instances will be drawn")).to_be_visible()
+    expect(page.locator(".confirm li").first).to_have_text(numbers(5, 12))
     page.get_by_role("button", name="Draw and plan").click()
-    said = "Drew 5 instances and planned 5 HITs with 10 units and 15 places."
-    expect(page.get_by_text(said)).to_be_visible()
+    expect(done(page, 5, 5, 10, 15)).to_be_visible()
     assert HIT.objects.count() == 5
     assert study.selected.filter(phase="control").count() == 1
 
-    expect(page.get_by_role("heading", name="72 dummy texts (testing only)")).to_be_visible()
-    page.get_by_text("Remove the dummy texts…").click()
-    expect(page.get_by_text("12 separability scores computed from them, 1 draw")).to_be_visible()
+    dummies = page.locator("[aria-labelledby=dummies-heading]")
+    expect(page.locator("#dummies-heading")).to_have_text(numbers(72))
+    dummies.locator("summary").click()
+    expect(dummies.locator("details p").first).to_have_text(numbers(72, 12, 1))
     check_readable(page)
     page.get_by_role("button", name="Remove 72 dummy texts").click()
-    expect(page.get_by_text("Removed 72 dummy texts")).to_be_visible()
+    expect(done(page, 72)).to_be_visible()
     assert Generation.objects.count() == HIT.objects.count() == 0
 
 
@@ -84,14 +89,14 @@ def test_the_end_of_a_job_brings_its_scores_and_takes_nothing_that_was_typed(
     job = Job.objects.create(study=study, dataset=study.dataset, kind="scoring", total=4)
     page = chromium_page
     page.goto(log_in(page, live_server.url, study))
-    expect(page.get_by_text("0 of 4")).to_be_visible()
+    expect(page.locator("#jobs [data-status=queued]")).to_be_visible()
     page.get_by_label("Prompt").fill("Sum up {source}")
     page.get_by_label("Floor").fill("0.25")
     score_separability(study=study)
     Job.objects.filter(pk=job.pk).update(status="done", done=4)
-    expect(page.get_by_text("4 of 4")).to_be_visible()
-    expect(page.get_by_role("heading", name="4 instances scored")).to_be_visible()
-    expect(page.get_by_text("No jobs are running.")).to_be_visible()
+    expect(page.locator("#jobs [data-status=done]")).to_be_visible()
+    expect(page.locator("#pair-1")).to_contain_text(re.compile(r"\b4\b"))
+    expect(page.locator("#jobs-status")).not_to_be_empty()
     expect(page.get_by_label("Prompt")).to_have_value("Sum up {source}")
     expect(page.get_by_label("Floor")).to_have_value("0.25")
     expect(page.get_by_label("Floor")).to_be_focused()
@@ -104,8 +109,8 @@ def test_a_job_is_stopped_in_place(live_server, chromium_page: Page):
     page.goto(log_in(page, live_server.url, study))
     page.get_by_label("Prompt").fill("Sum up {source}")
     page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_text("The job has ended. Everything it stored is kept.")).to_be_visible()
-    expect(page.get_by_text("Stopped by a researcher.")).to_be_visible()
+    expect(page.locator("#jobs-status")).not_to_be_empty()
+    expect(page.locator("#jobs [data-status=stopped]")).to_contain_text(STOPPED)
     expect(page.get_by_label("Prompt")).to_have_value("Sum up {source}")
 
 
@@ -131,7 +136,7 @@ def test_what_a_design_would_bring_is_shown_in_place(live_server, chromium_page:
     check_readable(page)
     page.get_by_label("Instances per pair of systems").fill("9")
     button.click()
-    expect(page.get_by_text("Only 8 instances are scored; 9 were asked for.")).to_be_visible()
+    expect(page.locator("#draw .errorlist")).to_have_text(numbers(8, 9))
     expect(page.get_by_role("button", name="Draw instances")).to_have_count(0)
 
 
@@ -159,9 +164,10 @@ def test_a_refused_form_opens_at_the_field_that_is_to_be_mended(
     page.goto(log_in(page, live_server.url, study))
     page.get_by_label("Seed").first.fill("77")
     page.get_by_label("Prompt").fill("Sum it up")
-    page.get_by_label("Server").select_option("Dummy texts (testing only)")
+    page.get_by_label("Server").select_option(FAKE)
     page.get_by_role("button", name="Generate missing texts").click()
-    expect(page.get_by_text("Write {source} where an instance's text belongs.")).to_be_in_viewport()
+    expect(page.locator(".errorlist")).to_contain_text("{source}")
+    expect(page.locator(".errorlist")).to_be_in_viewport()
     expect(page.get_by_label("Prompt")).to_be_focused()
     expect(page.get_by_label("Prompt")).to_have_value("Sum it up")
     expect(page.get_by_label("Seed").first).to_have_value("77")

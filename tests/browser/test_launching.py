@@ -16,6 +16,7 @@ from annotation.services.ratings import Answer, submit_rating
 from annotation.services.tallies import recount, stored_tallies
 from studies.models import Generation, Membership, Study
 from tests.browser.accessibility import check_accessible, check_fits, check_ids
+from tests.browser.pages import done, numbers, told
 from tests.studies.factories import make_participation, make_study
 
 pytestmark = [
@@ -75,46 +76,47 @@ def test_a_study_is_mended_opened_closed_reopened_and_takes_late_answers(page: P
     Membership.objects.create(study=study, user=ruth)
     log_in(page, live_server.url)
     page.goto(f"{live_server.url}/admin/studies/study/{study.pk}/change/")
-    expect(page.get_by_text("Plan the HITs first")).to_be_visible()
-    expect(page.get_by_text("There are no guidelines")).to_be_visible()
+    expect(told(page, "not_planned")).to_be_visible()
+    expect(told(page, "no_guidelines")).to_be_visible()
     look(page, "draft", of_ours=False)
 
     page.get_by_role("button", name="Open…").click()
-    expect(page.get_by_text("This cannot be done yet")).to_be_visible()
+    expect(told(page, "not_planned")).to_be_visible()
     look(page, "refused")
     page.get_by_role("link", name="Go back").click()
 
     page.get_by_label("Guidelines").fill("Read both texts.")
     page.get_by_role("button", name="Plan HITs").click()
-    expect(page.get_by_text("Planned 2 HITs")).to_be_visible()
+    expect(done(page, 2)).to_be_visible()
     expect(page.get_by_label("Guidelines")).to_have_value("Read both texts.")
-    expect(page.get_by_text("1 of 10 units would show the same text")).to_be_visible()
+    expect(told(page, "identical_texts")).to_contain_text(numbers(1, 10))
 
     page.get_by_role("button", name="Open…").click()
     look(page, "open")
     page.get_by_role("button", name="Open it in spite of the warnings").click()
-    expect(page.get_by_text("The study is open")).to_be_visible()
+    expect(page.locator(".state [data-status=open]")).to_be_visible()
     study.refresh_from_db()
     assignment = take_place(participation=make_participation(study), now=timezone.now())
     first, *others = hit_units_of(assignment)
     rate(study, assignment, [first])
 
     page.get_by_role("button", name="Close…").click()
-    expect(page.get_by_text("0 of 2 responses are completed.")).to_be_visible()
-    expect(page.get_by_text("1 person is in the middle of a task")).to_be_visible()
+    consequences = page.locator(".confirm li")
+    expect(consequences.filter(has_text=numbers(0, 2))).to_be_visible()
+    expect(consequences.filter(has_text=numbers(1))).to_be_visible()
     look(page, "close")
     page.get_by_role("button", name="Close the study").click()
-    expect(page.get_by_text("The study is closed.")).to_be_visible()
+    expect(page.locator(".state [data-status=closed]")).to_be_visible()
     rate(study, assignment, others)
 
     page.get_by_role("button", name="Reopen…").click()
     page.get_by_role("button", name="Reopen the study").click()
-    expect(page.get_by_text("4 late answers by 1 person")).to_be_visible()
+    expect(page.locator(".checks li").filter(has_text=numbers(4, 1))).to_be_visible()
     look(page, "late", of_ours=False)
     page.get_by_role("button", name="Accept late answers…").click()
     look(page, "accept")
     page.get_by_role("button", name="Accept all of them").click()
-    expect(page.get_by_text("4 late answers were taken in")).to_be_visible()
+    expect(done(page, 4)).to_be_visible()
     look(page, "log", of_ours=False)
     assert Rating.objects.counted().count() == 5
     assert stored_tallies(study=study) == +recount(study=study)
@@ -137,10 +139,11 @@ def test_leaving_with_something_typed_asks_and_sending_it_does_not(
     assert asked == ["beforeunload"]
     assert page.url == address
     page.get_by_role("button", name="Plan HITs").click()
-    expect(page.get_by_text("Planned 2 HITs")).to_be_visible()
+    expect(done(page, 2)).to_be_visible()
     assert asked == ["beforeunload"]
     page.get_by_label("Title").press("Enter")  # saves, and does no verb
-    expect(page.get_by_text("was changed successfully")).to_be_visible()
+    expect(done(page, 2)).to_have_count(0)
+    expect(done(page)).to_be_visible()
 
     page.goto(f"{live_server.url}/studies/{study.pk}/recruitment/")
     panel = page.locator("section", has=page.get_by_role("heading", name="Another panel"))

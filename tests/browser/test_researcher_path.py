@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from annotation.models import Participation, Rating
 from studies.models import Generation, Study
+from tests.browser.pages import done, numbers
 from tests.tiebreak.formats.bundles import write_lines
 
 # A busy machine may take its time over a job, and none of it is waited for in vain.
@@ -97,20 +98,20 @@ def upload(page: Page, url: str, bundle: Path) -> Study:
     page.get_by_role("link", name="Import a bundle").click()
     page.locator("input[type=file]").set_input_files(bundle)
     page.get_by_role("button", name="Import").click()
-    see(page.get_by_text("Imported 10 instances, 0 ratings."))
+    see(done(page, 10, 0))
     return Study.objects.get()
 
 
 def draw(page: Page, url: str, study: Study) -> None:
     page.goto(f"{url}/studies/{study.pk}/generate-and-select/")
     page.get_by_role("button", name="Score remaining instances").click()
-    see(page.get_by_text("10 of 10"))
+    see(page.locator("#jobs [data-status=done]"))
     page.get_by_label("Instances per pair of systems").fill("4")
     page.get_by_label("Control share").fill("0.5")
     page.get_by_role("button", name="Preview selection").click()
     page.get_by_role("button", name="Draw instances").click()
     confirm(page)
-    see(page.get_by_text("Drew 4 instances"))
+    see(done(page, 4))
     assert study.selected.filter(phase="control").count() == 2
 
 
@@ -123,13 +124,13 @@ def screen(page: Page, url: str, study: Study) -> None:
     page.locator("#id_screening-0-qualification_units").fill("2")
     page.locator("#id_screening-0-pass_mark").fill("2")
     page.get_by_role("button", name="Save and continue editing").click()
-    see(page.get_by_text("was changed successfully"))
+    see(done(page))
     for role, n in (("training", 1), ("qualification", 2)):
         page.get_by_role("button", name="Make known units…").click()
         page.locator("select[name=role]").select_option(role)
         page.locator("input[name=n]").fill(str(n))
         page.get_by_role("button", name="Make units").click()
-        see(page.get_by_text(f"Made {n} units"))
+        see(done(page, n))
 
 
 def dry_run(page: Page, url: str, study: Study) -> None:
@@ -137,8 +138,8 @@ def dry_run(page: Page, url: str, study: Study) -> None:
     page.get_by_role("link", name="Dry run").click()
     page.get_by_label("Share of right answers").fill("1")
     page.get_by_role("button", name="Start a dry run").click()
-    see(page.get_by_text("No problem was found."))
-    see(page.get_by_text("8 of 8 places filled"))
+    see(page.locator("[data-ended-well]"))
+    see(page.locator(".dry-run [role=status]").filter(has_text=numbers(8, 8)))
     assert Rating.objects.filter(simulated=True).exists()
     assert not Rating.objects.filter(unit__study=study).exists()
 
@@ -164,12 +165,12 @@ def annotate(browser: Browser, url: str, study: Study, labels: tuple[str, str]) 
         press(page, "Start")
         while not _has_ended(page):
             _answer(page, spoilt, labels)
-        see(page.get_by_role("heading", name="Thank you"))
+        see(page.locator("[data-completed]"))
     return study.participations.exclude(pk__in=known).get()
 
 
 def _has_ended(page: Page) -> bool:
-    unit, end = page.locator("#answer"), page.get_by_role("heading", name="Thank you")
+    unit, end = page.locator("#answer"), page.locator("[data-completed]")
     see(unit.or_(end))
     return end.is_visible()
 
@@ -202,16 +203,16 @@ def _identity(page: Page) -> str:
 def exclude(page: Page, url: str, study: Study, person: Participation) -> None:
     page.goto(f"{url}/studies/{study.pk}/ledger/")
     page.get_by_role("button", name=f"Exclude and replace: {person.rater.pseudonym}").click()
-    see(page.get_by_text("in 4 completed HITs leave the results"))
+    see(page.locator(".confirm li").filter(has_text=numbers(8, 4)))
     confirm(page)
-    see(page.get_by_text("4 HITs left the count"))
+    see(done(page, 4))
 
 
 def turn(page: Page, url: str, study: Study, name: str, state: str) -> None:
     page.goto(f"{url}/admin/studies/study/{study.pk}/change/")
     press(page, f"{name}…")
     confirm(page)
-    see(page.get_by_text(f"This study is {state}."))
+    see(page.locator(f".state [data-status={state}]"))
 
 
 def test_from_an_upload_to_the_analysis(
@@ -238,8 +239,8 @@ def test_from_an_upload_to_the_analysis(
     turn(page, url, study, "Close", "closed")
 
     page.goto(f"{url}/studies/{study.pk}/")
-    see(page.get_by_text("8 of 8 responses completed"))
-    see(page.get_by_text("Computed from 16 ratings"))
+    see(page.locator("#progress-heading").filter(has_text=numbers(8, 8)))
+    see(page.locator(".n-used").filter(has_text=numbers(16)))
     shown = page.request.get(f"{url}/studies/{study.pk}/report.json").json()
     out, report = tmp_path / "export", tmp_path / "report.json"
     call_command("export_study", study.pk, "--out", str(out))

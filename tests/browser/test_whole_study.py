@@ -16,6 +16,7 @@ from annotation.models import Rating
 from annotation.services.tallies import recount, stored_tallies
 from studies.instance_selection.scoring import score_separability
 from studies.models import Dataset, Study
+from tests.browser.pages import done, expect_status, expect_unit, numbers
 from tests.tiebreak.formats.bundles import make_bundle
 
 pytestmark = [
@@ -52,10 +53,10 @@ def design(page: Page, url: str, dataset: Dataset) -> Study:
     page.locator("#id_criteria-0-question").fill("Which note is better?")
     page.get_by_role("button", name="Save and continue editing").click()
     page.get_by_role("button", name="Plan HITs").click()
-    expect(page.get_by_text("Planned 3 HITs with 6 units and 9 places.")).to_be_visible()
+    expect(done(page, 3, 6, 9)).to_be_visible()
     page.get_by_role("button", name="Open…").click()
     page.get_by_role("button", name=re.compile("^Open")).click()
-    expect(page.get_by_text("The study is open")).to_be_visible()
+    expect(page.locator(".state [data-status=open]")).to_be_visible()
     return Study.objects.get()
 
 
@@ -69,7 +70,7 @@ def enter(page: Page, url: str, study: Study) -> None:
 def answer(page: Page, key: str) -> None:
     page.wait_for_load_state("load")
     page.keyboard.press(key)
-    expect(page.locator("#status")).to_have_text("Saved")
+    expect_status(page, "saved")
 
 
 def go_on(page: Page) -> None:
@@ -80,7 +81,7 @@ def finish(page: Page, keys: str) -> None:
     """Answer whatever is left, then read the code."""
     for turn in range(20):
         page.wait_for_load_state("load")
-        if page.get_by_role("heading", name="Thank you").is_visible():
+        if page.locator("[data-completed]").is_visible():
             return
         answer(page, keys[turn % len(keys)])
         page.keyboard.press("n")
@@ -92,19 +93,15 @@ def wander(page: Page, url: str, study: Study) -> None:
     """Reload, go back, correct, leave, and come back to where one was."""
     answer(page, "1")
     page.reload()
-    expect(
-        page.get_by_role("heading", name="1 of 2")
-        .or_(page.get_by_role("heading", name="2 of 2"))
-        .first
-    ).to_be_visible()
+    expect(page.locator("#unit-heading")).to_be_visible()
     page.goto(f"{url}/rate/{study.pk}/1/")
     answer(page, "3")
     page.goto(f"{url}/rate/{study.pk}/")
-    expect(page.get_by_role("heading", name="2 of 2")).to_be_visible()
+    expect_unit(page, 2)
     page.go_back()
     page.goto("about:blank")
     page.goto(f"{url}/s/{study.pk}/")
-    expect(page.get_by_role("heading", name="2 of 2")).to_be_visible()
+    expect_unit(page, 2)
 
 
 def test_a_study_from_the_admin_to_the_export(
@@ -123,8 +120,8 @@ def test_a_study_from_the_admin_to_the_export(
     score_separability(study=study)
 
     researcher.goto(f"{url}/studies/{study.pk}/")
-    expect(researcher.get_by_text("9 of 9 responses completed")).to_be_visible()
-    expect(researcher.get_by_text("Computed from 18 ratings")).to_be_visible(timeout=20_000)
+    expect(researcher.locator("#progress-heading")).to_have_text(numbers(9, 9))
+    expect(researcher.locator(".n-used")).to_have_text(numbers(18), timeout=20_000)
     shown = researcher.request.get(f"{url}/studies/{study.pk}/report.json").json()
 
     out, report = tmp_path / "export", tmp_path / "report.json"
@@ -155,5 +152,5 @@ def test_the_admin_runs_under_the_policy(chromium_page: Page, live_server: Any, 
         page.goto(f"{live_server.url}/admin/{path}")
         expect(page.get_by_role("link", name="Tiebreak").first).to_be_visible()
     page.goto(f"{live_server.url}/studies/{study.pk}/preview/")
-    expect(page.get_by_text("nothing here is saved")).to_be_visible()
+    expect(page.locator("nav.preview")).to_be_visible()
     assert Rating.objects.count() == 0
