@@ -1,8 +1,8 @@
-// Marks the words in which two texts differ. The text itself is never changed, only wrapped.
+// Highlights the words in which two texts differ, without changing the texts.
 "use strict";
 
 (() => {
-  const MOST_CELLS = 9_000_000; // two texts of 3,000 words each
+  const MAX_CELLS = 9_000_000; // two texts of 3,000 words each
   const texts = [...document.querySelectorAll(".compared")];
   const originals = texts.map((element) => element.textContent);
   let marked = false;
@@ -10,7 +10,7 @@
   const words = (text) => text.split(/(\s+)/).filter((part) => part !== "");
   const isWord = (part) => part.trim() !== "";
 
-  // Which words of `a` and of `b` belong to a longest common subsequence.
+  // Returns the indices of the words of `a` and `b` in a longest common subsequence.
   function common(a, b) {
     const width = b.length + 1;
     const lengths = new Uint16Array((a.length + 1) * width);
@@ -37,7 +37,7 @@
     return [inA, inB];
   }
 
-  // A run of differing words becomes one mark, the spaces inside it included.
+  // Wraps each run of differing words, including the spaces in it, in one <mark>.
   function wrap(element, parts, shared) {
     const fragment = document.createDocumentFragment();
     let run = [];
@@ -71,8 +71,8 @@
 
   function mark() {
     const parts = originals.map(words);
-    const [a, b] = parts.map((each) => each.filter(isWord));
-    if ((a.length + 1) * (b.length + 1) > MOST_CELLS) return false;
+    const [a, b] = parts.map((text) => text.filter(isWord));
+    if ((a.length + 1) * (b.length + 1) > MAX_CELLS) return false;
     common(a, b).forEach((shared, side) => wrap(texts[side], parts[side], shared));
     return true;
   }

@@ -1,20 +1,20 @@
-// Asks before a page is left on which something was typed and not sent.
+// Asks for confirmation before leaving a page with unsaved form input.
 "use strict";
 (() => {
-  // What was refused stands on the page and nowhere else.
+  // The input of a rejected form exists only on this page, so it counts as changed.
   const changed = new Set(document.querySelectorAll("form:has(.errorlist)"));
   let sending = null;
 
-  const note = (event) => {
+  const markChanged = (event) => {
     const form = event.target.form || event.target.closest("form");
     if (form) changed.add(form);
   };
-  // Rows added to a form, or taken out of it, are changes too.
+  // Adding or removing inline rows is a change too.
   for (const name of ["input", "change", "formset:added", "formset:removed"]) {
-    document.addEventListener(name, note);
+    document.addEventListener(name, markChanged);
   }
 
-  // What is sent is not lost; what stands in another form of the page would be.
+  // Submitting a form saves its own input, but not the input of other forms on the page.
   document.addEventListener("submit", (event) => {
     sending = event.target;
     setTimeout(() => { sending = null; }, 1000);
@@ -24,8 +24,8 @@
     if (isUnsaved()) event.preventDefault();
   });
 
-  // A page that waits for a platform looks again by itself, unless somebody is typing in it.
-  const seconds = Number(document.documentElement.dataset.lookAgain);
+  // A page that waits for a platform reloads itself, unless it has unsaved input.
+  const seconds = Number(document.documentElement.dataset.reloadSeconds);
   if (seconds) {
     setInterval(() => { if (!isUnsaved()) window.location.reload(); }, seconds * 1000);
   }
