@@ -88,8 +88,22 @@ AnyStatistic = Statistic | RowStatistic
 
 
 def generator_for(seed: int, *names: str) -> np.random.Generator:
-    """The generator of one table of statistics, the same on every machine.
+    """Return the random generator that belongs to a seed and names.
 
+    Parameters
+    ----------
+    seed : int
+        Seed of the whole report.
+    *names : str
+        Names of what the generator is for, such as a criterion and a stratum.
+
+    Returns
+    -------
+    numpy.random.Generator
+        A generator that is the same on every machine.
+
+    Examples
+    --------
     >>> int(generator_for(0, "preference", "all").integers(1000))
     394
     """

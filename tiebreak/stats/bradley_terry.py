@@ -44,11 +44,24 @@ _BATCH_ELEMENTS = 2**20
 
 @dataclass(frozen=True, eq=False)
 class BradleyTerry:
-    """Log-strengths by system, with mean 0: P(i beats j) = 1 / (1 + exp(θ_j − θ_i)) without ties.
+    """Bradley–Terry strengths of several systems.
 
-    ``tie`` is log ν of Davidson's model, NaN with a reason where ties are half wins.
-    ``bootstrap_values`` (replicates, systems) are the fits of the replicates, as `ranks` takes, NaN
-    where the maximum does not exist. On the scale of Elo a strength is 1000 + 400 θ / ln 10.
+    Attributes
+    ----------
+    systems : dict of str to Estimate
+        Log-strength θ of each system, with mean 0. On the scale of Elo it is 1000 + 400 θ / ln 10.
+    tie : Estimate
+        log ν of Davidson's model; undefined if ties count as half wins.
+    converged : bool
+        Whether the gradient vanished.
+    iterations : int
+        Number of Newton steps.
+    bootstrap_values : ndarray of float, shape (n_replicates, n_systems)
+        Bootstrap log-strengths, NaN where there is no maximum.
+
+    See Also
+    --------
+    ranks : Ranks from `systems` and `bootstrap_values`.
     """
 
     systems: dict[str, Estimate]
@@ -71,22 +84,57 @@ def bradley_terry(
     rng: np.random.Generator | None = None,
     batch: int | None = None,
 ) -> BradleyTerry:
-    """Log-strengths of any number of systems by maximum likelihood.
+    """Estimate Bradley–Terry strengths by maximum likelihood.
 
     Parameters
     ----------
-    counts : (units, 3) ratings: A preferred, tie, B preferred
-    system_a, system_b : (units,) names of each unit's systems
-    ties : "half", half a win for each; or "davidson", an outcome of its own with
-        P(tie) = ν √(π_i π_j) / (π_i + π_j + ν √(π_i π_j))
-    weights : (units,) ≥ 0, of each unit's ratings in the likelihood, such as of separability
-    clusters : (units,) instance of each unit; replicates draw instances
+    counts : array_like of int, shape (n_units, 3)
+        Ratings of each unit: A preferred, ties, B preferred.
+    system_a, system_b : sequence of str, length n_units
+        Names of the two systems of each unit.
+    ties : {"half", "davidson"}, default "half"
+        Half a win for either system, or an outcome of its own.
+    weights : array_like of float, shape (n_units,), optional
+        Weight of each unit's ratings in the likelihood, 0 or more, such as its separability.
+    clusters : array_like, shape (n_units,), optional
+        Instance of each unit. Where units share one, instances are resampled, not units.
+    replicates : int, default 10000
+        Number of bootstrap replicates.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
+    rng : numpy.random.Generator, optional
+        Source of the replicates. Without one there are no intervals.
+    batch : int, optional
+        Number of replicates in memory at once.
 
-    Comparisons in groups that never meet are refused with the groups' names. Where a system or a
-    group only wins, or only loses, the maximum does not exist: NaN, with a reason that names it;
-    such replicates count as undefined. Newton's method with step halving; ``converged`` says
-    whether the gradient vanished. Units without a rating, or of weight 0, leave.
+    Returns
+    -------
+    BradleyTerry
+        Log-strengths with mean 0, and with Davidson's model the tie parameter. Strengths are NaN if
+        there is no finite maximum, because a system or a group of them only wins or only loses; the
+        reason names it.
 
+    Raises
+    ------
+    InvalidInput
+        If the comparisons fall into groups that never meet; the message names them. Also for a unit
+        that compares a system with itself, and arguments that differ in length.
+
+    See Also
+    --------
+    elo : Ratings that depend on the order of the games.
+    ranks, shared_ranks : Ranks of the systems.
+
+    Notes
+    -----
+    P(i beats j) = 1 / (1 + exp(θ_j − θ_i)) (Bradley and Terry 1952). Davidson's model (1970, eq.
+    2.3) has, with π = exp(θ), P(tie) = ν √(π_i π_j) / (π_i + π_j + ν √(π_i π_j)). The maximum is
+    found by Newton's method with step halving; it exists if every system beats every other,
+    directly or through others (Ford 1957). Replicates without a maximum count as undefined. Units
+    without a rating, or of weight 0, are ignored.
+
+    Examples
+    --------
     >>> found = bradley_terry([[6, 0, 2], [3, 2, 3]], system_a=["a", "b"], system_b=["b", "c"])
     >>> [round(each.value, 4) for each in found.systems.values()]
     [0.7324, -0.3662, -0.3662]

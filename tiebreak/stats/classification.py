@@ -13,12 +13,29 @@ from tiebreak.stats.validation import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Classification:
+    """Scores of a machine as a classifier of the human majority.
+
+    Attributes
+    ----------
+    accuracy : Estimate
+        Share of units whose majority label the machine gives.
+    macro_precision, macro_recall, macro_f1 : Estimate
+        Means over the labels that either side gave.
+    """
+
     accuracy: Estimate
     macro_precision: Estimate
     macro_recall: Estimate
     macro_f1: Estimate
 
     def estimates(self) -> dict[str, Estimate]:
+        """Return the estimates by name.
+
+        Returns
+        -------
+        dict of str to Estimate
+            One entry for each field.
+        """
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 

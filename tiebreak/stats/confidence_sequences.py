@@ -31,7 +31,19 @@ StopRule = Literal["complete", "excludes ½", "width"]
 
 @dataclass(frozen=True)
 class StopDecision:
-    """Whether collection may end, by which rule, and the number of instances that it took."""
+    """Whether collection may stop.
+
+    Attributes
+    ----------
+    stop : bool
+        Whether it may.
+    rule : {"complete", "excludes ½", "width"} or None
+        The rule that was met first.
+    n : int or None
+        Number of instances at which it was met.
+    sentence : str
+        The decision in words.
+    """
 
     stop: bool
     rule: StopRule | None
@@ -41,10 +53,22 @@ class StopDecision:
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceSequence:
-    """Interval after each instance (n,), the interval now, and the decision.
+    """Confidence intervals of a mean after each instance, valid at all of them at once.
 
-    ``n_held_back`` complete instances wait behind the first unfinished one, ``next_index``, and
-    have not entered.
+    Attributes
+    ----------
+    mean, low, high : ndarray of float, shape (n,)
+        Mean and interval after each instance.
+    current : Estimate
+        The last of these.
+    stop : StopDecision
+        Whether collection may stop.
+    n_held_back : int
+        Number of complete instances behind the first unfinished one, which have not entered.
+    next_index : int or None
+        Index of the first unfinished instance.
+    population : int or None
+        Number of instances of the dataset, if that is the target.
     """
 
     mean: FloatArray
@@ -66,30 +90,48 @@ def confidence_sequence(
     cells: int = CELLS,
     batch: int | None = None,
 ) -> ConfidenceSequence:
-    """Mean over instances of the win share in each, with an interval valid at every n at once.
+    """Compute a confidence sequence of the mean win share over instances.
 
     Parameters
     ----------
-    means : (instances,) in [0, 1], in the random order drawn at planning
-        P(win) + ½ P(tie) over an instance's complete places; NaN while any place is open. An
-        unfinished instance holds back all later ones: those that finish early are not like
-        the rest. Give single ratings and the sequence is invalid: they are clustered.
-    population : number N of instances, where the dataset itself is the target
-        Sampling is then without replacement; at n = N the interval is the mean. Without it, the
-        target is the mean of what the instances were drawn from.
-    target_width : stop when the interval is narrower; or, with or without, when it excludes ½
-    cells : candidate means are tested in this many cells, an even number
-    batch : how many instances are in memory at once
+    means : array_like of float, shape (n_instances,)
+        P(win) + ½ P(tie) over the complete places of each instance, in [0, 1], in the random order
+        drawn at planning; NaN while a place is open. An unfinished instance holds back all later
+        ones, since those that finish early are not like the rest.
+    population : int, optional
+        Number of instances of the dataset, if the target is their mean. Sampling is then without
+        replacement. By default the target is the mean of what the instances were drawn from.
+    target_width : float, optional
+        Stop as soon as the interval is narrower, in (0, 1).
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
+    cells : int, default 1000
+        Number of cells of candidate means, even.
+    batch : int, optional
+        Number of instances in memory at once.
 
-    The running intersection: an interval never widens, and its mean may leave it. Each instance
-    weighs the same, as in the report's win rate where all have equally many ratings. Only for
-    uniform draws (or the control share of a weighted selection). Where nothing is left the
-    interval is NaN, with a reason.
+    Returns
+    -------
+    ConfidenceSequence
+        The intervals, and whether collection may stop: because the interval excludes ½, is narrow
+        enough, or the dataset is complete. An interval is NaN if no candidate is left.
 
-    Source: Waudby-Smith and Ramdas 2024: capital process with aGRAPA bets truncated at ½, and
-    its form for sampling without replacement. Departure: a bet is made on a cell of candidates and paid
-    at the cell's worse end, so that a dead cell holds no live candidate: rounding is outward.
+    Raises
+    ------
+    InvalidInput
+        If a mean is out of range, or an option is not allowed.
 
+    Notes
+    -----
+    Source: Waudby-Smith and Ramdas 2024: the betting capital process with aGRAPA bets truncated at
+    ½, and its form for sampling without replacement. A bet is made on a cell of candidates and paid
+    at its worse end, so that rounding is outward. Intervals never widen, and the mean may lie
+    outside them. Every instance has the same weight. The sequence is valid only for uniform draws,
+    such as the control sample of a weighted one, and only for whole instances: single ratings are
+    clustered.
+
+    Examples
+    --------
     >>> found = confidence_sequence([0.8, 1, 0.6] * 20)
     >>> found.current.low, found.current.high, found.stop.n
     (0.707, 0.859, 13)

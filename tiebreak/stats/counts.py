@@ -27,11 +27,31 @@ _MAX_RANGE = 2**16
 def count_matrix(
     units: npt.ArrayLike, labels: npt.ArrayLike, *, n_units: int, n_labels: int
 ) -> IntArray:
-    """Long ratings as a (n_units, n_labels) matrix of label counts.
+    """Count the labels of each unit.
 
-    ``units`` and ``labels`` are aligned vectors of codes, one row a rating; a label code of −1
-    (missing) is passed over. Units without a rating keep a row of zeros.
+    Parameters
+    ----------
+    units : array_like of int, shape (n_ratings,)
+        Unit of each rating, in 0..n_units−1.
+    labels : array_like of int, shape (n_ratings,)
+        Label of each rating, in 0..n_labels−1, or −1 where it is missing.
+    n_units : int
+        Number of units.
+    n_labels : int
+        Number of labels of the scale.
 
+    Returns
+    -------
+    ndarray of int, shape (n_units, n_labels)
+        Number of ratings of each unit with each label. A unit without ratings has a row of zeros.
+
+    Raises
+    ------
+    InvalidInput
+        If a code is out of range, or the vectors differ in length.
+
+    Examples
+    --------
     >>> count_matrix([0, 0, 1], [1, 1, 0], n_units=2, n_labels=2).tolist()
     [[0, 2], [1, 0]]
     """
@@ -91,14 +111,38 @@ def _column_codes(column: npt.NDArray[Number]) -> tuple[int, IntArray]:
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """Units reduced to their distinct rows, and what is resampled.
+    """Counts of units, reduced to their distinct rows.
 
-    ``rows`` (P, C) are the distinct unit rows, sorted; ``unit_counts`` (P,) say how many units
-    have each, ``representatives`` (P,) which unit was the first. A cluster (one unit, or one
-    instance with several) is the multiset of its units' rows, and identical clusters are
-    collapsed: ``membership`` (D, P) says how many units of each row a distinct cluster has (None
-    where clusters are units, so that D = P), and ``multiplicities`` (D,) how often each distinct
-    cluster occurs. The same units give the same rows and clusters in any order.
+    Statistics that are given `Patterns` instead of counts share the reduction. The same units give
+    the same patterns in any order. A cluster, which is what is resampled, is one unit, or one
+    instance with several units; equal clusters are stored once.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n_patterns, n_columns)
+        Distinct rows, sorted.
+    unit_counts : ndarray of int, shape (n_patterns,)
+        Number of units with each row.
+    representatives : ndarray of int, shape (n_patterns,)
+        First unit with each row.
+    membership : csr_array, shape (n_distinct_clusters, n_patterns), or None
+        Number of units with each row in each distinct cluster; None if clusters are units.
+    multiplicities : ndarray of int, shape (n_distinct_clusters,)
+        Number of times each distinct cluster occurs.
+    resampled : {"unit", "instance"}
+        What a cluster is.
+    n_columns, n_units, n_clusters : int
+        Numbers of columns, units and clusters.
+
+    See Also
+    --------
+    count_matrix : Counts from a long table of ratings.
+
+    Examples
+    --------
+    >>> patterns = Patterns.of([[2, 0], [1, 1], [2, 0]])
+    >>> patterns.rows.tolist(), patterns.unit_counts.tolist()
+    ([[1, 1], [2, 0]], [1, 2])
     """
 
     rows: IntArray
@@ -109,9 +153,29 @@ class Patterns:
 
     @classmethod
     def of(cls, rows: npt.ArrayLike, *, clusters: npt.ArrayLike | None = None) -> Self:
-        """Reduce a (units, C) matrix of counts; ``clusters`` names each unit's instance.
+        """Reduce a matrix of counts.
 
-        Where every unit has an instance of its own, units are what is resampled.
+        Parameters
+        ----------
+        rows : array_like of int, shape (n_units, n_columns)
+            Counts of each unit.
+        clusters : array_like, shape (n_units,), optional
+            Instance of each unit. Where units share one, instances are what is resampled.
+
+        Returns
+        -------
+        Patterns
+            The reduced counts.
+
+        Raises
+        ------
+        InvalidInput
+            If the counts are not whole numbers of 0 or more, or a unit has no cluster.
+
+        Examples
+        --------
+        >>> Patterns.of([[2, 0], [1, 1], [2, 0]], clusters=["x", "x", "y"]).n_clusters
+        2
         """
         matrix = as_counts(rows)
         distinct, inverse, counts, first = distinct_rows(matrix)
@@ -124,22 +188,37 @@ class Patterns:
 
     @property
     def resampled(self) -> Resampled:
+        """What a cluster is: a unit, or an instance with several."""
         return "unit" if self.membership is None else "instance"
 
     @property
     def n_columns(self) -> int:
+        """Number of columns of the counts."""
         return int(self.rows.shape[1])
 
     @property
     def n_units(self) -> int:
+        """Number of units."""
         return int(self.unit_counts.sum())
 
     @property
     def n_clusters(self) -> int:
+        """Number of clusters."""
         return int(self.multiplicities.sum())
 
     def clusters_with(self, mask: npt.NDArray[np.bool_]) -> int:
-        """How many clusters have a unit whose row is in ``mask`` (P,)."""
+        """Count the clusters that have a unit with one of some rows.
+
+        Parameters
+        ----------
+        mask : ndarray of bool, shape (n_patterns,)
+            Which rows.
+
+        Returns
+        -------
+        int
+            Number of clusters.
+        """
         if self.membership is None:
             return int(self.multiplicities[mask].sum())
         return int(self.multiplicities[self.membership @ mask.astype(np.float64) > 0].sum())

@@ -26,12 +26,28 @@ TOLERANCE = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class DawidSkene:
-    """Posterior labels and rater confusion.
+    """True labels of units and confusion matrices of raters, as Dawid and Skene estimate them.
 
-    ``posterior`` (U, L): P(true label | all ratings), NaN for a unit without one. ``labels`` (U,):
-    the likeliest, −1 without a rating; of equals the first. ``confusion`` (raters, L, L): P(given
-    label | true label), rows sum to 1, NaN for a rater without a rating. ``prior`` (L,): shares of true labels.
-    ``accuracy`` (raters,): P(given = true).
+    Attributes
+    ----------
+    posterior : ndarray of float, shape (n_units, n_labels)
+        P(true label | all ratings); NaN for a unit without a rating.
+    labels : ndarray of int, shape (n_units,)
+        Most probable label, the first of equal ones; −1 for a unit without a rating.
+    confusion : ndarray of float, shape (n_raters, n_labels, n_labels)
+        P(given label | true label), whose rows sum to 1; NaN for a rater without a rating.
+    prior : ndarray of float, shape (n_labels,)
+        Share of each true label.
+    accuracy : ndarray of float, shape (n_raters,)
+        P(given label = true label); NaN for a rater without a rating.
+    log_likelihood : float
+        Logarithm of the likelihood.
+    converged : bool
+        Whether the likelihood stood still.
+    steps : int
+        Number of iterations.
+    n_units : int
+        Number of units with a rating.
     """
 
     posterior: FloatArray
@@ -56,22 +72,50 @@ def dawid_skene(
     smoothing: float = SMOOTHING,
     max_steps: int = MAX_STEPS,
 ) -> DawidSkene:
-    """Latent labels by expectation–maximisation, from long ratings.
+    """Estimate true labels and raters' confusion matrices by expectation-maximisation.
 
     Parameters
     ----------
-    units, raters, labels : aligned vectors of codes, one row a rating
-        A label of −1 (missing) is passed over; a rater rates a unit at most once.
-    smoothing : pseudo-count of every cell of a rater's confusion and of the prior
-        Above 0 it keeps a rater of few ratings from being certain; 0 is maximum likelihood.
+    units : array_like of int, shape (n_ratings,)
+        Unit of each rating, in 0..n_units−1.
+    raters : array_like of int, shape (n_ratings,)
+        Rater of each rating, in 0..n_raters−1. A rater rates a unit at most once.
+    labels : array_like of int, shape (n_ratings,)
+        Label of each rating, in 0..n_labels−1, or −1 where it is missing.
+    n_units : int
+        Number of units.
+    n_raters : int
+        Number of raters.
+    n_labels : int
+        Number of labels of the scale.
+    smoothing : float, default 0.01
+        Pseudo-count of every cell of the prior and of a confusion matrix, 0 or more. It keeps a
+        rater with few ratings from being certain; 0 is maximum likelihood.
+    max_steps : int, default 500
+        Largest number of iterations.
 
-    Starts from each unit's shares of labels, so that labels keep their names while raters are
-    better than chance. It finds a local maximum of the (penalised) likelihood, and ``converged``
-    says whether the likelihood stood still. Raters are taken to be independent given the truth:
-    near-copies look accurate. Without a rating everything is NaN.
+    Returns
+    -------
+    DawidSkene
+        The estimates; all NaN without a rating.
 
+    Raises
+    ------
+    InvalidInput
+        If a code is out of range, the vectors differ in length, or a rater rated a unit twice.
+
+    Notes
+    -----
+    The model is of Dawid and Skene (1979): given the true label, raters are independent, each with
+    their own confusion matrix. Raters who copy from one another therefore look accurate. Iterations
+    start from each unit's shares of labels, so that labels keep their names if raters are better
+    than chance, and end at a local maximum of the penalised likelihood.
+
+    Examples
+    --------
     >>> units, raters = [0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2] * 3
-    >>> found = dawid_skene(units, raters, [0, 0, 1, 1, 1, 0, 0, 0, 1], n_units=3, n_raters=3, n_labels=2)
+    >>> labels = [0, 0, 1, 1, 1, 0, 0, 0, 1]
+    >>> found = dawid_skene(units, raters, labels, n_units=3, n_raters=3, n_labels=2)
     >>> found.labels.tolist(), found.accuracy.round(1).tolist()
     ([0, 1, 0], [1.0, 1.0, 0.0])
     """

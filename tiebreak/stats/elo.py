@@ -35,9 +35,20 @@ _BATCH_ELEMENTS = 2**24
 
 @dataclass(frozen=True, eq=False)
 class Elo:
-    """Ratings by system, and their ``bootstrap_values`` (replicates, systems), as `ranks` takes.
+    """Elo ratings of several systems.
 
-    ``n_without_separability`` units had ratings but no δ, and were not played.
+    Attributes
+    ----------
+    systems : dict of str to Estimate
+        Expected rating of each system.
+    bootstrap_values : ndarray of float, shape (n_replicates, n_systems)
+        Bootstrap ratings.
+    n_without_separability : int
+        Number of units that have ratings and no δ, and were not played.
+
+    See Also
+    --------
+    ranks : Ranks from `systems` and `bootstrap_values`.
     """
 
     systems: dict[str, Estimate]
@@ -53,11 +64,33 @@ def separability_step(
     beta: float = 6.0,
     threshold: float = 0.4,
 ) -> FloatArray:
-    """K of a game by its δ: K · α / (1 + exp(−β (δ − T))), between 0 and α K.
+    """Compute the step size of a game in SEP-Elo.
 
-    ``delta`` is of min–max normalised alignments (`normalised_separability`): ``threshold`` lives
-    on that scale. NaN stays NaN. Source: Ghosh et al. 2024, eq. 6.
+    Parameters
+    ----------
+    delta : array_like of float, shape (n_units,)
+        Separability δ from normalised alignments, see `normalised_separability`. NaN stays NaN.
+    step : float, default 4.0
+        Step size K of Elo.
+    alpha, beta, threshold : float, default 2.0, 6.0 and 0.4
+        Constants α, β and T of the logistic curve.
 
+    Returns
+    -------
+    ndarray of float, shape (n_units,)
+        Step size of each game, between 0 and α K.
+
+    Raises
+    ------
+    InvalidInput
+        If a δ is infinite.
+
+    Notes
+    -----
+    K · α / (1 + exp(−β (δ − T))) (Ghosh et al. 2024, eq. 6).
+
+    Examples
+    --------
     >>> separability_step([0.4, 1.0]).round(4).tolist()
     [4.0, 7.7872]
     """
@@ -80,25 +113,61 @@ def elo(
     confidence_level: float = CONFIDENCE_LEVEL,
     batch: int | None = None,
 ) -> Elo:
-    """Expected Elo rating of every system over random orders of the games.
+    """Estimate expected Elo ratings over random orders of the games.
 
     Parameters
     ----------
-    counts : (units, 3) ratings: A preferred, tie, B preferred
-    system_a, system_b : (units,) names of each unit's systems
-    separability : (units,) δ of normalised alignments: SEP-Elo, with `separability_step` as K;
-        units whose δ is NaN are not played, and are counted
-    step : K of a game, before its separability
-    clusters : (units,) instance of each unit; replicates draw instances
-    orders : random orders, each with one random rating a unit, whose mean is the value
-    replicates : bootstrap samples, each with an order and ratings of its own; 0: no interval
+    counts : array_like of int, shape (n_units, 3)
+        Ratings of each unit: A preferred, ties, B preferred.
+    system_a, system_b : sequence of str, length n_units
+        Names of the two systems of each unit.
+    rng : numpy.random.Generator
+        Source of orders and replicates.
+    separability : array_like of float, shape (n_units,), optional
+        Separability δ of each unit from normalised alignments, for SEP-Elo. Units whose δ is NaN
+        are not played.
+    step : float, default 4.0
+        Step size K of a game, before its separability.
+    clusters : array_like, shape (n_units,), optional
+        Instance of each unit. Where units share one, instances are resampled, not units.
+    orders : int, default 1000
+        Number of random orders whose mean is the value. In each, one rating of every unit is drawn.
+    replicates : int, default 1000
+        Number of bootstrap replicates, each with an order and ratings of its own; 0 for no
+        interval.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
+    batch : int, optional
+        Number of orders or replicates in memory at once.
 
-    Every rating starts at 1000, base 10, scale 400; both systems of a game are updated from the
-    ratings before it; a tie is half a win. The value has the random error of ``orders``, which
-    its interval contains. Comparisons in groups that never meet are refused by name. Without a
-    rating there are no systems.
+    Returns
+    -------
+    Elo
+        Ratings by system; none if there is no rating. A value has a random error from `orders`,
+        which its interval contains.
 
-    >>> found = elo([[1, 0, 0]], system_a=["x"], system_b=["y"], rng=np.random.default_rng(0))
+    Raises
+    ------
+    InvalidInput
+        If the comparisons fall into groups that never meet; the message names them. Also for a unit
+        that compares a system with itself, and arguments that differ in length.
+
+    See Also
+    --------
+    bradley_terry : Strengths that do not depend on an order.
+    separability_step : The step size of SEP-Elo.
+    ranks, shared_ranks : Ranks of the systems.
+
+    Notes
+    -----
+    Every system starts at 1000. After a game with score s of A (1, ½ or 0), its rating rises by K
+    (s − E) and B's falls by as much, with E = 1 / (1 + 10^((R_B − R_A) / 400)) from the ratings
+    before the game (Ghosh et al. 2024, eq. 5).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> found = elo([[1, 0, 0]], system_a=["x"], system_b=["y"], rng=rng)
     >>> found.systems["x"].value, found.systems["y"].value
     (1002.0, 998.0)
     """

@@ -48,21 +48,47 @@ def hajek_estimate(
     covers: bool = True,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Estimate:
-    """Σ(v / π) / Σ(s / π) over the selected instances: what a uniform draw would estimate.
+    """Estimate a mean or ratio from instances drawn with unequal probabilities.
 
     Parameters
     ----------
-    values : (n,) total of each instance, such as its wins (with half ties)
-    inclusion : (n,) in (0, 1], each one's probability of having been drawn
-    sizes : (n,) > 0, what totals are per, such as its ratings; ones for a mean of instances
-    covers : whether the draw speaks of every instance of the dataset (`Selection.covers`);
-        if not, method and scope say *selected instances only*
+    values : array_like of float, shape (n_instances,)
+        Total v of each instance that was drawn, such as its wins, with ties as half wins.
+    inclusion : array_like of float, shape (n_instances,)
+        Probability π with which it was drawn, in (0, 1].
+    sizes : array_like of float, shape (n_instances,), optional
+        What totals are divided by, s, above 0, such as numbers of ratings; 1 by default.
+    covers : bool, default True
+        Whether every instance of the dataset could have been drawn, see `Selection.covers`. If not,
+        the scope is the selected instances.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
 
-    z interval, with the variance of the linearised ratio between instances, as if they were
-    drawn with replacement: it includes the noise of ratings, and is on the wide side where much
-    of the dataset is drawn. Under 10 effective instances there is no interval. Source: Särndal et
-    al. 1992, eq. 5.7.2.
+    Returns
+    -------
+    Estimate
+        Σ(v / π) / Σ(s / π). There is no interval under 10 effective instances; undefined without an
+        instance.
 
+    Raises
+    ------
+    InvalidInput
+        If a probability or size is out of range, or the vectors differ in length.
+
+    See Also
+    --------
+    select : The draw.
+    instances_saved : What drawing so has saved.
+
+    Notes
+    -----
+    A ratio of Hájek's estimators (Särndal, Swensson and Wretman 1992, eq. 5.7.2). The interval is
+    normal, with the variance of the linearised ratio as if instances were drawn with replacement:
+    it includes the noise of ratings, and is conservative if much of the dataset is drawn. The
+    number of effective instances is Kish's, (Σ 1/π)² / Σ 1/π².
+
+    Examples
+    --------
     >>> round(hajek_estimate([1, 0, 1], [0.5, 1, 0.5]).value, 4)
     0.8
     """
@@ -132,12 +158,36 @@ def _products(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def ratings_saved(chosen: Estimate, control: Estimate) -> Estimate:
-    """Instances that a uniform draw would have needed beyond ``chosen.n`` for the same width.
+    """Estimate how many instances a draw has saved, from two estimates.
 
-    ``control`` is the estimate from the uniform control sample alone, ``chosen`` the Hájek
-    estimate from all selected instances: n_control · (SE_control / SE_chosen)² − n_chosen. Times
-    ratings an instance, ratings saved. Negative where the selection cost precision, and shown so.
-    A point without an interval, which is mostly noise: `instances_saved` has one.
+    Parameters
+    ----------
+    chosen : Estimate
+        `hajek_estimate` of all instances that were drawn.
+    control : Estimate
+        `hajek_estimate` of the uniform control sample alone.
+
+    Returns
+    -------
+    Estimate
+        Number of instances that a uniform draw would have needed beyond those of `chosen`, for the
+        same standard error; negative if the draw cost precision. Times ratings of an instance,
+        ratings saved. There is no interval.
+
+    See Also
+    --------
+    instances_saved : The same with an interval.
+
+    Notes
+    -----
+    n_control · (SE_control / SE_chosen)² − n_chosen. It is noisy, and is no finding by itself.
+
+    Examples
+    --------
+    >>> chosen = Estimate(0.5, standard_error=0.05, n=50)
+    >>> control = Estimate(0.5, standard_error=0.1, n=20)
+    >>> ratings_saved(chosen, control).value
+    30.0
     """
     errors = chosen.standard_error, control.standard_error
     if not all(np.isfinite(errors)) or 0 in errors:
@@ -154,12 +204,45 @@ def instances_saved(
     sizes: npt.ArrayLike | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Estimate:
-    """`ratings_saved` in instances, with the interval of a ratio of two variances.
+    """Estimate how many instances a draw has saved, with an interval.
 
-    ``values``, ``inclusion`` and ``sizes`` as in `hajek_estimate`, ``in_control`` (n,) whether an
-    instance is in the control sample. t interval of the logarithm of needed / n, its error by the
-    jackknife over instances within either phase: the control sample is part of both variances.
-    Under 10 instances in the control sample, undefined: a variance of so few is noise.
+    Parameters
+    ----------
+    values, inclusion : array_like of float, shape (n_instances,)
+        See `hajek_estimate`.
+    in_control : array_like of bool, shape (n_instances,)
+        Whether an instance is in the uniform control sample.
+    sizes : array_like of float, shape (n_instances,), optional
+        See `hajek_estimate`.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
+
+    Returns
+    -------
+    Estimate
+        See `ratings_saved`. It is undefined with fewer than 10 instances in the control sample, or
+        none outside it.
+
+    Raises
+    ------
+    InvalidInput
+        If the vectors differ in length.
+
+    See Also
+    --------
+    hajek_estimate : The estimate whose standard errors are compared.
+
+    Notes
+    -----
+    The interval is Student's, of the logarithm of needed / n, with the error of a jackknife over
+    instances within either phase, because the control sample is part of both variances.
+
+    Examples
+    --------
+    >>> values, in_control = [0, 1] * 10 + [0, 1] * 5, [True] * 20 + [False] * 10
+    >>> inclusion = [0.5] * 30
+    >>> instances_saved(values, inclusion, in_control).n
+    30
     """
     totals, probability = as_numbers(values, name="values"), as_numbers(inclusion, name="inclusion")
     size = np.ones(len(totals)) if sizes is None else as_numbers(sizes, name="sizes")

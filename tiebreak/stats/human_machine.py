@@ -45,10 +45,28 @@ ONE_HUMAN = "A single human has no majority: see human_machine."
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Humans and one machine on the same units, reduced once for all statistics.
+    """Ratings of humans and of one machine on the same units, reduced once for all statistics.
 
-    ``patterns`` are joint rows: human counts, machine counts, number of unparsed answers, and a
-    code that keeps units apart which belong to different strata.
+    Make one with `Comparison.of`.
+
+    Attributes
+    ----------
+    patterns : Patterns
+        Joint rows: human counts, machine counts, number of unparsed answers, and the split.
+    labels : int
+        Number of labels of the scale.
+    humans, machine : slice
+        Columns of the joint rows with the counts of either side.
+
+    See Also
+    --------
+    human_machine : Agreement of the human majority with the machine.
+
+    Examples
+    --------
+    >>> comparison = Comparison.of([[2, 0], [0, 2]], [[1, 0], [0, 1]])
+    >>> comparison.patterns.n_units
+    2
     """
 
     patterns: Patterns
@@ -64,19 +82,37 @@ class Comparison:
         clusters: npt.ArrayLike | None = None,
         split: npt.ArrayLike | None = None,
     ) -> Self:
-        """Join counts of humans and machine.
+        """Join the counts of humans and of a machine.
 
         Parameters
         ----------
-        humans, machine : (units, labels) whole numbers, the same units and columns
-            The machine's count its runs and presentation orders.
-        unparsed : (units,) whole numbers
-            Answers that could not be read. Where none of a unit's answers could, the unit is a
-            disagreement in percentage agreement and leave-one-out, and missing elsewhere.
-        clusters : instance of each unit
-        split : (units,) whole numbers ≥ 0
-            Units with different numbers are not reduced to one row, so that strata of `matching`
-            may tell them apart.
+        humans, machine : array_like of int, shape (n_units, n_labels)
+            How often each unit was given each label. The machine's runs and presentation orders are
+            counted as its ratings.
+        unparsed : array_like of int, shape (n_units,), optional
+            Number of answers that could not be read. Where none of a unit's answers could be, the
+            unit is a disagreement in percentage agreement and leave-one-out, and is missing
+            elsewhere.
+        clusters : array_like, shape (n_units,), optional
+            Instance of each unit. Where units share one, instances are resampled, not units.
+        split : array_like of int, shape (n_units,), optional
+            Units with different numbers are not reduced to one row, so that strata can tell them
+            apart.
+
+        Returns
+        -------
+        Comparison
+            The joint counts.
+
+        Raises
+        ------
+        InvalidInput
+            If the shapes differ, or the counts are not whole numbers.
+
+        Examples
+        --------
+        >>> Comparison.of([[2, 0], [0, 2]], [[1, 0], [0, 0]], unparsed=[0, 1]).labels
+        2
         """
         left, right = as_counts(humans, name="humans"), as_counts(machine, name="machine")
         if left.shape != right.shape:
@@ -98,35 +134,93 @@ class Comparison:
 
     @property
     def humans(self) -> slice:
+        """Columns of the joint rows with the human counts."""
         return slice(0, self.labels)
 
     @property
     def machine(self) -> slice:
+        """Columns of the joint rows with the machine's counts."""
         return slice(self.labels, 2 * self.labels)
 
     def pairs(self, *, level: Level) -> Pairs:
-        """H^w against M^w."""
+        """Pair the human majority with the machine's, H^w against M^w.
+
+        Parameters
+        ----------
+        level : {"nominal", "ordinal", "interval", "ratio"}
+            Level of measurement: the mode, or the lower median from ordinal level up.
+
+        Returns
+        -------
+        Pairs
+            How joint rows become pairs of labels.
+        """
         return Pairs(self.labels, level=level, human_weights=partial(central_weights, level=level))
 
     def single_pairs(self, *, level: Level) -> Pairs:
-        """H′ against M^w."""
+        """Pair a random single human with the machine's majority, H′ against M^w.
+
+        Parameters
+        ----------
+        level : {"nominal", "ordinal", "interval", "ratio"}
+            Level of measurement: the mode, or the lower median from ordinal level up.
+
+        Returns
+        -------
+        Pairs
+            How joint rows become pairs of labels.
+        """
         return Pairs(self.labels, level=level, human_weights=single_weights)
 
     def random_pairs(self, *, level: Level) -> Pairs:
-        """H^w against chance."""
+        """Pair the human majority with uniformly random labels.
+
+        Parameters
+        ----------
+        level : {"nominal", "ordinal", "interval", "ratio"}
+            Level of measurement: the mode, or the lower median from ordinal level up.
+
+        Returns
+        -------
+        Pairs
+            How joint rows become pairs of labels.
+        """
         return RandomPairs(
             self.labels, level=level, human_weights=partial(central_weights, level=level)
         )
 
     def label_number(self, k: Categories) -> int:
-        """Randolph's k; "observed" counts the labels of both sides together."""
+        """Return the number of labels for Randolph's κ.
+
+        Parameters
+        ----------
+        k : int, {"observed"} or None
+            See `randolph_kappa`. What was observed is looked up on both sides together.
+
+        Returns
+        -------
+        int
+            Number of labels.
+        """
         both = self.patterns.rows[:, self.humans] + self.patterns.rows[:, self.machine]
         return label_number(both, k)
 
 
 @dataclass(frozen=True)
 class HumanMachine:
-    """All statistics of humans against one machine in one stratum."""
+    """Statistics of humans against one machine on one set of units.
+
+    Attributes
+    ----------
+    krippendorff_alpha, percentage_agreement, randolph_kappa, fleiss_kappa, cohen_kappa : Estimate
+        Agreement, see the functions of these names.
+    binned_js : Estimate
+        See `binned_js`.
+    leave_one_out : Estimate
+        Chance that the machine's label is the mode of all but one of the humans.
+    spearman, kendall : Estimate
+        Rank correlations of the medians, see `rank_correlation`.
+    """
 
     krippendorff_alpha: Estimate
     percentage_agreement: Estimate
@@ -139,6 +233,13 @@ class HumanMachine:
     kendall: Estimate
 
     def estimates(self) -> dict[str, Estimate]:
+        """Return the estimates by name.
+
+        Returns
+        -------
+        dict of str to Estimate
+            One entry for each field.
+        """
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
@@ -166,33 +267,118 @@ Group = Literal[
 
 
 def human_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -> HumanMachine:
-    """H^w against M^w: majority, from ordinal up lower median, of each side.
+    """Compare the human majority with the machine's majority.
 
-    A tie for the majority enters once per mode, or per pair of modes, as whole labels with equal
-    weights that add to 1. ``level``, ``values``, ``k`` as in `agreement`; ``form`` as in
-    `jensen_shannon`. The rank correlations are of medians, on scales with an order.
+    Parameters
+    ----------
+    comparison : Comparison
+        Counts of both sides.
+    **options
+        ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and
+        those of the bootstrap, see `tiebreak.stats`.
 
-    >>> two = Comparison.of([[2, 0], [0, 2], [2, 0]], [[1, 0], [0, 1], [0, 1]])
-    >>> round(human_machine(two).cohen_kappa.value, 4)
+    Returns
+    -------
+    HumanMachine
+        The estimates. Rank correlations are undefined on nominal scales.
+
+    Raises
+    ------
+    InvalidInput
+        If an option is not one of those allowed.
+
+    See Also
+    --------
+    single_human_machine : A random single human in place of the majority.
+    delta : How much better humans agree with one another.
+    random_baseline : What random labels would reach.
+
+    Notes
+    -----
+    The majority is the mode on nominal scales, and the lower median from ordinal level up. A tie
+    for the majority enters once per mode, or per pair of modes, with equal weights that add to 1,
+    so that no seed decides it. Sources: Elangovan et al. 2025, section 3; for leave-one-out Lyu et
+    al. 2024 (HREF), algorithm 1, outer loop.
+
+    Examples
+    --------
+    >>> comparison = Comparison.of([[2, 0], [0, 2], [2, 0]], [[1, 0], [0, 1], [0, 1]])
+    >>> round(human_machine(comparison).cohen_kappa.value, 4)
     0.4
     """
     return HumanMachine(**_estimates(comparison, "human_machine", options))
 
 
 def single_human_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -> HumanMachine:
-    """H′ against M^w: a random single human of each unit, in expectation.
+    """Compare a random single human with the machine's majority, in expectation.
 
-    Each unit enters once per human rating with weights that add to 1; the statistic is that of
-    the expected table. Binned Jensen–Shannon and leave-one-out need several humans: undefined.
+    Parameters
+    ----------
+    comparison : Comparison
+        Counts of both sides.
+    **options
+        ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and
+        those of the bootstrap, see `tiebreak.stats`.
+
+    Returns
+    -------
+    HumanMachine
+        The estimates. Binned Jensen–Shannon and leave-one-out need several humans: undefined.
+
+    Raises
+    ------
+    InvalidInput
+        If an option is not one of those allowed.
+
+    See Also
+    --------
+    human_machine : The human majority in place of a single human.
+
+    Notes
+    -----
+    Each unit enters once per human rating, with weights that add to 1. The statistic is that of the
+    expected table, and nothing is drawn. Source: Elangovan et al. 2025, section 3.
+
+    Examples
+    --------
+    >>> comparison = Comparison.of([[1, 1], [0, 2]], [[1, 0], [0, 1]])
+    >>> single_human_machine(comparison).percentage_agreement.value
+    0.75
     """
     return HumanMachine(**_estimates(comparison, "single_human_machine", options))
 
 
 def random_baseline(comparison: Comparison, **options: Unpack[MachineOptions]) -> HumanMachine:
-    """What a labeller who picks every label with the same chance would score, in expectation.
+    """Compare the human majority with uniformly random labels, in expectation.
 
-    Over the units that the machine answered. Source: Beyond Correlation, figure 2.
+    Parameters
+    ----------
+    comparison : Comparison
+        Counts of both sides. Only the units that the machine answered enter.
+    **options
+        ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and
+        those of the bootstrap, see `tiebreak.stats`.
 
+    Returns
+    -------
+    HumanMachine
+        The estimates.
+
+    Raises
+    ------
+    InvalidInput
+        If an option is not one of those allowed.
+
+    See Also
+    --------
+    human_machine : The machine in place of random labels.
+
+    Notes
+    -----
+    Source: Elangovan et al. 2025, figure 2.
+
+    Examples
+    --------
     >>> random_baseline(Comparison.of([[2, 0]], [[1, 0]])).percentage_agreement.value
     0.5
     """
@@ -200,21 +386,114 @@ def random_baseline(comparison: Comparison, **options: Unpack[MachineOptions]) -
 
 
 def machine_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -> Agreement:
-    """The machine's runs and orders among themselves; its unparsed answers are missing."""
+    """Estimate the agreement among a machine's runs and presentation orders.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Counts of both sides. Unparsed answers are missing ratings.
+    **options
+        ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and
+        those of the bootstrap, see `tiebreak.stats`.
+
+    Returns
+    -------
+    Agreement
+        The estimates; undefined for a machine with one run.
+
+    Raises
+    ------
+    InvalidInput
+        If an option is not one of those allowed.
+
+    See Also
+    --------
+    agreement : The same of any counts.
+
+    Examples
+    --------
+    >>> machine_machine(Comparison.of([[2, 0], [0, 2]], [[2, 0], [1, 1]])).randolph_kappa.value
+    0.0
+    """
     return Agreement(**_estimates(comparison, "machine_machine", options))
 
 
 def delta(comparison: Comparison, **options: Unpack[MachineOptions]) -> Agreement:
-    """Δ = HH − H^wM^w, each with an interval from the same replicates on both sides."""
+    """Estimate how much better humans agree with one another than with a machine.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Counts of both sides.
+    **options
+        ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and
+        those of the bootstrap, see `tiebreak.stats`.
+
+    Returns
+    -------
+    Agreement
+        Δ = agreement among humans less agreement of the human majority with the machine's, for each
+        statistic, with an interval of the difference.
+
+    Raises
+    ------
+    InvalidInput
+        If an option is not one of those allowed.
+
+    See Also
+    --------
+    agreement : Agreement among humans.
+    human_machine : Agreement of humans with the machine.
+
+    Notes
+    -----
+    Both sides are read off the same bootstrap replicates. Source: Elangovan et al. 2025, section 3.
+
+    Examples
+    --------
+    >>> comparison = Comparison.of([[2, 0], [0, 2]], [[1, 0], [1, 0]])
+    >>> delta(comparison).percentage_agreement.value
+    0.5
+    """
     return Agreement(**_estimates(comparison, "delta", options))
 
 
 def classification(comparison: Comparison, **options: Unpack[MachineOptions]) -> Classification:
-    """Accuracy, and precision, recall and F1 averaged over the labels that either side gave.
+    """Estimate how well a machine predicts the human majority.
 
-    The human majority (lower median) is the truth; ties enter as in `human_machine`. An unparsed
-    answer misses its unit's label and names none. A label without a denominator (never named by
-    the machine, or never by humans) counts 0, as scikit-learn's macro average does.
+    Parameters
+    ----------
+    comparison : Comparison
+        Counts of both sides.
+    **options
+        ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and
+        those of the bootstrap, see `tiebreak.stats`.
+
+    Returns
+    -------
+    Classification
+        Accuracy, and precision, recall and F1 averaged over the labels that either side gave.
+
+    Raises
+    ------
+    InvalidInput
+        If an option is not one of those allowed.
+
+    See Also
+    --------
+    human_machine : Measures of agreement, which treat both sides alike.
+
+    Notes
+    -----
+    The human majority is the truth; ties enter as in `human_machine`. An unparsed answer misses its
+    unit's label and names none. A label that the machine never names has precision 0, and one that
+    humans never give has recall 0, as in scikit-learn's macro average.
+
+    Examples
+    --------
+    >>> comparison = Comparison.of([[2, 0], [0, 2], [2, 0]], [[1, 0], [0, 1], [0, 1]])
+    >>> round(classification(comparison).accuracy.value, 4)
+    0.6667
     """
     return Classification(**_estimates(comparison, "classification", options))
 
@@ -332,10 +611,42 @@ def rank_correlation(
     values: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> Estimate:
-    """Spearman's ρ or Kendall's τ-b over units, on medians or on means of both sides.
+    """Estimate the rank correlation of humans and a machine over units.
 
-    ``values`` are the labels' numbers, 0, 1, 2, … by default; only means look at them. Units
-    without a readable machine answer leave. One side constant: undefined.
+    Parameters
+    ----------
+    comparison : Comparison
+        Counts of both sides. The labels must be in order.
+    correlation : {"spearman", "kendall"}, default "spearman"
+        Spearman's ρ, or Kendall's τ-b.
+    of : {"medians", "means"}, default "medians"
+        What is correlated: lower medians or mean ratings of a unit.
+    values : array_like of float, shape (n_labels,), optional
+        Number that each label stands for in a mean; 0, 1, 2, … by default.
+    **resampling
+        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
+        ``replicates``, ``confidence_level`` and ``batch``.
+
+    Returns
+    -------
+    Estimate
+        The correlation, in [−1, 1]. It is undefined if either side is constant.
+
+    Raises
+    ------
+    InvalidInput
+        If an option is not one of those allowed.
+
+    Notes
+    -----
+    Both are as `scipy.stats.spearmanr` and `scipy.stats.kendalltau` define them. Units without a
+    readable answer of the machine are ignored.
+
+    Examples
+    --------
+    >>> humans, machine = [[2, 0, 0], [0, 2, 0], [0, 0, 2]], [[1, 0, 0], [0, 0, 1], [0, 1, 0]]
+    >>> rank_correlation(Comparison.of(humans, machine)).value
+    0.5
     """
     pairs, patterns = comparison.pairs(level="ordinal"), comparison.patterns
     check_choice(of, allowed=("medians", "means"), name="of")
@@ -355,6 +666,46 @@ def binned_js(
     form: Form = "distance",
     **resampling: Unpack[Resampling],
 ) -> Estimate:
-    """Binned Jensen–Shannon, see `jensen_shannon.binned_js_statistic`, in one of three forms."""
+    """Estimate the Jensen–Shannon distance of human and machine labels by human majority.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Counts of both sides.
+    level : {"nominal", "ordinal", "interval", "ratio"}, default "nominal"
+        Level of measurement of the labels.
+    form : {"distance", "divergence", "distance_base_2"}, default "distance"
+        See `jensen_shannon`.
+    **resampling
+        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
+        ``replicates``, ``confidence_level`` and ``batch``.
+
+    Returns
+    -------
+    Estimate
+        Mean over units of the distance in the unit's bin, 0 or more.
+
+    Raises
+    ------
+    InvalidInput
+        If an option is not one of those allowed.
+
+    See Also
+    --------
+    jensen_shannon : The distance itself.
+
+    Notes
+    -----
+    A unit's bin is its human majority, or its lower median from ordinal level up. In a bin the
+    labels of all its units are pooled, on either side (Elangovan et al. 2025, eq. 2). Since the
+    value cannot be negative, the interval is normal, around the value less its bootstrap bias.
+    Units without a readable answer are ignored. With more than 25 labels there is no interval.
+
+    Examples
+    --------
+    >>> comparison = Comparison.of([[2, 0], [0, 2]], [[1, 0], [0, 1]])
+    >>> binned_js(comparison).value
+    0.0
+    """
     statistic = binned_js_statistic(comparison.pairs(level=level), form=form)
     return estimate(statistic, comparison.patterns, **resampling)

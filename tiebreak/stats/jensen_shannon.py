@@ -18,12 +18,38 @@ _ROUNDING = 1e-15
 
 
 def jensen_shannon(p: npt.ArrayLike, q: npt.ArrayLike, *, form: Form = "distance") -> FloatArray:
-    """Jensen–Shannon of counts or shares along the last axis; NaN where a side is empty.
+    """Compute the Jensen–Shannon distance or divergence of two distributions.
 
-    ``distance`` is the square root of the divergence with natural logarithms (scipy's default,
-    and the published values); ``divergence`` is in base 2, as Beyond Correlation writes its
-    eq. 2; ``distance_base_2`` is the square root of that. Source: Lin 1991, eq. 4.1.
+    Parameters
+    ----------
+    p, q : array_like of float, shape (..., n_labels)
+        Counts or shares of the labels, along the last axis. Other axes broadcast.
+    form : {"distance", "divergence", "distance_base_2"}, default "distance"
+        The square root of the divergence with natural logarithms, the divergence in base 2, or the
+        square root of that.
 
+    Returns
+    -------
+    ndarray of float, shape (...)
+        The distance, NaN where either side is empty. In base 2 it lies in [0, 1].
+
+    Raises
+    ------
+    InvalidInput
+        If `form` is not one of those allowed.
+
+    See Also
+    --------
+    binned_js : The mean over bins of units.
+
+    Notes
+    -----
+    With m = (p + q) / 2 the divergence is (KL(p ‖ m) + KL(q ‖ m)) / 2 (Lin 1991, eq. 4.1).
+    Elangovan et al. 2025 write a divergence in base 2 (eq. 2) and publish values of scipy's
+    distance, which is the default here.
+
+    Examples
+    --------
     >>> round(float(jensen_shannon([1, 0], [0, 1], form="divergence")), 12)
     1.0
     """

@@ -19,12 +19,37 @@ def leave_one_out(
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> Estimate:
-    """Mean over units of the share of ratings that equal the mode of the unit's other ratings.
+    """Estimate leave-one-out agreement.
 
-    ``counts`` is (units, labels) or `Patterns`. A tie among k modes earns 1/k, the expectation of
-    the published random choice. Units with fewer than two ratings leave.
-    Source: HREF, algorithm 1 (inner).
+    Parameters
+    ----------
+    counts : array_like of int, shape (n_units, n_labels), or Patterns
+        How often each unit was given each label. A missing rating is not counted.
+    clusters : array_like, shape (n_units,), optional
+        Instance of each unit. Where units share one, instances are resampled, not units.
+    **resampling
+        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
+        ``replicates``, ``confidence_level`` and ``batch``.
 
+    Returns
+    -------
+    Estimate
+        Mean over units of the share of ratings that equal the mode of the unit's other ratings, in
+        [0, 1]; undefined if no unit has two ratings.
+
+    Raises
+    ------
+    InvalidInput
+        If the counts are not whole numbers.
+
+    Notes
+    -----
+    A rating that meets k modes earns 1/k, the expectation of the published random choice. Units
+    with fewer than two ratings are ignored. Source: Lyu et al. 2024 (HREF), algorithm 1, inner
+    loop.
+
+    Examples
+    --------
     >>> leave_one_out([[0, 3, 1]]).value
     0.75
     """

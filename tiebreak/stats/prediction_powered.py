@@ -36,11 +36,20 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class PredictionPowered:
-    """A prediction-powered estimate, and beside it the classical one from human labels alone.
+    """Mean human label with and without the help of a machine.
 
-    ``lam`` is λ, how much of the machine is believed; ``n_labelled`` and ``n_unlabelled`` count
-    the units that entered on either side, ``unparsed_…`` those that left because the machine's
-    label is missing. ``classical`` is of all human labels.
+    Attributes
+    ----------
+    estimate : Estimate
+        The prediction-powered estimate.
+    classical : Estimate
+        Mean of all human labels.
+    lam : float
+        λ, how far the machine was relied on, in [0, 1].
+    n_labelled, n_unlabelled : int
+        Number of units that entered, with and without a human label.
+    unparsed_labelled, unparsed_unlabelled : int
+        Number of units that were ignored because the machine's label is missing.
     """
 
     estimate: Estimate
@@ -63,26 +72,54 @@ def prediction_powered_mean(
     unlabelled_clusters: npt.ArrayLike | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> PredictionPowered:
-    """Mean human label over units: λ·mean(f unlabelled) + mean(y − λ·f), with its z interval.
+    """Estimate the mean human label from few human labels and many machine labels.
 
     Parameters
     ----------
-    labels : (n,) finite human labels y
-    predictions, unlabelled : (n,) and (N,) machine labels f of labelled and of other units
-        NaN where the answer could not be read: such a unit leaves and is counted, and the mean is
-        over units with a readable answer. A fixed number in its place keeps it, validly.
-    lam : λ in 0..1; power-tuned where None. 1 believes the machine fully, 0 is the classical mean
-    ddof : variances divide by n (0) or by n − 1 (1), or by numbers of instances
-    clusters, unlabelled_clusters : instance of each unit, both or neither, names shared
-        The mean is still over units, instances being drawn whole. Errors come from instance sums
-        over both sets, so a unit or instance in both is not taken for two.
+    labels : array_like of float, shape (n,)
+        Human labels y.
+    predictions : array_like of float, shape (n,)
+        Machine labels f of the same units. NaN is an answer that could not be read: the unit is
+        ignored.
+    unlabelled : array_like of float, shape (N,)
+        Machine labels of units without a human label.
+    lam : float, optional
+        Value of λ in [0, 1], tuned by default: 1 relies on the machine fully, 0 is the classical
+        mean.
+    ddof : {0, 1}, default 0
+        Whether variances divide by n, or by n − 1.
+    clusters, unlabelled_clusters : array_like, shape (n,) and (N,), optional
+        Instance of each unit, for both sets or neither. Instances are drawn whole; an instance in
+        both sets is one.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
 
-    λ̂ = cov(y, f) / ((1 + n/N) var(f)), cut to 0..1, covariance over n, variance pooled over
-    n + N − 1; with shared instances, the λ of least variance. A constant f has λ̂ = 0. Intervals
-    may pass the ends of the scale. No interval for one unit or instance, or without variation.
-    Source: Angelopoulos et al. 2023 (PPI++), Example 1; ARES is ``lam=1``, and may repeat the
-    labelled units in ``unlabelled``, there as if independent.
+    Returns
+    -------
+    PredictionPowered
+        The estimate, the classical mean beside it, and λ. There is no interval for one unit or
+        instance, or if the labels do not vary. Intervals may extend beyond the range of the labels.
 
+    Raises
+    ------
+    InvalidInput
+        If `lam` or `ddof` is not allowed, or the vectors differ in length.
+
+    See Also
+    --------
+    prediction_powered_win_rate : For win rates, from counts.
+
+    Notes
+    -----
+    λ · mean(f unlabelled) + mean(y − λ f), with λ = cov(y, f) / ((1 + n/N) var(f)), cut to [0, 1],
+    by default (Angelopoulos et al. 2023, PPI++, Example 1): the covariance divides by n, the
+    variance is pooled over both sets and divides by n + N − 1, and λ is 0 if f is constant. With
+    shared instances, λ is the one of least variance. ARES (Saad-Falcon et al. 2024) is ``lam=1``,
+    and may repeat the labelled units in `unlabelled`, as if they were independent. The interval is
+    normal; with clusters, its error comes from sums over instances.
+
+    Examples
+    --------
     >>> found = prediction_powered_mean([1, 0, 1, 1], [1, 0, 0, 1], [1, 0, 1, 1, 1, 0], lam=1)
     >>> round(found.estimate.value, 4), found.classical.value
     (0.9167, 0.75)
@@ -114,14 +151,43 @@ def prediction_powered_win_rate(
     clusters: npt.ArrayLike | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> PredictionPowered:
-    """Expected win rate of system A as humans would give it, mean over units.
+    """Estimate the win rate of system A from few human ratings and many of a machine.
 
-    ``humans`` and ``machine`` are (units, 3) counts of the same units: A preferred, tie, B
-    preferred. A unit's label is its mean over ratings of 1, ½ and 0, so that units weigh alike
-    (`win_rate` weighs ratings alike). Units without a human rating are the unlabelled ones, units
-    without a machine rating unparsed. ``clusters`` name each unit's instance. Options, edges and
-    source as in `prediction_powered_mean`.
+    Parameters
+    ----------
+    humans, machine : array_like of int, shape (n_units, 3)
+        Ratings of the same units: A preferred, ties, B preferred. A unit without a human rating is
+        unlabelled, one without a rating of the machine is unparsed.
+    lam : float, optional
+        See `prediction_powered_mean`.
+    ddof : {0, 1}, default 0
+        See `prediction_powered_mean`.
+    clusters : array_like, shape (n_units,), optional
+        Instance of each unit. Where units share one, instances are resampled, not units.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
 
+    Returns
+    -------
+    PredictionPowered
+        The mean over units of P(A preferred) + ½ P(tie) as humans would rate them.
+
+    Raises
+    ------
+    InvalidInput
+        If the counts do not have three columns, or differ in length.
+
+    See Also
+    --------
+    win_rate : From human ratings alone.
+
+    Notes
+    -----
+    A unit's label is its mean of 1, ½ and 0, so that units have the same weight; in `win_rate`
+    ratings have.
+
+    Examples
+    --------
     >>> humans = [[2, 0, 0], [0, 1, 1], [0, 0, 0], [0, 0, 0]]
     >>> machine = [[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]]
     >>> prediction_powered_win_rate(humans, machine, lam=1).estimate.value

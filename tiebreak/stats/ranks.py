@@ -15,11 +15,30 @@ NO_SCORE = "This system has no score to rank."
 
 
 def shared_ranks(scores: Mapping[str, Estimate]) -> dict[str, int | None]:
-    """1 + the number of systems whose whole interval is above this one's; higher is better.
+    """Rank systems so that those with overlapping intervals share a rank.
 
-    Systems share a rank while their intervals overlap. A system without an interval has no
-    rank, and counts against nobody. Source: HREF, table 5.
+    Parameters
+    ----------
+    scores : mapping of str to Estimate
+        Score of each system; higher is better.
 
+    Returns
+    -------
+    dict of str to int or None
+        1 + the number of systems whose whole interval lies above this one's. None for a system
+        without an interval, which counts against nobody.
+
+    See Also
+    --------
+    ranks : Ranks with intervals.
+
+    Notes
+    -----
+    Source: Lyu et al. 2024 (HREF), table 5. Marginal intervals that overlap do not say that two
+    systems are alike.
+
+    Examples
+    --------
     >>> shared_ranks({"x": Estimate(3, 2, 4), "y": Estimate(2, 1, 3), "z": Estimate(0, 0, 0.5)})
     {'x': 1, 'y': 1, 'z': 3}
     """
@@ -38,14 +57,37 @@ def ranks(
     *,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> dict[str, Estimate]:
-    """Rank of every system by its score, 1 the best, with the interval of its bootstrap ranks.
+    """Rank systems, with bootstrap intervals of the ranks.
 
-    ``bootstrap_values`` (replicates, systems) are joint bootstrap scores in the order of ``scores``, as
-    `bradley_terry` and `elo` give them; a replicate with a NaN is undefined. Equal scores share
-    their mean rank. With no replicates, no interval; nor where a score has a reason for having
-    none, since every rank depends on all scores.
+    Parameters
+    ----------
+    scores : mapping of str to Estimate
+        Score of each system; higher is better.
+    bootstrap_values : array_like of float, shape (n_replicates, n_systems)
+        Joint bootstrap scores in the order of `scores`, as `bradley_terry` and `elo` return them. A
+        replicate with a NaN is undefined.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
 
-    >>> found = ranks({"x": Estimate(3), "y": Estimate(2)}, [[3, 2], [3, 2], [1, 2], [3, 2]])
+    Returns
+    -------
+    dict of str to Estimate
+        Rank of each system, 1 the best. Equal scores share their mean rank. There is no interval
+        without replicates, nor if any score has none, since a rank depends on all scores.
+
+    Raises
+    ------
+    InvalidInput
+        If `bootstrap_values` does not have a column for each system.
+
+    See Also
+    --------
+    shared_ranks : One rank for systems with overlapping intervals.
+
+    Examples
+    --------
+    >>> scores = {"x": Estimate(3), "y": Estimate(2)}
+    >>> found = ranks(scores, [[3, 2], [3, 2], [1, 2], [3, 2]])
     >>> found["y"].value, round(found["y"].low, 3), found["y"].high
     (2.0, 1.075, 2.0)
     """

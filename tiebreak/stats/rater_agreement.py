@@ -35,9 +35,16 @@ NO_REPEAT = "This rater has no planned repeat with both answers."
 
 @dataclass(frozen=True, eq=False)
 class PairwiseAgreement:
-    """(raters, raters): units that both rated, share rated alike, Cohen's κ; NaN without a unit.
+    """Agreement of every two raters, on the units that both rated.
 
-    κ is NaN too where both used one label only: agreement by chance is certain.
+    Attributes
+    ----------
+    shared : ndarray of int, shape (n_raters, n_raters)
+        Number of units that both rated.
+    agreement : ndarray of float, shape (n_raters, n_raters)
+        Share of these with equal labels; NaN without a unit. On the diagonal 1.
+    kappa : ndarray of float, shape (n_raters, n_raters)
+        Cohen's κ; NaN without a unit, or if both raters gave one and the same label throughout.
     """
 
     shared: IntArray
@@ -47,7 +54,17 @@ class PairwiseAgreement:
 
 @dataclass(frozen=True)
 class Influence:
-    """α without one rater, and how much higher it is than with them."""
+    """Influence of one rater on Krippendorff's α.
+
+    Attributes
+    ----------
+    without : Estimate
+        α without the rater.
+    change : Estimate
+        How much higher α is without the rater than with them.
+    n_ratings : int
+        Number of the rater's ratings.
+    """
 
     without: Estimate
     change: Estimate
@@ -63,13 +80,48 @@ def pairwise_agreement(
     n_raters: int,
     n_labels: int,
 ) -> PairwiseAgreement:
-    """Agreement of every two raters on the units that both rated.
+    """Compute the agreement of every two raters.
 
-    Aligned vectors of codes, one row a rating; a label of −1 (missing) is passed over, a rater
-    rates a unit at most once. Diagonals are a rater with themselves: share 1. κ compares with
-    chance from both raters' labels on the shared units (Cohen 1960).
+    Parameters
+    ----------
+    units : array_like of int, shape (n_ratings,)
+        Unit of each rating, in 0..n_units−1.
+    raters : array_like of int, shape (n_ratings,)
+        Rater of each rating, in 0..n_raters−1. A rater rates a unit at most once.
+    labels : array_like of int, shape (n_ratings,)
+        Label of each rating, in 0..n_labels−1, or −1 where it is missing.
+    n_units : int
+        Number of units.
+    n_raters : int
+        Number of raters.
+    n_labels : int
+        Number of labels of the scale.
 
-    >>> found = pairwise_agreement([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 0, 1], n_units=2, n_raters=2, n_labels=2)
+    Returns
+    -------
+    PairwiseAgreement
+        Matrices of raters × raters.
+
+    Raises
+    ------
+    InvalidInput
+        If a code is out of range, the vectors differ in length, or a rater rated a unit twice.
+
+    See Also
+    --------
+    cohen_kappa : The same of two raters, with an interval.
+    drop_one_influence : What α is without a rater.
+
+    Notes
+    -----
+    Chance agreement of κ comes from the labels of both raters on the units that they share (Cohen
+    1960).
+
+    Examples
+    --------
+    >>> found = pairwise_agreement(
+    ...     [0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 0, 1], n_units=2, n_raters=2, n_labels=2
+    ... )
     >>> found.agreement.tolist(), found.kappa[0, 1].tolist()
     ([[1.0, 0.5], [0.5, 1.0]], 0.0)
     """
@@ -102,11 +154,60 @@ def drop_one_influence(
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> list[Influence]:
-    """Krippendorff's α without each rater, and the change, on the same replicates.
+    """Estimate Krippendorff's α without each rater, and how it changes.
 
-    Ratings as in `pairwise_agreement`. A positive change says that the others agree better
-    without this rater. Undefined where nobody else has two ratings of a unit. Replicates draw
-    units, or instances (``clusters``); all raters are read off generators of one seed.
+    Parameters
+    ----------
+    units : array_like of int, shape (n_ratings,)
+        Unit of each rating, in 0..n_units−1.
+    raters : array_like of int, shape (n_ratings,)
+        Rater of each rating, in 0..n_raters−1. A rater rates a unit at most once.
+    labels : array_like of int, shape (n_ratings,)
+        Label of each rating, in 0..n_labels−1, or −1 where it is missing.
+    n_units : int
+        Number of units.
+    n_raters : int
+        Number of raters.
+    n_labels : int
+        Number of labels of the scale.
+    level : {"nominal", "ordinal", "interval", "ratio"}, default "nominal"
+        Level of measurement of the labels.
+    values : array_like of float, shape (n_labels,), optional
+        Number that each label stands for on an interval or ratio scale; 0, 1, 2, … by default.
+    clusters : array_like, shape (n_units,), optional
+        Instance of each unit. Where units share one, instances are resampled, not units.
+    **resampling
+        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
+        ``replicates``, ``confidence_level`` and ``batch``.
+
+    Returns
+    -------
+    list of Influence
+        One entry for each rater. A positive change says that the others agree better without this
+        rater. It is undefined where the others have no two ratings of a unit.
+
+    Raises
+    ------
+    InvalidInput
+        If a code is out of range, the vectors differ in length, or a rater rated a unit twice.
+
+    See Also
+    --------
+    krippendorff_alpha : The statistic of all raters.
+    pairwise_agreement : Who agrees with whom.
+
+    Notes
+    -----
+    α with and without a rater are read off the same bootstrap replicates.
+
+    Examples
+    --------
+    >>> units, raters = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2]
+    >>> found = drop_one_influence(
+    ...     units, raters, [0, 0, 1, 1, 1, 0], n_units=2, n_raters=3, n_labels=2
+    ... )
+    >>> found[2].without.value
+    1.0
     """
     unit, rater, label = _long(units, raters, labels, (n_units, n_raters, n_labels))
     alpha = alpha_statistic(n_labels, level=level, values=values)
@@ -141,12 +242,36 @@ def self_consistency(
     n_raters: int,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> list[Estimate]:
-    """Share of planned repeats that each rater answered alike, with a Wilson interval.
+    """Estimate the share of planned repeats that each rater answered alike.
 
-    Aligned vectors of codes, one row a repeated unit: the rater, their label when they met it
-    first, and again. Labels are in the systems' order, so that swapped sides do not count as a
-    change. −1 (missing) on either side leaves.
+    Parameters
+    ----------
+    raters : array_like of int, shape (n_repeats,)
+        Rater of each repeated unit, in 0..n_raters−1.
+    first, second : array_like of int, shape (n_repeats,)
+        The rater's label at the first and at the second time, or −1 where it is missing. Labels are
+        in the order of the systems, so that swapped sides are no change.
+    n_raters : int
+        Number of raters.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
 
+    Returns
+    -------
+    list of Estimate
+        Share of each rater, in [0, 1]; undefined for a rater without a repeat.
+
+    Raises
+    ------
+    InvalidInput
+        If a code is out of range, or the vectors differ in length.
+
+    Notes
+    -----
+    The interval is Wilson's (1927). It covers only this rater and these units.
+
+    Examples
+    --------
     >>> [each.value for each in self_consistency([0, 0, 1], [2, 1, 0], [2, 0, 0], n_raters=2)]
     [0.5, 1.0]
     """

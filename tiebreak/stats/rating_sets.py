@@ -30,10 +30,22 @@ NO_SET = "There is no complete rating set."
 
 @dataclass(frozen=True, eq=False)
 class RatingSets:
-    """Complete rating sets (S,): strength for each system, size, and the instance of each.
+    """Complete rating sets: one rater's ratings of all units of one instance.
 
-    ``totals`` (S, 3): the sum of |r| for system A, the same for B, and the number of ratings.
-    ``instances`` (S,) are the names as they were given. ``max_strength`` is the scale's largest |r|.
+    Attributes
+    ----------
+    totals : ndarray of int, shape (n_sets, 3)
+        Sum of |r| for system A, the same for B, and number of ratings.
+    instances : ndarray, shape (n_sets,)
+        Instance of each set.
+    max_strength : int
+        Largest |r| of the scale.
+    n_incomplete : int
+        Number of sets that are not complete, and left out.
+    consistency : ndarray of float, shape (n_sets,)
+        Consistency of each set, see `tiebreak.stats.consistency`.
+    preference_strength : ndarray of float, shape (n_sets,)
+        Mean rating of each set, from −1 (system A) to 1 (system B).
     """
 
     totals: IntArray
@@ -43,18 +55,38 @@ class RatingSets:
 
     @property
     def consistency(self) -> FloatArray:
-        """Consistency of each set (S,)."""
+        """Consistency of each set."""
         return _consistency(self.totals, self.max_strength)
 
     @property
     def preference_strength(self) -> FloatArray:
-        """Mean rating of each set (S,), from −1 (system A) to 1 (system B)."""
+        """Mean rating of each set, from −1 (system A) to 1 (system B)."""
         return _strength(self.totals, self.max_strength)
 
 
 @dataclass(frozen=True)
 class RatingSetSummary:
-    """Means over complete rating sets; ``zero`` = ``contradictory`` + ``all_ties``."""
+    """Means over complete rating sets.
+
+    Attributes
+    ----------
+    n : int
+        Number of complete sets.
+    n_incomplete : int
+        Number of other sets.
+    consistency : Estimate
+        Mean consistency.
+    zero : Estimate
+        Share of sets of consistency 0: `contradictory` and `all_ties` together.
+    contradictory : Estimate
+        Share of sets that prefer A and B.
+    all_ties : Estimate
+        Share of sets with ties only.
+    perfect : Estimate
+        Share of sets of consistency 1.
+    preference_strength : Estimate
+        Mean rating, from −1 (system A) to 1 (system B).
+    """
 
     n: int
     n_incomplete: int
@@ -68,7 +100,17 @@ class RatingSetSummary:
 
 @dataclass(frozen=True)
 class SeparabilityRange:
-    """Rating sets whose instance lies in one range of separability, as in `RatingSetSummary`."""
+    """Means over the rating sets of one range of separability.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends of the range.
+    n : int
+        Number of sets.
+    consistency, zero, perfect, preference_strength : Estimate
+        As in `RatingSetSummary`.
+    """
 
     low: float
     high: float
@@ -80,10 +122,35 @@ class SeparabilityRange:
 
 
 def consistency(ratings: npt.ArrayLike, *, max_strength: int = 1) -> float:
-    """Consistency of one rating set: 0 if both systems were preferred, else the mean of |r|.
+    """Compute the consistency of one rating set.
 
-    ``max_strength`` is the largest |r| of the scale. Source: Ghosh et al. 2024, eq. 4.
+    Parameters
+    ----------
+    ratings : array_like of int, shape (n_ratings,)
+        One rater's ratings of one instance: negative for system A, 0 for a tie, positive for B.
+    max_strength : int, default 1
+        Largest |r| of the scale.
 
+    Returns
+    -------
+    float
+        0 if both systems were preferred, else the mean of |r| / max_strength; NaN without a rating.
+
+    Raises
+    ------
+    InvalidInput
+        If a rating is not finite.
+
+    See Also
+    --------
+    summarise_rating_sets : Means over many sets.
+
+    Notes
+    -----
+    Source: Ghosh et al. 2024, eq. 4. A set of ties only has consistency 0 too.
+
+    Examples
+    --------
     >>> consistency([1, 0, 1, 1, 0]), consistency([1, -1, 1]), consistency([0, 0])
     (0.6, 0.0, 0.0)
     """
@@ -103,15 +170,40 @@ def collect_rating_sets(
     set_size: int | None = None,
     max_strength: int = 1,
 ) -> RatingSets:
-    """Rating sets from long ratings of one criterion.
+    """Collect rating sets from a long table of ratings of one criterion.
 
     Parameters
     ----------
-    labels : (ratings,) whole preferences, negative for system A, positive for B; NaN is missing
-    instances, raters : (ratings,) names
-    units : (ratings,) names; a set is complete with all units of its instance
-    set_size : or the number N of ratings that completes a set
-    max_strength : the largest |r| of the scale, 1, 2 or 3
+    labels : array_like of float, shape (n_ratings,)
+        Whole numbers, negative for system A, positive for B; NaN is missing.
+    instances, raters : array_like, shape (n_ratings,)
+        Instance and rater of each rating, by any names.
+    units : array_like, shape (n_ratings,), optional
+        Unit of each rating. A set is complete with a rating of every unit of its instance.
+    set_size : int, optional
+        Number of ratings that completes a set, in place of `units`.
+    max_strength : int, default 1
+        Largest |r| of the scale: 1, 2 or 3.
+
+    Returns
+    -------
+    RatingSets
+        The complete sets.
+
+    Raises
+    ------
+    InvalidInput
+        If neither `units` nor `set_size` is given, or a label is not on the scale.
+
+    See Also
+    --------
+    summarise_rating_sets : Means over the sets.
+
+    Examples
+    --------
+    >>> sets = collect_rating_sets([1, 1, 0], instances=["i"] * 3, raters=["r"] * 3, set_size=3)
+    >>> sets.totals.tolist(), sets.consistency.round(4).tolist()
+    ([[0, 2, 3]], [0.6667])
     """
     r = as_numbers(labels, name="labels", missing=True)
     names = np.asarray(instances)
@@ -138,7 +230,38 @@ def collect_rating_sets(
 
 
 def summarise_rating_sets(sets: RatingSets, **resampling: Unpack[Resampling]) -> RatingSetSummary:
-    """Consistency, its zeros and ones, and preference strength; instances are resampled."""
+    """Estimate means over rating sets.
+
+    Parameters
+    ----------
+    sets : RatingSets
+        Complete rating sets.
+    **resampling
+        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
+        ``replicates``, ``confidence_level`` and ``batch``.
+
+    Returns
+    -------
+    RatingSetSummary
+        Consistency, its extremes, and preference strength; undefined without a set.
+
+    See Also
+    --------
+    collect_rating_sets : Sets from a long table of ratings.
+    consistency_by_separability : The same in ranges of separability.
+
+    Notes
+    -----
+    Instances are resampled, with all their sets. Source: Ghosh et al. 2024, eqs. 4 and 7.
+
+    Examples
+    --------
+    >>> labels, instances = [1, 1, 1, -1], ["i", "i", "j", "j"]
+    >>> sets = collect_rating_sets(labels, instances=instances, raters=["r"] * 4, set_size=2)
+    >>> found = summarise_rating_sets(sets)
+    >>> found.consistency.value, found.contradictory.value
+    (0.5, 0.5)
+    """
     patterns = Patterns.of(sets.totals, clusters=sets.instances)
     statistics = {
         name: _mean_statistic(value_of, sets.max_strength) for name, value_of in _SET_VALUES.items()
@@ -155,11 +278,48 @@ def consistency_by_separability(
     edges: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> tuple[SeparabilityRange, ...]:
-    """Consistency, its zeros and ones and preference strength per range, instances resampled.
+    """Estimate means over rating sets in ranges of separability.
 
-    ``separability`` (S,) is δ of each set's instance, NaN where unknown: such sets are in no
-    range. Ranges are ``ranges`` equal widths of the observed support, or between given ``edges``.
-    Source: Ghosh et al. 2024, figure 8.
+    Parameters
+    ----------
+    sets : RatingSets
+        Complete rating sets.
+    separability : array_like of float, shape (n_sets,)
+        Separability δ of each set's instance. NaN is unknown; such sets are in no range.
+    ranges : int, default 4
+        Number of ranges of equal width over the observed support.
+    edges : array_like of float, shape (n_ranges + 1,), optional
+        Edges of the ranges, in place of `ranges`.
+    **resampling
+        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
+        ``replicates``, ``confidence_level`` and ``batch``.
+
+    Returns
+    -------
+    tuple of SeparabilityRange
+        One entry for each range, also for an empty one.
+
+    Raises
+    ------
+    InvalidInput
+        If `separability` does not have a number for each set.
+
+    See Also
+    --------
+    range_edges : Ranges of equal width.
+
+    Notes
+    -----
+    Instances are resampled, and all ranges are read off the same replicates. Source: Ghosh et al.
+    2024, figures 6–8.
+
+    Examples
+    --------
+    >>> labels, instances = [1, 1, 1, -1], ["i", "i", "j", "j"]
+    >>> sets = collect_rating_sets(labels, instances=instances, raters=["r"] * 4, set_size=2)
+    >>> found = consistency_by_separability(sets, [0.9, 0.1], ranges=2)
+    >>> [(each.low, each.high, each.consistency.value) for each in found]
+    [(0.1, 0.5, 0.0), (0.5, 0.9, 1.0)]
     """
     delta = as_numbers(separability, name="separability", missing=True)
     check_same_length(separability=delta, sets=sets.totals)

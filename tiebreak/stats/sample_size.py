@@ -33,8 +33,22 @@ NO_REPEATS = "No unit of the pilot has two ratings: a rating's own variance is n
 
 @dataclass(frozen=True)
 class VarianceComponents:
-    """Variances of a rating's value between instances, units of one instance (generations),
-    raters, and ratings; ``notes`` say what could not be told apart.
+    """Variance components of a rating's value.
+
+    Attributes
+    ----------
+    mean : float
+        Mean value.
+    instance : float
+        Variance between instances.
+    unit : float
+        Variance between units of one instance, which are generations.
+    rater : float
+        Variance between raters.
+    rating : float
+        Variance of a single rating.
+    notes : tuple of str
+        What could not be told apart.
     """
 
     mean: float
@@ -47,8 +61,18 @@ class VarianceComponents:
 
 @dataclass(frozen=True)
 class PlannedStudy:
-    """A simulated design of ``instances``: mean width of its interval, how often the interval
-    excludes ½ (power), and how often it holds the pilot's mean (coverage).
+    """A design that was simulated.
+
+    Attributes
+    ----------
+    instances : int
+        Number of instances.
+    width : float
+        Mean width of the interval.
+    power : float
+        How often the interval excludes ½.
+    coverage : float
+        How often it holds the mean that was simulated.
     """
 
     instances: int
@@ -59,8 +83,18 @@ class PlannedStudy:
 
 @dataclass(frozen=True)
 class SampleSize:
-    """The smallest number of instances that meets the target; None, with a reason, where none
-    does. ``tried`` are all designs that were simulated, by size.
+    """Number of instances that a study needs.
+
+    Attributes
+    ----------
+    instances : int or None
+        Smallest number of instances that meets the target; None if none does.
+    ratings : int or None
+        Number of ratings of such a study.
+    tried : tuple of PlannedStudy
+        All designs that were simulated, by size.
+    reason : str or None
+        Why there is no number.
     """
 
     instances: int | None
@@ -76,20 +110,42 @@ def variance_components(
     raters: npt.ArrayLike,
     instances: npt.ArrayLike | None = None,
 ) -> VarianceComponents:
-    """Variance components of a pilot by the method of moments, for any unbalanced design.
+    """Estimate the variance components of a pilot by the method of moments.
 
     Parameters
     ----------
-    values : (ratings,) such as 1 for a win, ½ for a tie, 0 for a loss
-    units, raters, instances : (ratings,) names; units are in one instance each (their own,
-        where no instances are given)
+    values : array_like of float, shape (n_ratings,)
+        Value of each rating, such as 1 for a win, ½ for a tie and 0 for a loss.
+    units, raters : array_like, shape (n_ratings,)
+        Unit and rater of each rating, by any names.
+    instances : array_like, shape (n_ratings,), optional
+        Instance of each rating's unit; by default each unit is an instance of its own.
 
-    Half the mean squared difference of two ratings is the sum of the variances of what they do
-    not share; the four kinds of pairs (same unit; same instance, other unit; same rater, other
-    instance; nothing) give four equations. Negative solutions are cut at 0.
-    Source: Searle, Casella and McCulloch 1992, section 5.2 (differences in place of squares).
+    Returns
+    -------
+    VarianceComponents
+        The components; negative solutions are 0.
 
-    >>> found = variance_components([1, 1, 0, 0, 1, 0], units=[0, 0, 1, 1, 2, 2], raters=[0, 1, 0, 1, 0, 1])
+    Raises
+    ------
+    InvalidInput
+        If no unit has two ratings, there is one instance only, or a unit lies in two instances.
+
+    See Also
+    --------
+    sample_size : Number of instances from these components.
+
+    Notes
+    -----
+    Half the mean squared difference of two ratings is the sum of the variances of what they do not
+    share. Four kinds of pairs (of one unit; of one instance and two units; of one rater and two
+    instances; of nothing in common) give four equations, for any unbalanced design (Searle, Casella
+    and McCulloch 1992, section 5.2, with differences in place of squares).
+
+    Examples
+    --------
+    >>> values, units, raters = [1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1]
+    >>> found = variance_components(values, units=units, raters=raters)
     >>> round(found.instance, 4), round(found.rating, 4)
     (0.1667, 0.1667)
     """
@@ -158,22 +214,53 @@ def sample_size(
     max_instances: int = MAX_INSTANCES,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> SampleSize:
-    """Smallest number of instances for a width of the interval, or for power against ½.
+    """Find the number of instances for a width of the interval, or for a power.
 
     Parameters
     ----------
-    target_width : mean width of the interval of the mean value (win rate) over instances
-    power : probability that the interval excludes ½, if the pilot's mean is the truth
-        One of the two.
-    units, ratings : comparisons of an instance, ratings of a comparison
-    units_per_rater : how many comparisons one rater does; fewer raters, more of their variance
+    pilot : VarianceComponents
+        Components of a pilot, or assumed ones.
+    rng : numpy.random.Generator
+        Source of the simulations.
+    target_width : float, optional
+        Mean width of the interval of the mean value, in (0, 1).
+    power : float, optional
+        Probability that the interval excludes ½ if the pilot's mean is the truth, in (0, 1). Give
+        this or `target_width`.
+    units : int, default 1
+        Number of units of an instance.
+    ratings : int, default 3
+        Number of ratings of a unit.
+    units_per_rater : int, default 50
+        Number of units that a rater rates. Fewer raters let through more of their variance.
+    max_instances : int, default 20000
+        Largest number of instances to try.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
 
-    Studies are simulated from the components (normal), and each has the report's interval: a
-    percentile bootstrap over instances. That interval does not see the variance of raters, who
-    rate many instances: ``coverage`` of the tried designs says what this costs. Sizes double
-    until the target is met, then halve the gap, to 2% of the size. Simulation error of power is
-    up to 3.5 points.
+    Returns
+    -------
+    SampleSize
+        The number of instances, and the designs that were tried.
 
+    Raises
+    ------
+    InvalidInput
+        If both targets are given or neither, or a number is out of range.
+
+    See Also
+    --------
+    variance_components : Components of a pilot.
+
+    Notes
+    -----
+    Studies are simulated from normal components, and each has a percentile bootstrap interval over
+    instances. That interval does not see the variance of raters; `PlannedStudy.coverage` says what
+    this costs. Sizes double until the target is met, and then halve the gap to 2% of the size. The
+    simulation error of power is up to 3.5 points.
+
+    Examples
+    --------
     >>> pilot = VarianceComponents(0.6, instance=0.04, unit=0, rater=0, rating=0.12)
     >>> found = sample_size(pilot, target_width=0.1, rng=np.random.default_rng(0))
     >>> 110 < found.instances < 135

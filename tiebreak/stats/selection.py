@@ -37,13 +37,28 @@ ONLY_TOP = (
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """A draw of n of N instances, reproducible from its seed.
+    """Instances drawn for annotation, with their probabilities.
 
-    ``phase`` (N,): "control", "design", or "" where an instance was not drawn. ``conditional``
-    (N,): probability of the design phase given the control sample, NaN in the control sample.
-    ``inclusion`` (N,): probability of being drawn in either phase, before anything was drawn.
-    ``covers`` is whether every instance could have been drawn; ``warning`` says what it means
-    where not.
+    Attributes
+    ----------
+    design : {"uniform", "proportional", "top", "strata"}
+        How instances other than the control sample were drawn.
+    phase : ndarray of str, shape (n_instances,)
+        "control", "design", or "" for an instance that was not drawn.
+    conditional : ndarray of float, shape (n_instances,)
+        Probability of the second phase given the control sample; NaN in the control sample.
+    inclusion : ndarray of float, shape (n_instances,)
+        Probability of being drawn in either phase, before anything was drawn.
+    selected : ndarray of bool, shape (n_instances,)
+        Whether an instance was drawn.
+    covers : bool
+        Whether every instance could have been drawn.
+    warning : str or None
+        What it means if not.
+
+    See Also
+    --------
+    hajek_estimate : Estimates from such instances.
     """
 
     design: Design
@@ -53,23 +68,49 @@ class Selection:
 
     @property
     def selected(self) -> Mask:
+        """Whether an instance was drawn."""
         drawn: Mask = self.phase != ""
         return drawn
 
     @property
     def covers(self) -> bool:
+        """Whether every instance could have been drawn."""
         return bool((self.inclusion > 0).all())
 
     @property
     def warning(self) -> str | None:
+        """What it means that not every instance could have been drawn."""
         return None if self.covers else ONLY_TOP
 
 
 def logistic_weights(
     delta: npt.ArrayLike, *, beta: float = 6.0, threshold: float = 0.4
 ) -> FloatArray:
-    """1 / (1 + exp(−β (δ − T))) of normalised δ (N,): positive for every instance.
+    """Compute weights of a draw that rise with δ as a logistic curve.
 
+    Parameters
+    ----------
+    delta : array_like of float, shape (n_instances,)
+        Separability from normalised alignments.
+    beta, threshold : float, default 6.0 and 0.4
+        Constants β and T.
+
+    Returns
+    -------
+    ndarray of float, shape (n_instances,)
+        Weight of each instance, 1 / (1 + exp(−β (δ − T))): above 0.
+
+    Raises
+    ------
+    InvalidInput
+        If a δ is not finite.
+
+    See Also
+    --------
+    floored_weights : Weights that are proportional to δ.
+
+    Examples
+    --------
     >>> logistic_weights([0.4, 1.0]).round(4).tolist()
     [0.5, 0.9734]
     """
@@ -78,7 +119,34 @@ def logistic_weights(
 
 
 def floored_weights(delta: npt.ArrayLike, *, floor: float) -> FloatArray:
-    """max(δ, 0) + floor (N,): with a floor above 0 no instance is out of reach."""
+    """Compute weights of a draw that are proportional to δ, with a floor.
+
+    Parameters
+    ----------
+    delta : array_like of float, shape (n_instances,)
+        Separability.
+    floor : float
+        What is added, above 0, so that every instance can be drawn.
+
+    Returns
+    -------
+    ndarray of float, shape (n_instances,)
+        Weight of each instance, max(δ, 0) + floor.
+
+    Raises
+    ------
+    InvalidInput
+        If the floor is not above 0, or a δ is not finite.
+
+    See Also
+    --------
+    logistic_weights : Weights that rise as a logistic curve.
+
+    Examples
+    --------
+    >>> floored_weights([0.5, -0.2], floor=0.1).tolist()
+    [0.6, 0.1]
+    """
     if not (floor > 0 and np.isfinite(floor)):
         raise InvalidInput(
             "out_of_range",
@@ -98,26 +166,55 @@ def select(
     control_share: float = 0.2,
     ranges: int = RANGES,
 ) -> Selection:
-    """Draw ``n`` instances: a uniform control share, the rest by the design.
+    """Draw instances for annotation with known probabilities.
 
     Parameters
     ----------
-    delta : (N,) separability of each instance
-    design : what the rest is drawn by
-        "uniform"; "proportional", a fixed-size draw with probability proportional to ``weights``
-        (N,) > 0, certain where that exceeds 1; "top", the largest δ, equals in random order;
-        "strata", equally many from equal-width ranges of δ, uniform in each, what a range lacks
-        shared by the others.
-    control_share : c in 0..1; round(c · n) instances are drawn uniformly first
-    ranges : number of strata
+    delta : array_like of float, shape (n_instances,)
+        Separability of each instance.
+    n : int
+        Number of instances to draw.
+    design : {"uniform", "proportional", "top", "strata"}
+        How to draw the instances other than the control sample: with equal probabilities, with
+        probabilities proportional to `weights`, the largest δ, or equally many from ranges of δ of
+        equal width.
+    rng : numpy.random.Generator
+        Source of the draw.
+    weights : array_like of float, shape (n_instances,), optional
+        Weights above 0, for the proportional design.
+    control_share : float, default 0.2
+        Share of `n` that is drawn first, with equal probabilities, in [0, 1].
+    ranges : int, default 4
+        Number of ranges, for the strata.
 
-    ``conditional`` is exact. ``inclusion`` is exact for "uniform" and "top" and without a
-    control sample; else the mean over 500 control samples drawn for the purpose. With "top"
-    and no control share most instances can't be drawn: ``covers`` is false. Choose with
-    `numpy.random.Generator.choice(replace=False, p=…)` and probabilities would not be
-    proportional to the weights: this is Madow's randomised systematic draw.
+    Returns
+    -------
+    Selection
+        Who was drawn in which phase, and with what probability. With "top" and without a control
+        sample, most instances could not have been drawn, and `Selection.covers` is false.
 
-    >>> found = select([0.9, 0.1, 0.5, 0.2], 2, design="top", rng=np.random.default_rng(0), control_share=0)
+    Raises
+    ------
+    InvalidInput
+        If `n` exceeds the number of instances, or weights are missing or not above 0.
+
+    See Also
+    --------
+    logistic_weights, floored_weights : Weights from separabilities.
+    hajek_estimate : Estimates from the instances.
+
+    Notes
+    -----
+    Draws of fixed size with unequal probabilities are randomised systematic (Madow 1949), since
+    `numpy.random.Generator.choice` without replacement would not keep to them. An instance whose
+    probability would exceed 1 is certain, and the rest is shared out again. Inclusion probabilities
+    are exact for "uniform", for "top", and without a control sample; otherwise they are means over
+    500 control samples drawn for the purpose.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> found = select([0.9, 0.1, 0.5, 0.2], 2, design="top", rng=rng, control_share=0)
     >>> found.selected.tolist(), found.covers
     ([True, False, True, False], False)
     """

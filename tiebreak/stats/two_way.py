@@ -45,17 +45,57 @@ def two_way(
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> Estimate:
-    """A statistic with an interval for other instances *and* other raters.
+    """Estimate a statistic with an interval for other instances and other raters.
 
-    ``units``, ``raters``, ``labels`` are aligned vectors of codes, one row a rating; −1 (missing)
-    is passed over. Variance = bootstrap over units (or instances, ``clusters``) + delete-one
-    jackknife over raters, and a z interval from it. The rating's own noise is in both parts, so
-    that the interval is on the wide side. No interval with one rater, or where the statistic is
-    undefined without more than 5% of the raters.
+    Parameters
+    ----------
+    statistic : callable
+        Function of counts, such as `krippendorff_alpha`, or a partial of one.
+    units : array_like of int, shape (n_ratings,)
+        Unit of each rating, in 0..n_units−1.
+    raters : array_like of int, shape (n_ratings,)
+        Rater of each rating, in 0..n_raters−1. A rater rates a unit at most once.
+    labels : array_like of int, shape (n_ratings,)
+        Label of each rating, in 0..n_labels−1, or −1 where it is missing.
+    n_units : int
+        Number of units.
+    n_raters : int
+        Number of raters.
+    n_labels : int
+        Number of labels of the scale.
+    clusters : array_like, shape (n_units,), optional
+        Instance of each unit. Where units share one, instances are resampled, not units.
+    **resampling
+        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
+        ``replicates``, ``confidence_level`` and ``batch``.
 
+    Returns
+    -------
+    Estimate
+        The statistic. There is no interval with one rater, or if the statistic is undefined without
+        more than 5% of the raters.
+
+    Raises
+    ------
+    InvalidInput
+        If a code is out of range, or the vectors differ in length.
+
+    See Also
+    --------
+    krippendorff_alpha, percentage_agreement, randolph_kappa, fleiss_kappa : Such statistics.
+
+    Notes
+    -----
+    The variance is the bootstrap's over units or instances plus the delete-one jackknife's over
+    raters, and the interval is normal (the sum is from Cameron, Gelbach and Miller 2011). A
+    bootstrap over raters would let a rater who is drawn twice agree with themselves. The noise of
+    single ratings is in both parts, so that the interval is conservative.
+
+    Examples
+    --------
     >>> from tiebreak.stats import krippendorff_alpha
-    >>> found = two_way(krippendorff_alpha, [0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1], n_units=2, n_raters=2, n_labels=2)
-    >>> found.value
+    >>> units, raters, labels = [0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1]
+    >>> two_way(krippendorff_alpha, units, raters, labels, n_units=2, n_raters=2, n_labels=2).value
     1.0
     """
     label = as_codes(labels, below=n_labels, name="labels", missing=True)
