@@ -22,7 +22,7 @@ WORDS = {"status", "database", "broker", "scheduler", "jobs"}
 @pytest.fixture(autouse=True)
 def _unseen(monkeypatch) -> None:
     cache.clear()
-    monkeypatch.setattr("studies.health.LOOK_EVERY_SECONDS", 0)
+    monkeypatch.setattr("studies.health.CACHE_SECONDS", 0)
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_only_researchers_see_numbers(client):
 
 def test_frequent_requests_share_one_check(client, monkeypatch):
     looks = []
-    monkeypatch.setattr("studies.health.LOOK_EVERY_SECONDS", 60)
+    monkeypatch.setattr("studies.health.CACHE_SECONDS", 60)
     monkeypatch.setattr("studies.health._broker_answers", lambda: not looks.append(1))
     for _ in range(5):
         ask(client)
