@@ -136,7 +136,7 @@ def test_an_invitation_is_one_persons_in_whatever_browser():
 
 
 @pytest.mark.parametrize("token", ["", "Ann", "Ann:forged", "Eve"])
-def test_13_an_invitation_that_was_not_given_lets_nobody_in(token):
+def test_an_invitation_that_was_not_given_lets_nobody_in(token):
     study, channel = study_by("invitation", people="Ann")
     if token == "Eve":
         other = Channel(study=study, provider="invitation", settings={"people": "Eve"})
@@ -147,7 +147,7 @@ def test_13_an_invitation_that_was_not_given_lets_nobody_in(token):
     assert channel.submissions.count() == 0
 
 
-def test_13_an_invitation_to_one_study_is_none_to_another():
+def test_an_invitation_to_one_study_is_none_to_another():
     study, channel = study_by("invitation", people="Ann")
     other, _ = study_by("invitation", people="Ann")
     token = dict(invitations(channel))["Ann"]
@@ -185,7 +185,7 @@ def test_a_panels_link_without_a_proper_id_is_refused(pid):
     assert codes_on(answer) == {"incomplete_link"}
 
 
-def test_13_another_persons_submission_in_the_same_browser_begins_anew():
+def test_another_persons_submission_in_the_same_browser_begins_anew():
     study, _ = study_by("panel", person_parameter="pid")
     browser = enter(study, entry(study, "panel", pid="ann"))
     browser.here()
@@ -207,7 +207,7 @@ def mturk(study, **changes: str) -> str:
     return entry(study, "mturk", **parameters)
 
 
-def test_14_a_preview_writes_and_reserves_nothing():
+def test_a_preview_writes_and_reserves_nothing():
     study, _ = study_by("mturk", external_id="H1")
     answer = Client().get(mturk(study, assignmentId="ASSIGNMENT_ID_NOT_AVAILABLE"))
     assert answer.status_code == 200
@@ -274,14 +274,14 @@ def test_the_form_policy_lets_the_end_go_to_the_platform_only():
         f"{ORIGIN}/elsewhere",
     ],
 )
-def test_17_the_forms_target_is_one_of_a_list_and_never_the_urls(target):
+def test_the_forms_target_is_one_of_a_list_and_never_the_urls(target):
     study, _ = study_by("mturk", external_id="H1")
     answer = Client().get(mturk(study, turkSubmitTo=target))
     assert answer.status_code == 400
     assert not Participation.objects.exists()
 
 
-def test_13_a_forged_word_in_the_address_is_nobody():
+def test_a_forged_word_in_the_address_is_nobody():
     study, _ = study_by("mturk", external_id="H1")
     word = Client().get(mturk(study))["Location"].split("/")[2]
     middle = len(word) // 2

@@ -172,7 +172,7 @@ def test_a_signed_link_lets_in_once_and_a_reload_needs_it_no_more(fake):
     assert Participation.objects.count() == 1
 
 
-def test_15_expired_forged_and_missing_signatures_reserve_nothing(fake):
+def test_expired_forged_and_missing_signatures_reserve_nothing(fake):
     channel = on_prolific(fake)
     submission = fake.reserve(channel.external_id, "p1")
     url = fake.start(submission)
@@ -193,7 +193,7 @@ def test_15_expired_forged_and_missing_signatures_reserve_nothing(fake):
     assert not Place.objects.exclude(assignment=None).exists()
 
 
-def test_15_without_a_signature_the_platform_is_asked_before_a_place_is_taken(fake):
+def test_without_a_signature_the_platform_is_asked_before_a_place_is_taken(fake):
     channel = on_prolific(fake, is_secure=False)
     submission = fake.reserve(channel.external_id, "p1")
     browser = Participant(channel.study)
@@ -207,7 +207,7 @@ def test_15_without_a_signature_the_platform_is_asked_before_a_place_is_taken(fa
     assert form_of(browser.here()).choices
 
 
-def test_15_random_ids_wait_for_ever(fake):
+def test_random_ids_wait_for_ever(fake):
     channel = on_prolific(fake, is_secure=False)
     entry = reverse("recruitment:arrive", args=[channel.study_id, "prolific"])
     for n in range(5):
@@ -258,7 +258,7 @@ def test_each_ending_has_its_own_code(fake):
 
 
 @pytest.mark.parametrize("status", ["RETURNED", "TIMED-OUT", "REJECTED"])
-def test_27_what_leaves_on_the_platform_leaves_here_at_once_and_comes_back(fake, status):
+def test_what_leaves_on_the_platform_leaves_here_at_once_and_comes_back(fake, status):
     channel = on_prolific(fake)
     browser, submission, _ = participant(fake, channel)
     work(browser)
@@ -302,7 +302,7 @@ def test_unknown_words_of_the_platform_change_nothing_here(fake):
     assert Rating.objects.counted().count() == 2
 
 
-def test_19_webhooks_are_let_in_by_their_signature_and_only_say_where_to_look(
+def test_webhooks_are_let_in_by_their_signature_and_only_say_where_to_look(
     fake, live_server, django_capture_on_commit_callbacks
 ):
     channel = on_prolific(fake)
@@ -412,7 +412,7 @@ def test_the_study_is_not_entered_by_the_open_link(fake):
     assert Study.objects.count() == 1
 
 
-def test_16_a_shared_code_without_work_is_not_paid(fake):
+def test_a_shared_code_without_work_is_not_paid(fake):
     channel = on_prolific(fake)
     worker, submission, _ = participant(fake, channel)
     work(worker)
@@ -431,7 +431,7 @@ def test_16_a_shared_code_without_work_is_not_paid(fake):
     assert any(path.endswith("/request-return/") for path in (r.path for r in fake.requests))
 
 
-def test_16_codes_differ_between_studies_and_cannot_be_guessed(fake):
+def test_codes_differ_between_studies_and_cannot_be_guessed(fake):
     first, second = on_prolific(fake), on_prolific(fake)
     codes = [*first.settings["codes"].values(), *second.settings["codes"].values()]
     assert len(set(codes)) == 12
@@ -445,7 +445,7 @@ def submitted(fake, channel: Channel, name: str = "p1") -> Participation:
     return Participation.objects.get(submission_id=submission)
 
 
-def test_27_money_that_nobody_knows_of_stays_asked_until_somebody_looked(fake, monkeypatch):
+def test_money_that_nobody_knows_of_stays_asked_until_somebody_looked(fake, monkeypatch):
     channel = on_prolific(fake)
     participation = submitted(fake, channel)
     pay_bonuses = ProlificClient.pay_bonuses
@@ -468,7 +468,7 @@ def test_27_money_that_nobody_knows_of_stays_asked_until_somebody_looked(fake, m
         settle_payment(payment=payment, was_paid=True)
 
 
-def test_27_a_message_that_comes_again_pays_nobody_again(fake, monkeypatch):
+def test_a_message_that_comes_again_pays_nobody_again(fake, monkeypatch):
     channel = on_prolific(fake)
     participation = submitted(fake, channel)
     sent = []
@@ -484,7 +484,7 @@ def test_27_a_message_that_comes_again_pays_nobody_again(fake, monkeypatch):
     assert (channel.pending, channel.problem) == ("", "")
 
 
-def test_26_a_worker_that_died_blocks_the_platform_no_longer_than_its_patience(fake, monkeypatch):
+def test_a_worker_that_died_blocks_the_platform_no_longer_than_its_patience(fake, monkeypatch):
     channel = on_prolific(fake)
     monkeypatch.setattr(platform_action_task, "apply_async", lambda args, queue: None)
     enqueue_action(channel=channel, action="sync")
@@ -639,7 +639,7 @@ def test_keys_out_of_reach_stop_no_round(fake, settings):
     assert Participation.objects.get().status == "returned"
 
 
-def test_26_one_odd_error_does_not_end_the_round(monkeypatch, caplog):
+def test_one_odd_error_does_not_end_the_round(monkeypatch, caplog):
     for n in range(3):
         Channel.objects.create(
             study=make_open_study(instances=1), provider="prolific", external_id=f"x{n}"
@@ -657,7 +657,7 @@ def test_26_one_odd_error_does_not_end_the_round(monkeypatch, caplog):
     assert "ValueError" in caplog.text
 
 
-def test_26_what_took_too_long_leaves_what_was_asked_since_alone(fake, monkeypatch):
+def test_what_took_too_long_leaves_what_was_asked_since_alone(fake, monkeypatch):
     channel, sent = on_prolific(fake), []
     monkeypatch.setattr(platform_action_task, "apply_async", lambda args, queue: sent.append(args))
     enqueue_action(channel=channel, action="approve-all")

@@ -222,7 +222,7 @@ def test_closing_says_what_is_to_be_done_on_the_platform(desk):
     assert "/recruitment/prolific/stop/" in html
 
 
-def test_07_another_researchers_ways_cannot_be_turned(desk):
+def test_another_researchers_ways_cannot_be_turned(desk):
     study = make_open_study(instances=1)
     channel = panel(study)
     for verb in ("close", "reopen", "remove"):

@@ -215,7 +215,7 @@ def test_a_stuck_place_is_freed(desk):
     assert codes_on(page.here()) == {"released"}
 
 
-def test_07_people_of_another_researchers_study_do_not_exist(desk):
+def test_people_of_another_researchers_study_do_not_exist(desk):
     study = paying_study()
     page = annotator(study)
     for name, args in (
