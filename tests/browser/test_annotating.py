@@ -256,7 +256,7 @@ def test_without_a_line_nobody_is_led_off_the_page(
     expect(status(page)).to_have_text("Saved")
     context.set_offline(True)
     page.get_by_role("link", name="Next").click()
-    expect(status(page)).to_contain_text("Please wait here")
+    expect(status(page)).to_contain_text("Please wait")
     at_unit(page, 1)
     context.set_offline(False)
     at_unit(page, 2)
