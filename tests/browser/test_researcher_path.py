@@ -47,7 +47,7 @@ question = "Which note is easier to read?"
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
-    """Texts that are long enough for their spoilt copies to be told from them."""
+    """Texts that are long enough for their degraded copies to be told from them."""
     rng = random.Random(0)
     words = [f"word{n}" for n in range(300)]
     folder = tmp_path / "bundle"
@@ -115,7 +115,7 @@ def draw(page: Page, url: str, study: Study) -> None:
 
 
 def screen(page: Page, url: str, study: Study) -> None:
-    """A training of one unit and a test of two, each with both criteria, from spoilt copies."""
+    """A training of one unit and a test of two, each with both criteria, from degraded copies."""
     change = f"{url}/admin/studies/study/{study.pk}/change/"
     page.goto(change)
     page.get_by_role("button", name="Add another Screening").click()
@@ -153,8 +153,10 @@ def confirm(page: Page) -> None:
 
 
 def annotate(browser: Browser, url: str, study: Study, labels: tuple[str, str]) -> Participation:
-    """One annotator from the link to the end, who tells an original from its spoilt copy."""
-    spoilt = set(Generation.objects.filter(system__is_control=True).values_list("text", flat=True))
+    """One annotator from the link to the end, who tells an original from its degraded copy."""
+    degraded = set(
+        Generation.objects.filter(system__is_control=True).values_list("text", flat=True)
+    )
     known = set(study.participations.values_list("pk", flat=True))
     with browser.new_context() as context:
         page = context.new_page()
@@ -163,7 +165,7 @@ def annotate(browser: Browser, url: str, study: Study, labels: tuple[str, str]) 
         press(page, "I agree")
         press(page, "Start")
         while not _has_ended(page):
-            _answer(page, spoilt, labels)
+            _answer(page, degraded, labels)
         see(page.get_by_role("heading", name="Thank you"))
     return study.participations.exclude(pk__in=known).get()
 
@@ -174,11 +176,11 @@ def _has_ended(page: Page) -> bool:
     return end.is_visible()
 
 
-def _answer(page: Page, spoilt: set[str], labels: tuple[str, str]) -> None:
-    """The original where one text is spoilt, else the given labels; then on to the next page."""
+def _answer(page: Page, degraded: set[str], labels: tuple[str, str]) -> None:
+    """The original where one text is degraded, else the given labels; then on to the next page."""
     texts = [text.strip() for text in page.locator("article .text").all_inner_texts()]
-    if spoilt & set(texts):
-        is_first = texts[1] in spoilt
+    if degraded & set(texts):
+        is_first = texts[1] in degraded
         labels = ("-1", "-2") if is_first else ("1", "2")
     for name, label in zip(("preference", "ease"), labels, strict=True):
         with page.expect_response("**/answer/"):

@@ -284,7 +284,7 @@ def test_reference_units_keep_what_was_typed_when_they_are_refused(client, ruth)
     assert not study.units.exclude(role=Unit.Role.MAIN).exists()
 
 
-def test_a_button_of_a_way_in_saves_its_settings_first(client, platform):
+def test_a_channel_button_saves_the_channel_settings_first(client, platform):
     typed = {"has_settings": "1", "description": "Typed just now.", "fee_percent": "20"}
     client.post(ask(platform, "sync"), typed)
     platform.refresh_from_db()
@@ -298,7 +298,7 @@ def test_a_button_of_a_way_in_saves_its_settings_first(client, platform):
     assert platform.closed_at is not None
 
 
-def test_settings_that_are_refused_do_no_verb_but_a_door_still_closes(client, platform):
+def test_invalid_settings_prevent_an_action_but_a_channel_can_still_be_closed(client, platform):
     typed = {"has_settings": "1", "description": "Typed.", "fee_percent": "many"}
     page = client.post(ask(platform, "sync"), typed)
     assert page.status_code == 400

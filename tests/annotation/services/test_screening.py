@@ -141,7 +141,7 @@ def test_a_passed_test_stays_valid_for_its_days_and_where_it_is_accepted():
     assert next_step(fresh(stranger)) == Step.QUALIFICATION
 
 
-def test_training_says_what_is_right_and_lets_everybody_on():
+def test_training_shows_the_expected_answers_and_passes_everybody():
     study = study_with(training=2)
     page = annotator(study)
     form = form_of(page.here())
@@ -191,7 +191,7 @@ def work(ann: Participation, hits: int, *, right: bool) -> list[Assignment]:
     return done
 
 
-def test_checks_are_mixed_in_at_their_rate_and_nobody_meets_one_twice():
+def test_gold_checks_come_at_their_rate_and_never_twice():
     # So many that the share leaves its bounds by chance once in a hundred thousand runs.
     study = study_with(instances=60, gold=20, check_rate=0.3)
     people = [make_participation(study, name) for name in "abcdef"]
@@ -373,7 +373,7 @@ def test_units_with_the_researchers_own_answers_come_from_a_file(tmp_path):
         ({"system_a": "system-1", "system_b": "system-0"}, "systems_out_of_order"),
     ],
 )
-def test_22_a_bad_row_is_named_and_nothing_is_added(tmp_path, change, code):
+def test_a_bad_row_of_reference_units_is_named_and_nothing_is_added(tmp_path, change, code):
     study = make_study(instances=3)
     write_rows(tmp_path / "known.jsonl", [KNOWN, KNOWN | change])
     with refused_file(("known.jsonl", 2, code)):
