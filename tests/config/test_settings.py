@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from config.settings import DEVELOPMENT_KEY
 from tests.paths import ROOT
 from tiebreak.gateway import ModelSettings, open_models
 
@@ -33,6 +34,11 @@ def start(
     )
 
 
+def complaint(result: subprocess.CompletedProcess[str]) -> str:
+    """What stopped the start, without the lines of code that led there."""
+    return result.stderr.partition("ImproperlyConfigured: ")[2]
+
+
 def test_development_needs_no_variable():
     assert start().stdout.split() == ["False", "False"]
 
@@ -42,18 +48,19 @@ def test_production_starts_with_a_key_and_hosts_of_its_own():
 
 
 @pytest.mark.parametrize(
-    ("change", "excerpt"),
+    ("name", "value"),
     [
-        ({"TIEBREAK_SECRET_KEY": ""}, "TIEBREAK_SECRET_KEY"),
-        ({"TIEBREAK_SECRET_KEY": "short"}, "at least 50"),
-        ({"TIEBREAK_HOSTS": "*"}, "TIEBREAK_HOSTS"),
-        ({"TIEBREAK_DEBUG": "1"}, "must be off"),
+        ("TIEBREAK_SECRET_KEY", ""),
+        ("TIEBREAK_SECRET_KEY", "short"),
+        ("TIEBREAK_SECRET_KEY", DEVELOPMENT_KEY),
+        ("TIEBREAK_HOSTS", "*"),
+        ("TIEBREAK_DEBUG", "1"),
     ],
 )
-def test_production_refuses_development_settings(change, excerpt):
-    result = start(**(GOOD | change))
+def test_production_refuses_development_settings(name, value):
+    result = start(**(GOOD | {name: value}))
     assert result.returncode != 0
-    assert excerpt in result.stderr
+    assert name in complaint(result)
 
 
 @pytest.mark.parametrize("name", sorted(GOOD.keys() - {"TIEBREAK_ENV"}))
@@ -62,7 +69,7 @@ def test_production_refuses_to_start_without_a_required_setting(name, is_empty):
     others = {key: value for key, value in GOOD.items() if key != name}
     result = start(**others, **({name: ""} if is_empty else {}))
     assert result.returncode != 0
-    assert f"Production needs {'a ' if 'KEY' in name else ''}{name}" in result.stderr
+    assert name in complaint(result)
 
 
 @pytest.mark.parametrize(
@@ -78,19 +85,12 @@ def test_production_refuses_to_start_without_a_required_setting(name, is_empty):
 def test_production_refuses_backends_that_hosts_cannot_share(name, value):
     result = start(**(GOOD | {name: value}))
     assert result.returncode != 0
-    assert name in result.stderr
+    assert name in complaint(result)
 
 
 @pytest.mark.parametrize("url", ["rediss://q.example.org/0", "amqp://q.example.org//"])
 def test_production_accepts_any_network_broker(url):
     assert start(**(GOOD | {"TIEBREAK_BROKER_URL": url})).returncode == 0
-
-
-def test_production_refuses_the_development_key():
-    from config.settings import DEVELOPMENT_KEY
-
-    result = start(**(GOOD | {"TIEBREAK_SECRET_KEY": DEVELOPMENT_KEY}))
-    assert "of its own" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_malformed_value_stops_the_start(name, value):
     }
     result = start(**(other.get(name, {}) | {name: value}))
     assert result.returncode != 0
-    assert name in result.stderr
+    assert name in complaint(result)
 
 
 def test_model_servers_are_read_with_their_keys_and_options():
@@ -176,4 +176,4 @@ def test_the_public_url_defaults_to_the_first_host(environment, address):
 def test_a_public_url_that_is_no_origin_stops_the_start(address):
     result = start(TIEBREAK_PUBLIC_URL=address)
     assert result.returncode != 0
-    assert "TIEBREAK_PUBLIC_URL" in result.stderr
+    assert "TIEBREAK_PUBLIC_URL" in complaint(result)

@@ -16,7 +16,7 @@ from annotation.selectors import hit_units_of
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_ratings
-from annotation.services.reference_units import KnownPair, add_reference_units
+from annotation.services.reference_units import ReferencePair, add_reference_units
 from metrics.selectors import source_of
 from metrics.services import refresh_report
 from recruitment.ledger import ledger
@@ -51,7 +51,7 @@ def study() -> Study:
     Criterion.objects.create(study=study, name="fluency", question="?", scale="preference:tie")
     for role in ROLES.values():
         texts = Generation.objects.order_by("system", "pk")
-        pair = KnownPair(texts.first(), texts.last(), {"preference": "-1"})
+        pair = ReferencePair(texts.first(), texts.last(), {"preference": "-1"})
         add_reference_units(study=study, role=role, pairs=[pair])
     plan_hits(study=study)
     study = open_study(study=study)

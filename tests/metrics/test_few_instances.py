@@ -7,7 +7,7 @@ from metrics.dashboard import sections
 from metrics.messages import NO_WINNER
 from tests.metrics.studies import estimates, preferences, report_of
 from tiebreak.stats.bootstrap import NO_WIDTH
-from tiebreak.stats.independence import too_few
+from tiebreak.stats.independence import too_few_clusters
 
 
 def study(instances: int, *, seed: int = 0, raters: int = 3, **more) -> list[dict]:
@@ -35,7 +35,7 @@ def test_from_ten_instances_on_there_are_intervals():
 def test_few_instances_that_all_favour_one_system_name_no_winner(instances):
     found = report_of(preferences([[-1, -1, -1]] * instances))
     assert sections(found)[0].wins[0] == NO_WINNER
-    assert too_few(instances, "unit") in sections(found)[0].wins[1]
+    assert too_few_clusters(instances, "unit") in sections(found)[0].wins[1]
     assert found["criteria"]["preference"]["systems"]["win_rate"]["a"]["value"] == 1
 
 

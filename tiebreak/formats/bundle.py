@@ -196,7 +196,8 @@ def read_bundle(path: Path, *, limits: Limits = LIMITS, check: Check | None = No
     Examples
     --------
     >>> import tempfile
-    >>> spec = StudySpec("Notes", (CriterionSpec("preference", "preference", "Which?"),), ("x", "y"))
+    >>> criterion = CriterionSpec("preference", "preference", "Which?")
+    >>> spec = StudySpec("Notes", (criterion,), ("x", "y"))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "bundle"
     ...     write_bundle(path, spec, [InstanceRow("i")], [GenerationRow("i", "x", 0, "A text.")])
@@ -478,7 +479,8 @@ def write_bundle(
     Examples
     --------
     >>> import tempfile
-    >>> spec = StudySpec("Notes", (CriterionSpec("preference", "preference", "Which?"),), ("x", "y"))
+    >>> criterion = CriterionSpec("preference", "preference", "Which?")
+    >>> spec = StudySpec("Notes", (criterion,), ("x", "y"))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_bundle(Path(folder) / "bundle", spec, [InstanceRow("i")], [])
     ...     sorted(path.name for path in (Path(folder) / "bundle").iterdir())

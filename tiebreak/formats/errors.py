@@ -77,7 +77,24 @@ class FormatError(DomainError, ValueError):
 
     @classmethod
     def of(cls, file: str, line: int | None, code: str, reason: str) -> Self:
-        """The error for a single problem."""
+        """Return the error of a single problem.
+
+        Parameters
+        ----------
+        file : str
+            Name of the file.
+        line : int or None
+            Number of the line; None for the file as a whole.
+        code : str
+            What is wrong, for programs.
+        reason : str
+            What is wrong, for people.
+
+        Returns
+        -------
+        FormatError
+            The error.
+        """
         return cls([Problem(file, line, code, reason)])
 
 

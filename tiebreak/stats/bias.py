@@ -1,4 +1,4 @@
-"""What a rater prefers that is not the text: where it stood, or how long it is."""
+"""Preferences for the position or the length of a text rather than its content."""
 
 from math import sqrt
 
@@ -8,7 +8,7 @@ from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.results import THESE, Estimate, undefined
 from tiebreak.stats.validation import check_at_least, check_resampling
 
-# Ratings are taken as independent: of other instances and other raters it says nothing.
+# Treats ratings as independent, so the interval does not generalise to other instances or raters.
 WILSON = "Wilson score interval"
 NO_POSITION = "No rating prefers a text whose position is known."
 NO_LENGTH = "No rating prefers one of two texts of known, different length."
@@ -17,8 +17,33 @@ NO_LENGTH = "No rating prefers one of two texts of known, different length."
 def position_bias(
     first: int, second: int, *, confidence_level: float = CONFIDENCE_LEVEL
 ) -> Estimate:
-    """P(first shown preferred) − ½ from numbers of ratings without ties, with a Wilson interval.
+    """Estimate position bias from numbers of ratings.
 
+    Parameters
+    ----------
+    first, second : int
+        Number of ratings that prefer the text shown first, and the one shown second. Ties do not
+        count.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
+
+    Returns
+    -------
+    Estimate
+        P(first preferred) − ½, in [−½, ½]; undefined without a rating.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is negative.
+
+    Notes
+    -----
+    The interval is Wilson's (1927). It assumes independent ratings, and therefore covers only these
+    raters and these instances.
+
+    Examples
+    --------
     >>> round(position_bias(60, 40).value, 4)
     0.1
     """
@@ -36,8 +61,33 @@ def position_bias(
 def length_bias(
     longer: int, shorter: int, *, confidence_level: float = CONFIDENCE_LEVEL
 ) -> Estimate:
-    """P(longer preferred) − P(shorter preferred), without ties and texts of one length.
+    """Estimate length bias from numbers of ratings.
 
+    Parameters
+    ----------
+    longer, shorter : int
+        Number of ratings that prefer the longer text, and the shorter one. Ties and texts of equal
+        length do not count.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
+
+    Returns
+    -------
+    Estimate
+        P(longer preferred) − P(shorter preferred), in [−1, 1]; undefined without a rating.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is negative.
+
+    Notes
+    -----
+    The interval is Wilson's (1927). It assumes independent ratings, and therefore covers only these
+    raters and these instances.
+
+    Examples
+    --------
     >>> length_bias(60, 40).value
     0.2
     """

@@ -1,4 +1,4 @@
-"""Every check of an argument, in one place: errors name the argument and what is allowed."""
+"""Validation of arguments: errors name the argument and what is allowed."""
 
 from collections.abc import Sequence
 
@@ -79,7 +79,7 @@ def as_similarities(matrix: npt.ArrayLike, *, name: str) -> FloatArray:
 
 
 def as_groups(groups: npt.ArrayLike, *, length: int, name: str) -> IntArray:
-    """Any sortable names, one a row, as codes 0..G−1 in the order of the names."""
+    """Any sortable names, one per row, as codes 0..G−1 in the order of the names."""
     array = np.asarray(groups)
     if array.ndim != 1 or len(array) != length:
         raise InvalidInput(
@@ -92,7 +92,7 @@ def as_groups(groups: npt.ArrayLike, *, length: int, name: str) -> IntArray:
 
 
 def as_values(values: npt.ArrayLike | None, *, labels: int) -> FloatArray:
-    """The number each label stands for, strictly rising; 0, 1, 2, … where none are given."""
+    """The number of each label, strictly increasing; 0, 1, 2, … by default."""
     if values is None:
         return np.arange(labels, dtype=np.float64)
     array = as_numbers(values, name="values")
@@ -101,16 +101,18 @@ def as_values(values: npt.ArrayLike | None, *, labels: int) -> FloatArray:
             "wrong_length", f"values must give one number for each of the {labels} labels."
         )
     if (np.diff(array) <= 0).any():
-        raise InvalidInput("not_rising", "values must rise strictly: one column a label, in order.")
+        raise InvalidInput(
+            "not_rising", "values must be strictly increasing, in the order of the columns."
+        )
     return array
 
 
 def check_same_length(**vectors: npt.NDArray[np.generic]) -> None:
-    """All named vectors describe the same rows."""
+    """All named vectors have one entry per row."""
     lengths = {name: len(vector) for name, vector in vectors.items()}
     if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise InvalidInput("lengths_differ", f"These must be of one length: {found}.")
+        listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise InvalidInput("lengths_differ", f"These must have the same length: {listed}.")
 
 
 def check_choice(value: str, *, allowed: Sequence[str], name: str) -> None:
@@ -162,7 +164,7 @@ def as_scores(scores: npt.ArrayLike, *, name: str) -> FloatArray:
 
 
 def as_unit_weights(weights: npt.ArrayLike | None, *, length: int) -> FloatArray:
-    """One weight ≥ 0 a unit; ones where none are given."""
+    """One weight ≥ 0 per unit; ones by default."""
     if weights is None:
         return np.ones(length)
     array = as_numbers(weights, name="weights")
@@ -176,7 +178,7 @@ def as_unit_weights(weights: npt.ArrayLike | None, *, length: int) -> FloatArray
 
 
 def as_criterion_weights(weights: npt.ArrayLike | None, *, criteria: int) -> FloatArray:
-    """One weight ≥ 0 a criterion, as shares of their sum; equal ones where none are given."""
+    """One weight ≥ 0 per criterion, normalised to sum 1; equal ones by default."""
     if weights is None:
         return np.full(criteria, 1 / criteria)
     array = as_numbers(weights, name="weights")
@@ -203,7 +205,7 @@ def check_ddof(ddof: int) -> None:
 
 
 def check_rated_once(units: IntArray, raters: IntArray) -> None:
-    """No rater has two ratings of one unit."""
+    """Each rater rates each unit at most once."""
     order = np.lexsort((units, raters))
     repeated = (np.diff(raters[order]) == 0) & (np.diff(units[order]) == 0)
     if repeated.any():

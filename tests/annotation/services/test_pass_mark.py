@@ -158,7 +158,7 @@ def test_the_result_says_units_and_not_answers():
     work(test, lambda _, criterion: criterion.name == "fluency")
     shown = page.here()
     assert (page_of(shown), shown.context["attempt"].correct, shown.context["attempt"].of) == (
-        "result",
+        "test_failed",
         0,
         3,
     )

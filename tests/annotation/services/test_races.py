@@ -155,7 +155,7 @@ def test_26_the_database_dies_in_mid_submit_and_the_answer_sent_again_is_there_o
         shift(shifts)
         connection.cursor().execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
-    monkeypatch.setattr(ratings, "shift_tallies", die)
+    monkeypatch.setattr(ratings, "apply_tally_deltas", die)
     with pytest.raises(OperationalError):
         submit_rating(
             assignment=assignment, hit_unit=hit_unit, criterion=criterion, answer=answer, now=NOW

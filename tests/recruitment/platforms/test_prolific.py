@@ -76,7 +76,7 @@ def on_prolific(
         },
     )
     save_channel(channel=channel, token=fake.token)
-    entry = f"http://testserver{reverse('channel:arrive', args=[study.pk, 'prolific'])}"
+    entry = f"http://testserver{reverse('recruitment:arrive', args=[study.pk, 'prolific'])}"
     from recruitment.platforms import get_platform
 
     entry += "?" + get_platform("prolific").entry_parameters

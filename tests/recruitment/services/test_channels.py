@@ -333,7 +333,7 @@ def test_every_provider_says_whom_it_is_open_to():
 def test_the_admin_offers_the_annotator_link_only_where_it_leads_in(desk):
     study = a_study(desk)
     address = reverse("admin:studies_study_change", args=[study.pk])
-    link = f'href="{reverse("channel:welcome", args=[study.pk])}"'
+    link = f'href="{reverse("recruitment:welcome", args=[study.pk])}"'
     assert link in desk.get(address).content.decode()
     channel = panel(study)
     assert link not in desk.get(address).content.decode()

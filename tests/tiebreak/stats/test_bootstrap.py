@@ -17,8 +17,8 @@ from tiebreak.stats import (
     percentage_agreement,
     win_rate,
 )
-from tiebreak.stats.bootstrap import OFTEN_UNDEFINED, interval
-from tiebreak.stats.independence import too_few
+from tiebreak.stats.bootstrap import OFTEN_UNDEFINED, bootstrap_estimate
+from tiebreak.stats.independence import too_few_clusters
 from tiebreak.stats.resampling import replicate_weights
 
 
@@ -161,7 +161,7 @@ def test_one_cluster_has_no_interval_and_says_so():
     found = percentage_agreement([[2, 1]], rng=generator_for(0))
     assert found.value == pytest.approx(2 / 3)
     assert np.isnan(found.low)
-    assert found.reason == too_few(1, "unit")
+    assert found.reason == too_few_clusters(1, "unit")
 
 
 def test_more_than_a_twentieth_undefined_replicates_have_no_interval():
@@ -177,7 +177,7 @@ def test_more_than_a_twentieth_undefined_replicates_have_no_interval():
 
 def test_a_few_undefined_replicates_are_left_out():
     drawn = np.array([1.0] * 48 + [0.5] * 48 + [np.nan] * 4)
-    found = interval(1.0, drawn, n=10, clusters=10)
+    found = bootstrap_estimate(1.0, drawn, n=10, clusters=10)
     assert (found.low, found.high) == (0.5, 1.0)
 
 

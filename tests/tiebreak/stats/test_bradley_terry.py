@@ -9,7 +9,7 @@ from tests.refusals import refused
 from tiebreak.stats import bradley_terry, generator_for
 from tiebreak.stats.bootstrap import OFTEN_UNDEFINED
 from tiebreak.stats.bradley_terry import NO_TIE
-from tiebreak.stats.independence import too_few
+from tiebreak.stats.independence import too_few_clusters
 from tiebreak.stats.paired_likelihood import NEVER_BEATEN, ONLY_TIES, TIES_BETWEEN
 
 NAMES = np.array(["ada", "bel", "cyd", "dov"])
@@ -131,7 +131,7 @@ def test_intervals_are_those_of_refits():
         slow.append(values(fitted(counts[drawn], a[drawn], b[drawn])))
     errors = [each.standard_error for each in found.systems.values()]
     assert errors == pytest.approx(np.std(slow, axis=0), rel=0.15)
-    assert found.drawn.shape == (400, 4)
+    assert found.bootstrap_values.shape == (400, 4)
 
 
 def test_groups_that_never_meet_are_refused_by_name():
@@ -199,7 +199,7 @@ def test_replicates_without_a_maximum_are_counted():
         counts, system_a=["x"] * 12, system_b=["y"] * 12, rng=generator_for(0), replicates=300
     )
     assert found.systems["x"].value == pytest.approx(np.log(11) / 2)
-    lost = np.isnan(found.drawn[:, 0])
+    lost = np.isnan(found.bootstrap_values[:, 0])
     assert found.systems["x"].reason == OFTEN_UNDEFINED.format(lost=lost.sum(), of=300)
     assert np.isnan(found.systems["x"].low)
     assert 0.25 < lost.mean() < 0.45
@@ -207,7 +207,7 @@ def test_replicates_without_a_maximum_are_counted():
 
 def test_one_unit_has_no_interval():
     found = bradley_terry([[3, 0, 2]], system_a=["x"], system_b=["y"], rng=generator_for(0))
-    assert found.systems["x"].reason == too_few(1, "unit")
+    assert found.systems["x"].reason == too_few_clusters(1, "unit")
     assert found.systems["x"].value == pytest.approx(np.log(3 / 2) / 2)
 
 

@@ -90,7 +90,7 @@ def test_one_step_by_hand():
         n_raters=2,
         n_labels=2,
         smoothing=0,
-        most_steps=1,
+        max_steps=1,
     )
     # From shares (1, 0) and (½, ½): prior (¾, ¼); rater 0 always says 0, rater 1 says 1 in
     # ½ of 1½ units with truth 0 and in all of the ½ with truth 1.
@@ -137,7 +137,7 @@ def test_one_label():
         ({"raters": [0]}, "lengths_differ", "raters"),
         ({"units": [0, 0], "raters": [1, 1]}, "rated_twice", "unit 0"),
         ({"smoothing": -1}, "out_of_range", "smoothing"),
-        ({"most_steps": 0}, "out_of_range", "most_steps"),
+        ({"max_steps": 0}, "out_of_range", "max_steps"),
     ],
 )
 def test_bad_arguments_are_named(change, code, name):

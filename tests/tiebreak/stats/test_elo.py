@@ -8,7 +8,7 @@ import pytest
 from tests.refusals import refused
 from tests.tiebreak.stats.published import golden
 from tiebreak.stats import elo, generator_for, separability_step
-from tiebreak.stats.independence import too_few
+from tiebreak.stats.independence import too_few_clusters
 
 
 def of_two(counts, **options):
@@ -66,7 +66,7 @@ def test_both_ratings_move_by_the_same_amount():
     found = elo(
         counts, system_a=a.astype(str), system_b=b.astype(str), rng=generator_for(0), replicates=50
     )
-    assert found.drawn.sum(axis=1) == pytest.approx(4000)
+    assert found.bootstrap_values.sum(axis=1) == pytest.approx(4000)
 
 
 def test_separable_instances_move_ratings_more():
@@ -110,14 +110,14 @@ def test_instances_are_drawn_whole():
 def test_clusters_of_different_sizes_are_played_whole():
     counts = [[1, 0, 0]] * 3 + [[0, 0, 1]]
     found = of_two(counts, clusters=["p", "p", "p", "q"], replicates=400)
-    kinds = np.unique(found.drawn[:, 0].round(6))
+    kinds = np.unique(found.bootstrap_values[:, 0].round(6))
     all_wins, all_losses = played([1] * 6)[0], played([0] * 2)[0]
     assert kinds.max() == pytest.approx(all_wins, abs=1e-6)
     assert kinds.min() == pytest.approx(all_losses, abs=1e-6)
 
 
 def test_one_unit_has_no_interval():
-    assert of_two([[1, 0, 0]]).systems["x"].reason == too_few(1, "unit")
+    assert of_two([[1, 0, 0]]).systems["x"].reason == too_few_clusters(1, "unit")
     assert of_two([[1, 0, 0], [0, 0, 1]], replicates=0).systems["x"].reason is None
 
 

@@ -67,7 +67,7 @@ def test_ranks_of_a_fit():
     counts = rng.multinomial(5, [0.6, 0.1, 0.3], size=200)
     a, b = np.array([["p", "q", "p"], ["q", "r", "r"]])[:, np.arange(200) % 3]
     fit = bradley_terry(counts, system_a=a, system_b=b, rng=generator_for(0), replicates=200)
-    found = ranks(fit.systems, fit.drawn)
+    found = ranks(fit.systems, fit.bootstrap_values)
     assert [each.value for each in found.values()] == [1, 2, 3]
     assert shared_ranks(fit.systems) == {"p": 1, "q": 2, "r": 3}
 

@@ -33,8 +33,8 @@ def test_a_set_without_ratings_has_no_consistency():
 
 
 def test_strength_counts_on_a_longer_scale():
-    assert consistency([2, 1, 0], strongest=2) == 0.5
-    assert consistency([2, 2], strongest=2) == 1
+    assert consistency([2, 1, 0], max_strength=2) == 0.5
+    assert consistency([2, 2], max_strength=2) == 1
 
 
 def three_sets():

@@ -115,9 +115,9 @@ def test_raters_cost_coverage_and_more_of_them_cost_less():
 
 def test_a_target_out_of_reach_says_so():
     components = VarianceComponents(0.5, instance=0.04, unit=0, rater=0, rating=0.1)
-    found = sample_size(components, power=0.9, most=100, rng=generator_for(0))
+    found = sample_size(components, power=0.9, max_instances=100, rng=generator_for(0))
     assert (found.instances, found.ratings) == (None, None)
-    assert found.reason == TOO_MANY.format(most=100)
+    assert found.reason == TOO_MANY.format(number=100)
     assert found.tried[-1].instances == 100
 
 
