@@ -27,7 +27,8 @@ RATINGS = 3
 LEASE_MINUTES = 1 / 3
 # Far longer than a run takes; a run that is cut off misses its target.
 MAX_SECONDS = 3_600
-NO_MORE_WORK = "no work left for you in this study"
+# The page for annotators without work; `annotation.messages` needs a configured Django.
+NO_MORE_WORK = "no more work for you in this study"
 
 
 @contextmanager
