@@ -15,8 +15,8 @@ from annotation.models import Participation, Rating
 from studies.models import Generation, Study
 from tests.tiebreak.formats.bundles import write_lines
 
-# A busy machine may take its time over a job, and none of it is waited for in vain.
-PATIENCE_MS = 60_000
+# A busy machine may need long for a job; tests do not wait longer than needed.
+TIMEOUT_MS = 60_000
 
 pytestmark = [
     pytest.mark.browser,
@@ -47,7 +47,7 @@ question = "Which note is easier to read?"
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
-    """Texts that are long enough for their degraded copies to be told from them."""
+    """Write texts that are long enough to differ from their degraded copies."""
     rng = random.Random(0)
     words = [f"word{n}" for n in range(300)]
     folder = tmp_path / "bundle"
@@ -81,7 +81,7 @@ def bundle(tmp_path: Path) -> Path:
 
 
 def see(locator: Locator) -> None:
-    expect(locator).to_be_visible(timeout=PATIENCE_MS)
+    expect(locator).to_be_visible(timeout=TIMEOUT_MS)
 
 
 def log_in(page: Page, url: str) -> None:
@@ -148,26 +148,26 @@ def press(page: Page, name: str) -> None:
 
 
 def confirm(page: Page) -> None:
-    """Read what follows, and mean it."""
+    """Confirm on the confirmation page."""
     page.locator(".confirm button.primary").click()
 
 
 def annotate(browser: Browser, url: str, study: Study, labels: tuple[str, str]) -> Participation:
-    """One annotator from the link to the end, who tells an original from its degraded copy."""
+    """Let an annotator rate until the end, who prefers an original to its degraded copy."""
     degraded = set(
         Generation.objects.filter(system__is_control=True).values_list("text", flat=True)
     )
-    known = set(study.participations.values_list("pk", flat=True))
+    others = set(study.participations.values_list("pk", flat=True))
     with browser.new_context() as context:
         page = context.new_page()
-        page.set_default_timeout(PATIENCE_MS)
+        page.set_default_timeout(TIMEOUT_MS)
         page.goto(f"{url}/s/{study.pk}/")
         press(page, "I agree")
         press(page, "Start")
         while not _has_ended(page):
             _answer(page, degraded, labels)
         see(page.get_by_role("heading", name="Thank you"))
-    return study.participations.exclude(pk__in=known).get()
+    return study.participations.exclude(pk__in=others).get()
 
 
 def _has_ended(page: Page) -> bool:
@@ -177,7 +177,7 @@ def _has_ended(page: Page) -> bool:
 
 
 def _answer(page: Page, degraded: set[str], labels: tuple[str, str]) -> None:
-    """The original where one text is degraded, else the given labels; then on to the next page."""
+    """Prefer the original to a degraded copy, else give these labels; then go to the next page."""
     texts = [text.strip() for text in page.locator("article .text").all_inner_texts()]
     if degraded & set(texts):
         is_first = texts[1] in degraded
@@ -187,12 +187,12 @@ def _answer(page: Page, degraded: set[str], labels: tuple[str, str]) -> None:
             page.locator(f"input[name=criterion-{name}][value='{label}']").check()
     step = page.locator("#next a")
     see(step)
-    here = _identity(page)
+    before = _identity(page)
     step.click()
     page.wait_for_function(
         "before => (document.querySelector('#answer [name=assignment]')?.value ?? '')"
         " + (document.querySelector('#answer [name=position]')?.value ?? '') !== before",
-        arg=here,
+        arg=before,
     )
 
 
@@ -209,7 +209,7 @@ def exclude(page: Page, url: str, study: Study, person: Participation) -> None:
     see(page.get_by_text("4 HITs left the count"))
 
 
-def turn(page: Page, url: str, study: Study, name: str, state: str) -> None:
+def change_state(page: Page, url: str, study: Study, name: str, state: str) -> None:
     page.goto(f"{url}/admin/studies/study/{study.pk}/change/")
     press(page, f"{name}…")
     confirm(page)
@@ -220,24 +220,24 @@ def test_from_an_upload_to_the_analysis(
     chromium_page: Page, browser: Browser, live_server: Any, bundle: Path, tmp_path: Path
 ):
     url, page = live_server.url, chromium_page
-    page.set_default_timeout(PATIENCE_MS)
+    page.set_default_timeout(TIMEOUT_MS)
     log_in(page, url)
     study = upload(page, url, bundle)
     draw(page, url, study)
     screen(page, url, study)
     dry_run(page, url, study)
-    turn(page, url, study, "Open", "open")
+    change_state(page, url, study, "Open", "open")
 
     annotate(browser, url, study, ("-1", "-2"))
     careless = annotate(browser, url, study, ("0", "0"))
     assert not study.places.filter(completed_at=None).exists()
     exclude(page, url, study, careless)
     assert study.places.filter(completed_at=None).count() == 4
-    turn(page, url, study, "Close", "closed")
-    turn(page, url, study, "Reopen", "open")
+    change_state(page, url, study, "Close", "closed")
+    change_state(page, url, study, "Reopen", "open")
     annotate(browser, url, study, ("-1", "-1"))
     assert not study.places.filter(completed_at=None).exists()
-    turn(page, url, study, "Close", "closed")
+    change_state(page, url, study, "Close", "closed")
 
     page.goto(f"{url}/studies/{study.pk}/")
     see(page.get_by_text("8 of 8 responses completed"))
