@@ -30,7 +30,7 @@ class StudyVerb:
 
 
 def _plan(study: Study, _by: User, _: Question | None) -> str:
-    return f"Planned {plan_hits(study=study).said}"
+    return f"Planned {plan_hits(study=study).summary}"
 
 
 def _open(study: Study, by: User, asked: Question | None) -> str:

@@ -4,9 +4,9 @@ from datetime import datetime
 
 from django.db import transaction
 
+from annotation.messages import CLOSED_TO_NEWCOMERS
 from annotation.models import Participation, Rater
 from annotation.services.addresses import check_entry
-from annotation.services.places import CLOSED_TO_NEWCOMERS
 from annotation.services.screening import check_screening_can_be_passed
 from recruitment.models import Channel, Payment, Submission
 from recruitment.platforms import get_platform

@@ -35,10 +35,10 @@ def owed_on_leaving(participation: Participation) -> Decimal | None:
     """The share of the reward that their HITs are, in whole cents; all where no work is left."""
     study, share = participation.study, progress_of(participation)
     reward, done = study.reward, hits_of_visit(participation)
-    is_share = study.hits_per_annotator is not None and done < share.of
+    is_share = study.hits_per_annotator is not None and done < share.total
     if reward is None or not is_share or not has_work(participation):
         return reward
-    return (reward * done / share.of).quantize(Decimal("0.01"), ROUND_UP)
+    return (reward * done / share.total).quantize(Decimal("0.01"), ROUND_UP)
 
 
 def leave_early(*, participation: Participation, now: datetime | None = None) -> None:

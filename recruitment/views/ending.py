@@ -111,7 +111,7 @@ def _may_resume(participation: Participation) -> bool:
     share = progress_of(participation)
     is_open = participation.study.status == Study.Status.OPEN
     is_welcome = participation.status in {Status.ACTIVE, Status.FINISHED}
-    return is_open and is_welcome and share.done < share.of and not is_paid(participation)
+    return is_open and is_welcome and share.completed < share.total and not is_paid(participation)
 
 
 @require_POST
@@ -140,7 +140,7 @@ def leave(request: HttpRequest, study_id: str) -> HttpResponse:
     context = {
         "study": participation.study,
         "done": hits_of_visit(participation),
-        "of": progress_of(participation).of,
+        "of": progress_of(participation).total,
         "owed": owed_on_leaving(participation),
     }
     return render(request, "recruitment/leave.html", context)

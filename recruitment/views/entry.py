@@ -5,8 +5,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from annotation.messages import CLOSED_TO_NEWCOMERS
 from annotation.models import Participation
-from annotation.services.places import CLOSED_TO_NEWCOMERS
 from annotation.services.screening import check_screening_can_be_passed
 from annotation.views.participation_cookie import (
     SeeOther,

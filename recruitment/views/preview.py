@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.models import HIT, HITUnit
 from annotation.selectors import mixes_in_checks
-from annotation.views.unit_presentation import announcement, unit_page
+from annotation.views.unit_presentation import unit_page, unit_total
 from recruitment.models import Channel
 from recruitment.services.channels import channel_statuses
 from studies.access import study_for
@@ -79,7 +79,7 @@ def _sample(study: Study) -> dict[str, Any]:
         "page": unit and unit_page(unit, study.criteria.all(), a_first=a_first, shown_labels={}),
         "has_dummies": unit is not None and _has_dummies(unit),
         "index": 1,
-        **announcement(n, n + mixes_in_checks(study)),
+        **unit_total(n, n + mixes_in_checks(study)),
         "answered": 0,
         "hit": 1,
         "hits": study.hits.main().count() or 1,

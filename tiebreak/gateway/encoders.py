@@ -160,8 +160,8 @@ class TransformersEncoder:
         except OSError as error:
             raise GatewayError(
                 "unknown_model",
-                f"The encoder {self._source} could not be loaded with weights in safetensors. "
-                f"Name a folder or a model of the hub that has them. ({error})",
+                f"The encoder {self._source} or its safetensors weights were not found. "
+                f"Use a folder or a model of the hub that has them. ({error})",
             ) from error
         return tokenizer, self._on_device(model)
 
@@ -173,7 +173,7 @@ class TransformersEncoder:
             raise GatewayError(
                 "bad_settings",
                 f"The encoder cannot compute on {self.device}: {str(error).splitlines()[0]} "
-                "Name a device that this machine's torch has, such as cpu or cuda.",
+                "Use a device that torch supports on this machine, such as cpu or cuda.",
             ) from error
         if self.device == "cpu" and self._dtype == "float32":
             _use_onednn(self._torch, model)
@@ -421,7 +421,7 @@ def _linear(torch: Any, weight: Any, bias: Any, rows: Any) -> Any:
 def _check_dtype(dtype: str) -> str:
     if dtype not in DTYPES:
         raise GatewayError(
-            "bad_settings", f"An encoder computes in {', '.join(DTYPES)}; {dtype} is none of them."
+            "bad_settings", f"The dtype must be one of {', '.join(DTYPES)}, not {dtype}."
         )
     return dtype
 
@@ -432,7 +432,7 @@ def _check_layer(layer: int | None, n_layers: int) -> int:
     if not 1 <= layer <= n_layers:
         raise GatewayError(
             "bad_settings",
-            f"The encoder has layers 1 to {n_layers}; layer {layer} is not among them.",
+            f"The layer must be 1 to {n_layers}, not {layer}.",
         )
     return layer
 

@@ -1,4 +1,4 @@
-"""A report's source on disk: a ratings file, or a bundle with ratings."""
+"""Reads the source of a report: a ratings file, or a bundle with ratings."""
 
 import hashlib
 from dataclasses import dataclass, field
