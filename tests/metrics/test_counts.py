@@ -135,7 +135,9 @@ def test_all_pages_show_the_same_count(client, django_user_model, study):
         reverse("metrics:dashboard", args=[study.pk]): counted,
         reverse("metrics:numbers", args=[study.pk]): counted,
         reverse("admin:studies_study_change", args=[study.pk]): counted,
-        reverse("recruitment:ledger", args=[study.pk]): re.compile(rf"<p>{PEOPLE} rating"),
+        reverse("recruitment:ledger", args=[study.pk]): re.compile(
+            rf"<p>{PEOPLE} of their ratings"
+        ),
     }
     for page, numbers in pages.items():
         assert numbers.search(client.get(page).content.decode()), page
@@ -154,12 +156,12 @@ def test_all_pages_show_the_same_count(client, django_user_model, study):
 
 def test_the_participants_page_adds_up(study):
     study_ledger = ledger(study)
-    assert study_ledger.counted == sum(entry.counted for entry in study_ledger.entries) == PEOPLE
+    assert study_ledger.counted == sum(row.counted for row in study_ledger.rows) == PEOPLE
     for flag in FLAGS:
-        assert sum(getattr(entry.ratings, flag) for entry in study_ledger.entries) == EXTRA[flag][1]
-    # Excluded or superseded ratings can be late, too.
+        assert sum(getattr(row.ratings, flag) for row in study_ledger.rows) == EXTRA[flag][1]
+    # Those set aside or corrected since are late as well.
     assert (len(study_ledger.surplus), len(study_ledger.late)) == (10, 8 + EXTRA["superseded"][1])
-    assert len(study_ledger.entries) == Participation.objects.count()
+    assert len(study_ledger.rows) == Participation.objects.count()
 
 
 def test_the_export_its_codebook_and_its_message_agree(study, tmp_path):
