@@ -19,7 +19,7 @@ from annotation.services.participations import mark_guidelines_read  # noqa: E40
 from annotation.services.places import take_place  # noqa: E402
 from annotation.services.planning import plan_hits  # noqa: E402
 from annotation.services.tallies import recount, stored_tallies  # noqa: E402
-from recruitment.services.entry import give_consent  # noqa: E402
+from recruitment.services.entry import Entrant, give_consent  # noqa: E402
 from recruitment.services.lifecycle import open_study  # noqa: E402
 from studies.models import (  # noqa: E402
     Criterion,
@@ -126,7 +126,8 @@ def claims(hits: int) -> str:
     times = []
     for n in range(CLAIMS):
         person = give_consent(
-            study=study, provider="benchmark", external_id=str(n), submission_id=str(n)
+            study=study,
+            entrant=Entrant(provider="benchmark", external_id=str(n), submission_id=str(n)),
         )
         mark_guidelines_read(participation=person)
         start = time.perf_counter()

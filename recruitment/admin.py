@@ -24,7 +24,7 @@ from recruitment.confirmations import quality
 from recruitment.services.channels import has_open_link
 from recruitment.services.cloning import clone_study
 from recruitment.services.launch_checks import launch_checks
-from recruitment.study_actions import VERBS
+from recruitment.study_actions import ACTIONS
 from studies.access import studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
 from studies.confirming import Question, ask, is_confirmed
@@ -179,14 +179,14 @@ class CollectingStudyAdmin(StudyAdmin):
         return None
 
     def _questions(self, studies: list[Study], verb: str) -> dict[str, Question]:
-        question = VERBS[verb].question
+        question = ACTIONS[verb].question
         if question is None:
             return {}
-        return {study.pk: question(study) for study in studies if VERBS[verb].is_offered(study)}
+        return {study.pk: question(study) for study in studies if ACTIONS[verb].is_offered(study)}
 
     def _do(self, request: HttpRequest, study: Study, verb: str, asked: Question | None) -> None:
         try:
-            sentence = VERBS[verb].do(study, cast(User, request.user), asked)
+            sentence = ACTIONS[verb].do(study, cast(User, request.user), asked)
         except DomainError as error:
             said = f"{study.title}: {error.message}"
             self.message_user(request, said, messages.ERROR, extra_tags=error.code)
@@ -218,9 +218,9 @@ class CollectingStudyAdmin(StudyAdmin):
     def do_view(self, request: HttpRequest, object_id: str, verb: str) -> HttpResponse:
         """What follows is shown first, where it cannot be undone; then it is done."""
         study = study_for(request.user, object_id)
-        if verb not in VERBS:
+        if verb not in ACTIONS:
             return self._back(study)
-        if VERBS[verb].question is None and request.method != "POST":
+        if ACTIONS[verb].question is None and request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
         asked = self._questions([study], verb).get(study.pk)
         if asked is not None and not is_confirmed(request, [asked]):
@@ -231,13 +231,13 @@ class CollectingStudyAdmin(StudyAdmin):
     def response_change(self, request: HttpRequest, obj: Study) -> HttpResponse:
         """A verb's button sends the whole form: what was typed is saved, then the verb is done."""
         verb = request.POST.get("_do", "")
-        if verb not in {*VERBS, "clone", "reference-units"}:
+        if verb not in {*ACTIONS, "clone", "reference-units"}:
             return super().response_change(request, obj)
         if verb == "clone":
             return self.clone_view(request, obj.pk)
         if verb == "reference-units":
             return redirect("admin:studies_study_reference_units", obj.pk)
-        if VERBS[verb].question is not None:
+        if ACTIONS[verb].question is not None:
             return redirect("admin:studies_study_do", obj.pk, verb)
         self._do(request, obj, verb, None)
         return self._back(obj)
@@ -324,7 +324,9 @@ class CollectingStudyAdmin(StudyAdmin):
             context["reference_units"] = _reference_units(study)
             context["planned"] = study.hits.main().count()
             context["has_open_link"] = has_open_link(study)
-            context["verbs"] = [(v, VERBS[v].label) for v in VERBS if VERBS[v].is_offered(study)]
+            context["verbs"] = [
+                (v, ACTIONS[v].label) for v in ACTIONS if ACTIONS[v].is_offered(study)
+            ]
             context["checks"] = launch_checks(study) if study.status == "draft" else []
             late = late_answers(study)
             context["late"] = quality(late) if late is not None else ()

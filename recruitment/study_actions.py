@@ -14,7 +14,7 @@ from studies.models import Study
 
 
 @dataclass(frozen=True)
-class StudyVerb:
+class StudyAction:
     """`question` is asked first where it is there; `do` returns what is said afterwards."""
 
     label: str
@@ -30,7 +30,7 @@ class StudyVerb:
 
 
 def _plan(study: Study, _by: User, _: Question | None) -> str:
-    return f"Planned {plan_hits(study=study).said}"
+    return f"Planned {plan_hits(study=study).summary}"
 
 
 def _open(study: Study, by: User, asked: Question | None) -> str:
@@ -62,16 +62,16 @@ def _decline(study: Study, by: User, _: Question | None) -> str:
 
 
 _ON_LATE = frozenset({"open", "paused"})
-VERBS: dict[str, StudyVerb] = {
-    "plan": StudyVerb("Plan HITs", frozenset({"draft"}), _plan),
-    "open": StudyVerb("Open…", frozenset({"draft", "paused"}), _open, confirmations.opening),
-    "pause": StudyVerb("Pause", frozenset({"open"}), _pause),
-    "close": StudyVerb("Close…", frozenset({"open", "paused"}), _close, confirmations.closing),
-    "reopen": StudyVerb("Reopen…", frozenset({"closed"}), _reopen, confirmations.reopening),
-    "accept-late": StudyVerb(
+ACTIONS: dict[str, StudyAction] = {
+    "plan": StudyAction("Plan HITs", frozenset({"draft"}), _plan),
+    "open": StudyAction("Open…", frozenset({"draft", "paused"}), _open, confirmations.opening),
+    "pause": StudyAction("Pause", frozenset({"open"}), _pause),
+    "close": StudyAction("Close…", frozenset({"open", "paused"}), _close, confirmations.closing),
+    "reopen": StudyAction("Reopen…", frozenset({"closed"}), _reopen, confirmations.reopening),
+    "accept-late": StudyAction(
         "Accept late answers…", _ON_LATE, _accept, confirmations.accepting_late, is_on_late=True
     ),
-    "decline-late": StudyVerb(
+    "decline-late": StudyAction(
         "Decline late answers…", _ON_LATE, _decline, confirmations.declining_late, is_on_late=True
     ),
 }

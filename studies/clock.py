@@ -1,7 +1,7 @@
-"""The one clock of an installation: its database's.
+"""The database's clock, which all processes of an installation use.
 
-Several web and worker processes on several hosts share leases, and their own clocks differ. What
-is over, and until when something is held, is decided by the clock that all of them see.
+Web and worker processes on several hosts share leases, but their own clocks may differ. Leases
+therefore start and expire by the one clock that all of them can read.
 """
 
 from datetime import UTC, datetime

@@ -17,7 +17,7 @@ from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_rating
 from annotation.services.tallies import recount, stored_tallies
 from metrics.selectors import source_of
-from recruitment.services.entry import give_consent
+from recruitment.services.entry import Entrant, give_consent
 from studies.instance_selection.scoring import score_separability
 from studies.models import Dataset, SeparabilityScore, Study
 from tests.paths import GOLDEN
@@ -113,12 +113,14 @@ def test_an_export_names_nobody(tmp_path):
     channel = study.channels.create(provider="panel", external_id="platform-study-7")
     ann = give_consent(
         study=study,
-        provider="panel",
-        external_id="WORKER-A1B2C3",
-        submission_id="SUBMISSION-D4E5F6",
-        channel=channel,
-        address="f00dfeedf00dfeedf00dfeedf00dfeed",
-        return_params={"person": "ann@example.org"},
+        entrant=Entrant(
+            provider="panel",
+            external_id="WORKER-A1B2C3",
+            submission_id="SUBMISSION-D4E5F6",
+            channel=channel,
+            address="f00dfeedf00dfeedf00dfeedf00dfeed",
+            return_params={"person": "ann@example.org"},
+        ),
     )
     mark_guidelines_read(participation=ann)
     assignment = take_place(participation=ann)

@@ -125,10 +125,10 @@ def screen(page: Page, url: str, study: Study) -> None:
     page.get_by_role("button", name="Save and continue editing").click()
     see(page.get_by_text("was changed successfully"))
     for role, n in (("training", 1), ("qualification", 2)):
-        page.get_by_role("button", name="Make known units…").click()
+        page.get_by_role("button", name="Add reference units…").click()
         page.locator("select[name=role]").select_option(role)
         page.locator("input[name=n]").fill(str(n))
-        page.get_by_role("button", name="Make units").click()
+        page.get_by_role("button", name="Add units").click()
         see(page.get_by_text(f"Made {n} units"))
 
 

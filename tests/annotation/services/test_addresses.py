@@ -11,7 +11,7 @@ from annotation.services.addresses import has_room
 from annotation.services.places import NoWorkLeft, take_place
 from annotation.services.screening import begin_stage
 from recruitment.models import Channel
-from recruitment.services.entry import give_consent
+from recruitment.services.entry import Entrant, give_consent
 from recruitment.simulation.raters import HEADER, _signer
 from studies.models import Study
 from tests.annotation.annotators import Annotator, annotator
@@ -125,11 +125,13 @@ def test_one_worker_with_many_visits_counts_once():
     Channel.objects.create(study=study, provider="mturk", external_id="H")
     for visit in ("v1", "v2"):
         give_consent(
-            study=study, provider="mturk", external_id="w", submission_id=visit, address="here"
+            study=study,
+            entrant=Entrant(provider="mturk", external_id="w", submission_id=visit, address="here"),
         )
     with pytest.raises(DomainError) as refused:
         give_consent(
-            study=study, provider="mturk", external_id="x", submission_id="v3", address="here"
+            study=study,
+            entrant=Entrant(provider="mturk", external_id="x", submission_id="v3", address="here"),
         )
     assert refused.value.code == "too_many_entries"
 

@@ -12,9 +12,9 @@ from django.utils.html import strip_tags
 from annotation.models import Participation, Place
 from recruitment.models import Channel
 from recruitment.platforms import Platform, PrivacyNotice, platforms
+from recruitment.platforms.base import ADDRESS
 from recruitment.platforms.invitation import invitations
-from recruitment.platforms.platform import ADDRESS
-from recruitment.platforms.prolific import FINGERPRINT, SAYS_PROLIFIC
+from recruitment.platforms.prolific import FINGERPRINT, PROLIFIC_REPORTS
 from tests.annotation.annotators import Annotator, form_of
 from tests.pages import codes_on, page_of
 from tests.studies.factories import make_open_study
@@ -120,7 +120,7 @@ def test_who_declines_is_told_what_the_platform_says_anyway():
     browser.get(entry(study, "prolific", PROLIFIC_PID="P1", STUDY_ID="S1", SESSION_ID="X1"))
     page = browser.post(f"/s/{study.pk}/", {"choice": "decline", "version": "1"})
     assert page_of(page) == "declined"
-    assert SAYS_PROLIFIC in words(page)
+    assert PROLIFIC_REPORTS in words(page)
     assert not Participation.objects.exists()
 
 
