@@ -56,11 +56,11 @@ class SentenceEmbeddings:
 
 
 class TextEncoder(Protocol):
-    """What turns texts into vectors.
+    """An encoder of texts as vectors.
 
-    ``name``, ``revision`` and ``settings`` say exactly which encoder it was, so that they can be
-    stored with the scores; ``settings`` is ready for JSON and has the other two in it. ``window``
-    is the most tokens of a text that it reads, and ``device`` where it computes.
+    ``settings`` identifies the encoder exactly, including its ``name`` and ``revision``, and is
+    stored with the scores as JSON. ``window`` is the maximal number of tokens of a text, and
+    ``device`` the torch device.
     """
 
     @property
@@ -324,10 +324,10 @@ class FakeEncoder:
         return [self._tokens(text.split()) for text in texts]
 
     def _tokens(self, words: list[str]) -> TokenEmbeddings:
-        kept = words[: self.window - 2]
-        vectors = np.stack([word_vector(word, self.dimension) for word in ["", *kept, "\n"]])
-        is_counted = np.array([False, *(True for _ in kept), False])
-        return TokenEmbeddings(vectors, is_counted, len(kept) < len(words))
+        tokens = ["", *words[: self.window - 2], "\n"]
+        vectors = np.stack([word_vector(token, self.dimension) for token in tokens])
+        is_counted = np.array([False, *(True for _ in tokens[1:-1]), False])
+        return TokenEmbeddings(vectors, is_counted, len(tokens) - 2 < len(words))
 
     def encode_sentences(self, texts: Sequence[str]) -> SentenceEmbeddings:
         """The direction of the sum of each text's words."""
@@ -382,7 +382,7 @@ def encodable(text: str) -> str:
 
 @lru_cache(maxsize=2**16)
 def word_vector(word: str, dimension: int) -> FloatArray:
-    """A direction drawn from the digest of a word, the same on every machine."""
+    """A random unit vector, seeded with the digest of the word."""
     digest = blake2b(encodable(word).encode(), digest_size=8).digest()
     vector = np.random.default_rng(int.from_bytes(digest)).standard_normal(dimension)
     unit_vector: FloatArray = (vector / np.linalg.norm(vector)).astype(np.float32)

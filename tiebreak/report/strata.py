@@ -58,23 +58,23 @@ def strata_section(criterion: Criterion, seeds: Seeds, replicates: int) -> list[
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [[pool.submit(estimates, group, rater) for rater in raters] for group in groups]
     entries = [
-        _entry(stratum, raters, [job.result()[place] for job in of_group])
-        for (strata, _), of_group in zip(groups, jobs, strict=True)
-        for place, stratum in enumerate(strata)
+        _entry(stratum, raters, [job.result()[index] for job in group_jobs])
+        for (strata, _), group_jobs in zip(groups, jobs, strict=True)
+        for index, stratum in enumerate(strata)
     ]
-    return sorted(entries, key=lambda each: STRATIFIERS.index(each["stratifier"]))
+    return sorted(entries, key=lambda entry: STRATIFIERS.index(entry["stratifier"]))
 
 
 def no_strata(criterion: Criterion, reason: str) -> list[dict[str, Any]]:
-    """All units as the only stratum, with nothing known of it, and why."""
-    among = {each.name: undefined(reason) for each in fields(Agreement)}
+    """A single stratum of all units, with undefined statistics."""
+    agreement = {field.name: undefined(reason) for field in fields(Agreement)}
     return [
         {
             "stratifier": "all",
             "stratum": "all",
             "n_units": criterion.n_units,
             "share": 1.0,
-            "human_human": as_json(among),
+            "human_human": as_json(agreement),
             "machines": {},
         }
     ]
