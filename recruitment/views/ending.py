@@ -86,7 +86,9 @@ def _may_resume(participation: Participation) -> bool:
     progress = progress_of(participation)
     is_open = participation.study.status == Study.Status.OPEN
     may_work = participation.status in {Status.ACTIVE, Status.FINISHED}
-    return is_open and may_work and progress.completed < progress.total and not is_paid(participation)
+    return (
+        is_open and may_work and progress.completed < progress.total and not is_paid(participation)
+    )
 
 
 @require_POST
