@@ -387,7 +387,7 @@ def _draw_and_plan(study: Study, form: forms.BaseForm, by: User) -> str:
         design = cast(DesignForm, form).save(commit=False)
         n = draw_instances(study=study, design=design, by=by)
         plan = plan_hits(study=study)
-    return f"Drew {n} instances and planned {plan.said}"
+    return f"Drew {n} instances and planned {plan.summary}"
 
 
 @dataclass(frozen=True)
@@ -410,7 +410,7 @@ def _take_all(request: HttpRequest, study: Study) -> str:
     with transaction.atomic():
         take_all_instances(study=study, by=cast(User, request.user))
         plan = plan_hits(study=study)
-    return f"Every instance is used. Planned {plan.said}"
+    return f"Every instance is used. Planned {plan.summary}"
 
 
 def _job(request: HttpRequest, study: Study) -> Job:

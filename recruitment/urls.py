@@ -1,4 +1,4 @@
-"""How annotators come and go, and the researcher's pages about them."""
+"""The pages through which annotators enter and leave, and the researchers' pages about them."""
 
 from django.urls import path
 
@@ -21,24 +21,24 @@ urlpatterns = [
         name="save-channel",
     ),
     path(
-        "studies/<public_id:study_id>/recruitment/<slug:provider>/way/<slug:verb>/",
+        "studies/<public_id:study_id>/recruitment/<slug:provider>/channel/<slug:action>/",
         channels.change_state,
         name="change-channel-state",
     ),
     path(
-        "studies/<public_id:study_id>/recruitment/<slug:provider>/<slug:verb>/",
+        "studies/<public_id:study_id>/recruitment/<slug:provider>/<slug:action>/",
         channels.act,
         name="platform-action",
     ),
     path("studies/<public_id:study_id>/ledger/", ledger.ledger_page, name="ledger"),
     path(
-        "studies/<public_id:study_id>/ledger/<public_id:participation_id>/<slug:verb>/",
+        "studies/<public_id:study_id>/ledger/<public_id:participation_id>/<slug:action>/",
         ledger.act,
         name="ledger-action",
     ),
     path(
-        "studies/<public_id:study_id>/payments/<public_id:payment_id>/<slug:word>/",
-        ledger.settle_money,
+        "studies/<public_id:study_id>/payments/<public_id:payment_id>/<slug:outcome>/",
+        ledger.record_payment_outcome,
         name="settle-payment",
     ),
     path("studies/<public_id:study_id>/dry-runs/", dry_runs.dry_runs, name="dry-runs"),

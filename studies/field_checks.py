@@ -1,4 +1,4 @@
-"""What the models' own validators say of a whole column of a file, each distinct value once."""
+"""Applies the models' validators to the columns of a file, once per distinct value."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
@@ -17,7 +17,7 @@ Complaint = Callable[[Any], InvalidInput | None]
 
 @cache
 def complaint(model: type[models.Model], name: str) -> Complaint:
-    """What is wrong with a value of this field, or None: the same on every database."""
+    """Return a function that validates values of this field, identically on every database."""
     field = model._meta.get_field(name)
     assert isinstance(field, models.Field)
     bounds = _bounds(field)
@@ -38,7 +38,7 @@ def complaint(model: type[models.Model], name: str) -> Complaint:
 
 
 def _bounds(field: "models.Field[Any, Any]") -> list[Callable[[Any], None]]:
-    """A whole number's range in standard SQL: SQLite would take, or cut, what others refuse."""
+    """Return validators for an integer field's SQL range, which SQLite does not enforce."""
     bounds = BaseDatabaseOperations.integer_field_ranges.get(field.get_internal_type())
     if bounds is None:
         return []
@@ -60,8 +60,8 @@ def check_column(
         key = value if isinstance(value, Hashable) else None
         if key is None or key not in known:
             known[key] = complain(value)
-        if (found := known[key]) is not None:
-            problems.add(file, int(line), found.code, f"{column} {found}")
+        if (error := known[key]) is not None:
+            problems.add(file, int(line), error.code, f"{column} {error}")
 
 
 def check_fields(
@@ -72,8 +72,8 @@ def check_fields(
     lines: Mapping[str, int | None],
     problems: Problems,
 ) -> None:
-    """The same of one object: a value for each of several fields."""
+    """Add a problem for each field of one object whose value its validators refuse."""
     for name, value in values.items():
-        found = complaint(model, name)(value)
-        if found is not None:
-            problems.add(file, lines.get(name), found.code, f"{name} {found}")
+        error = complaint(model, name)(value)
+        if error is not None:
+            problems.add(file, lines.get(name), error.code, f"{name} {error}")

@@ -1,19 +1,19 @@
-"""Spoilt copies of texts, so bad that anybody who reads can tell."""
+"""Degraded copies of texts, obviously worse than the original to any reader."""
 
 import random
 import re
 
-# Below this there is too little to spoil.
+# Shorter texts cannot be degraded visibly.
 MIN_WORDS = 8
 KEPT = 0.7
 
 
-def is_spoilable(text: str) -> bool:
+def is_long_enough(text: str) -> bool:
     return len(text.split()) >= MIN_WORDS
 
 
-def heavily_perturbed(text: str, rng: random.Random) -> str:
-    """The text with its sentences and the words in them out of order, and three in ten missing."""
+def degraded_copy(text: str, rng: random.Random) -> str:
+    """Shuffle the sentences and the words in each, and drop three words in ten."""
     sentences = [s for s in re.split(r"(?<=[.!?。])\s+", text.strip()) if s]
     rng.shuffle(sentences)
     return " ".join(_scrambled(sentence, rng) for sentence in sentences)

@@ -1,4 +1,4 @@
-"""A refusal on a form: its sentence under its code, and of a file one for each problem."""
+"""Converts domain errors to form errors: one per error, or one per problem in a file."""
 
 from django.core.exceptions import ValidationError
 
@@ -9,6 +9,6 @@ from tiebreak.formats import FormatError
 def form_errors(refusal: DomainError | InvalidInput) -> list[ValidationError]:
     if not isinstance(refusal, FormatError):
         return [ValidationError(refusal.message, code=refusal.code)]
-    told = [ValidationError(str(problem), code=problem.code) for problem in refusal.problems]
+    errors = [ValidationError(str(problem), code=problem.code) for problem in refusal.problems]
     more = [ValidationError(refusal.rest, code="more_problems")] if refusal.rest else []
-    return told + more
+    return errors + more

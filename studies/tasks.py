@@ -1,9 +1,9 @@
-"""Jobs of the `default` and `gpu` queues. They take ids and may run twice without harm."""
+"""Celery tasks of the `default` and `gpu` queues. They take ids and are idempotent."""
 
 from celery import shared_task
 
 import studies.instance_selection.sampling
-import studies.instance_selection.scoring  # noqa: F401  both register what a job of their kind does
+import studies.instance_selection.scoring  # noqa: F401  both modules register job handlers
 from studies.jobs import requeue_stale_jobs, run_job
 from studies.rounds import make_due_rounds
 

@@ -2,9 +2,10 @@
 
 
 class DomainError(Exception):
-    """A verb that was refused, with a sentence that says what happened and what to do next.
+    """An operation was refused.
 
-    Pages, the API, the admin and the commands all show `message`; `status` is the HTTP answer.
+    ``code`` identifies the case for programs. ``message`` says what happened and what to do next, and
+    is shown on pages and by the API, the admin and the commands. ``status`` is the HTTP status.
     """
 
     def __init__(self, code: str, message: str, *, status: int = 409) -> None:
@@ -15,9 +16,9 @@ class DomainError(Exception):
 
 
 class InvalidInput(ValueError):
-    """A value that cannot be used: an argument, a label, a cell of a file.
+    """An invalid value: an argument, a label, or a cell of a file.
 
-    `code` names the case for programs; `message` names the value and says what is allowed.
+    ``code`` identifies the case for programs; ``message`` names the value and what is allowed.
     """
 
     def __init__(self, code: str, message: str) -> None:

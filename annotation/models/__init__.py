@@ -1,4 +1,4 @@
-"""Who answers and how: HITs, places, raters, participations, assignments, ratings, tallies."""
+"""Models of data collection: HITs, places, raters, participations, assignments and ratings."""
 
 from annotation.models.hit import HIT, HITUnit, Place
 from annotation.models.rater import Assignment, Participation, Rater

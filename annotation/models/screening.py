@@ -1,4 +1,4 @@
-"""What annotators did in screening."""
+"""Annotators' attempts at the screening stages."""
 
 from django.db import models
 
@@ -7,7 +7,7 @@ from studies.models import Study
 
 
 class ScreeningAttempt(models.Model):
-    """One try at a stage, with what came of it. Append-only."""
+    """One try at a screening stage, with its result. Append-only."""
 
     class Stage(models.TextChoices):
         COMPREHENSION = "comprehension"
@@ -17,7 +17,7 @@ class ScreeningAttempt(models.Model):
     participation = models.ForeignKey(
         Participation, on_delete=models.PROTECT, related_name="screening_attempts"
     )
-    # The record of a rater, wherever else it is asked for.
+    # Denormalised, because other studies may accept a rater's passed test.
     rater = models.ForeignKey(Rater, on_delete=models.PROTECT, related_name="screening_attempts")
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="+")
     stage = models.CharField(max_length=15, choices=Stage.choices)

@@ -1,4 +1,4 @@
-"""Whether people can come, and whether those can who should."""
+"""Whether annotators can enter, and only through the intended channels."""
 
 from collections.abc import Iterator
 
@@ -14,53 +14,53 @@ from tiebreak.errors import DomainError
 
 
 def somebody_can_enter(study: Study) -> Iterator[LaunchCheck]:
-    if not any(channel.is_open for channel in channel_statuses(study)):
+    if not any(status.is_open for status in channel_statuses(study)):
         yield warning(
-            "no_way_in",
-            "Nobody can enter: no way in is open. Set one up, or reopen one.",
+            "no_open_channel",
+            "Nobody can enter: no channel is open. Set one up, or reopen one.",
             RECRUITMENT,
         )
 
 
 def nobody_else_can_enter(study: Study) -> Iterator[LaunchCheck]:
-    """While another way is being set up, the open link leads in."""
-    prepared = [provider.title for _, provider in _known_channels(study)]
+    """While another channel is being set up, the open link still works."""
+    not_ready = [platform.title for _, platform in _known_channels(study)]
     is_set_up = study.channels.filter(provider=OPEN_LINK).exists()
-    if prepared and not is_set_up and has_open_link(study):
+    if not_ready and not is_set_up and has_open_link(study):
         yield warning(
             "open_to_all",
-            f"{' and '.join(prepared)} is not ready, so whoever has the study's own link can enter"
-            " by it. Finish setting it up first, or close the open link.",
+            f"{' and '.join(not_ready)} is not ready, so anyone with the study's open link can enter."
+            " Finish setting it up first, or stop new entries through the open link.",
             RECRUITMENT,
         )
 
 
 def platforms_know_enough(study: Study) -> Iterator[LaunchCheck]:
-    for channel, provider in _known_channels(study):
-        for code, sentence in provider.study_lacks(channel).items():
-            yield error(f"{provider.name}_{code}", sentence)
+    for channel, platform in _known_channels(study):
+        for code, sentence in platform.study_lacks(channel).items():
+            yield error(f"{platform.name}_{code}", sentence)
 
 
 def public_address(study: Study) -> Iterator[LaunchCheck]:
-    """People whom a platform sends would be sent nowhere."""
-    platforms = [provider for _, provider in _known_channels(study) if provider.is_platform]
+    """Participants from a platform could not reach this server."""
+    platforms = [platform for _, platform in _known_channels(study) if platform.is_platform]
     problem = address_problem()
     if not problem or not (platforms or settings.PRODUCTION):
         return
-    make = error if any(each.has_token for each in platforms) else warning
-    yield make(
+    severity = error if any(platform.has_token for platform in platforms) else warning
+    yield severity(
         "address_not_public",
-        f"People outside cannot come: {problem}. Whoever runs this server sets"
+        f"Participants cannot reach this server: {problem}. Ask the server's administrator to set"
         " TIEBREAK_PUBLIC_URL to its https:// address.",
     )
 
 
 def _known_channels(study: Study) -> list[tuple[Channel, Platform]]:
-    """Those that are not closed, of providers that this installation has, but for the open link."""
-    found = []
+    """Channels that are not closed, without the open link and platforms that are not installed."""
+    known = []
     for channel in study.channels.filter(closed_at__isnull=True).exclude(provider=OPEN_LINK):
         try:
-            found.append((channel, get_platform(channel.provider)))
+            known.append((channel, get_platform(channel.provider)))
         except DomainError:
             continue
-    return found
+    return known

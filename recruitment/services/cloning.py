@@ -1,4 +1,4 @@
-"""A study's design once more, as a draft of its own; nobody's answers and no platform's word."""
+"""Cloning a study: a new draft with the same design, without ratings or platform data."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from studies.models import Study, Unit
 from studies.services import copy_design, copy_rows
 from tiebreak.errors import DomainError
 
-# Every model that belongs to a study is in one of these. Of units and HITs those are copied whose
-# answer is known; of a way in what describes it, and not its connection.
+# Every model that belongs to a study is in one of these sets. Only reference units and their HITs
+# are copied, and only those settings of a channel that do not connect it to an account.
 COPIED = frozenset(
     {
         "studies.Criterion",
@@ -47,7 +47,7 @@ NOT_COPIED = frozenset(
 
 @dataclass(frozen=True)
 class Clone:
-    """The new draft, and what of the original it does not have, in words with counts."""
+    """The new draft, and the parts of the original that were not copied, with counts."""
 
     study: Study
     not_copied: tuple[str, ...]
@@ -55,11 +55,11 @@ class Clone:
 
 @transaction.atomic
 def clone_study(*, study: Study) -> Clone:
-    """A new draft with the same design: plan it, and it asks the same questions.
+    """Create a new draft with the same design, which asks the same questions once it is planned.
 
-    Copied besides the settings are criteria, systems, members, drawn instances, screening,
-    comprehension questions, units whose answer is known, and the ways in without their connection
-    to a platform. Seeds are new. What was left behind is listed.
+    Copies the settings, criteria, systems, members, selected instances, screening, comprehension
+    questions, reference units, and the channels without their connections to platforms. Seeds are
+    new. The result lists what was not copied.
     """
     clone = copy_design(study=study)
     copy_rows(study.units.exclude(role=Unit.Role.MAIN).order_by("pk"), study=clone)
@@ -69,27 +69,27 @@ def clone_study(*, study: Study) -> Clone:
     Channel.objects.bulk_create(
         _unconnected(channel, clone) for channel in study.channels.order_by("pk")
     )
-    return Clone(clone, tuple(_left_behind(study)))
+    return Clone(clone, tuple(_not_copied(study)))
 
 
 def _unconnected(channel: Channel, study: Study) -> Channel:
-    """The same way in as its researcher described it. One that was closed opens no door."""
-    described = _described(channel.provider)
-    settings = {name: value for name, value in channel.settings.items() if name in described}
+    """A copy of the channel without its connection to a platform; a closed one stays closed."""
+    copied_settings = _copied_settings(channel.provider)
+    settings = {name: value for name, value in channel.settings.items() if name in copied_settings}
     return Channel(
         study=study, provider=channel.provider, settings=settings, closed_at=channel.closed_at
     )
 
 
-def _described(provider: str) -> set[str]:
+def _copied_settings(provider: str) -> set[str]:
     try:
-        found = get_platform(provider)
-    except DomainError:  # of an installation that had another platform
+        platform = get_platform(provider)
+    except DomainError:  # the platform is not installed here
         return set()
-    return set(found.settings_form.base_fields) - found.settings_of_account
+    return set(platform.settings_form.base_fields) - platform.settings_of_account
 
 
-def _left_behind(study: Study) -> Iterator[str]:
+def _not_copied(study: Study) -> Iterator[str]:
     counts = (
         (study.hits.main().count(), "HIT", "HITs"),
         (study.participations.count(), "annotator", "annotators"),
@@ -97,26 +97,27 @@ def _left_behind(study: Study) -> Iterator[str]:
         (Payment.objects.filter(participation__study=study).count(), "payment", "payments"),
         (study.versions.count(), "version of the texts", "versions of the texts"),
         (study.jobs.count(), "job", "jobs"),
-        (study.events.count(), "entry of the log", "entries of the log"),
+        (study.events.count(), "log entry", "log entries"),
     )
     yield from (f"{n} {one if n == 1 else many}" for n, one, many in counts if n)
-    yield from (said for channel in study.channels.order_by("pk") if (said := _connection(channel)))
+    connections = map(_connection, study.channels.order_by("pk"))
+    yield from filter(None, connections)
 
 
 def _connection(channel: Channel) -> str:
-    """What of a way in the clone has to be given anew."""
+    """The parts of a channel that have to be entered again for the clone."""
     if n := len(people(channel)):
         return f"{n} {'person' if n == 1 else 'people'} invited"
-    lost = [
+    missing = [
         name
         for name, is_there in (
             ("access token", channel.secret),
             ("webhooks", channel.webhook_secret),
-            (f"study {channel.external_id} there", channel.external_id),
+            (f"study {channel.external_id}", channel.external_id),
         )
         if is_there
     ]
-    return f"the connection to {_title(channel.provider)} ({', '.join(lost)})" if lost else ""
+    return f"the connection to {_title(channel.provider)} ({', '.join(missing)})" if missing else ""
 
 
 def _title(provider: str) -> str:

@@ -1,4 +1,4 @@
-"""What passes between a study and the platforms its annotators come from."""
+"""Synchronisation with platforms: confirmations, submission statuses, webhooks and publishing."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -19,38 +19,38 @@ from recruitment.services.payments import note_reward
 from studies.clock import database_now
 from tiebreak.errors import DomainError
 
-# How often a platform is asked about one person who waits at the door.
+# A platform is asked about one waiting participant at most this often.
 ASK_AGAIN = timedelta(seconds=5)
-# How often the keys of signed links are fetched at most, whoever comes with whatever key.
+# The keys of signed links are fetched at most this often, whatever keys the links name.
 ASK_KEYS_AGAIN = timedelta(seconds=15)
 
-# What a platform's word does to the work behind it.
-OUT_BY = {
+# The status that excludes the work of a submission.
+EXCLUDED_BY = {
     SubmissionStatus.RETURNED: Participation.Status.RETURNED,
     SubmissionStatus.REJECTED: Participation.Status.REJECTED,
     SubmissionStatus.TIMED_OUT: Participation.Status.TIMED_OUT,
 }
-BACK_BY = {SubmissionStatus.WORKING, SubmissionStatus.SUBMITTED, SubmissionStatus.APPROVED}
-BY_PLATFORM = set(OUT_BY.values())
+REINSTATED_BY = {SubmissionStatus.WORKING, SubmissionStatus.SUBMITTED, SubmissionStatus.APPROVED}
+ENDED_BY_PLATFORM = set(EXCLUDED_BY.values())
 
 
 def enqueue_confirmation(*, participation: Participation, now: datetime | None = None) -> None:
-    """Have a worker ask whether somebody who waits is there; once in a while for each."""
+    """Have a worker ask the platform about a waiting participant, at most every few seconds."""
     now = now or database_now()
     if participation.confirmed_at is not None:
         return
     due = Q(asked_platform_at__isnull=True) | Q(asked_platform_at__lte=now - ASK_AGAIN)
-    own = Submission.objects.filter(participation=participation)
-    if own.filter(due).update(asked_platform_at=now):
+    submission = Submission.objects.filter(participation=participation)
+    if submission.filter(due).update(asked_platform_at=now):
         try:
             enqueue("recruitment.tasks.confirm_participation_task", participation.pk)
         except DomainError:
-            # They go on waiting, and the page asks again.
-            own.update(asked_platform_at=None)
+            # The participant keeps waiting, and the page asks again.
+            submission.update(asked_platform_at=None)
 
 
 def confirm_participation(*, participation: Participation, now: datetime | None = None) -> bool:
-    """Ask the platform whether a submission is active, and let it on if so. Slow: for tasks."""
+    """Confirm the participation if its submission is active on the platform. Slow: for tasks."""
     now = now or database_now()
     channel = participation.submission.channel
     if participation.confirmed_at is not None or channel is None:
@@ -69,15 +69,15 @@ def mark_confirmed(*, participation: Participation, now: datetime) -> None:
 
 
 def sync_channel(*, channel: Channel, now: datetime | None = None) -> int:
-    """Bring every submission in line with the platform's word. Returns how many changed.
+    """Update every submission from the platform's reports. Returns how many changed.
 
-    What a platform can't tell now stays as it was, and the recruitment says why.
+    If the platform cannot be asked, nothing changes and the channel stores the reason.
     """
     now = now or database_now()
     try:
-        provider = get_platform(channel.provider)
-        reports = list(provider.submission_reports(channel))
-        status = provider.platform_status(channel)
+        platform = get_platform(channel.provider)
+        reports = list(platform.submission_reports(channel))
+        status = platform.platform_status(channel)
     except DomainError as error:
         channel.sync_problem = error.message
         channel.save(update_fields=["sync_problem"])
@@ -94,9 +94,10 @@ def apply_reports(*, channel: Channel, reports: Iterable[PlatformReport], now: d
 
 
 def _apply(channel: Channel, report: PlatformReport, now: datetime) -> bool:
-    """One submission. Who is unknown here came, or was paid, without ever entering the study.
+    """Update one submission; returns whether anything changed.
 
-    Such a one gets a participation without consent, so that the ledger shows it.
+    A submission that never entered the study gets a participation without consent, so that the
+    ledger shows it.
     """
     participation = get_or_create_participation(
         study=channel.study,
@@ -111,9 +112,11 @@ def _apply(channel: Channel, report: PlatformReport, now: datetime) -> bool:
     submission.entered_code = report.entered_code
     submission.platform_seen_at = now
     submission.save(update_fields=["platform_status", "entered_code", "platform_seen_at"])
-    if report.submission_status in OUT_BY and participation.status not in BY_PLATFORM:
-        exclude_work(participation=participation, status=OUT_BY[report.submission_status], now=now)
-    elif report.submission_status in BACK_BY and participation.status in BY_PLATFORM:
+    if report.submission_status in EXCLUDED_BY and participation.status not in ENDED_BY_PLATFORM:
+        exclude_work(
+            participation=participation, status=EXCLUDED_BY[report.submission_status], now=now
+        )
+    elif report.submission_status in REINSTATED_BY and participation.status in ENDED_BY_PLATFORM:
         reinstate_work(participation=participation, now=now)
     if report.submission_status == SubmissionStatus.APPROVED:
         note_reward(participation, Payment.Kind.REWARD, now)
@@ -126,88 +129,89 @@ def _apply(channel: Channel, report: PlatformReport, now: datetime) -> bool:
 def receive_event(
     *, channel: Channel, headers: dict[str, str], body: bytes, now: datetime | None = None
 ) -> bool:
-    """Let a genuine webhook in, once. It only says where to look: the platform is asked anew.
+    """Process a webhook once, by fetching the submission that it names from the platform again.
 
-    So neither the order of events nor their age matters. Returns whether it was new. Raises
-    `DomainError` for one that the platform did not sign, or signed too long ago.
+    So neither the order of events nor their age matters. Returns whether the event was new. Raises
+    `DomainError` if the platform did not sign it, or signed it too long ago.
     """
     now = now or database_now()
-    provider = get_platform(channel.provider)
-    event, submission = provider.submission_in_event(channel, headers, body, now)
+    platform = get_platform(channel.provider)
+    event, submission = platform.submission_in_event(channel, headers, body, now)
     try:
         with transaction.atomic():
-            noted = PlatformEvent.objects.create(channel=channel, event_id=event)
+            stored_event = PlatformEvent.objects.create(channel=channel, event_id=event)
     except IntegrityError:
         return False
     try:
         if submission:
             enqueue("recruitment.tasks.sync_submission_task", channel.pk, submission)
     except DomainError:
-        noted.delete()  # so that it is heard when the platform sends it again
+        stored_event.delete()  # so that a repeated delivery is processed
         raise
     return True
 
 
 def enqueue_key_renewal(*, channel: Channel, now: datetime | None = None) -> None:
-    """Have a worker fetch what signed links are checked with; once in a while for everybody."""
+    """Have a worker fetch the keys of signed links, at most every few seconds per channel."""
     now = now or database_now()
     with transaction.atomic():
-        own = Channel.objects.select_for_update().get(pk=channel.pk)
-        asked_at = own.settings.get("keys_asked_at", "")
+        stored = Channel.objects.select_for_update().get(pk=channel.pk)
+        asked_at = stored.settings.get("keys_asked_at", "")
         if asked_at and datetime.fromisoformat(asked_at) > now - ASK_KEYS_AGAIN:
             return
-        own.settings["keys_asked_at"] = now.isoformat()
-        own.save(update_fields=["settings"])
+        stored.settings["keys_asked_at"] = now.isoformat()
+        stored.save(update_fields=["settings"])
     with suppress(DomainError):  # the page asks again
         enqueue("recruitment.tasks.renew_keys_task", channel.pk)
 
 
 def renew_keys(*, channel: Channel) -> None:
-    """Slow: for tasks."""
+    """Fetch the keys of signed links. Slow: for tasks."""
     get_platform(channel.provider).renew_keys(channel)
 
 
-def confirm_by_signature(*, channel: Channel, arrival: PlatformEntry) -> None:
-    """Let on whom the platform signs now, and who agreed when nobody did."""
-    own = Participation.objects.filter(
+def confirm_by_signature(*, channel: Channel, entry: PlatformEntry) -> None:
+    """Confirm a waiting participation that agreed before its link was signed."""
+    matches = Participation.objects.filter(
         study=channel.study_id,
         provider=channel.provider,
-        submission_id=arrival.submission_id,
-        rater__external_id=arrival.external_id,
+        submission_id=entry.submission_id,
+        rater__external_id=entry.external_id,
     )
-    waiting = own.filter(consented_at__isnull=False, confirmed_at__isnull=True).first()
-    if arrival.is_confirmed and waiting is not None:
+    waiting = matches.filter(consented_at__isnull=False, confirmed_at__isnull=True).first()
+    if entry.is_confirmed and waiting is not None:
         mark_confirmed(participation=waiting, now=database_now())
 
 
 def sync_submission(*, channel: Channel, submission_id: str, now: datetime | None = None) -> bool:
-    """The same as `sync_channel` for one submission."""
+    """Update one submission from the platform; returns whether anything changed."""
     now = now or database_now()
     report = get_platform(channel.provider).report_on(channel, submission_id)
     return report is not None and _apply(channel, report, now)
 
 
-def publish(*, channel: Channel, places: int, entry_url: str) -> str:
-    """Make the study on the platform with so many places, or give it more."""
-    provider = get_platform(channel.provider)
-    channel.external_id = provider.publish(channel, places, entry_url)
+def publish(*, channel: Channel, participants: int, entry_url: str) -> str:
+    """Create the study on the platform, or raise its number of participants."""
+    platform = get_platform(channel.provider)
+    channel.external_id = platform.publish(channel, participants, entry_url)
     channel.save(update_fields=["external_id"])
-    with suppress(PlatformError):  # the next round tells
-        channel.external_status = provider.platform_status(channel)
+    with suppress(PlatformError):  # the next sync fetches it
+        channel.external_status = platform.platform_status(channel)
         channel.save(update_fields=["external_status"])
     return channel.external_id
 
 
 def subscribe_webhook(*, channel: Channel, events_url: str) -> None:
-    """Have the platform tell of changes; what it signs with is kept encrypted."""
+    """Subscribe to the platform's events; the secret that signs them is stored encrypted."""
     secret = get_platform(channel.provider).subscribe_webhook(channel, events_url)
     channel.webhook_secret = encrypted(secret)
     channel.save(update_fields=["webhook_secret"])
 
 
-def transition_platform_study(*, channel: Channel, verb: str) -> str:
+def transition_platform_study(*, channel: Channel, action: str) -> str:
+    """Publish, start, pause or stop the study on the platform; returns its new status."""
     channel.external_status = get_platform(channel.provider).transition_platform_study(
-        channel, verb
+        channel, action
     )
     channel.save(update_fields=["external_status"])
     return channel.external_status

@@ -1,4 +1,4 @@
-"""The demo study's two systems: small, real, seeded, and different in principle."""
+"""The demo study's two systems: small seeded summarisers that work on different principles."""
 
 import zlib
 from typing import Protocol
@@ -22,7 +22,7 @@ SYSTEMS: dict[str, Summariser] = {"excerpt": excerpt, "digest": digest}
 
 
 def generate(name: str, source: str, *, seed: int, temperature: float = DEFAULT_TEMPERATURE) -> str:
-    """One generation of the system `name`; the same arguments always give the same text."""
+    """Return one generation of the system `name`; the same arguments always give the same text."""
     if name not in SYSTEMS:
         raise InvalidInput(
             "unknown_system", f"There is no system {name!r}; choose one of {', '.join(SYSTEMS)}."

@@ -1,4 +1,4 @@
-"""Drawing the instances that are worth a human's time, with known probabilities."""
+"""Selects instances for annotation, with known inclusion probabilities."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ BATCH = 1000
 
 
 @dataclass(frozen=True)
-class Pool:
+class SamplingFrame:
     """The instances of one system pair that can be drawn: ids and δ, raw and normalised (N,)."""
 
     name: str
@@ -37,27 +37,27 @@ class Pool:
     delta: NDArray[np.float64]
 
 
-def sampling_frames(study: Study) -> dict[Pair, Pool]:
-    """By system pair, the instances whose separability is known, in order of their ids.
+def sampling_frames(study: Study) -> dict[Pair, SamplingFrame]:
+    """Return the scored instances of each of the study's system pairs, ordered by id.
 
-    Pairs as the study has them; one of which nothing is known is not there.
+    Pairs without any scores are left out.
     """
     names = _pair_names(study)
-    found: dict[Pair, list[tuple[int, float, float]]] = {pair: [] for pair in names}
+    scored: dict[Pair, list[tuple[int, float, float]]] = {pair: [] for pair in names}
     for (instance, a, b), (raw, delta) in sorted(separability_by_instance(study).items()):
         if a is None or b is None or instance is None or raw is None:
             continue
-        # The dataset may hold scores of other studies: of other systems, or the other way round.
-        if (a, b) in found:
-            found[a, b].append((instance, raw, np.nan if delta is None else delta))
+        # Other studies of the dataset may have scored other pairs, or the reversed pair.
+        if (a, b) in scored:
+            scored[a, b].append((instance, raw, np.nan if delta is None else delta))
     return {
-        pair: Pool(
+        pair: SamplingFrame(
             " ".join(names[pair]),
             np.array([row[0] for row in rows]),
             np.array([row[1] for row in rows]),
             np.array([row[2] for row in rows]),
         )
-        for pair, rows in found.items()
+        for pair, rows in scored.items()
         if rows
     }
 
@@ -66,34 +66,34 @@ def _pair_names(study: Study) -> dict[Pair, tuple[str, str]]:
     return {(a.pk, b.pk): (a.name, b.name) for a, b in study.system_pairs()}
 
 
-def drawn(pool: Pool, design: InstanceSelection) -> Selection:
-    """The draw that the design and its seed give for a pool: always the same."""
-    has_scale = bool(np.isfinite(pool.delta).all())
+def draw_from(frame: SamplingFrame, design: InstanceSelection) -> Selection:
+    """Draw from a sampling frame; the same design and seed always give the same selection."""
+    has_scale = bool(np.isfinite(frame.delta).all())
     if not has_scale and design.weights == InstanceSelection.Weights.LOGISTIC:
         raise DomainError(
             "no_scale",
-            "All instances are equally separable, so there is no scale for logistic weights."
-            " Choose δ itself, with a floor.",
+            "All instances are equally separable, so logistic weights are undefined. Please choose"
+            " δ itself, with a floor.",
         )
     if design.floor > MAX_FLOOR:
         raise DomainError("odd_floor", FLOOR_TOO_HIGH)
     by_logistic = design.weights == InstanceSelection.Weights.LOGISTIC
     weights = (
-        logistic_weights(pool.delta)
+        logistic_weights(frame.delta)
         if by_logistic
-        else floored_weights(pool.raw, floor=design.floor)
+        else floored_weights(frame.raw, floor=design.floor)
     )
-    if design.instances > len(pool.instances):
+    if design.instances > len(frame.instances):
         raise DomainError(
             "too_many",
-            f"Only {len(pool.instances)} instances are scored; {design.instances} were asked for."
-            " Score the rest, or ask for fewer.",
+            f"You asked for {design.instances} instances, but only {len(frame.instances)} are"
+            " scored. Score the remaining instances, or ask for fewer.",
         )
     return select(
-        pool.raw,
+        frame.raw,
         design.instances,
         design=design.design,  # type: ignore[arg-type]
-        rng=generator_for(design.seed, "selection", pool.name),
+        rng=generator_for(design.seed, "selection", frame.name),
         weights=weights if design.design == InstanceSelection.Design.PROPORTIONAL else None,
         control_share=design.control_share,
     )
@@ -101,10 +101,10 @@ def drawn(pool: Pool, design: InstanceSelection) -> Selection:
 
 @dataclass(frozen=True)
 class SelectionPreview:
-    """Whom a design would draw, before anything is planned.
+    """What a design would select, before anything is planned.
 
-    `delta` is the mean separability drawn and `uniform_delta` what a uniform draw would have had;
-    `warning` what it cannot say.
+    `delta` is the mean separability of the selection, and `uniform_delta` the expected one of a
+    uniform draw. `warning` names a limitation of the design.
     """
 
     instances: int
@@ -120,56 +120,59 @@ class SelectionPreview:
 
 
 def selection_previews(study: Study, design: InstanceSelection) -> dict[Pair, SelectionPreview]:
-    """By system pair; reads only."""
-    found = {}
-    for pair, pool in _scored(study).items():
-        selection = drawn(pool, design)
-        chosen = selection.selected
-        found[pair] = SelectionPreview(
-            instances=int(chosen.sum()),
-            of=len(pool.instances),
-            delta=float(pool.raw[chosen].mean()),
-            uniform_delta=float(pool.raw.mean()),
+    """Preview the selection for each system pair. Reads only."""
+    previews = {}
+    for pair, frame in _complete_frames(study).items():
+        selection = draw_from(frame, design)
+        is_selected = selection.selected
+        previews[pair] = SelectionPreview(
+            instances=int(is_selected.sum()),
+            of=len(frame.instances),
+            delta=float(frame.raw[is_selected].mean()),
+            uniform_delta=float(frame.raw.mean()),
             control=int((selection.phase == "control").sum()),
             warning=selection.warning,
         )
-    return found
+    return previews
 
 
 def proposed_instances(study: Study, design: InstanceSelection) -> list[SelectedInstance]:
-    """The rows that `draw_instances` would store for this design; reads only."""
+    """Return the rows that `draw_instances` would store for this design. Reads only."""
     design.study = study
-    return [row for pair, pool in _scored(study).items() for row in _rows(pair, pool, design)]
+    frames = _complete_frames(study)
+    return [row for pair, frame in frames.items() for row in _rows(pair, frame, design)]
 
 
-def _scored(study: Study) -> dict[Pair, Pool]:
-    """The pools of all pairs: one without scores would vanish from the plan unseen."""
-    found = sampling_frames(study)
-    if not found:
+def _complete_frames(study: Study) -> dict[Pair, SamplingFrame]:
+    """Return the frames of all pairs. Raises `DomainError` if a pair has no scores."""
+    frames = sampling_frames(study)
+    if not frames:
         raise DomainError(
-            "not_scored", "No instance is scored with this similarity yet: score them first."
+            "not_scored",
+            "No instance has been scored with this similarity yet. Please score instances first.",
         )
-    missing = [" and ".join(n) for pair, n in _pair_names(study).items() if pair not in found]
+    missing = [" and ".join(n) for pair, n in _pair_names(study).items() if pair not in frames]
     if missing:
         raise DomainError(
             "pair_not_scored",
-            f"No instance has a δ by {study.similarity} for {'; '.join(missing)}: score them first."
-            " It takes two generations of each system.",
+            f"No instance has a δ by {study.similarity} for {'; '.join(missing)}. Please score"
+            " instances first. Scoring needs two generations of each system.",
         )
-    return found
+    return frames
 
 
 @transaction.atomic
 def draw_instances(*, study: Study, design: InstanceSelection, by: User | None = None) -> int:
-    """Draw anew, and store who was drawn with which probability. Returns how many rows.
+    """Draw instances and store them with their inclusion probabilities. Returns the number of rows.
 
-    Before: a draft with scores for its similarity. After: planning takes these instances only.
-    Raises `DomainError`. Locks the study.
+    Before: the study is a draft with scores for its similarity. After: planning uses only the
+    selected instances. Raises `DomainError`. Locks the study.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.status != Study.Status.DRAFT:
         raise DomainError(
-            "not_a_draft", "Instances are drawn for a draft. Clone the study to draw others."
+            "not_a_draft",
+            "Instances can only be selected for a draft. Clone the study to select others.",
         )
     rows = proposed_instances(study, design)
     design.drawn_at = timezone.now()
@@ -182,17 +185,17 @@ def draw_instances(*, study: Study, design: InstanceSelection, by: User | None =
     return len(rows)
 
 
-def _rows(pair: Pair, pool: Pool, design: InstanceSelection) -> list[SelectedInstance]:
-    selection = drawn(pool, design)
+def _rows(pair: Pair, frame: SamplingFrame, design: InstanceSelection) -> list[SelectedInstance]:
+    selection = draw_from(frame, design)
     return [
         SelectedInstance(
             study=design.study,
-            instance_id=int(pool.instances[i]),
+            instance_id=int(frame.instances[i]),
             system_a_id=pair[0],
             system_b_id=pair[1],
             phase=str(selection.phase[i]),
             inclusion_probability=float(selection.inclusion[i]),
-            conditional_inclusion_probability=_known(selection.conditional[i]),
+            conditional_inclusion_probability=_none_if_nan(selection.conditional[i]),
         )
         for i in np.flatnonzero(selection.selected)
     ]
@@ -200,10 +203,10 @@ def _rows(pair: Pair, pool: Pool, design: InstanceSelection) -> list[SelectedIns
 
 @transaction.atomic
 def take_all_instances(*, study: Study, by: User | None = None) -> None:
-    """Forget the draw of a draft: planning takes every instance again."""
+    """Delete the selection of a draft, so that planning uses all instances again."""
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.status != Study.Status.DRAFT:
-        raise DomainError("not_a_draft", "The instances of an open study stand.")
+        raise DomainError("not_a_draft", "The instances of an opened study cannot change.")
     dropped, _ = SelectedInstance.objects.filter(study=study).delete()
     InstanceSelection.objects.filter(study=study).delete()
     record_event(study=study, verb=StudyEvent.Verb.TAKE_ALL, by=by, details={"dropped": dropped})
@@ -212,7 +215,7 @@ def take_all_instances(*, study: Study, by: User | None = None) -> None:
 def extremes(
     pair: tuple[System, System], similarity: str, n: int = 3
 ) -> dict[str, list[SeparabilityScore]]:
-    """The least and the most separable instances of a pair, to be read side by side."""
+    """Return the least and the most separable instances of a pair, as examples."""
     rows = SeparabilityScore.objects.known(pair, similarity).select_related("instance")
     return {
         "lowest": list(rows.order_by("delta", "pk")[:n]),
@@ -220,5 +223,5 @@ def extremes(
     }
 
 
-def _known(number: float) -> float | None:
+def _none_if_nan(number: float) -> float | None:
     return None if np.isnan(number) else float(number)

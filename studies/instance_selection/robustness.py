@@ -1,4 +1,4 @@
-"""Whether δ depends on K, C and τ (Ghosh et al., figure 5)."""
+"""Robustness of δ to K, C and τ (Ghosh et al., figure 5)."""
 
 from dataclasses import dataclass
 
@@ -12,17 +12,17 @@ from tiebreak.similarity import Alignments, align, similarity
 from tiebreak.stats import generator_for
 from tiebreak.stats.separability import separability
 
-# Scored anew for this, so not all of a large dataset.
+# The analysis scores instances again, so it uses only a part of a large dataset.
 MAX_INSTANCES = 200
 LEXICAL = ("rouge1", "bleu")
 
 
 @dataclass(frozen=True)
 class Variant:
-    """δ made otherwise: of fewer generations (K), fewer cross pairs (C), at another temperature (τ).
+    """δ from fewer generations (K), fewer cross pairs (C), or at another temperature (τ).
 
-    `mean` is its mean over the `n` instances that have both, `rho` Spearman's correlation with the
-    study's own δ, `difference` the mean of |δ − own δ|.
+    `mean` is the mean over the `n` instances that also have the study's δ, `rho` the Spearman
+    correlation with it, and `difference` the mean absolute difference from it.
     """
 
     name: str
@@ -33,23 +33,23 @@ class Variant:
 
 
 def variants(study: Study, pair: Pair, *, seed: int = 0) -> list[Variant]:
-    """K from 2 up and C in fifths, on up to 200 instances drawn with the seed; τ as scored."""
+    """Return variants with K from 2 up and C in fifths, on up to 200 random instances, and τ."""
     return [*_of_parts(study, pair, seed), *_of_temperatures(study, pair)]
 
 
 def similarity_of_parts(study: Study) -> str:
-    """What K and C are looked at with: a page does not wait for a model."""
+    """Return the similarity for variants of K and C: lexical, so that pages need no model."""
     return study.similarity if study.similarity in LEXICAL else LEXICAL[0]
 
 
 def _of_temperatures(study: Study, pair: Pair) -> list[Variant]:
-    own = _stored(study, pair)
+    original = _stored(study, pair)
     rows = []
-    for (of, temperature), warmer in pairs_at_temperatures(study).items():
-        other = _stored(study, warmer) if of == pair else {}
-        both = sorted(own.keys() & other.keys())
-        if both:
-            whole, part = (np.array([each[i] for i in both]) for each in (own, other))
+    for (base_pair, temperature), variant_pair in pairs_at_temperatures(study).items():
+        other = _stored(study, variant_pair) if base_pair == pair else {}
+        common = sorted(original.keys() & other.keys())
+        if common:
+            whole, part = (np.array([deltas[i] for i in common]) for deltas in (original, other))
             rows.append(_variant(f"τ = {temperature:g}", whole, part))
     return rows
 
@@ -64,38 +64,39 @@ def _stored(study: Study, pair: Pair) -> dict[int, float]:
 
 
 def _of_parts(study: Study, pair: Pair, seed: int) -> list[Variant]:
-    found = _alignments(study, pair, similarity_of_parts(study), seed)
-    if not found:
+    alignments = _alignments(study, pair, similarity_of_parts(study), seed)
+    if not alignments:
         return []
-    most = min(min(len(each.self_a), len(each.self_b)) for each in found)
-    whole = _deltas(found)
+    max_k = min(min(len(a.self_a), len(a.self_b)) for a in alignments)
+    whole = _deltas(alignments)
     rng = generator_for(seed, "robustness")
     rows = [
-        _variant(f"K = {k} of {most}", whole, _deltas(found, samples=k)) for k in range(2, most)
+        _variant(f"K = {k} of {max_k}", whole, _deltas(alignments, samples=k))
+        for k in range(2, max_k)
     ]
-    pairs = most * most
+    pairs = max_k * max_k
     for cross in sorted({max(1, round(pairs * share / 5)) for share in (1, 2, 3, 4)}):
-        part = _deltas(found, cross=cross, rng=rng)
+        part = _deltas(alignments, cross=cross, rng=rng)
         rows.append(_variant(f"C = {cross} of {pairs}", whole, part))
     return rows
 
 
 def _alignments(study: Study, pair: Pair, name: str, seed: int) -> list[Alignments]:
     assert study.dataset is not None
-    drawn = some_instances(study.dataset, MAX_INSTANCES, seed=seed)
+    instances = some_instances(study.dataset, MAX_INSTANCES, seed=seed)
     texts: dict[tuple[int, int], list[str]] = {}
-    rows = Generation.objects.filter(instance__in=drawn, system__in=pair)
+    rows = Generation.objects.filter(instance__in=instances, system__in=pair)
     for instance, system, text in rows.order_by("sample_index").values_list(
         "instance", "system", "text"
     ):
         texts.setdefault((instance, system), []).append(text)
     measure = similarity(name)
-    both = [(texts.get((i, pair[0].pk), []), texts.get((i, pair[1].pk), [])) for i in drawn]
-    return [align(a, b, measure) for a, b in both if len(a) > 1 and len(b) > 1]
+    samples = [(texts.get((i, pair[0].pk), []), texts.get((i, pair[1].pk), [])) for i in instances]
+    return [align(a, b, measure) for a, b in samples if len(a) > 1 and len(b) > 1]
 
 
 def _deltas(
-    found: list[Alignments],
+    alignments: list[Alignments],
     *,
     samples: int | None = None,
     cross: int | None = None,
@@ -105,9 +106,9 @@ def _deltas(
     return np.array(
         [
             separability(
-                each.self_a[k, k], each.self_b[k, k], each.cross[k, k], cross_pairs=cross, rng=rng
+                a.self_a[k, k], a.self_b[k, k], a.cross[k, k], cross_pairs=cross, rng=rng
             ).delta
-            for each in found
+            for a in alignments
         ]
     )
 

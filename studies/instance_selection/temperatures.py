@@ -1,4 +1,4 @@
-"""The same systems at other temperatures, on some instances: whether δ depends on τ."""
+"""Variants of systems at other temperatures, to examine whether δ depends on τ."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ Pair = tuple[System, System]
 
 
 def at_temperatures(systems: Sequence[System], temperatures: Sequence[float]) -> list[System]:
-    """A variant of each system for each temperature, made where it is not there."""
+    """Return a variant of each system for each temperature, created if necessary."""
     return [_variant(system, float(t)) for t in temperatures for system in systems]
 
 
@@ -29,22 +29,22 @@ def _variant(system: System, temperature: float) -> System:
 
 
 def pairs_at_temperatures(study: Study) -> dict[tuple[Pair, float], Pair]:
-    """For a study's pair and a temperature, the pair of its variants."""
-    of = {
+    """Return the pair of variants for each of the study's pairs and each temperature."""
+    variants = {
         (row.variant_of_id, row.decoding["temperature"]): row
         for row in System.objects.filter(variant_of__in=study.ordered_systems())
     }
-    temperatures = sorted({temperature for _, temperature in of})
+    temperatures = sorted({temperature for _, temperature in variants})
     return {
-        ((a, b), t): (of[a.pk, t], of[b.pk, t])
+        ((a, b), t): (variants[a.pk, t], variants[b.pk, t])
         for a, b in study.system_pairs()
         for t in temperatures
-        if (a.pk, t) in of and (b.pk, t) in of
+        if (a.pk, t) in variants and (b.pk, t) in variants
     }
 
 
 def some_instances(dataset: Dataset, n: int, *, seed: int) -> list[int]:
-    """The ids of up to ``n`` instances, drawn at random with the seed."""
+    """Return the ids of up to ``n`` random instances, determined by the seed."""
     ids = list(Instance.objects.filter(dataset=dataset).order_by("pk").values_list("pk", flat=True))
-    drawn: list[int] = generator_for(seed, "instances").permutation(ids)[:n].tolist()
-    return drawn
+    sample: list[int] = generator_for(seed, "instances").permutation(ids)[:n].tolist()
+    return sample

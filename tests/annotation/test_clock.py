@@ -74,7 +74,7 @@ def test_a_host_an_hour_ahead_takes_no_live_place(abandoned):
     assert Place.objects.get().assignment == held
 
 
-def test_an_answer_at_a_host_an_hour_ahead_ends_nobodys_lease():
+def test_an_answer_at_a_host_an_hour_ahead_ends_no_lease():
     study = one_place()
     ann, bob = make_participation(study, "ann"), make_participation(study, "bob")
     lapsed = take_place(participation=ann)

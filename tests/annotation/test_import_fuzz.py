@@ -1,4 +1,4 @@
-"""Bundles spoilt at random are imported exactly or refused by name: there is nothing between."""
+"""Randomly corrupted bundles are either imported exactly or refused with the names of the files."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ from django.db import transaction
 from annotation.exporting import rating_rows
 from annotation.importing import import_study
 from studies.models import Generation, Instance, Study
-from tests.annotation.import_mutations import spoilt_archive, spoilt_files, written
+from tests.annotation.import_mutations import corrupted_archive, corrupted_files, written
 from tiebreak.formats import FormatError
 from tiebreak.formats.rating_cells import COLUMNS
 from tiebreak.formats.rows import unescape_formula
@@ -164,11 +164,11 @@ def run(seeds: range, tmp_path) -> dict[str, int]:
     failures = []
     for seed in seeds:
         rng = random.Random(seed)
-        files = spoilt_files(rng)
+        files = corrupted_files(rng)
         if rng.random() < 0.2:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # two entries of one name
-                path = spoilt_archive(files, tmp_path / f"{seed}.zip", rng)
+                path = corrupted_archive(files, tmp_path / f"{seed}.zip", rng)
         else:
             path = written(files, tmp_path / str(seed))
         try:
@@ -179,13 +179,13 @@ def run(seeds: range, tmp_path) -> dict[str, int]:
     return counts
 
 
-def test_a_spoilt_bundle_is_imported_exactly_or_refused_by_name(tmp_path):
+def test_a_corrupted_bundle_is_imported_exactly_or_refused_by_name(tmp_path):
     counts = run(range(200), tmp_path)
     assert min(counts.values()) > 10
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lot", range(10))
-def test_thousands_of_spoilt_bundles_are_imported_exactly_or_refused(lot, tmp_path):
+def test_thousands_of_corrupted_bundles_are_imported_exactly_or_refused(lot, tmp_path):
     start = 1_000 * (lot + 1)
     assert min(run(range(start, start + 1_000), tmp_path).values()) > 50

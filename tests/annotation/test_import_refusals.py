@@ -13,7 +13,7 @@ from django.urls import reverse
 from annotation.importing import import_study
 from annotation.models import Rating
 from annotation.services.reference_units import import_reference_units
-from annotation.uploads import ELSEWHERE
+from annotation.uploads import ADVICE
 from studies.models import Study, Unit
 from tests.refusals import places_of
 from tests.studies.factories import make_open_study
@@ -245,7 +245,7 @@ def test_an_upload_past_a_limit_is_told_the_limit_and_the_command(
     setattr(settings, setting, limit)
     page = post(desk, content).content.decode()
     assert f"{limit:,}" in page
-    assert ELSEWHERE in page
+    assert ADVICE in page
     assert not Study.objects.exists()
 
 

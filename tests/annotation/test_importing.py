@@ -17,7 +17,7 @@ from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_rating
 from annotation.services.tallies import recount, stored_tallies
 from metrics.selectors import source_of
-from recruitment.services.entry import give_consent
+from recruitment.services.entry import Entrant, give_consent
 from studies.instance_selection.scoring import score_separability
 from studies.models import Dataset, SeparabilityScore, Study
 from tests.paths import GOLDEN
@@ -60,7 +60,7 @@ def test_a_bundle_with_ratings_becomes_a_closed_study(tmp_path):
 
 
 @pytest.mark.parametrize("flaw", FLAWS)
-def test_22_a_flawed_bundle_leaves_the_database_as_it_was(flaw, tmp_path):
+def test_an_invalid_bundle_leaves_the_database_unchanged(flaw, tmp_path):
     damage, place = FLAWS[flaw]
     folder = make_bundle(tmp_path / "b", with_ratings=True)
     damage(folder)
@@ -106,19 +106,21 @@ def test_an_export_is_imported_again(tmp_path):
     assert report_of(source_of(again))["criteria"] == report_of(source_of(study))["criteria"]
 
 
-def test_an_export_names_nobody(tmp_path):
+def test_an_export_contains_no_external_ids(tmp_path):
     """Not by a platform's ids, nor by an address, a code or a researcher's name."""
     ruth = User.objects.create_user("ruth-the-researcher", email="ruth@example.org")
     study = make_open_study(instances=1, comparisons_per_hit=2, member=ruth)
     channel = study.channels.create(provider="panel", external_id="platform-study-7")
     ann = give_consent(
         study=study,
-        provider="panel",
-        external_id="WORKER-A1B2C3",
-        submission_id="SUBMISSION-D4E5F6",
-        channel=channel,
-        address="f00dfeedf00dfeedf00dfeedf00dfeed",
-        return_params={"person": "ann@example.org"},
+        entrant=Entrant(
+            provider="panel",
+            external_id="WORKER-A1B2C3",
+            submission_id="SUBMISSION-D4E5F6",
+            channel=channel,
+            address="f00dfeedf00dfeedf00dfeedf00dfeed",
+            return_params={"person": "ann@example.org"},
+        ),
     )
     mark_guidelines_read(participation=ann)
     assignment = take_place(participation=ann)

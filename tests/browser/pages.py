@@ -1,4 +1,4 @@
-"""What a page in the browser says, told by codes and numbers: its words may be reworded."""
+"""What a page shows, by codes, states and numbers, so that its wording can change."""
 
 import re
 
@@ -6,22 +6,22 @@ from playwright.sync_api import FrameLocator, Locator, Page, expect
 
 
 def numbers(*expected: object) -> re.Pattern[str]:
-    """Matches a text whose first numbers are these."""
+    """A pattern of texts whose first numbers are these."""
     return re.compile(r"^\D*" + r"\D+".join(map(str, expected)) + r"(?!\d)")
 
 
-def told(page: Page, code: str) -> Locator:
-    """What a page refuses or warns of."""
+def shown(page: Page, code: str) -> Locator:
+    """The error or warning with this code."""
     return page.locator(f"[data-code='{code}']")
 
 
-def done(page: Page, *counts: object) -> Locator:
-    """The message that something was done, with how many of what."""
+def success(page: Page, *counts: object) -> Locator:
+    """The message that an action succeeded, which begins with these counts."""
     return page.locator(".success").filter(has_text=numbers(*counts))
 
 
 def expect_status(page: Page, state: str, *counts: object) -> None:
-    """How an annotator's answers are kept, as the line below them says it."""
+    """Expect the annotator's status line to show whether the answers are saved."""
     line = page.locator(f"#status [data-status='{state}']")
     expect(line).to_have_text(numbers(*counts) if counts else re.compile("."))
 

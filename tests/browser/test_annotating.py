@@ -254,7 +254,7 @@ def test_without_a_line_nobody_is_led_off_the_page(
     expect_status(page, "saved")
     context.set_offline(True)
     page.get_by_role("link", name="Next").click()
-    expect_status(page, "held_back")
+    expect_status(page, "blocked")
     at_unit(page, 1)
     context.set_offline(False)
     at_unit(page, 2)
@@ -315,10 +315,10 @@ def test_the_keys_are_explained_and_can_be_turned_off(chromium_page: Page, live_
     page, study = chromium_page, make_open_study(instances=1)
     enter(page, live_server, study)
     page.keyboard.press("?")
-    dialog = page.get_by_role("dialog", name="Keys")
+    dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(dialog).to_be_visible()
     page.keyboard.press("1")  # while the dialog is open, keys answer nothing
-    dialog.get_by_label("Use single keys").uncheck()
+    dialog.get_by_label("Enable keyboard shortcuts").uncheck()
     dialog.get_by_role("button", name="Close").click()
     page.keyboard.press("1")
     expect(page.get_by_role("radio", checked=True)).to_have_count(0)
@@ -380,7 +380,7 @@ def test_the_preview_can_be_tried_and_sends_nothing(
 def test_between_two_hits_one_may_stop(chromium_page: Page, live_server):
     page, study = chromium_page, make_open_study(instances=3, comparisons_per_hit=1)
     enter(page, live_server, study)
-    link = page.get_by_role("link", name="like to stop here")
+    link = page.get_by_role("link", name="Stop participating")
     expect(link).to_be_hidden()
     page.get_by_role("radio", name="No preference").check()
     link.click()  # it came with the confirmation that the answer is saved

@@ -1,4 +1,4 @@
-"""The dashboard in a browser: it follows what annotators do, and prints."""
+"""The dashboard in a browser: it updates by itself and can be printed."""
 
 from pathlib import Path
 
@@ -36,18 +36,18 @@ def open_dashboard(page: Page, url: str, study: Study) -> None:
     page.goto(f"{url}/studies/{study.pk}/")
 
 
-def test_a_rating_appears_within_two_seconds_and_its_statistics_when_they_are_made(
+def test_ratings_appear_within_two_seconds_and_statistics_once_computed(
     live_server, chromium_page: Page, monkeypatch
 ):
     study = make_open_study(instances=6, comparisons_per_hit=1, ratings_per_hit=2)
     rate(study, "ann")
     refresh_report(study=study)
-    # Reports are made by a worker, elsewhere.
+    # Reports are built by a worker in another process.
     monkeypatch.setattr("metrics.tasks.refresh_report_task.apply_async", lambda args, queue: None)
     page = chromium_page
     open_dashboard(page, live_server.url, study)
     expect(page.locator(".counted")).to_have_text("1")
-    page.wait_for_timeout(2500)  # the page has looked, and found nothing new
+    page.wait_for_timeout(2500)  # the page has polled at least once
     table = page.locator("#statistics .scroll").first
     table.focus()
     for n, name in enumerate(("bob", "cid", "dot"), start=2):
@@ -55,7 +55,7 @@ def test_a_rating_appears_within_two_seconds_and_its_statistics_when_they_are_ma
         expect(page.locator(".counted")).to_have_text(str(n), timeout=2000)
     expect(page.locator("[data-stale]")).to_be_visible()
     expect(page.locator(".n-used")).to_have_text(numbers(1))
-    expect(table).to_be_focused()  # counts come without taking the statistics away
+    expect(table).to_be_focused()  # updating the counts does not replace the statistics
     refresh_report(study=study)
     expect(page.locator(".n-used")).to_have_text(numbers(4), timeout=2000)
     expect(page.locator("[data-stale]")).to_have_count(0)
@@ -82,10 +82,10 @@ def rated_elsewhere(tmp_path: Path) -> Study:
 
 # A4 within margins of two centimetres, in the browser's pixels.
 SHEET = 642
-CLIPPED = """() => [...document.querySelectorAll(".board *")].filter(each =>
-    getComputedStyle(each).overflowX !== "visible" && each.scrollWidth > each.clientWidth
-    || each.getBoundingClientRect().right > document.documentElement.clientWidth + 1
-).map(each => each.outerHTML.slice(0, 80))"""
+CLIPPED = """() => [...document.querySelectorAll(".board *")].filter(element =>
+    getComputedStyle(element).overflowX !== "visible" && element.scrollWidth > element.clientWidth
+    || element.getBoundingClientRect().right > document.documentElement.clientWidth + 1
+).map(element => element.outerHTML.slice(0, 80))"""
 
 
 def test_a_sheet_of_paper_clips_nothing(live_server, chromium_page: Page, tmp_path):
@@ -95,7 +95,7 @@ def test_a_sheet_of_paper_clips_nothing(live_server, chromium_page: Page, tmp_pa
     open_dashboard(page, live_server.url, study)
     expect(page.locator(".n-used")).to_have_text(numbers(12))
     assert page.evaluate(CLIPPED) == []
-    # Ink on white, whatever the screen's scheme.
+    # Dark ink on white, also in the dark scheme.
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert background == "rgb(255, 255, 255)"
     assert page.pdf(format="A4").startswith(b"%PDF")

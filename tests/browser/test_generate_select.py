@@ -1,4 +1,4 @@
-"""Choosing instances in a browser: from nothing to planned HITs, and what must not be lost."""
+"""Generate & select in a browser: from no texts to planned HITs, without losing form input."""
 
 import re
 
@@ -12,7 +12,7 @@ from studies.instance_selection.scoring import score_separability
 from studies.jobs import STOPPED
 from studies.models import Generation, Job, Membership, SeparabilityScore, Study
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
-from tests.browser.pages import done, numbers
+from tests.browser.pages import numbers, success
 from tests.studies.factories import make_study
 
 pytestmark = [
@@ -23,7 +23,7 @@ pytestmark = [
 
 
 def log_in(page: Page, url: str, study: Study) -> str:
-    """As a member of the study; returns the address of its page."""
+    """Log in as a member of the study; return the URL of its page."""
     ruth = User.objects.create_superuser("ruth", password="a long password")
     Membership.objects.create(study=study, user=ruth)
     page.goto(f"{url}/admin/")
@@ -68,7 +68,7 @@ def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
     page.get_by_role("button", name="Draw instances and plan HITs").click()
     expect(page.locator(".confirm li").first).to_have_text(numbers(5, 12))
     page.get_by_role("button", name="Draw and plan").click()
-    expect(done(page, 5, 5, 10, 15)).to_be_visible()
+    expect(success(page, 5, 5, 10, 15)).to_be_visible()
     assert HIT.objects.count() == 5
     assert study.selected.filter(phase="control").count() == 1
 
@@ -78,13 +78,11 @@ def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
     expect(dummies.locator("details p").first).to_have_text(numbers(72, 12, 1))
     check_readable(page)
     page.get_by_role("button", name="Remove 72 dummy texts").click()
-    expect(done(page, 72)).to_be_visible()
+    expect(success(page, 72)).to_be_visible()
     assert Generation.objects.count() == HIT.objects.count() == 0
 
 
-def test_the_end_of_a_job_brings_its_scores_and_takes_nothing_that_was_typed(
-    live_server, chromium_page: Page
-):
+def test_a_finished_job_shows_its_scores_and_keeps_form_input(live_server, chromium_page: Page):
     study = make_study(instances=4)
     job = Job.objects.create(study=study, dataset=study.dataset, kind="scoring", total=4)
     page = chromium_page
@@ -115,7 +113,7 @@ def test_a_job_is_stopped_in_place(live_server, chromium_page: Page):
 
 
 @pytest.mark.parametrize("width", [1440, 360])
-def test_what_a_design_would_bring_is_shown_in_place(live_server, chromium_page: Page, width):
+def test_the_selection_preview_is_shown_in_place(live_server, chromium_page: Page, width):
     study = make_study(instances=8)
     score_separability(study=study)
     page = chromium_page
@@ -140,9 +138,7 @@ def test_what_a_design_would_bring_is_shown_in_place(live_server, chromium_page:
     expect(page.get_by_role("button", name="Draw instances")).to_have_count(0)
 
 
-def test_without_javascript_what_it_would_bring_is_where_the_page_opens(
-    live_server, browser: Browser
-):
+def test_without_javascript_the_page_opens_at_the_selection_preview(live_server, browser: Browser):
     study = make_study(instances=8)
     score_separability(study=study)
     with browser.new_context(java_script_enabled=False) as context:
@@ -155,9 +151,7 @@ def test_without_javascript_what_it_would_bring_is_where_the_page_opens(
 
 
 @pytest.mark.parametrize("width", [1440, 360])
-def test_a_refused_form_opens_at_the_field_that_is_to_be_mended(
-    live_server, chromium_page: Page, width
-):
+def test_a_refused_form_focuses_the_field_with_the_error(live_server, chromium_page: Page, width):
     study = make_study(instances=4)
     page = chromium_page
     page.set_viewport_size({"width": width, "height": 500})

@@ -16,7 +16,7 @@ from annotation.services.ratings import Answer, submit_rating
 from annotation.services.tallies import recount, stored_tallies
 from studies.models import Generation, Membership, Study
 from tests.browser.accessibility import check_accessible, check_fits, check_ids
-from tests.browser.pages import done, numbers, told
+from tests.browser.pages import numbers, shown, success
 from tests.studies.factories import make_participation, make_study
 
 pytestmark = [
@@ -76,20 +76,20 @@ def test_a_study_is_mended_opened_closed_reopened_and_takes_late_answers(page: P
     Membership.objects.create(study=study, user=ruth)
     log_in(page, live_server.url)
     page.goto(f"{live_server.url}/admin/studies/study/{study.pk}/change/")
-    expect(told(page, "not_planned")).to_be_visible()
-    expect(told(page, "no_guidelines")).to_be_visible()
+    expect(shown(page, "not_planned")).to_be_visible()
+    expect(shown(page, "no_guidelines")).to_be_visible()
     look(page, "draft", of_ours=False)
 
     page.get_by_role("button", name="Open…").click()
-    expect(told(page, "not_planned")).to_be_visible()
+    expect(shown(page, "not_planned")).to_be_visible()
     look(page, "refused")
     page.get_by_role("link", name="Go back").click()
 
     page.get_by_label("Guidelines").fill("Read both texts.")
     page.get_by_role("button", name="Plan HITs").click()
-    expect(done(page, 2)).to_be_visible()
+    expect(success(page, 2)).to_be_visible()
     expect(page.get_by_label("Guidelines")).to_have_value("Read both texts.")
-    expect(told(page, "identical_texts")).to_contain_text(numbers(1, 10))
+    expect(shown(page, "identical_texts")).to_contain_text(numbers(1, 10))
 
     page.get_by_role("button", name="Open…").click()
     look(page, "open")
@@ -116,7 +116,7 @@ def test_a_study_is_mended_opened_closed_reopened_and_takes_late_answers(page: P
     page.get_by_role("button", name="Accept late answers…").click()
     look(page, "accept")
     page.get_by_role("button", name="Accept all of them").click()
-    expect(done(page, 4)).to_be_visible()
+    expect(success(page, 4)).to_be_visible()
     look(page, "log", of_ours=False)
     assert Rating.objects.counted().count() == 5
     assert stored_tallies(study=study) == +recount(study=study)
@@ -139,11 +139,11 @@ def test_leaving_with_something_typed_asks_and_sending_it_does_not(
     assert asked == ["beforeunload"]
     assert page.url == address
     page.get_by_role("button", name="Plan HITs").click()
-    expect(done(page, 2)).to_be_visible()
+    expect(success(page, 2)).to_be_visible()
     assert asked == ["beforeunload"]
     page.get_by_label("Title").press("Enter")  # saves, and does no verb
-    expect(done(page, 2)).to_have_count(0)
-    expect(done(page)).to_be_visible()
+    expect(success(page, 2)).to_have_count(0)
+    expect(success(page)).to_be_visible()
 
     page.goto(f"{live_server.url}/studies/{study.pk}/recruitment/")
     panel = page.locator("section", has=page.get_by_role("heading", name="Another panel"))

@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from metrics.services import refresh_report
 from studies.instance_selection.scoring import score_separability
 from studies.models import Membership, Study
-from tests.browser.test_desk import with_everything
+from tests.browser.test_researcher_pages import with_everything
 from tests.studies.factories import make_open_study
 
 pytestmark = [

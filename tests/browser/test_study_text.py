@@ -79,7 +79,7 @@ def test_right_to_left_texts_start_at_the_right_in_every_block(chromium_page: Pa
     expect(page.locator("legend")).to_be_visible()
     assert is_right_aligned(page.locator("legend"))
     page.get_by_role("radio").first.check()
-    page.get_by_role("button", name="Answer").click()
+    page.get_by_role("button", name="Submit answers").click()
     for block in (".source > .text", ".turn .text", ".compared", "legend"):
         assert is_right_aligned(page.locator(block).first), block
     assert (
@@ -157,26 +157,26 @@ def test_no_page_is_wider_than_the_screen(chromium_page: Page, live_server, widt
     check_fits(page)
     page.get_by_role("button", name="Start").click()
     for choice in (0, 1):  # wrong, and with the explanation right
-        expect(page.get_by_role("button", name="Answer")).to_be_visible()
+        expect(page.get_by_role("button", name="Submit answers")).to_be_visible()
         check_fits(page)
         page.get_by_role("radio").nth(choice).check()
-        page.get_by_role("button", name="Answer").click()
+        page.get_by_role("button", name="Submit answers").click()
     expect(page.locator("[data-stage=training]")).to_be_visible()
     answer_wrong(page, "training")
-    expect(page.locator("#lessons .wrong")).to_be_visible()
+    expect(page.locator("#feedback .wrong")).to_be_visible()
     check_fits(page)
-    page.get_by_role("link", name="Go on").click()
+    page.get_by_role("link", name="Continue", exact=True).click()
     expect(page.locator("[data-stage=qualification]")).to_be_visible()
     answer_wrong(page, "qualification")
-    page.get_by_role("link", name="Go on").click()
+    page.get_by_role("link", name="Continue", exact=True).click()
     expect(page.locator("form[action$='/try-again/']")).to_be_visible()
-    expect(page.locator(".lessons .wrong")).to_be_visible()
+    expect(page.locator(".feedback .wrong")).to_be_visible()
     check_fits(page)
     check_accessible(page)
 
 
 def answer_wrong(page: Page, stage: str) -> None:
-    """Say that the spoilt copy is better."""
+    """Prefer the degraded copy."""
     first_is_right = not HITUnit.objects.get(hit__kind=stage).side_bit
     page.locator("fieldset").nth(0).get_by_role("radio").nth(2 if first_is_right else 0).check()
     page.locator("fieldset").nth(1).get_by_role("radio").nth(1).check()

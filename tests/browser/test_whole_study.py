@@ -16,7 +16,7 @@ from annotation.models import Rating
 from annotation.services.tallies import recount, stored_tallies
 from studies.instance_selection.scoring import score_separability
 from studies.models import Dataset, Study
-from tests.browser.pages import done, expect_status, expect_unit, numbers
+from tests.browser.pages import expect_status, expect_unit, numbers, success
 from tests.tiebreak.formats.bundles import make_bundle
 
 pytestmark = [
@@ -53,7 +53,7 @@ def design(page: Page, url: str, dataset: Dataset) -> Study:
     page.locator("#id_criteria-0-question").fill("Which note is better?")
     page.get_by_role("button", name="Save and continue editing").click()
     page.get_by_role("button", name="Plan HITs").click()
-    expect(done(page, 3, 6, 9)).to_be_visible()
+    expect(success(page, 3, 6, 9)).to_be_visible()
     page.get_by_role("button", name="Open…").click()
     page.get_by_role("button", name=re.compile("^Open")).click()
     expect(page.locator(".state [data-status=open]")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Every page and file counts alike, in a study that holds ratings of every kind."""
+"""All pages and files show the same counts, in a study with ratings of every kind."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from annotation.selectors import hit_units_of
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_ratings
-from annotation.services.reference_units import KnownPair, add_reference_units
+from annotation.services.reference_units import ReferencePair, add_reference_units
 from metrics.selectors import source_of
 from metrics.services import refresh_report
 from recruitment.ledger import ledger
@@ -29,7 +29,7 @@ from tiebreak.report import build_report
 
 pytestmark = pytest.mark.django_db
 ROLES = {"training": Unit.Role.TRAINING, "test": Unit.Role.QUALIFICATION, "gold": Unit.Role.GOLD}
-# So many rows of each kind beside those that two annotators gave in the usual way.
+# The number of rows of each kind, besides the ordinary ratings of two annotators.
 EXTRA = {
     "training": ({}, 3),
     "test": ({}, 4),
@@ -46,12 +46,12 @@ EXTRA = {
 
 @pytest.fixture
 def study() -> Study:
-    """Two criteria, planned repeats, and a row of every kind there is."""
+    """A study with two criteria, planned repeats and rows of every kind."""
     study = make_study(instances=6, comparisons_per_hit=3, ratings_per_hit=2, repeats_per_hit=1)
     Criterion.objects.create(study=study, name="fluency", question="?", scale="preference:tie")
     for role in ROLES.values():
         texts = Generation.objects.order_by("system", "pk")
-        pair = KnownPair(texts.first(), texts.last(), {"preference": "-1"})
+        pair = ReferencePair(texts.first(), texts.last(), {"preference": "-1"})
         add_reference_units(study=study, role=role, pairs=[pair])
     plan_hits(study=study)
     study = open_study(study=study)
@@ -127,7 +127,7 @@ def test_the_report_uses_the_ratings_that_are_counted(study):
     assert sum(used) == COUNTED
 
 
-def test_every_page_shows_the_same_number(client, django_user_model, study):
+def test_all_pages_show_the_same_count(client, django_user_model, study):
     client.force_login(django_user_model.objects.create_superuser("ruth"))
     refresh_report(study=study)
     counted = re.compile(rf"\b{COUNTED}\b.*?\b{PEOPLE}\b.*?\b4\b.*?\b{MACHINES}\b")
@@ -135,7 +135,9 @@ def test_every_page_shows_the_same_number(client, django_user_model, study):
         reverse("metrics:dashboard", args=[study.pk]): counted,
         reverse("metrics:numbers", args=[study.pk]): counted,
         reverse("admin:studies_study_change", args=[study.pk]): counted,
-        reverse("recruitment:ledger", args=[study.pk]): re.compile(rf"<p>{PEOPLE} rating"),
+        reverse("recruitment:ledger", args=[study.pk]): re.compile(
+            rf"<p>{PEOPLE} of their ratings"
+        ),
     }
     for page, numbers in pages.items():
         assert numbers.search(client.get(page).content.decode()), page
@@ -153,13 +155,13 @@ def test_every_page_shows_the_same_number(client, django_user_model, study):
 
 
 def test_the_participants_page_adds_up(study):
-    books = ledger(study)
-    assert books.counted == sum(entry.counted for entry in books.entries) == PEOPLE
+    study_ledger = ledger(study)
+    assert study_ledger.counted == sum(row.counted for row in study_ledger.rows) == PEOPLE
     for flag in FLAGS:
-        assert sum(getattr(entry.ratings, flag) for entry in books.entries) == EXTRA[flag][1]
+        assert sum(getattr(row.ratings, flag) for row in study_ledger.rows) == EXTRA[flag][1]
     # Those set aside or corrected since are late as well.
-    assert (len(books.surplus), len(books.late)) == (10, 8 + EXTRA["superseded"][1])
-    assert len(books.entries) == Participation.objects.count()
+    assert (len(study_ledger.surplus), len(study_ledger.late)) == (10, 8 + EXTRA["superseded"][1])
+    assert len(study_ledger.rows) == Participation.objects.count()
 
 
 def test_the_export_its_codebook_and_its_message_agree(study, tmp_path):
@@ -181,7 +183,7 @@ def test_the_export_its_codebook_and_its_message_agree(study, tmp_path):
     assert sum(listed[:-1]) == listed[-1] == rows.rows
 
 
-def test_a_study_that_was_exported_and_imported_counts_alike(study, tmp_path):
+def test_an_imported_export_has_the_same_counts(study, tmp_path):
     call_command("export_study", study.pk, out=tmp_path / "out", stdout=StringIO())
     out = StringIO()
     call_command("import_study", tmp_path / "out", json=True, stdout=out)
@@ -191,7 +193,7 @@ def test_a_study_that_was_exported_and_imported_counts_alike(study, tmp_path):
     assert (said["ratings"], said["in_statistics"]) == (Rating.objects.count() // 2, COUNTED)
 
 
-def test_ratings_that_come_during_an_export_are_in_none_of_its_files(study, tmp_path, monkeypatch):
+def test_ratings_submitted_during_an_export_are_in_none_of_its_files(study, tmp_path, monkeypatch):
     write = exporting.write_rows
 
     def and_somebody_rates(path, rows, columns):

@@ -1,4 +1,4 @@
-"""No study, however odd, has no report; and what fails takes nothing else away."""
+"""Every valid study has a report, and a section that fails leaves the others."""
 
 import logging
 import random
@@ -23,7 +23,7 @@ def test_every_odd_study_has_a_whole_report(block):
         assert found["criteria"] or found["problems"] or not rows, seed
 
 
-def test_an_instance_of_which_both_are_bad_leaves_the_selection_and_is_counted():
+def test_an_instance_with_two_bad_texts_is_left_out_of_the_selection_and_counted():
     labels = [["bad", "bad"], *[[-1, 1]] * 12, *[[-1, -1]] * 12]
     rows = preferences(labels, inclusion_probability=0.5)
     for row in rows:
@@ -36,7 +36,7 @@ def test_an_instance_of_which_both_are_bad_leaves_the_selection_and_is_counted()
     assert WITHOUT_PREFERENCE.format(n=1) in said
 
 
-def test_a_pair_of_which_all_are_bad_has_no_rate_and_says_why():
+def test_a_pair_with_bad_texts_only_has_no_rate_but_a_reason():
     rows = preferences([["bad"]] * 3, phase="control", inclusion_probability=0.5)
     pair = report_of(rows)["criteria"]["preference"]["selection"]["a vs b"]
     assert pair["win_rate"]["value"] is None
@@ -54,7 +54,7 @@ def test_without_inclusion_probabilities_only_the_weighted_rates_are_missing():
     assert found["systems"]["win_rate"]["a"]["value"] == 0.5
 
 
-def test_a_scale_with_no_label_at_all_is_a_criterion_with_nothing_known():
+def test_a_criterion_without_any_label_is_undefined():
     rows = [
         {"unit": "u", "rater": "m", "kind": "machine", "label": None, "raw": "?", "criterion": "c"}
     ]

@@ -1,4 +1,4 @@
-"""Whom every figure speaks of, and no heading that claims more."""
+"""Every estimate has its scope, and no heading claims more."""
 
 import re
 
@@ -25,7 +25,7 @@ def of_pair(found: dict) -> dict:
     return found["criteria"]["preference"]["selection"]["first vs second"]
 
 
-def test_every_estimate_says_whom_it_speaks_of():
+def test_every_estimate_has_a_scope():
     found = dict(estimates(report_of(preferences([[-1, 0, 1], [1, 1, 1]] * 10))["criteria"]))
     assert len(found) > 50
     for path, each in found.items():
@@ -36,7 +36,7 @@ def test_every_estimate_says_whom_it_speaks_of():
 
 @pytest.mark.parametrize("design", ["top", "proportional", "strata"])
 @pytest.mark.parametrize("seed", range(3))
-def test_without_a_control_sample_nothing_speaks_of_the_dataset(design, seed):
+def test_without_a_control_sample_no_figure_holds_for_the_dataset(design, seed):
     found = report_of(drawn_study(design, seed=seed))
     scopes = {each["scope"]["instances"] for _, each in estimates(found["criteria"])}
     assert scopes <= {"selected", "these"}
@@ -46,7 +46,7 @@ def test_without_a_control_sample_nothing_speaks_of_the_dataset(design, seed):
     assert ON_SELECTED.strip(", ") in shown or INSTANCES["selected"] in shown
 
 
-def test_a_winner_among_the_most_separable_is_one_of_the_selected_instances():
+def test_a_winner_among_the_most_separable_is_claimed_for_the_selected_instances_only():
     found = report_of(drawn_study("top", seed=1))
     assert of_pair(found)["win_rate"]["value"] == pytest.approx(0.65, abs=0.06)
     heading = sections(found)[0].wins[0]
@@ -66,7 +66,7 @@ def test_with_a_control_sample_the_weighted_rate_is_that_of_the_dataset(design):
 
 
 @pytest.mark.parametrize(("n", "scope"), [(100, "selected"), (150, "dataset")])
-def test_the_most_separable_speak_of_the_dataset_from_thirty_control_instances_on(n, scope):
+def test_the_most_separable_need_thirty_control_instances_to_hold_for_the_dataset(n, scope):
     found = of_pair(report_of(drawn_study("top", seed=0, n=n, control_share=0.2)))
     assert found["control"] == n / 5
     assert found["win_rate"]["scope"]["instances"] == scope
@@ -81,7 +81,7 @@ def test_no_heading_after_a_draw_is_made_from_unweighted_rates():
     assert not sections(found)[0].wins[0].startswith("first")
 
 
-def test_without_weighted_rates_a_draw_has_no_heading_of_who_wins(monkeypatch):
+def test_without_weighted_rates_a_draw_names_no_winner(monkeypatch):
     def fail(*_: object) -> None:
         raise InvalidInput("impossible", "It cannot be.")
 
@@ -91,7 +91,7 @@ def test_without_weighted_rates_a_draw_has_no_heading_of_who_wins(monkeypatch):
     assert sections(found)[0].wins[0] == NO_WINNER
 
 
-def test_a_drawn_criterion_without_pairs_says_that_it_is_of_the_selected_instances():
+def test_a_drawn_criterion_without_pairs_has_a_note_on_the_selected_instances():
     rows = [row | {"criterion": "c", "label": 2} for row in drawn_study("top", seed=0)]
     found = report_of(rows, scales={"c": "ordinal:1..5"})
     assert sections(found)[0].note == INSTANCES_WERE_SELECTED

@@ -58,7 +58,7 @@ def test_a_researchers_session_does_nothing_under_a_framed_address(researcher):
         f"/admin/studies/study/{study.pk}/do/close/",
         f"/admin/studies/study/{study.pk}/delete/",
         "/admin/logout/",
-        f"/studies/{study.pk}/recruitment/mturk/way/close/",
+        f"/studies/{study.pk}/recruitment/mturk/channel/close/",
         f"/studies/{study.pk}/recruitment/panel/",
     ):
         assert researcher.post(word + path, {"post": "yes"}).status_code == 404, path

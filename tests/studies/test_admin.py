@@ -99,7 +99,7 @@ def test_it_works(client, researcher):
         assert study.status == status
 
 
-def test_07_another_researchers_study_is_not_there(client, researcher):
+def test_another_researchers_study_is_not_found(client, researcher):
     study = make_study(instances=1)
     assert client.get(change(study)).status_code == 302  # the admin's way to say: no such thing
     for name, args in (

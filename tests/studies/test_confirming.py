@@ -14,7 +14,7 @@ from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from recruitment.models import Channel, Payment, encrypted
 from recruitment.services.lifecycle import close_study, reopen_study
-from recruitment.study_actions import VERBS
+from recruitment.study_actions import ACTIONS
 from studies.instance_selection.scoring import score_separability
 from studies.models import Generation, Study, Unit
 from tests.annotation.services.test_late_answers import closed_midway
@@ -201,11 +201,11 @@ def ask(channel, verb):
 
 
 def test_publishing_says_what_it_costs_and_is_logged(client, ruth, platform):
-    page = client.post(ask(platform, "publish"), {"places": "20"})
+    page = client.post(ask(platform, "publish"), {"participants": "20"})
     assert {"20", "1.50", "30.00", "9.99"} <= numbers_in(prose_of(page))
     assert platform.asked == []
-    post_confirmed(client, ask(platform, "publish"), {"places": "20"})
-    assert [each["places"] for each in platform.asked] == ["20"]
+    post_confirmed(client, ask(platform, "publish"), {"participants": "20"})
+    assert [each["participants"] for each in platform.asked] == ["20"]
     assert platform.study.events.get(verb="publish").by == ruth
 
 
@@ -220,12 +220,12 @@ def test_what_starts_ends_or_pays_on_a_platform_is_asked_first(client, platform,
 
 def test_no_number_of_people_is_refused_before_anything_is_asked(client, platform):
     for places in ("", "0", "-3", "many", "1" * 30):
-        page = client.post(ask(platform, "publish"), {"places": places}, follow=True)
-        assert codes_on(page) == {"no_places"}
+        page = client.post(ask(platform, "publish"), {"participants": places}, follow=True)
+        assert codes_on(page) == {"no_participants"}
     assert platform.asked == []
 
 
-@pytest.mark.parametrize("verb", [*VERBS, "clone", "reference-units"])
+@pytest.mark.parametrize("verb", [*ACTIONS, "clone", "reference-units"])
 def test_no_verb_loses_what_was_typed(client, ruth, verb):
     study = make_study(instances=2, member=ruth)
     plan_hits(study=study)
@@ -284,7 +284,7 @@ def test_reference_units_keep_what_was_typed_when_they_are_refused(client, ruth)
     assert not study.units.exclude(role=Unit.Role.MAIN).exists()
 
 
-def test_a_button_of_a_way_in_saves_its_settings_first(client, platform):
+def test_a_channel_button_saves_the_channel_settings_first(client, platform):
     typed = {"has_settings": "1", "description": "Typed just now.", "fee_percent": "20"}
     client.post(ask(platform, "sync"), typed)
     platform.refresh_from_db()
@@ -298,7 +298,7 @@ def test_a_button_of_a_way_in_saves_its_settings_first(client, platform):
     assert platform.closed_at is not None
 
 
-def test_settings_that_are_refused_do_no_verb_but_a_door_still_closes(client, platform):
+def test_invalid_settings_prevent_an_action_but_a_channel_can_still_be_closed(client, platform):
     typed = {"has_settings": "1", "description": "Typed.", "fee_percent": "many"}
     page = client.post(ask(platform, "sync"), typed)
     assert page.status_code == 400
@@ -314,10 +314,10 @@ def test_settings_that_are_refused_do_no_verb_but_a_door_still_closes(client, pl
 
 
 def test_a_token_is_not_written_into_the_page_that_asks(client, platform):
-    typed = {"has_settings": "1", "description": "Typed.", "token": "s3cret", "places": "5"}
+    typed = {"has_settings": "1", "description": "Typed.", "token": "s3cret", "participants": "5"}
     page = client.post(ask(platform, "publish"), typed)
     assert "s3cret" not in page.content.decode()
-    assert page.context["carry"] == [("places", "5")]
+    assert page.context["carry"] == [("participants", "5")]
 
 
 def test_links_for_platforms_are_made_of_the_public_address(client, ruth, settings):

@@ -125,7 +125,7 @@ class Killed(BaseException):
     """As a worker's process ends: nothing after it runs."""
 
 
-def test_28_a_killed_worker_leaves_what_was_stored_and_another_goes_on(monkeypatch):
+def test_after_a_killed_worker_another_one_continues_from_what_was_stored(monkeypatch):
     study = bare_study(100)
 
     def die(n, request):
@@ -154,7 +154,7 @@ def test_28_a_killed_worker_leaves_what_was_stored_and_another_goes_on(monkeypat
     assert models.asked == 100  # only what was missing
 
 
-def test_28_of_two_workers_with_one_message_one_goes_away(monkeypatch):
+def test_only_one_of_two_workers_with_the_same_message_runs_the_job(monkeypatch):
     study = bare_study(60)
     job = queued(study, samples=1)
     second = []
@@ -170,7 +170,7 @@ def test_28_of_two_workers_with_one_message_one_goes_away(monkeypatch):
     assert Generation.objects.count() == 120
 
 
-def test_28_two_thousand_scores_are_exactly_two_thousand_after_a_kill(monkeypatch):
+def test_two_thousand_scores_are_exactly_two_thousand_after_a_kill(monkeypatch):
     study = make_study(instances=2000, samples=2, comparisons_per_hit=1)
     job = queued(study, Job.Kind.SCORING, similarity="rouge1")
     whole = WORK[Job.Kind.SCORING]
@@ -215,7 +215,7 @@ def test_a_job_is_paused_and_goes_on(monkeypatch):
         resume_job(job=job)
 
 
-def test_what_failed_is_said_and_the_rest_is_kept(monkeypatch):
+def test_failures_are_reported_and_the_rest_is_stored(monkeypatch):
     study = bare_study(30)
     busy = GatewayError("busy", "The server asks to wait. Try again later.", is_retryable=True)
     scripted(monkeypatch, lambda n, r: Failed(r.id, busy) if n % 10 == 0 else texts(r))
@@ -344,7 +344,7 @@ def study_beside(study: Study) -> Study:
     return other
 
 
-def test_one_job_of_a_kind_at_a_time_for_a_dataset_whoever_asks():
+def test_a_dataset_has_one_unfinished_job_of_a_kind_whoever_starts_it():
     study = bare_study()
     other, theirs = study_beside(study), queued(study)
     for status in ("queued", "running", "paused"):
@@ -436,7 +436,7 @@ def test_an_unknown_server_is_refused_with_those_there_are():
     assert "TIEBREAK_MODEL_SERVERS" in job.problem
 
 
-def test_10_nothing_in_a_prompt_is_run():
+def test_nothing_in_a_prompt_is_executed():
     study = bare_study(1)
     instance, system = study.dataset.instances.get(), study.systems.first()
     instance.source = "{{7*7}} {reference} {0.__class__} {% load x %}"
@@ -633,7 +633,7 @@ def test_what_made_a_text_leaves_with_it_and_comes_back(settings, monkeypatch, t
     assert all(row.seed is not None for row in texts)
 
 
-def test_a_model_that_nobody_named_is_asked_for(settings):
+def test_a_missing_model_name_is_reported(settings):
     settings.TIEBREAK_MODEL_SERVERS = {"one": {"provider": "http", "base_url": "http://one:1/v1"}}
     job = queued(bare_study(1), server="one")
     run_job(job_id=job.pk)
@@ -652,7 +652,7 @@ def test_vllm_that_is_not_installed_says_what_to_install(settings):
     assert "tiebreak[gpu]" in job.problem
 
 
-def test_what_nobody_foresaw_stops_the_job_keeps_what_is_made_and_goes_on(monkeypatch, caplog):
+def test_after_an_unexpected_error_a_job_keeps_its_results_and_can_be_resumed(monkeypatch, caplog):
     study = bare_study(60)
 
     def broken(n, request):
@@ -674,7 +674,7 @@ def test_what_nobody_foresaw_stops_the_job_keeps_what_is_made_and_goes_on(monkey
 
 
 @pytest.mark.django_db(transaction=True)
-def test_28_a_slow_server_costs_nobody_the_job(monkeypatch):
+def test_a_slow_server_does_not_lose_the_lease(monkeypatch):
     monkeypatch.setattr("studies.jobs.LEASE", timedelta(seconds=0.4))
     study = bare_study(1)
     job = queued(study, samples=1)

@@ -71,7 +71,7 @@ def test_an_unparsed_machine_answer_keeps_what_was_said():
     assert refused(lambda: rate(assignment, study.units.last(), label=None))
 
 
-def test_a_planned_repeat_is_a_seat_and_a_rating_of_its_own():
+def test_a_planned_repeat_has_its_own_hit_unit_and_rating():
     study = make_open_study(instances=1)
     unit, hit = study.units.first(), study.hits.get()
     HITUnit.objects.create(hit=hit, unit=unit, repeat=1, side_bit=True)

@@ -96,7 +96,7 @@ def test_a_job_in_which_nothing_moves_is_stuck_and_says_what_to_do():
     assert stuck_jobs(now=now)[0].code == "no_worker"
 
 
-def test_a_job_that_nobody_takes_from_the_queue_is_stuck_however_often_it_was_sent():
+def test_a_job_without_a_worker_is_stuck_however_often_it_was_sent():
     now = database_now()
     job = make_job(make_study(), queued_at=now - REQUEUE_AFTER, sent_at=now)
     assert [each.job for each in stuck_jobs(now=now)] == [job]

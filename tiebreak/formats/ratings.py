@@ -294,12 +294,13 @@ def _check_consistency(table: RatingTable, problems: Problems) -> None:
     for owner, facts in _FACTS.items():
         for fact in facts:
             column = table[fact]
-            known = np.flatnonzero(is_known(column))
-            seen: dict[str, Any] = {}
-            for i in known:
+            first: dict[str, Any] = {}
+            for i in np.flatnonzero(is_known(column)):
                 key, value = table[owner][i], column[i]
-                if seen.setdefault(key, value) != value:
-                    reason = f"{owner} {key} has {fact} {value}, but {seen[key]} in an earlier line"
+                if first.setdefault(key, value) != value:
+                    reason = (
+                        f"{owner} {key} has {fact} {value}, but {first[key]} in an earlier line"
+                    )
                     problems.add(table.name, int(table.lines[i]), "contradiction", reason)
 
 
@@ -326,12 +327,12 @@ def _check_probabilities(table: RatingTable, problems: Problems) -> None:
 
 def _check_duplicates(table: RatingTable, problems: Problems) -> None:
     """No two counted rows have the same key, which would count a rater twice."""
-    seen: dict[tuple[Any, ...], int] = {}
+    line_of: dict[tuple[Any, ...], int] = {}
     keys = [table[name] for name in ("unit", "rater", "criterion", "run", "order")]
     for i in np.flatnonzero(table.is_counted):
         key = tuple(column[i] for column in keys)
         line = int(table.lines[i])
-        first = seen.setdefault(key, line)
+        first = line_of.setdefault(key, line)
         if first != line:
             reason = (
                 f"rater {key[1]} already rated unit {key[0]} on {key[2]} in line {first}."

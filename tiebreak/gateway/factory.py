@@ -65,13 +65,13 @@ def open_models(spec: ModelSettings) -> Models:
     if spec.provider not in ("http", "vllm", "fake"):
         raise GatewayError(
             "bad_settings",
-            f"“{spec.provider}” is no model provider: please choose http, vllm or fake.",
+            f"“{spec.provider}” is not a model provider. Use http, vllm or fake.",
         )
     try:
         return _open(spec)
     except TypeError as error:
         raise GatewayError(
-            "bad_settings", f"These settings do not fit the model provider: {error}."
+            "bad_settings", f"The settings do not match the model provider: {error}."
         ) from None
 
 

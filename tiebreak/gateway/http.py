@@ -106,17 +106,17 @@ class OpenAIServer:
         aliases: Collection[str] = (),
     ) -> None:
         is_key = api_key.isascii() and api_key.isprintable() and " " not in api_key
-        _check(bool(model), "Please name the model that the server is asked for.")
-        _check(is_key, "The key of a model server has letters, digits and signs only.")
+        _check(bool(model), "Enter the name of the model to request from the server.")
+        _check(is_key, "The API key must consist of printable ASCII characters without spaces.")
         fewest = min(concurrency, max_attempts, max_consecutive_failures)
         _check(
             fewest >= 1,
-            "concurrency, max_attempts and max_consecutive_failures are at least 1.",
+            "concurrency, max_attempts and max_consecutive_failures must be at least 1.",
         )
         shortest = min(timeout_s, connect_timeout_s, initial_backoff_s)
         _check(
             shortest > 0,
-            "timeout_s, connect_timeout_s and initial_backoff_s are above 0 seconds.",
+            "timeout_s, connect_timeout_s and initial_backoff_s must be above 0.",
         )
         self.model = model
         self._names = frozenset({model, *aliases})
@@ -365,8 +365,8 @@ async def _answer_logprob(server: _Server, request: AnswerLogprobRequest) -> Ans
     if start == 0:
         raise GatewayError(
             "unsupported",
-            "The model joins this prompt and answer into one first token, which has no"
-            " probability. Please give a longer prompt.",
+            "The answer has no log-probability, because the model's first token spans both prompt and"
+            " answer. Use a longer prompt.",
         )
 
     def read(data: JsonObject) -> AnswerLogprob:
@@ -381,8 +381,8 @@ async def _answer_logprob_by_echo(server: _Server, request: AnswerLogprobRequest
     if not isinstance(prompt, str):
         raise GatewayError(
             "unsupported",
-            "This model server tells no log-probabilities of an answer to messages. Please give"
-            " the prompt as a text, or serve the model with vLLM.",
+            "This model server does not return log-probabilities of an answer to messages. Give the"
+            " prompt as a text, or serve the model with vLLM.",
         )
 
     def read(data: JsonObject) -> AnswerLogprob:
@@ -405,8 +405,8 @@ def _unknown_model(model: str, served: Sequence[str]) -> GatewayError:
     names = ", ".join(name[:100] for name in served[:5])
     return GatewayError(
         "unknown_model",
-        f"The model server does not serve “{model}”, but {names}. Please enter one of these or"
-        " start the server with the other model.",
+        f"The model server does not serve “{model}”, but {names}. Enter one of these names, or start"
+        " the server with this model.",
     )
 
 

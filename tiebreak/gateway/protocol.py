@@ -131,18 +131,24 @@ class SampleRequest:
 
     def __post_init__(self) -> None:
         _check_prompt(self.prompt)
-        _check(self.n >= 1, f"n is a number of texts of at least 1, not {self.n}.")
+        _check(self.n >= 1, f"n must be at least 1, not {self.n}.")
         is_number = isfinite(self.temperature) and self.temperature >= 0
-        _check(is_number, f"temperature is a number of at least 0, not {self.temperature}.")
+        _check(is_number, f"temperature must be 0 or more, not {self.temperature}.")
         is_repeating = self.temperature == 0 and self.n > 1
-        _check(not is_repeating, f"At temperature 0 all {self.n} texts are the same: ask for one.")
-        _check(0 < self.top_p <= 1, f"top_p lies above 0 and at most at 1, not {self.top_p}.")
-        _check(self.max_tokens >= 1, f"max_tokens is at least 1, not {self.max_tokens}.")
-        _check(not isinstance(self.stop, str) and all(self.stop), "stop is a list of texts.")
+        _check(
+            not is_repeating,
+            f"n must be 1 at temperature 0, not {self.n}, because all texts are equal.",
+        )
+        _check(0 < self.top_p <= 1, f"top_p must be above 0 and at most 1, not {self.top_p}.")
+        _check(self.max_tokens >= 1, f"max_tokens must be at least 1, not {self.max_tokens}.")
+        _check(
+            not isinstance(self.stop, str) and all(self.stop),
+            "stop must be a list of non-empty texts.",
+        )
         _check_texts(*self.stop)
         last = self.n - 1 + (self.seed or 0)
         in_range = (self.seed or 0) >= -INT64 and last < INT64
-        _check(in_range, f"seed is a 64-bit integer, and so is seed + n - 1, not {self.seed}.")
+        _check(in_range, f"seed and seed + n - 1 must be 64-bit integers; seed is {self.seed}.")
 
 
 @dataclass(frozen=True)
@@ -215,8 +221,8 @@ class LabelLogprobsRequest:
     def __post_init__(self) -> None:
         _check_prompt(self.prompt)
         is_list = bool(self.labels) and not isinstance(self.labels, str) and all(self.labels)
-        _check(is_list, "labels is a list of one or more texts.")
-        _check(len(set(self.labels)) == len(self.labels), "labels has each label once.")
+        _check(is_list, "labels must be a list of one or more non-empty texts.")
+        _check(len(set(self.labels)) == len(self.labels), "labels must not repeat a label.")
         _check_texts(*self.labels)
 
 
@@ -266,7 +272,7 @@ class AnswerLogprobRequest:
 
     def __post_init__(self) -> None:
         _check_prompt(self.prompt)
-        _check(bool(self.answer), "answer is a text of at least one character.")
+        _check(bool(self.answer), "answer must not be empty.")
         _check_texts(self.answer)
 
 
@@ -374,11 +380,11 @@ class Models(Protocol):
 
 
 def _check_prompt(prompt: Prompt) -> None:
-    _check(bool(prompt), "prompt is a text or a list of messages, and not empty.")
+    _check(bool(prompt), "prompt must be a text or a list of messages, and not empty.")
     if isinstance(prompt, str):
         return _check_texts(prompt)
     are_messages = all(isinstance(message, Message) for message in prompt)
-    _check(are_messages, "A prompt that is no text is a list of Message.")
+    _check(are_messages, "prompt must be a text or a list of Message.")
     return _check_texts(*(message.content for message in prompt))
 
 
@@ -389,7 +395,7 @@ def _check_texts(*texts: str) -> None:
             text.encode()
     except UnicodeEncodeError:
         raise GatewayError(
-            "bad_request", "A text holds half a character (a lone surrogate): please correct it."
+            "bad_request", "A text contains a lone surrogate, which cannot be sent. Remove it."
         ) from None
 
 

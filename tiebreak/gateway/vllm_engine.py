@@ -69,11 +69,11 @@ class InProcessVLLM:
         if forbidden:
             raise GatewayError(
                 "bad_settings",
-                f"The setting {forbidden[0]} is not allowed for a model, because it can run code"
-                " that came with it: please leave it out.",
+                f"The setting {forbidden[0]} is not allowed, because it can run code from the model's"
+                " folder. Remove it.",
             )
         if batch_size < 1:
-            raise GatewayError("bad_settings", f"batch_size is at least 1, not {batch_size}.")
+            raise GatewayError("bad_settings", f"batch_size must be at least 1, not {batch_size}.")
         self.model = model
         self._batch_size = batch_size
         self._vllm = optional.load("vllm")
@@ -146,8 +146,8 @@ class InProcessVLLM:
         except Exception as error:
             raise GatewayError(
                 "engine_failed",
-                f"vLLM did not start with the model “{self.model}”: {_summary(error)}. Please look at"
-                " its log, and check the model's folder, the settings and the free memory.",
+                f"vLLM could not load the model “{self.model}”: {_summary(error)}. Check the log, the"
+                " model's folder, the settings and the free memory.",
             ) from error
 
     def _in_batches(
@@ -189,7 +189,7 @@ class InProcessVLLM:
 
     def _open_engine(self) -> Any:
         if self._engine is None:
-            raise GatewayError("engine_failed", "The engine was closed: please open it anew.")
+            raise GatewayError("engine_failed", "The engine is closed. Create it again.")
         return self._engine
 
     def _prompt(self, request: SampleRequest | LabelLogprobsRequest) -> list[int]:
@@ -221,7 +221,7 @@ class InProcessVLLM:
         reasons = {completion.finish_reason for completion in completions}
         if len(completions) != request.n or not reasons.isdisjoint({None, *ABORTED}):
             raise GatewayError(
-                "incomplete", "vLLM gave up in mid-text. Please try again.", is_retryable=True
+                "incomplete", "vLLM aborted the generation of a text. Try again.", is_retryable=True
             )
         samples = [
             Sample(
@@ -263,8 +263,8 @@ class InProcessVLLM:
         if start == 0 or not rows:
             raise GatewayError(
                 "unsupported",
-                "The model joins this prompt and answer into one first token, which has no"
-                " probability. Please give a longer prompt.",
+                "The answer has no log-probability, because the model's first token spans both prompt"
+                " and answer. Use a longer prompt.",
             )
         logprob = sum(float(row[token_id].logprob) for token_id, row in rows)
         return AnswerLogprob(request.id, logprob, len(rows), self.model)
@@ -281,10 +281,10 @@ def _gateway_error(error: Exception) -> GatewayError:
     if isinstance(error, GatewayError):
         return error.copy()
     if _is_request_fault(error):
-        return GatewayError("refused", f"vLLM refused the request: {_summary(error)}.")
+        return GatewayError("refused", f"vLLM rejected the request: {_summary(error)}.")
     return GatewayError(
         "engine_failed",
-        f"vLLM failed: {_summary(error)}. Please look at its log and start the worker anew.",
+        f"vLLM failed: {_summary(error)}. Check its log and restart the worker.",
         is_retryable=True,
     )
 

@@ -1,4 +1,4 @@
-"""A report's source on disk: a ratings file, or a bundle with ratings."""
+"""Reads the source of a report: a ratings file, or a bundle with ratings."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -63,14 +63,14 @@ def read_source(path: Path) -> Source:
     if is_ratings_file(path):
         return Source(read_ratings(path), about={"kind": "file", "sha256": _sha256(path)})
     if not path.exists():
-        reason = "there is no such file, bundle or study"
+        reason = "is not a file, bundle or study"
         raise FormatError.of(str(path), None, "no_such_source", reason)
     with open_bundle(path) as folder:
         bundle, ratings = read_bundle(folder), find_ratings(folder)
         if bundle.ratings is None or ratings is None:
-            reason = "the bundle holds no ratings to analyse"
+            reason = "the bundle contains no ratings"
             raise FormatError.of(path.name, None, "no_ratings", reason)
-        scales = {each.name: each.scale for each in bundle.spec.criteria}
+        scales = {criterion.name: criterion.scale for criterion in bundle.spec.criteria}
         return Source(bundle.ratings, scales, {"kind": "bundle", "sha256": _sha256(ratings)})
 
 

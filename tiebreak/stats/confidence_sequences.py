@@ -259,8 +259,8 @@ def _current(
 ) -> Estimate:
     if len(mean) == 0:
         return undefined(NOTHING_RATED)
-    drawn = "with" if population is None else f"of {population} without"
-    method = f"betting confidence sequence over instances, {drawn} replacement, aGRAPA"
+    sampling = "with" if population is None else f"of {population} without"
+    method = f"betting confidence sequence over instances, {sampling} replacement, aGRAPA"
     reason = EMPTY if np.isnan(low[-1]) else None
     ends = float(low[-1]), float(high[-1])
     return Estimate(float(mean[-1]), *ends, n=len(mean), method=method, reason=reason)

@@ -129,16 +129,16 @@ def prediction_powered_mean(
     if lam is not None:
         check_share(lam, name="lam")
     sample = _Sample.of(labels, predictions, unlabelled, clusters, unlabelled_clusters)
-    used = sample.parsed()
-    found, tuned = _rectified(used, lam, ddof, confidence_level)
+    parsed = sample.parsed()
+    estimate, tuned = _rectified(parsed, lam, ddof, confidence_level)
     return PredictionPowered(
-        found,
+        estimate,
         _classical(sample, ddof, confidence_level),
         tuned,
-        n_labelled=len(used.labels),
-        n_unlabelled=len(used.unlabelled),
-        unparsed_labelled=len(sample.labels) - len(used.labels),
-        unparsed_unlabelled=len(sample.unlabelled) - len(used.unlabelled),
+        n_labelled=len(parsed.labels),
+        n_unlabelled=len(parsed.unlabelled),
+        unparsed_labelled=len(sample.labels) - len(parsed.labels),
+        unparsed_unlabelled=len(sample.unlabelled) - len(parsed.unlabelled),
     )
 
 

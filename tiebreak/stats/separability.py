@@ -311,9 +311,9 @@ def _delta(self_a: float, self_b: float, cross: float) -> float:
 
 
 def _too_few(self_a: float, self_b: float, cross: float) -> str | None:
-    lacking = [name for name, mean in (("A", self_a), ("B", self_b)) if np.isnan(mean)]
-    if lacking:
-        return TOO_FEW.format(systems=" and ".join(lacking))
+    systems = [name for name, mean in (("A", self_a), ("B", self_b)) if np.isnan(mean)]
+    if systems:
+        return TOO_FEW.format(systems=" and ".join(systems))
     return NO_CROSS if np.isnan(cross) else None
 
 

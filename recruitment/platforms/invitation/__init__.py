@@ -1,4 +1,4 @@
-"""Personal invitations: one signed link a person, whatever browser they come back with."""
+"""Personal invitations: one signed link per person, valid in any browser."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from annotation.models import Participation
 from recruitment.models import Channel, Submission
-from recruitment.platforms.platform import (
+from recruitment.platforms.base import (
     COOKIES,
     KNOWN_AGAIN,
     Ending,
@@ -26,21 +26,25 @@ class InvitationSettings(forms.Form):
     people = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 8}),
         error_messages={
-            "required": "Enter one name or id at least: each gets a link of their own. To invite"
-            " nobody any more, close this way in."
+            "required": "Enter at least one name or ID: each gets a personal link. To stop inviting"
+            " people, stop new entries."
         },
-        help_text="One name or id a line: each gets a link of their own. Exports show pseudonyms.",
+        help_text="One name or ID per line: each gets a personal link. Exports show pseudonyms.",
     )
 
     def clean_people(self) -> str:
         people = [line.strip() for line in self.cleaned_data["people"].splitlines()]
-        named = [person for person in people if person]
-        if len(set(named)) < len(named):
-            twice = next(person for person in named if named.count(person) > 1)
-            raise forms.ValidationError(f"{twice} is there twice.", code="repeated_name")
-        if any(len(person) > 150 for person in named):
-            raise forms.ValidationError("A name has 150 characters at most.", code="name_too_long")
-        return "\n".join(named)
+        names = [person for person in people if person]
+        if len(set(names)) < len(names):
+            duplicate = next(person for person in names if names.count(person) > 1)
+            raise forms.ValidationError(
+                f"{duplicate} is listed twice. Remove one of them.", code="repeated_name"
+            )
+        if any(len(person) > 150 for person in names):
+            raise forms.ValidationError(
+                "A name may have at most 150 characters.", code="name_too_long"
+            )
+        return "\n".join(names)
 
 
 class Invitation(Platform):
@@ -54,22 +58,26 @@ class Invitation(Platform):
     def missing(self, channel: Channel) -> str:
         if people(channel):
             return ""
-        return "Nobody is invited. Enter the people below, one a line, and save."
+        return "Nobody is invited yet. Enter the people below, one per line, and save."
 
     def audience(self, channel: Channel) -> str:
         n = len(people(channel))
-        return f"the {n} people named below" if n > 1 else "the one person named below"
+        return (
+            f"Open to the {n} people listed below."
+            if n > 1
+            else "Open to the one person listed below."
+        )
 
     def privacy_notice(self, channel: Channel) -> PrivacyNotice:
         return PrivacyNotice(
-            f"The name or id under which you were invited. {KNOWN_AGAIN} {COOKIES}",
-            in_any_case="Your name or id stands on the researchers' list of whom they invited.",
+            f"We store the name or ID with which you were invited. {KNOWN_AGAIN} {COOKIES}",
+            in_any_case="Your name or ID is on the researchers' list of invited people.",
         )
 
     def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
         person = invited(channel, request.GET.get("invitation", ""))
         if person not in people(channel):
-            raise DomainError("uninvited", WRONG, status=403)
+            raise DomainError("uninvited", NOT_INVITED, status=403)
         return PlatformEntry(external_id=person, submission_id=person, is_confirmed=True)
 
     def return_instructions(
@@ -80,9 +88,9 @@ class Invitation(Platform):
         return ReturnInstructions(code=submission.completion_code)
 
 
-WRONG = (
-    "This link is not an invitation to this study, or it was withdrawn. Please open the link you"
-    " were sent once more, whole; if it fails again, ask who sent it."
+NOT_INVITED = (
+    "This link is not a valid invitation to this study, or it was withdrawn. Please open the"
+    " complete link that you were sent; if it fails again, ask the person who sent it."
 )
 
 
@@ -91,7 +99,7 @@ def people(channel: Channel) -> list[str]:
 
 
 def invitations(channel: Channel) -> Iterable[tuple[str, str]]:
-    """Each person with their token."""
+    """The invited people with their tokens."""
     return [(person, _signer(channel).sign(person)) for person in people(channel)]
 
 
@@ -99,7 +107,7 @@ def invited(channel: Channel, token: str) -> str:
     try:
         return _signer(channel).unsign(token)
     except BadSignature as error:
-        raise DomainError("uninvited", WRONG, status=403) from error
+        raise DomainError("uninvited", NOT_INVITED, status=403) from error
 
 
 def _signer(channel: Channel) -> Signer:

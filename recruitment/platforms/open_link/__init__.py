@@ -1,4 +1,4 @@
-"""An open link: whoever has it is somebody new, known by a random pseudonym in their browser."""
+"""An open link: each browser that follows it is a new person with a random pseudonym."""
 
 import secrets
 
@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from annotation.models import Participation
 from recruitment.models import Channel, Submission
-from recruitment.platforms.platform import (
+from recruitment.platforms.base import (
     ADDRESS,
     COOKIE,
     Ending,
@@ -24,15 +24,15 @@ class OpenLink(Platform):
     paid_per = Participation.PaidPer.HIT
 
     def audience(self, channel: Channel) -> str:
-        return "whoever has the link below"
+        return "Open to anyone with the link below."
 
     def privacy_notice(self, channel: Channel) -> PrivacyNotice:
         return PrivacyNotice(
-            f"You are not asked who you are: a random number stands for you. {COOKIE} {ADDRESS}"
+            f"We do not ask who you are: a random number identifies you. {COOKIE} {ADDRESS}"
         )
 
     def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
-        token = _named(request) or secrets.token_urlsafe(16)
+        token = _entry_token(request) or secrets.token_urlsafe(16)
         return PlatformEntry(external_id=token, submission_id=token)
 
     def return_instructions(
@@ -43,12 +43,12 @@ class OpenLink(Platform):
         return ReturnInstructions(code=submission.completion_code)
 
 
-def entry_word() -> str:
-    """For the form that asks for consent: pressed twice, it is still one person."""
+def new_entry_token() -> str:
+    """A token for the consent form, so that a double submit still enters one person only."""
     return _signer().sign(secrets.token_urlsafe(16))
 
 
-def _named(request: HttpRequest) -> str:
+def _entry_token(request: HttpRequest) -> str:
     try:
         return _signer().unsign(request.POST.get("entry", ""))
     except BadSignature:

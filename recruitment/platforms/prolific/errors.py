@@ -1,4 +1,4 @@
-"""What went wrong between Prolific and us, as sentences, and whether it may have been done."""
+"""Errors of Prolific's API, with a sentence each and whether the request may have succeeded."""
 
 import httpx
 
@@ -8,24 +8,26 @@ from tiebreak.gateway.retry_after import retry_after_s
 REFUSALS = {
     401: (
         "platform_token_refused",
-        "Prolific does not accept the token: please enter a new one in the settings.",
+        "Prolific does not accept the token. Please enter a new one in the settings.",
     ),
     403: (
         "platform_forbidden",
-        "Prolific does not allow this with this token: please look at its rights there.",
+        "Prolific does not allow this with the given token. Please check the token's permissions there.",
     ),
     404: (
         "platform_unknown",
-        "Prolific does not know this study or submission: please check that it is of this account.",
+        "Prolific does not know this study or submission. Please check that it belongs to this account.",
     ),
 }
 MOVED = (
     "platform_moved",
-    "Prolific sent the request elsewhere, where the token does not go: please check its address in"
-    " the settings.",
+    "Prolific redirected the request, and the token is not sent to other addresses. Please check"
+    " Prolific's address in the settings.",
 )
-MAY_BE_DONE = " It may have been done all the same: please look on Prolific before trying again."
-LATER = " Please try again in some minutes."
+MAY_BE_DONE = (
+    " The request may have succeeded anyway: please check on Prolific before you try again."
+)
+LATER = " Please try again in a few minutes."
 
 
 def unreachable() -> PlatformError:
@@ -45,13 +47,13 @@ def unanswered(is_repeatable: bool) -> PlatformError:
 
 
 def overloaded(response: httpx.Response, is_repeatable: bool) -> PlatformError:
-    """429 was surely not done, so it may be asked again whatever it was."""
+    """Prolific is busy or broken. A request that got a 429 was not carried out, so repeat it."""
     is_busy = response.status_code == httpx.codes.TOO_MANY_REQUESTS
     can_repeat = is_busy or is_repeatable
-    said = "Prolific asks us to wait." if is_busy else "Prolific has a fault of its own."
+    sentence = "Prolific asks us to wait." if is_busy else "Prolific has an internal error."
     return PlatformError(
         "platform_busy" if is_busy else "platform_broken",
-        said + (LATER if can_repeat else MAY_BE_DONE),
+        sentence + (LATER if can_repeat else MAY_BE_DONE),
         status=503,
         is_retryable=can_repeat,
         may_be_done=not is_busy,
@@ -60,11 +62,11 @@ def overloaded(response: httpx.Response, is_repeatable: bool) -> PlatformError:
     )
 
 
-def nonsense(is_repeatable: bool, status: int) -> PlatformError:
+def unreadable(is_repeatable: bool, status: int) -> PlatformError:
     advice = LATER if is_repeatable else MAY_BE_DONE
     return PlatformError(
         "platform_nonsense",
-        "Prolific answered with something that cannot be read." + advice,
+        "Prolific sent an answer that cannot be read." + advice,
         is_retryable=is_repeatable,
         may_be_done=True,
         platform_status=status,
@@ -72,7 +74,7 @@ def nonsense(is_repeatable: bool, status: int) -> PlatformError:
 
 
 def detail_of(response: httpx.Response) -> str:
-    """What Prolific says is wrong: a sentence, a list, or lists by field."""
+    """Prolific's explanation of an error: a sentence, a list, or lists by field."""
     try:
         data = response.json()
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Studies as they are made on Prolific."""
+"""The bodies of requests that create studies on Prolific."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from recruitment.platforms.prolific.responses import Data
 
 @dataclass(frozen=True)
 class CompletionCode:
-    """A code, what it sets off, and who may enter it; `options` are what the action needs."""
+    """A completion code, its action and who may enter it; `options` are the action's parameters."""
 
     code: str
     code_type: str
@@ -28,7 +28,7 @@ class CompletionCode:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyDraft:
-    """A study to be made: times in minutes, the reward in pence or cents."""
+    """A study to be created: times in minutes, the reward in pence or cents."""
 
     name: str
     internal_name: str
@@ -50,7 +50,7 @@ class StudyDraft:
     metadata: str = ""
 
     def payload(self) -> Data:
-        """The body that creates the study; what was left empty and is optional is not sent."""
+        """The body that creates the study; empty optional fields are left out."""
         always = {
             "name": self.name,
             "internal_name": self.internal_name,
@@ -65,7 +65,7 @@ class StudyDraft:
             "total_available_places": self.total_available_places,
             "device_compatibility": list(self.device_compatibility),
             "peripheral_requirements": list(self.peripheral_requirements),
-            "filters": [dict(one) for one in self.filters],
+            "filters": [dict(filter_) for filter_ in self.filters],
         }
         optional = {
             "content_warnings": list(self.content_warnings),
@@ -77,5 +77,5 @@ class StudyDraft:
 
 
 def maximum_allowed_minutes(estimated: int) -> int:
-    """The least `maximum_allowed_time` that Prolific accepts for an estimate in minutes."""
+    """The smallest `maximum_allowed_time` that Prolific accepts for an estimate in minutes."""
     return ceil(2 + 2 * estimated + 2 * sqrt(estimated))

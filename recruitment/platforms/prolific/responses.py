@@ -1,4 +1,4 @@
-"""What Prolific answers: each reader takes a body and raises `Unreadable` where something is missing."""
+"""Readers of Prolific's responses: each raises `Unreadable` if a required field is missing."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ Data = dict[str, object]
 
 @dataclass(frozen=True)
 class ProlificSubmission:
-    """One participant's turn; `status` is Prolific's word as it came, known to us or not."""
+    """One participant's submission; `status` is Prolific's own term, whether or not we know it."""
 
     id: str
     participant: str
@@ -23,7 +23,7 @@ class ProlificSubmission:
 
 @dataclass(frozen=True)
 class StudyState:
-    """What Prolific says of a study; `places_taken` is None where it does not say."""
+    """The state of a study on Prolific; `places_taken` is None if the response does not have it."""
 
     id: str
     status: str
@@ -33,14 +33,14 @@ class StudyState:
 
 @dataclass(frozen=True)
 class Subscription:
-    """A hook, and the secret that confirms it."""
+    """A webhook subscription and the secret that confirms it."""
 
     id: str
     hook_secret: str = field(repr=False)
 
 
 class Unreadable(ValueError):
-    """An answer without what it must have."""
+    """A response without a required field."""
 
 
 def read_object(data: object) -> Data:
@@ -68,8 +68,8 @@ def read_id(data: Data) -> str:
 
 
 def _optional_text(data: Data, *names: str) -> str | None:
-    is_given = any(data.get(name) not in (None, "") for name in names)
-    return read_text(data, *names) if is_given else None
+    is_present = any(data.get(name) not in (None, "") for name in names)
+    return read_text(data, *names) if is_present else None
 
 
 def _moment(data: Data, name: str) -> datetime | None:
@@ -103,7 +103,7 @@ def read_study(data: Data) -> StudyState:
 
 
 def read_submission(data: Data, study_id: str = "") -> ProlificSubmission:
-    """One by itself and one of a list have other names for the same."""
+    """Read a submission; a single one and one in a list have different names for some fields."""
     started, completed = _moment(data, "started_at"), _moment(data, "completed_at")
     taken = _number(data, "time_taken")
     if taken is None and started and completed:
@@ -120,11 +120,11 @@ def read_submission(data: Data, study_id: str = "") -> ProlificSubmission:
     )
 
 
-def read_subscription_id(data: Data, asked: Data) -> str:
-    """The reference documents a list as the answer, the guide the subscription itself."""
+def read_subscription_id(data: Data, request: Data) -> str:
+    """Read the ID: the API reference documents a list as the response, the guide one object."""
     if "results" not in data:
         return read_id(data)
-    same = [row for row in read_rows(data) if asked.items() <= row.items()]
-    if not same:
+    matching = [row for row in read_rows(data) if request.items() <= row.items()]
+    if not matching:
         raise Unreadable
-    return read_id(same[-1])
+    return read_id(matching[-1])

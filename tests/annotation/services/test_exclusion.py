@@ -45,7 +45,7 @@ def told(participation: Participation, *standings: SubmissionStatus) -> None:
     participation.refresh_from_db()
 
 
-def test_27_a_set_that_was_finished_while_it_was_out_counts_when_it_is_back():
+def test_a_set_completed_during_its_exclusion_counts_when_reinstated():
     study = make_open_study(instances=1, ratings_per_hit=1)
     ann = make_participation(study, "ann")
     assignment = take_place(participation=ann, now=START)
@@ -62,7 +62,7 @@ def test_27_a_set_that_was_finished_while_it_was_out_counts_when_it_is_back():
     check_exact(study)
 
 
-def test_27_the_last_answer_sent_again_completes_what_is_whole():
+def test_repeating_the_last_answer_completes_a_full_set():
     study = make_open_study(instances=1, ratings_per_hit=1, comparisons_per_hit=2)
     assignment = take_place(participation=make_participation(study, "ann"), now=START)
     for hit_unit in hit_units_of(assignment):

@@ -54,7 +54,7 @@ def test_a_closed_study_is_reopened_and_late_answers_stay_out():
     check_counts(study)
 
 
-def test_late_answers_that_were_set_aside_stay_in_the_ledger():
+def test_superseded_late_answers_stay_in_the_ledger():
     study, assignment = closed_midway()
     study = reopen_study(study=study)
     assert [entry.participation.pk for entry in ledger(study).late] == [assignment.participation_id]

@@ -258,7 +258,7 @@ def test_the_study_gives_out_no_more_places_than_its_budget(limit, code):
         assert take_place(participation=people[0], now=tomorrow)
 
 
-def test_15_unconfirmed_annotators_hold_only_so_many_places_at_once():
+def test_unverified_annotators_hold_a_limited_number_of_places_at_once():
     study = make_open_study(instances=6, unconfirmed_leases=2)
     people = [make_participation(study, name) for name in "abc"]
     for ann in people:

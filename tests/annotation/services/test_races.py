@@ -72,7 +72,7 @@ def answer_all(assignment: Assignment, now=NOW) -> None:
 
 
 @pytest.mark.parametrize(("hits", "ratings_per_hit"), [(1, 10), (10, 1), (5, 2)])
-def test_25_forty_race_for_ten_places(hits, ratings_per_hit):
+def test_forty_annotators_race_for_ten_places(hits, ratings_per_hit):
     study = make_open_study(instances=hits, ratings_per_hit=ratings_per_hit)
     taken, refused = take(annotators(study))
     assert len(taken) == 10
@@ -94,7 +94,7 @@ def test_forty_race_for_ten_lapsed_places():
 
 
 @pytest.mark.parametrize("abandoned", ["whole_hit", "units"])
-def test_27_late_answers_race_with_those_who_took_the_places_over(abandoned):
+def test_late_answers_race_with_the_new_holders_of_the_places(abandoned):
     study = make_open_study(instances=5, ratings_per_hit=2, abandoned=abandoned)
     late, _ = take(annotators(study, THREADS))
     newcomers = [make_participation(study, f"new-{index}") for index in range(THREADS - 10)]
@@ -114,7 +114,7 @@ def test_27_late_answers_race_with_those_who_took_the_places_over(abandoned):
         assert Rating.objects.counted().filter(unit=unit).count() == 2
 
 
-def test_25_one_person_in_forty_tabs_gets_one_place():
+def test_one_annotator_in_forty_tabs_gets_one_place():
     study = make_open_study(instances=5, ratings_per_hit=2)
     participation = make_participation(study)
     taken, _ = take([participation] * THREADS)
@@ -122,7 +122,7 @@ def test_25_one_person_in_forty_tabs_gets_one_place():
     assert len(taken) == THREADS
 
 
-def test_25_fifty_parallel_posts_of_one_answer_make_one_row():
+def test_fifty_parallel_posts_of_one_answer_make_one_row():
     study = make_open_study(instances=1, ratings_per_hit=1)
     assignment = take_place(participation=make_participation(study), now=NOW)
     hit_unit, criterion = hit_units_of(assignment)[0], study.criteria.get()
@@ -137,14 +137,14 @@ def test_25_fifty_parallel_posts_of_one_answer_make_one_row():
     assert sum(stored_tallies(study=study).values()) == 1
 
 
-def test_25_fifty_race_for_the_last_place_and_the_rest_hear_that_none_is_left():
+def test_fifty_annotators_race_for_the_last_place_and_the_others_are_told():
     study = make_open_study(instances=1, ratings_per_hit=1)
     taken, refused = take(annotators(study, 50))
     assert len(taken) == 1
     assert {error.code for error in refused} == {"no_work_left"}
 
 
-def test_26_the_database_dies_in_mid_submit_and_the_answer_sent_again_is_there_once(monkeypatch):
+def test_an_answer_repeated_after_a_database_failure_is_stored_once(monkeypatch):
     study = make_open_study(instances=1, comparisons_per_hit=1)
     assignment = take_place(participation=make_participation(study), now=NOW)
     hit_unit, criterion = hit_units_of(assignment)[0], study.criteria.get()

@@ -56,7 +56,7 @@ def test_it_works():
     check_counts(study)
 
 
-def test_a_preference_is_kept_in_system_order():
+def test_a_preference_is_stored_in_system_order():
     study = make_open_study(instances=3, ratings_per_hit=2)
     for name in ("ann", "bob"):
         participation = make_participation(study, name)
@@ -135,7 +135,7 @@ def test_an_annotator_keeps_their_place_until_it_is_done():
     assert take_place(participation=ann, now=LATER) != first
 
 
-def test_nobody_meets_a_hit_twice():
+def test_no_annotator_gets_a_hit_twice():
     study = make_open_study(instances=3, ratings_per_hit=3)
     ann = make_participation(study)
     seen = set()
@@ -251,7 +251,7 @@ def test_by_units_a_late_answer_without_a_free_place_is_surplus():
     check_counts(study)
 
 
-def test_by_units_nobody_answers_a_unit_of_a_place_twice():
+def test_by_units_no_unit_of_a_place_is_answered_twice():
     """A late answer fills another's lapsed place; its holder then comes back with the same unit."""
     study = make_open_study(instances=1, ratings_per_hit=2, abandoned="units")
     ann, bob = make_participation(study, "ann"), make_participation(study, "bob")
@@ -283,7 +283,7 @@ def test_who_left_may_come_back_to_the_hit_when_its_place_is_free_again():
     check_counts(study)
 
 
-def test_a_paused_study_lets_holders_finish_and_takes_nobody_in():
+def test_a_paused_study_lets_holders_finish_and_accepts_no_newcomers():
     study = make_open_study(instances=2)
     ann, bob = make_participation(study, "ann"), make_participation(study, "bob")
     held = take_place(participation=ann, now=START)
@@ -295,7 +295,7 @@ def test_a_paused_study_lets_holders_finish_and_takes_nobody_in():
             take_place(participation=participation, now=START)
 
 
-def test_answers_after_closing_are_kept_flagged_late_and_complete_nothing():
+def test_answers_after_closing_are_stored_as_late_and_complete_nothing():
     study = make_open_study(instances=1, ratings_per_hit=1)
     assignment = take_place(participation=make_participation(study), now=START)
     first, second, *_ = hit_units_of(assignment)

@@ -27,7 +27,7 @@ from annotation.services.screening import (
 )
 from annotation.services.tallies import recount, stored_tallies
 from studies.models import ComprehensionQuestion, Generation, Screening, Study, Unit
-from studies.perturbation import heavily_perturbed
+from studies.perturbation import degraded_copy
 from tests.annotation.annotators import annotator, form_of, task_of
 from tests.pages import codes_on, page_of
 from tests.refusals import refused, refused_file
@@ -115,7 +115,7 @@ def test_a_second_try_has_to_be_asked_for_and_draws_other_units():
     first = begin_stage(participation=ann)
     answer_all(first, right=False)
     shown = page.here()
-    assert (page_of(shown), shown.context["needed"], shown.context["left"]) == ("result", 3, 1)
+    assert (page_of(shown), shown.context["needed"], shown.context["left"]) == ("test_failed", 3, 1)
     page.client.post(page.at("try-again"))
     second = begin_stage(participation=fresh(ann))
     asked = [
@@ -141,7 +141,7 @@ def test_a_passed_test_stays_valid_for_its_days_and_where_it_is_accepted():
     assert next_step(fresh(stranger)) == Step.QUALIFICATION
 
 
-def test_training_says_what_is_right_and_lets_everybody_on():
+def test_training_shows_the_expected_answers_and_passes_everybody():
     study = study_with(training=2)
     page = annotator(study)
     form = form_of(page.here())
@@ -191,7 +191,7 @@ def work(ann: Participation, hits: int, *, right: bool) -> list[Assignment]:
     return done
 
 
-def test_checks_are_mixed_in_at_their_rate_and_nobody_meets_one_twice():
+def test_gold_checks_come_at_their_rate_and_never_twice():
     # So many that the share leaves its bounds by chance once in a hundred thousand runs.
     study = study_with(instances=60, gold=20, check_rate=0.3)
     people = [make_participation(study, name) for name in "abcdef"]
@@ -273,14 +273,14 @@ def test_a_check_is_judged_when_its_hit_is_done_and_a_slip_can_be_put_right():
     assert Place.objects.filter(completed_at__isnull=False).count() == 2
 
 
-def test_a_spoilt_copy_is_the_same_words_in_disorder_with_some_missing():
-    spoilt = heavily_perturbed(PROSE, random.Random(1))
-    assert not Counter(spoilt.split()) - Counter(PROSE.split())
-    assert 0.6 < len(spoilt.split()) / len(PROSE.split()) < 0.8
-    assert spoilt not in PROSE
+def test_a_degraded_copy_has_the_same_words_in_disorder_with_some_missing():
+    copy = degraded_copy(PROSE, random.Random(1))
+    assert not Counter(copy.split()) - Counter(PROSE.split())
+    assert 0.6 < len(copy.split()) / len(PROSE.split()) < 0.8
+    assert copy not in PROSE
 
 
-def test_only_comparisons_have_a_spoilt_copy_with_a_known_answer():
+def test_only_comparisons_can_be_degraded():
     study = make_study(scale="ordinal:1..5", instances=4)
     with refused("nothing_known"):
         degrade_copies(study=study, role=Unit.Role.GOLD, n=1)
@@ -373,7 +373,7 @@ def test_units_with_the_researchers_own_answers_come_from_a_file(tmp_path):
         ({"system_a": "system-1", "system_b": "system-0"}, "systems_out_of_order"),
     ],
 )
-def test_22_a_bad_row_is_named_and_nothing_is_added(tmp_path, change, code):
+def test_a_bad_row_of_reference_units_is_named_and_nothing_is_added(tmp_path, change, code):
     study = make_study(instances=3)
     write_rows(tmp_path / "known.jsonl", [KNOWN, KNOWN | change])
     with refused_file(("known.jsonl", 2, code)):

@@ -92,7 +92,7 @@ def test_only_public_ids_stand_in_the_pages():
     }
 
 
-def test_case_4_and_10_what_researchers_and_systems_write_is_only_text():
+def test_texts_of_researchers_and_systems_are_escaped():
     study = make_study(instances=1, samples=1, guidelines=ATTACK, consent=ATTACK)
     study.title = ATTACK[:200]
     study.save()

@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotation.models import Participation, Rating
 from recruitment.models import Channel, decrypted
 from recruitment.services.channels import close_channel
-from recruitment.services.entry import give_consent
+from recruitment.services.entry import Entrant, give_consent
 from recruitment.services.reentry import Browser
 from studies.models import Study
 from tests.annotation.annotators import Annotator
@@ -76,15 +76,17 @@ def test_who_slipped_past_the_link_is_refused_when_they_agree():
 
 def test_of_two_browsers_that_agree_at_once_the_second_is_refused(monkeypatch):
     study, channel = by_panel()
-    ids = {"study": study, "provider": "panel", "external_id": "ann", "submission_id": "ann"}
+    ids = {"provider": "panel", "external_id": "ann", "submission_id": "ann"}
 
     def meanwhile(*_, **__):
         monkeypatch.setattr("recruitment.services.entry.check_entry", lambda *_, **__: None)
-        give_consent(**ids, channel=channel, browser=Browser("first"))
+        give_consent(study=study, entrant=Entrant(**ids, channel=channel, browser=Browser("first")))
 
     monkeypatch.setattr("recruitment.services.entry.check_entry", meanwhile)
     with refused("other_browser"):
-        give_consent(**ids, channel=channel, browser=Browser("second"))
+        give_consent(
+            study=study, entrant=Entrant(**ids, channel=channel, browser=Browser("second"))
+        )
 
 
 def test_a_new_visit_of_somebodys_id_is_theirs_alone():
@@ -159,14 +161,16 @@ def test_a_closed_link_answers_the_same_to_everybody():
     assert {(each.status_code, each.content) for each in answers} == {(409, answers[0].content)}
     assert not any(each.cookies for each in answers)
     for submission, person in (("1", "eve"), ("9", "eve"), ("1", "ann")):
-        with refused("way_closed"):
+        with refused("channel_closed"):
             give_consent(
                 study=study,
-                provider="panel",
-                external_id=person,
-                submission_id=submission,
-                channel=channel,
-                browser=Browser("elsewhere"),
+                entrant=Entrant(
+                    provider="panel",
+                    external_id=person,
+                    submission_id=submission,
+                    channel=channel,
+                    browser=Browser("elsewhere"),
+                ),
             )
     assert arrive(study, "pid=ann&visit=1", ann.client).status_code == 303
     ann.choose()

@@ -12,9 +12,9 @@ from django.utils.html import strip_tags
 from annotation.models import Participation, Place
 from recruitment.models import Channel
 from recruitment.platforms import Platform, PrivacyNotice, platforms
+from recruitment.platforms.base import ADDRESS
 from recruitment.platforms.invitation import invitations
-from recruitment.platforms.platform import ADDRESS
-from recruitment.platforms.prolific import FINGERPRINT, SAYS_PROLIFIC
+from recruitment.platforms.prolific import FINGERPRINT, PROLIFIC_REPORTS
 from tests.annotation.annotators import Annotator, form_of
 from tests.pages import codes_on, page_of
 from tests.studies.factories import make_open_study
@@ -120,7 +120,7 @@ def test_who_declines_is_told_what_the_platform_says_anyway():
     browser.get(entry(study, "prolific", PROLIFIC_PID="P1", STUDY_ID="S1", SESSION_ID="X1"))
     page = browser.post(f"/s/{study.pk}/", {"choice": "decline", "version": "1"})
     assert page_of(page) == "declined"
-    assert SAYS_PROLIFIC in words(page)
+    assert PROLIFIC_REPORTS in words(page)
     assert not Participation.objects.exists()
 
 
@@ -136,7 +136,7 @@ def test_an_invitation_is_one_persons_in_whatever_browser():
 
 
 @pytest.mark.parametrize("token", ["", "Ann", "Ann:forged", "Eve"])
-def test_13_an_invitation_that_was_not_given_lets_nobody_in(token):
+def test_an_invitation_that_was_not_given_lets_nobody_in(token):
     study, channel = study_by("invitation", people="Ann")
     if token == "Eve":
         other = Channel(study=study, provider="invitation", settings={"people": "Eve"})
@@ -147,7 +147,7 @@ def test_13_an_invitation_that_was_not_given_lets_nobody_in(token):
     assert channel.submissions.count() == 0
 
 
-def test_13_an_invitation_to_one_study_is_none_to_another():
+def test_an_invitation_to_one_study_is_none_to_another():
     study, channel = study_by("invitation", people="Ann")
     other, _ = study_by("invitation", people="Ann")
     token = dict(invitations(channel))["Ann"]
@@ -185,7 +185,7 @@ def test_a_panels_link_without_a_proper_id_is_refused(pid):
     assert codes_on(answer) == {"incomplete_link"}
 
 
-def test_13_another_persons_submission_in_the_same_browser_begins_anew():
+def test_another_persons_submission_in_the_same_browser_begins_anew():
     study, _ = study_by("panel", person_parameter="pid")
     browser = enter(study, entry(study, "panel", pid="ann"))
     browser.here()
@@ -207,7 +207,7 @@ def mturk(study, **changes: str) -> str:
     return entry(study, "mturk", **parameters)
 
 
-def test_14_a_preview_writes_and_reserves_nothing():
+def test_a_preview_writes_and_reserves_nothing():
     study, _ = study_by("mturk", external_id="H1")
     answer = Client().get(mturk(study, assignmentId="ASSIGNMENT_ID_NOT_AVAILABLE"))
     assert answer.status_code == 200
@@ -274,14 +274,14 @@ def test_the_form_policy_lets_the_end_go_to_the_platform_only():
         f"{ORIGIN}/elsewhere",
     ],
 )
-def test_17_the_forms_target_is_one_of_a_list_and_never_the_urls(target):
+def test_the_forms_target_is_one_of_a_list_and_never_the_urls(target):
     study, _ = study_by("mturk", external_id="H1")
     answer = Client().get(mturk(study, turkSubmitTo=target))
     assert answer.status_code == 400
     assert not Participation.objects.exists()
 
 
-def test_13_a_forged_word_in_the_address_is_nobody():
+def test_a_forged_word_in_the_address_is_nobody():
     study, _ = study_by("mturk", external_id="H1")
     word = Client().get(mturk(study))["Location"].split("/")[2]
     middle = len(word) // 2

@@ -13,20 +13,21 @@ from annotation.models import Participation, Place, Rating
 from annotation.services.planning import plan_hits
 from annotation.services.tallies import recount, stored_tallies
 from recruitment.ledger import ledger
+from recruitment.messages import NO_RESULT
 from recruitment.models import Channel, Payment, PlatformEvent, Submission
 from recruitment.platforms.errors import PlatformError
 from recruitment.platforms.prolific.client import ProlificClient
 from recruitment.services.channels import save_channel
-from recruitment.services.entry import give_consent
+from recruitment.services.entry import Entrant, give_consent
 from recruitment.services.payments import approve, pay, reject, settle_payment
-from recruitment.services.platform_actions import DIED, VERBS, enqueue_action
+from recruitment.services.platform_actions import ACTIONS, enqueue_action
 from recruitment.services.platform_sync import (
     confirm_participation,
     publish,
     sync_channel,
     transition_platform_study,
 )
-from recruitment.tasks import platform_verb_task, sync_channels_task
+from recruitment.tasks import platform_action_task, sync_channels_task
 from studies.models import Study
 from tests.annotation.annotators import Annotator, form_of
 from tests.pages import codes_on, page_of
@@ -80,14 +81,14 @@ def on_prolific(
     from recruitment.platforms import get_platform
 
     entry += "?" + get_platform("prolific").entry_parameters
-    publish(channel=channel, places=places, entry_url=entry)
-    transition_platform_study(channel=channel, verb="publish")
+    publish(channel=channel, participants=places, entry_url=entry)
+    transition_platform_study(channel=channel, action="publish")
     return channel
 
 
-def asked(channel: Channel, verb: str, **arguments: str) -> Channel:
+def asked(channel: Channel, action: str, **arguments: str) -> Channel:
     """What a button does; tasks run at once here."""
-    enqueue_action(channel=channel, verb=verb, **arguments)
+    enqueue_action(channel=channel, action=action, **arguments)
     channel.refresh_from_db()
     return channel
 
@@ -153,10 +154,10 @@ def test_the_study_on_the_platform_says_what_ours_promises(fake):
         "OTHER",
     }
     assert len({code["code"] for code in made["completion_codes"]}) == 5
-    publish(channel=channel, places=12, entry_url="")
+    publish(channel=channel, participants=12, entry_url="")
     assert fake.studies[channel.external_id]["total_available_places"] == 12
     with refused("fewer_places"):
-        publish(channel=channel, places=3, entry_url="")
+        publish(channel=channel, participants=3, entry_url="")
 
 
 def test_a_signed_link_lets_in_once_and_a_reload_needs_it_no_more(fake):
@@ -171,7 +172,7 @@ def test_a_signed_link_lets_in_once_and_a_reload_needs_it_no_more(fake):
     assert Participation.objects.count() == 1
 
 
-def test_15_expired_forged_and_missing_signatures_reserve_nothing(fake):
+def test_expired_forged_and_missing_signatures_reserve_nothing(fake):
     channel = on_prolific(fake)
     submission = fake.reserve(channel.external_id, "p1")
     url = fake.start(submission)
@@ -192,7 +193,7 @@ def test_15_expired_forged_and_missing_signatures_reserve_nothing(fake):
     assert not Place.objects.exclude(assignment=None).exists()
 
 
-def test_15_without_a_signature_the_platform_is_asked_before_a_place_is_taken(fake):
+def test_without_a_signature_the_platform_is_asked_before_a_place_is_taken(fake):
     channel = on_prolific(fake, is_secure=False)
     submission = fake.reserve(channel.external_id, "p1")
     browser = Participant(channel.study)
@@ -206,7 +207,7 @@ def test_15_without_a_signature_the_platform_is_asked_before_a_place_is_taken(fa
     assert form_of(browser.here()).choices
 
 
-def test_15_random_ids_wait_for_ever(fake):
+def test_random_ids_wait_for_ever(fake):
     channel = on_prolific(fake, is_secure=False)
     entry = reverse("recruitment:arrive", args=[channel.study_id, "prolific"])
     for n in range(5):
@@ -257,7 +258,7 @@ def test_each_ending_has_its_own_code(fake):
 
 
 @pytest.mark.parametrize("status", ["RETURNED", "TIMED-OUT", "REJECTED"])
-def test_27_what_leaves_on_the_platform_leaves_here_at_once_and_comes_back(fake, status):
+def test_what_leaves_on_the_platform_leaves_here_at_once_and_comes_back(fake, status):
     channel = on_prolific(fake)
     browser, submission, _ = participant(fake, channel)
     work(browser)
@@ -301,7 +302,7 @@ def test_unknown_words_of_the_platform_change_nothing_here(fake):
     assert Rating.objects.counted().count() == 2
 
 
-def test_19_webhooks_are_let_in_by_their_signature_and_only_say_where_to_look(
+def test_webhooks_are_let_in_by_their_signature_and_only_say_where_to_look(
     fake, live_server, django_capture_on_commit_callbacks
 ):
     channel = on_prolific(fake)
@@ -387,13 +388,13 @@ def test_a_platform_that_fails_is_said_and_asked_again(fake):
     with refused("platform_nonsense") as garbled:
         sync_channel(channel=channel)
     assert channel.sync_problem == garbled.value.message
-    channel.problem = DIED
+    channel.problem = NO_RESULT
     channel.save()
     fake.calm()
     sync_channel(channel=channel)
     channel.refresh_from_db()
     assert channel.sync_problem == ""
-    assert channel.problem == DIED  # it is of something else
+    assert channel.problem == NO_RESULT  # it is of something else
 
 
 def test_the_token_is_unreadable_in_the_database(fake):
@@ -407,11 +408,11 @@ def test_the_study_is_not_entered_by_the_open_link(fake):
     channel = on_prolific(fake)
     answer = Client().get(f"/s/{channel.study_id}/")
     assert answer.status_code == 404
-    assert codes_on(answer) == {"no_such_entry"}
+    assert codes_on(answer) == {"no_such_channel"}
     assert Study.objects.count() == 1
 
 
-def test_16_a_shared_code_without_work_is_not_paid(fake):
+def test_a_shared_code_without_work_is_not_paid(fake):
     channel = on_prolific(fake)
     worker, submission, _ = participant(fake, channel)
     work(worker)
@@ -430,7 +431,7 @@ def test_16_a_shared_code_without_work_is_not_paid(fake):
     assert any(path.endswith("/request-return/") for path in (r.path for r in fake.requests))
 
 
-def test_16_codes_differ_between_studies_and_cannot_be_guessed(fake):
+def test_codes_differ_between_studies_and_cannot_be_guessed(fake):
     first, second = on_prolific(fake), on_prolific(fake)
     codes = [*first.settings["codes"].values(), *second.settings["codes"].values()]
     assert len(set(codes)) == 12
@@ -444,7 +445,7 @@ def submitted(fake, channel: Channel, name: str = "p1") -> Participation:
     return Participation.objects.get(submission_id=submission)
 
 
-def test_27_money_that_nobody_knows_of_stays_asked_until_somebody_looked(fake, monkeypatch):
+def test_money_that_nobody_knows_of_stays_asked_until_somebody_looked(fake, monkeypatch):
     channel = on_prolific(fake)
     participation = submitted(fake, channel)
     pay_bonuses = ProlificClient.pay_bonuses
@@ -467,30 +468,30 @@ def test_27_money_that_nobody_knows_of_stays_asked_until_somebody_looked(fake, m
         settle_payment(payment=payment, was_paid=True)
 
 
-def test_27_a_message_that_comes_again_pays_nobody_again(fake, monkeypatch):
+def test_a_message_that_comes_again_pays_nobody_again(fake, monkeypatch):
     channel = on_prolific(fake)
     participation = submitted(fake, channel)
     sent = []
-    monkeypatch.setattr(platform_verb_task, "apply_async", lambda args, queue: sent.append(args))
+    monkeypatch.setattr(platform_action_task, "apply_async", lambda args, queue: sent.append(args))
     bonus = {"participation": participation.public_id, "kind": "bonus", "amount": "0.50"}
-    enqueue_action(channel=channel, verb="pay", **bonus)
-    with refused("already_asking"):
-        enqueue_action(channel=channel, verb="pay", **bonus)
+    enqueue_action(channel=channel, action="pay", **bonus)
+    with refused("action_pending"):
+        enqueue_action(channel=channel, action="pay", **bonus)
     for _ in range(3):
-        platform_verb_task(*sent[0])
+        platform_action_task(*sent[0])
     assert len(fake.bonuses) == Payment.objects.count() == 1
     channel.refresh_from_db()
     assert (channel.pending, channel.problem) == ("", "")
 
 
-def test_26_a_worker_that_died_blocks_the_platform_no_longer_than_its_patience(fake, monkeypatch):
+def test_a_worker_that_died_blocks_the_platform_no_longer_than_its_patience(fake, monkeypatch):
     channel = on_prolific(fake)
-    monkeypatch.setattr(platform_verb_task, "apply_async", lambda args, queue: None)
-    enqueue_action(channel=channel, verb="sync")
-    with refused("already_asking"):
-        enqueue_action(channel=channel, verb="sync")
+    monkeypatch.setattr(platform_action_task, "apply_async", lambda args, queue: None)
+    enqueue_action(channel=channel, action="sync")
+    with refused("action_pending"):
+        enqueue_action(channel=channel, action="sync")
     Channel.objects.update(pending_at=timezone.now() - timedelta(minutes=11))
-    enqueue_action(channel=channel, verb="sync")
+    enqueue_action(channel=channel, action="sync")
     assert Channel.objects.get().pending == "sync"
 
 
@@ -610,11 +611,13 @@ def test_who_agreed_unsigned_is_not_looked_up_once_links_must_be_signed(fake):
     url = fake.start(submission)
     give_consent(
         study=channel.study,
-        provider="prolific",
-        external_id="p1",
-        submission_id=submission,
-        channel=channel,
-        is_confirmed=False,
+        entrant=Entrant(
+            provider="prolific",
+            external_id="p1",
+            submission_id=submission,
+            channel=channel,
+            is_confirmed=False,
+        ),
     )
     waiting = Participation.objects.get()
     assert confirm_participation(participation=waiting) is False
@@ -636,7 +639,7 @@ def test_keys_out_of_reach_stop_no_round(fake, settings):
     assert Participation.objects.get().status == "returned"
 
 
-def test_26_one_odd_error_does_not_end_the_round(monkeypatch, caplog):
+def test_one_odd_error_does_not_end_the_round(monkeypatch, caplog):
     for n in range(3):
         Channel.objects.create(
             study=make_open_study(instances=1), provider="prolific", external_id=f"x{n}"
@@ -654,18 +657,18 @@ def test_26_one_odd_error_does_not_end_the_round(monkeypatch, caplog):
     assert "ValueError" in caplog.text
 
 
-def test_26_what_took_too_long_leaves_what_was_asked_since_alone(fake, monkeypatch):
+def test_what_took_too_long_leaves_what_was_asked_since_alone(fake, monkeypatch):
     channel, sent = on_prolific(fake), []
-    monkeypatch.setattr(platform_verb_task, "apply_async", lambda args, queue: sent.append(args))
-    enqueue_action(channel=channel, verb="approve-all")
+    monkeypatch.setattr(platform_action_task, "apply_async", lambda args, queue: sent.append(args))
+    enqueue_action(channel=channel, action="approve-all")
 
     def slow(channel, _arguments):
         Channel.objects.update(pending_at=timezone.now() - timedelta(minutes=11))
-        enqueue_action(channel=channel, verb="pause")
+        enqueue_action(channel=channel, action="pause")
 
-    monkeypatch.setitem(VERBS, "approve-all", slow)
+    monkeypatch.setitem(ACTIONS, "approve-all", slow)
     for message in sent:
-        platform_verb_task(*message)
+        platform_action_task(*message)
     channel.refresh_from_db()
     assert fake.studies[channel.external_id]["status"] == "PAUSED"
     assert (channel.pending, channel.problem) == ("", "")
@@ -678,10 +681,12 @@ def test_another_persons_submission_is_nobodys_way_in(fake):
     with refused("other_person"):
         give_consent(
             study=channel.study,
-            provider="prolific",
-            external_id="other",
-            submission_id=first.submission_id,
-            channel=channel,
+            entrant=Entrant(
+                provider="prolific",
+                external_id="other",
+                submission_id=first.submission_id,
+                channel=channel,
+            ),
         )
 
 
@@ -705,11 +710,13 @@ def test_whom_a_round_met_before_they_agreed_is_confirmed_by_their_signature(fak
     assert (met.consented_at, met.confirmed_at) == (None, None)
     said = give_consent(
         study=channel.study,
-        provider="prolific",
-        external_id="p1",
-        submission_id=submission,
-        channel=channel,
-        is_confirmed=True,
+        entrant=Entrant(
+            provider="prolific",
+            external_id="p1",
+            submission_id=submission,
+            channel=channel,
+            is_confirmed=True,
+        ),
     )
     assert said.pk == met.pk
     assert said.confirmed_at

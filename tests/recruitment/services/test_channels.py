@@ -1,5 +1,6 @@
 """The ways into a study: who can enter by which, and what closing one does and does not."""
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -7,11 +8,11 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Participation
+from recruitment.messages import STILL_ON_PLATFORM
 from recruitment.models import Channel
 from recruitment.platforms import get_platform, platforms
 from recruitment.platforms.invitation import invitations
 from recruitment.services.channels import (
-    STILL_THERE,
     ChannelState,
     channel_statuses,
     close_channel,
@@ -19,7 +20,7 @@ from recruitment.services.channels import (
     remove_channel,
     reopen_channel,
 )
-from recruitment.services.entry import give_consent
+from recruitment.services.entry import Entrant, give_consent
 from studies.models import Study
 from tests.annotation.annotators import Annotator, form_of
 from tests.confirming import post_confirmed
@@ -53,14 +54,14 @@ def page(desk, study: Study) -> str:
 def states(desk, study: Study) -> dict[str, ChannelState]:
     """How the page says that each way stands."""
     return {
-        channel["provider"].name: ChannelState(channel["state"])
+        channel["platform"].name: ChannelState(channel["state"])
         for channel in look(desk, study).context["channels"]
     }
 
 
 def open_channels(desk, study: Study) -> list[str]:
     """The ways by which the page says that people can enter."""
-    return [channel.provider.name for channel in look(desk, study).context["open_ways"]]
+    return re.findall(r'data-open="([a-z-]+)"', page(desk, study))
 
 
 def offers(desk, study: Study, provider: str, verb: str) -> bool:
@@ -103,7 +104,7 @@ def test_it_works(desk):
     late = follow(study, "panel", "pid=bob")
     address = reverse("recruitment:arrive", args=[study.pk, "panel"])
     answer = late.client.get(f"{address}?pid=bob")
-    assert (answer.status_code, codes_on(answer)) == (409, {"way_closed"})
+    assert (answer.status_code, codes_on(answer)) == (409, {"channel_closed"})
     assert late.client.post(f"/s/{study.pk}/", {"choice": "agree", "version": 1}).status_code == 404
     assert Participation.objects.get().submission.channel == channel
     turn(desk, study, "panel", "reopen")
@@ -147,13 +148,12 @@ def test_whom_only_the_platform_named_is_a_newcomer_at_a_closed_door():
     browser = follow(study, "panel", "pid=ann").enter()
     Participation.objects.update(consented_at=None)
     close_channel(channel=channel)
-    with refused("way_closed"):
+    with refused("channel_closed"):
         give_consent(
             study=study,
-            provider="panel",
-            external_id="ann",
-            submission_id="ann",
-            channel=channel,
+            entrant=Entrant(
+                provider="panel", external_id="ann", submission_id="ann", channel=channel
+            ),
         )
     assert browser.participation.consented_at is None
 
@@ -189,7 +189,7 @@ def test_removing_what_never_led_in_leaves_the_open_link_open(desk):
 
 @pytest.mark.parametrize(
     ("state", "code"),
-    [({"external_id": "s1"}, "is_on_platform"), ({"pending": "publish"}, "already_asking")],
+    [({"external_id": "s1"}, "is_on_platform"), ({"pending": "publish"}, "action_pending")],
 )
 def test_what_a_platform_knows_of_is_not_removed(desk, state, code):
     study = a_study(desk)
@@ -207,14 +207,14 @@ def test_a_way_by_which_somebody_came_is_closed_and_not_removed(desk):
     assert offers(desk, study, "panel", "remove")
     follow(study, "panel", "pid=ann").enter()
     assert not offers(desk, study, "panel", "remove")
-    with refused("somebody_came"):
+    with refused("has_participants"):
         remove_channel(channel=channel)
 
 
 def test_closing_says_what_is_to_be_done_on_the_platform(desk):
     study = a_study(desk)
     channel = Channel.objects.create(study=study, provider="prolific", external_id="s1")
-    said = STILL_THERE.format("Prolific")
+    said = STILL_ON_PLATFORM.format("Prolific")
     assert said not in page(desk, study)
     close_channel(channel=channel)
     html = page(desk, study)
@@ -222,7 +222,7 @@ def test_closing_says_what_is_to_be_done_on_the_platform(desk):
     assert "/recruitment/prolific/stop/" in html
 
 
-def test_07_another_researchers_ways_cannot_be_turned(desk):
+def test_another_researchers_ways_cannot_be_turned(desk):
     study = make_open_study(instances=1)
     channel = panel(study)
     for verb in ("close", "reopen", "remove"):
@@ -230,7 +230,7 @@ def test_07_another_researchers_ways_cannot_be_turned(desk):
     channel.refresh_from_db()
     assert channel.closed_at is None
     own = a_study(desk)
-    assert codes_on(turn(desk, own, "panel", "close")) == {"no_such_entry"}
+    assert codes_on(turn(desk, own, "panel", "close")) == {"no_such_channel"}
     assert turn(desk, own, "nowhere", "close").status_code == 404
     assert turn(desk, own, "open-link", "burn").status_code == 404
 
@@ -242,7 +242,7 @@ def test_invitations_to_nobody_are_refused_and_close_nothing(desk):
     (form,) = [
         channel["form"]
         for channel in answer.context["channels"]
-        if channel["provider"].name == "invitation"
+        if channel["platform"].name == "invitation"
     ]
     assert form.has_error("people", code="required")
     assert not study.channels.exists()
@@ -264,8 +264,8 @@ def test_that_the_open_link_closed_is_said_when_it_happens(desk):
     save(desk, study, "invitation", people="Ann\nBob")
     said = look(desk, study)
     assert codes_on(said) == {"open_link_closed"}
-    (channel,) = said.context["open_ways"]
-    assert (channel.provider.name, numbers_in(channel.sentence)) == ("invitation", {"2"})
+    (channel,) = said.context["open_channels"]
+    assert (channel.platform.name, numbers_in(channel.sentence)) == ("invitation", {"2"})
     save(desk, study, "open-link")
     assert Client().get(f"/s/{study.pk}/").status_code == 200
 
@@ -305,13 +305,12 @@ def test_invitations_have_a_link_each_and_none_for_all(desk):
 def test_what_is_not_on_prolific_yet_lets_nobody_in():
     study = make_open_study(instances=1)
     channel = Channel.objects.create(study=study, provider="prolific")
-    with refused("way_not_ready"):
+    with refused("channel_not_ready"):
         give_consent(
             study=study,
-            provider="prolific",
-            external_id="eve",
-            submission_id="eve",
-            channel=channel,
+            entrant=Entrant(
+                provider="prolific", external_id="eve", submission_id="eve", channel=channel
+            ),
         )
     assert not Participation.objects.exists()
 
@@ -324,10 +323,10 @@ def test_a_hit_that_somebody_makes_themselves_has_its_link(desk):
     assert kept.in_any_case == ""  # no key is there to ask the platform with
 
 
-def test_every_provider_says_whom_it_is_open_to():
+def test_every_platform_says_who_can_enter():
     study = make_study(instances=1)
-    for name, provider in platforms().items():
-        assert provider.audience(Channel(study=study, provider=name))
+    for name, platform in platforms().items():
+        assert platform.audience(Channel(study=study, provider=name))
 
 
 def test_the_admin_offers_the_annotator_link_only_where_it_leads_in(desk):
@@ -338,7 +337,9 @@ def test_the_admin_offers_the_annotator_link_only_where_it_leads_in(desk):
     channel = panel(study)
     assert link not in desk.get(address).content.decode()
     reopen_channel(channel=channel)
-    assert [found.provider.name for found in channel_statuses(study) if found.is_open] == ["panel"]
+    assert [status.platform.name for status in channel_statuses(study) if status.is_open] == [
+        "panel"
+    ]
     assert get_platform("panel").missing(channel) == ""
 
 
@@ -372,7 +373,7 @@ def test_two_presses_are_as_good_as_one(desk):
     channel, again = panel(study), Channel.objects.get(provider="panel")
     remove_channel(channel=channel)
     remove_channel(channel=again)
-    assert codes_on(turn(desk, study, "panel", "remove")) == {"no_such_entry"}
+    assert codes_on(turn(desk, study, "panel", "remove")) == {"no_such_channel"}
 
 
 def test_the_open_link_that_is_not_stored_is_neither_reopened_nor_removed_with_an_error(desk):

@@ -294,7 +294,7 @@ def test_a_way_that_is_not_ready_leaves_the_open_link_open_and_says_so():
     assert warnings(study) == {"open_to_all"}
     study.channels.all().delete()
     study.channels.create(provider="open-link", closed_at=timezone.now())
-    assert warnings(study) == {"no_way_in"}
+    assert warnings(study) == {"no_open_channel"}
 
 
 def test_a_warning_is_confirmed_by_its_code_and_a_new_one_is_not():

@@ -64,7 +64,7 @@ def test_it_works(client, django_user_model):
         ),
     )
     assert Payment.objects.get().amount == Decimal("0.50")
-    assert not ledger(study).data_without_payment
+    assert not ledger(study).awaiting_payment
 
 
 def test_who_left_has_left():
@@ -88,9 +88,9 @@ def test_what_is_owed_stands_whatever_becomes_of_the_study_or_of_them():
     assert owed(ann.participation) == Decimal("0.50")
     reinstate_work(participation=ann.participation)
     assert (ann.participation.status, owed(ann.participation)) == ("left", Decimal("0.50"))
-    assert [
-        str(each.participation.submission.owed) for each in ledger(study).data_without_payment
-    ] == ["0.50"]
+    assert [str(each.participation.submission.owed) for each in ledger(study).awaiting_payment] == [
+        "0.50"
+    ]
 
 
 def test_a_share_is_rounded_up_and_the_books_take_no_more_queries(django_assert_num_queries):
@@ -101,7 +101,7 @@ def test_a_share_is_rounded_up_and_the_books_take_no_more_queries(django_assert_
         ann.client.post(ann.at("stop"))
     assert ann.participation.submission.owed == Decimal("0.01")
     with django_assert_num_queries(5):
-        assert len(ledger(study).data_without_payment) == 3
+        assert len(ledger(study).awaiting_payment) == 3
 
 
 def test_where_no_other_hit_is_left_all_of_the_pay_is_owed():
@@ -143,11 +143,9 @@ def test_who_fell_silent_between_two_hits_is_paid_too():
     ann, bob = annotator(study), annotator(study)
     ann.choose()
     now = timezone.now()
-    assert not ledger(study, now).data_without_payment
+    assert not ledger(study, now).awaiting_payment
     later = now + timedelta(minutes=study.lease_minutes + 1)
-    assert [e.participation for e in ledger(study, later).data_without_payment] == [
-        ann.participation
-    ]
+    assert [e.participation for e in ledger(study, later).awaiting_payment] == [ann.participation]
     bob.here()
     assert [e.participation for e in ledger(study, later).stuck] == [bob.participation]
 
@@ -211,7 +209,7 @@ def test_one_sum_for_all_is_not_paid_for_a_part(provider, limit, may):
     participation.paid_per = get_platform(provider).paid_per
     assert participation.may_leave_early == may
     if not may:
-        with refused("one_sum_for_all"):
+        with refused("one_payment_for_all"):
             leave_early(participation=participation)
 
 
@@ -222,7 +220,7 @@ def test_where_one_sum_is_paid_the_pages_offer_no_stop():
     ann.client.get(f"/s/{study.pk}/via/panel/?pid=ann")
     ann.enter().choose()
     assert not offers_to_stop(ann)
-    assert codes_on(ann.client.post(ann.at("stop"))) == {"one_sum_for_all"}
+    assert codes_on(ann.client.post(ann.at("stop"))) == {"one_payment_for_all"}
     assert Participation.objects.get().status == "active"
 
 

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import Participation, Rating
 from annotation.services.planning import plan_hits
-from annotation.services.reference_units import KnownPair, add_reference_units, degrade_copies
+from annotation.services.reference_units import ReferencePair, add_reference_units, degrade_copies
 from recruitment.models import Channel
 from recruitment.services.lifecycle import open_study
 from recruitment.simulation.bot_pages import Page
@@ -53,7 +53,7 @@ def known(study: Study, role: Unit.Role, n: int, **labels: str) -> None:
     first, second = study.ordered_systems()
     is_pair = study.unit_kind == Study.UnitKind.COMPARISON
     pairs = [
-        KnownPair(
+        ReferencePair(
             Generation.objects.get(instance=instance, system=first, sample_index=0),
             Generation.objects.get(instance=instance, system=second, sample_index=0)
             if is_pair

@@ -132,7 +132,7 @@ def test_a_closed_study_is_refused():
         simulate_raters(study=make_study(), bots=[Bot("a")])
 
 
-def test_13_nobody_else_can_say_that_they_are_a_program():
+def test_nobody_else_can_say_that_they_are_a_program():
     study = make_open_study(instances=1)
     client = Client(headers={HEADER: f"{study.pk}:forged"})
     client.post(f"/s/{study.pk}/", {"choice": "agree", "version": 1})

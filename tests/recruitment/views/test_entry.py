@@ -101,7 +101,7 @@ def test_agreeing_twice_from_one_page_is_one_person(client: Client):
     assert Participation.objects.count() == Rater.objects.count() == 1
 
 
-def test_13_nobody_enters_as_whom_they_like(client: Client):
+def test_nobody_enters_as_whom_they_like(client: Client):
     study = make_open_study(instances=1)
     client.post(f"/s/{study.pk}/", {**AGREE, "entry": "somebody-else"})
     assert Participation.objects.get().submission_id != "somebody-else"

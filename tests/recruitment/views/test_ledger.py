@@ -66,11 +66,22 @@ def test_it_works():
     for each in (ann, bob):
         finish_participation(participation=each)
     note_payment(participation=bob, amount=Decimal("2.00"))
-    books = ledger(study)
-    assert names(books.data_without_payment) == ["ann"]
-    assert (books.money.spent, books.money.to_go) == (Decimal("2.00"), Decimal("12.00"))
-    assert [books.paid_without_data, books.surplus, books.late, books.stuck] == [[], [], [], []]
-    assert [str(entry.paid) for entry in books.entries] == ["0.00", "2.00"]  # as money is written
+    study_ledger = ledger(study)
+    assert names(study_ledger.awaiting_payment) == ["ann"]
+    assert (study_ledger.money.spent, study_ledger.money.remaining_cost) == (
+        Decimal("2.00"),
+        Decimal("12.00"),
+    )
+    assert [
+        study_ledger.paid_without_data,
+        study_ledger.surplus,
+        study_ledger.late,
+        study_ledger.stuck,
+    ] == [[], [], [], []]
+    assert [str(entry.paid) for entry in study_ledger.rows] == [
+        "0.00",
+        "2.00",
+    ]  # as money is written
 
 
 def test_paid_without_data_is_listed_until_somebody_lets_it_be():
@@ -172,7 +183,7 @@ def test_the_page_lists_and_acts(desk):
     address = reverse("recruitment:ledger", args=[study.pk])
     shown = desk.get(address)
     listed = {name: len(rows) for name, _, _, rows in shown.context["lists"] if rows}
-    assert listed == {"data_without_payment": 1}
+    assert listed == {"awaiting_payment": 1}
     assert shown.context["is_unverified"]
     acted = reverse(
         "recruitment:ledger-action", args=[study.pk, page.participation.public_id, "approve"]
@@ -204,7 +215,7 @@ def test_a_stuck_place_is_freed(desk):
     assert codes_on(page.here()) == {"released"}
 
 
-def test_07_people_of_another_researchers_study_do_not_exist(desk):
+def test_people_of_another_researchers_study_do_not_exist(desk):
     study = paying_study()
     page = annotator(study)
     for name, args in (
@@ -231,7 +242,7 @@ def test_a_way_in_is_set_up_and_closes_the_open_link(desk, client):
     (form,) = [
         channel["form"]
         for channel in bad.context["channels"]
-        if channel["provider"].name == "panel"
+        if channel["platform"].name == "panel"
     ]
     assert set(form.errors) == {"person_parameter", "completed_url"}
     desk.post(save, {"person_parameter": "pid", "completed_url": "https://panel.example/done"})
@@ -248,7 +259,7 @@ def test_a_token_is_stored_encrypted_and_never_shown(desk):
     page = desk.get(reverse("recruitment:channels", args=[study.pk]))
     assert "very-secret-token" not in page.content.decode()
     assert [
-        channel["provider"].name for channel in page.context["channels"] if channel["has_token"]
+        channel["platform"].name for channel in page.context["channels"] if channel["has_token"]
     ] == ["prolific"]
     desk.post(save, {"description": "Compare more.", "token": ""})
     assert Channel.objects.get().secret
@@ -314,9 +325,9 @@ def test_who_came_back_finished_waits_for_pay_and_is_not_stuck():
     ann = make_participation(study, "ann")
     complete(ann)
     Submission.objects.update(platform_status="AWAITING REVIEW")
-    books = ledger(study)
-    assert names(books.data_without_payment) == ["ann"]
-    assert books.stuck == []
+    study_ledger = ledger(study)
+    assert names(study_ledger.awaiting_payment) == ["ann"]
+    assert study_ledger.stuck == []
 
 
 def test_paid_for_a_test_is_not_paid_without_data():
@@ -334,7 +345,7 @@ def test_training_is_not_work_that_counts():
     answer_all(begin_stage(participation=ann))
     answer_all(take_place(participation=ann))
     exclude_work(participation=ann, status="excluded")
-    (entry,) = ledger(Study.objects.get()).entries
+    (entry,) = ledger(Study.objects.get()).rows
     assert entry.counted == 0
 
 

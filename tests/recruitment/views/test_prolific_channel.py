@@ -46,13 +46,13 @@ def save(desk, study, **given: str):
 
 def state(desk, study) -> ChannelState:
     page = desk.get(reverse("recruitment:channels", args=[study.pk])).content.decode()
-    section = page[page.index('id="way-prolific"') :]
+    section = page[page.index('id="channel-prolific"') :]
     return ChannelState(re.search(r"<strong>([^<]+)\.</strong>", section)[1])
 
 
 def buttons(desk, study) -> str:
     page = desk.get(reverse("recruitment:channels", args=[study.pk])).content.decode()
-    return page[page.index('id="way-prolific"') :]
+    return page[page.index('id="channel-prolific"') :]
 
 
 def test_a_study_that_is_unpublished_there_is_not_said_to_be_open(fake, desk):
@@ -61,18 +61,18 @@ def test_a_study_that_is_unpublished_there_is_not_said_to_be_open(fake, desk):
     assert state(desk, study) == ChannelState.NOT_READY
     channel = Channel.objects.get()
     address = reverse("recruitment:platform-action", args=[study.pk, "prolific", "publish"])
-    post_confirmed(desk, address, {"places": "3"})
+    post_confirmed(desk, address, {"participants": "3"})
     channel.refresh_from_db()
     assert channel.external_status == fake.studies[channel.external_id]["status"] == "UNPUBLISHED"
-    assert state(desk, study) == ChannelState.NOBODY_SENT
+    assert state(desk, study) == ChannelState.NOT_SENDING
     assert '/start/" data-first>' in buttons(desk, study)
-    enqueue_action(channel=channel, verb="start")
+    enqueue_action(channel=channel, action="start")
     assert fake.studies[channel.external_id]["status"] == "ACTIVE"
     sync_channel(channel=Channel.objects.get())
     assert state(desk, study) == ChannelState.OPEN
     assert '/start/">' in buttons(desk, study)
-    transition_platform_study(channel=Channel.objects.get(), verb="pause")
-    assert state(desk, study) == ChannelState.NOBODY_SENT
+    transition_platform_study(channel=Channel.objects.get(), action="pause")
+    assert state(desk, study) == ChannelState.NOT_SENDING
 
 
 def test_what_was_done_on_the_platform_itself_is_said_after_the_next_round(fake, desk):
@@ -81,12 +81,12 @@ def test_what_was_done_on_the_platform_itself_is_said_after_the_next_round(fake,
     post_confirmed(
         desk,
         reverse("recruitment:platform-action", args=[study.pk, "prolific", "publish"]),
-        {"places": "3"},
+        {"participants": "3"},
     )
     channel = Channel.objects.get()
-    enqueue_action(channel=channel, verb="start")
+    enqueue_action(channel=channel, action="start")
     for there, shown in (
-        ("COMPLETED", ChannelState.NOBODY_SENT),
+        ("COMPLETED", ChannelState.NOT_SENDING),
         ("ACTIVE", ChannelState.OPEN),
         ("NEW WORD", ChannelState.OPEN),
     ):

@@ -107,7 +107,7 @@ def test_an_event_id_of_a_former_event_hides_no_other(channel, looked_at):
     ],
 )
 def test_a_signed_body_of_any_other_shape_is_refused_by_name(channel, looked_at, body):
-    assert refusal(post(channel, body)) == (400, "odd_event")
+    assert refusal(post(channel, body)) == (400, "unknown_event")
     assert looked_at == []
     assert not PlatformEvent.objects.exists()
 
@@ -123,7 +123,7 @@ def test_a_header_of_any_length_breaks_nothing(channel, looked_at, name):
 
 
 def test_a_body_is_not_read_beyond_its_bound(channel, looked_at):
-    assert refusal(post(channel, b" " * 65_536)) == (400, "odd_event")
+    assert refusal(post(channel, b" " * 65_536)) == (400, "unknown_event")
     assert refusal(post(channel, b" " * 65_537)) == (413, "event_too_large")
     assert refusal(post(channel, b"x" * 5_000_000, secret="guessed")) == (413, "event_too_large")
 

@@ -10,6 +10,7 @@ from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_rating
 from recruitment.services.lifecycle import open_study
 from studies.instance_selection.drawing import (
+    draw_from,
     draw_instances,
     sampling_frames,
     selection_previews,
@@ -129,12 +130,11 @@ def test_top_alone_warns_that_it_speaks_of_the_selected_only():
 def test_inclusion_probabilities_are_those_of_the_draw():
     """Over 300 seeds each instance is drawn as often as its stored probability says."""
     study = scored_study(instances=20)
-    (pool,) = sampling_frames(study).values()
-    from studies.instance_selection.drawing import drawn
+    (frame,) = sampling_frames(study).values()
 
     times, stated = np.zeros(20), np.zeros(20)
     for seed in range(300):
-        selection = drawn(pool, design_of(instances=8, seed=seed))
+        selection = draw_from(frame, design_of(instances=8, seed=seed))
         times += selection.selected
         stated += selection.inclusion
     assert np.abs(times - stated).max() / 300 < 0.1

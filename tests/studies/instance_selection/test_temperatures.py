@@ -66,7 +66,7 @@ def test_asked_again_nothing_is_made_again(study):
     assert list(Generation.objects.values_list("pk", "text")) == before
 
 
-def test_a_variant_competes_with_nobody(study):
+def test_a_variant_is_not_compared(study):
     own = list(study.systems.all())
     sampled(study, 0.3)
     study.study_systems.all().delete()

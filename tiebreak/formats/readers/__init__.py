@@ -41,10 +41,10 @@ __all__ = ["READERS", "Converted", "Reader", "convert"]
 
 
 def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """Read files with the reader of this name. Raises `FormatError` for whatever does not fit.
+    """Read files with the reader of this name. Raises `FormatError` for files that do not match.
 
-    Readers name the lines of what they expect to go wrong; a file of quite another layout is
-    refused as a whole.
+    Readers report the lines of the errors that they expect. Other errors mean that the file has
+    another layout, and are reported for the file as a whole.
     """
     names = ", ".join(path.name for path in paths)
     try:

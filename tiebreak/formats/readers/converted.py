@@ -30,7 +30,7 @@ class Converted:
     ratings: list[Row]
 
     def write(self, path: Path) -> None:
-        """As a ratings file if the path's ending says so, else as a bundle folder."""
+        """Write a ratings file, or a bundle folder if the path has none of its suffixes."""
         present = {name for row in self.ratings for name in row}
         columns = [name for name in COLUMNS if name in present]
         if path.suffix in {".jsonl", ".csv", ".parquet"}:

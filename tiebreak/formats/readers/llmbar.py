@@ -15,10 +15,10 @@ ORDERS = {"verdict_noswap": "ab", "verdict_swap_in_original_numbering": "ba"}
 
 
 def read_llmbar(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """verdicts.csv, with the dataset_*.json files beside it where they are given.
+    """Read verdicts.csv, and the texts from dataset_*.json if there are any.
 
-    The known answer is a human rater named `gold`; a judge's two presentation orders are two
-    passes of one machine rater.
+    Gold labels become a human rater named `gold`, and a judge's two presentation orders two passes
+    of one machine rater.
     """
     names = systems or SYSTEMS
     files = [*files_of(paths, "*.csv"), *[p for path in paths for p in _texts_in(path)]]

@@ -15,10 +15,10 @@ LABELS = {"model_a": -1, "model_b": 1, "tie": 0, "tie (inconsistent)": 0}
 
 
 def read_mtbench(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """Votes with `question_id, model_a, model_b, turn, winner`; with `judge` they are human.
+    """Read votes with `question_id, model_a, model_b, turn, winner`; human ones have `judge`.
 
-    Systems stand in alphabetical order, whichever side a vote has them on. A judge's second vote
-    on a unit is flagged superseded.
+    Systems are ordered alphabetically, whatever their side in a vote. Further votes of a judge on
+    the same unit are flagged as superseded.
     """
     ratings: list[Row] = []
     for path in files_of(paths, "*.csv"):

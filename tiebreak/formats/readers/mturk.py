@@ -31,7 +31,7 @@ class _Pair:
 
 
 def read_mturk(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """One batch file or several, each a pair of systems (`systems`, or guessed from its name)."""
+    """Read batch files, each of one pair of systems (`systems`, or guessed from its name)."""
     instances: list[InstanceRow] = []
     generations: list[GenerationRow] = []
     ratings: list[Row] = []

@@ -18,9 +18,9 @@ ANNOTATORS = ("annotator1", "annotator2", "annotator3")
 
 
 def read_pandalm(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """The test set and any files of machine results, told apart by their columns.
+    """Read the test set and files of machine results, which are recognised by their columns.
 
-    `systems` is not needed: each row names its pair.
+    `systems` is ignored, because each row names its systems.
     """
     files = {path: load_list(path) for path in files_of(paths, "*.json")}
     humans = {path: rows for path, rows in files.items() if "annotator1" in rows[0]}

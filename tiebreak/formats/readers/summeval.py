@@ -13,9 +13,9 @@ CRITERIA = ("coherence", "consistency", "fluency", "relevance")
 
 
 def read_summeval(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """Rows with `instance`, `system` and a list of expert labels per criterion.
+    """Read rows with `instance`, `system` and a list of expert labels per criterion.
 
-    `systems` is not needed: each row names its own.
+    `systems` is ignored, because each row names its system.
     """
     rows: list[tuple[Path, int, Row]] = []
     for path in files_of(paths, "*.jsonl"):

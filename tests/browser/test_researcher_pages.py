@@ -1,4 +1,4 @@
-"""The researcher's pages in a real browser: found by everybody, on any screen."""
+"""The researcher's pages in a browser: accessible, and readable on any screen."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -27,7 +27,7 @@ PAGES = ("", "generate-and-select/?robustness=1", "dry-runs/", "recruitment/", "
 
 
 def with_everything(study: Study) -> Study:
-    """Every way in, work that waits for pay, and money that nobody knows of."""
+    """Add all channels, work that awaits payment and a payment whose outcome is unknown."""
     Study.objects.filter(pk=study.pk).update(reward=Decimal("1.50"), minutes_per_hit=5)
     study.refresh_from_db()
     simulate_raters(study=study, bots=[Bot("a"), Bot("b"), Bot("c")], seed=1)
