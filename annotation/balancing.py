@@ -1,4 +1,4 @@
-"""Balanced draws: which side each unit shows first, and which units share a HIT."""
+"""Balanced randomisation: the side of each unit's systems, and which units share a HIT."""
 
 import random
 from collections import defaultdict
@@ -9,12 +9,12 @@ Item = TypeVar("Item")
 
 
 def balanced_bits(edges: Sequence[tuple[Hashable, Hashable]], rng: random.Random) -> list[int]:
-    """A random bit per edge of a bipartite graph, as many 1s as 0s (±1) at every vertex.
+    """Return a random bit per edge of a bipartite graph, with equally many 0s and 1s (±1) per vertex.
 
-    A unit is an edge from its HIT to its pair of systems, so that sides split evenly within each
-    HIT and over the study for each pair, both at once. Trails that take a new edge at each step
-    and alternate the bit do it: what enters a vertex is balanced by what leaves it, an open trail
-    starts and ends where the degree is odd, and every closed one is even in a bipartite graph
+    A unit is an edge from its HIT to its pair of systems, so sides are balanced both within each
+    HIT and for each pair over the study. The graph is decomposed into trails along which the bits
+    alternate: the edge that enters a vertex balances the edge that leaves it. An open trail starts
+    and ends at vertices of odd degree, and every closed trail in a bipartite graph has even length
     (de Werra 1971, equitable colouring of bipartite graphs).
     """
     at: dict[tuple[int, Hashable], list[int]] = defaultdict(list)
@@ -27,7 +27,7 @@ def balanced_bits(edges: Sequence[tuple[Hashable, Hashable]], rng: random.Random
     rng.shuffle(vertices)
     odd_first = sorted(vertices, key=lambda vertex: len(at[vertex]) % 2 == 0)
     bits: dict[int, int] = {}
-    # Every odd vertex starts or ends one open trail; closed ones are left, and may start anywhere.
+    # Every odd vertex starts or ends one open trail. The remaining trails are closed.
     is_open = {vertex: len(at[vertex]) % 2 == 1 for vertex in vertices}
     for vertex in odd_first:
         if is_open[vertex]:
@@ -55,7 +55,7 @@ def _follow(
     bits: dict[int, int],
     rng: random.Random,
 ) -> Vertex:
-    """Walk unused edges until none is left where it stands; return that vertex."""
+    """Follow unused edges until the current vertex has none left, and return that vertex."""
     bit = rng.getrandbits(1)
     while _has_edge(vertex, at, bits):
         number = at[vertex].pop()
@@ -73,50 +73,57 @@ def dealt(
     size: int,
     rng: random.Random,
 ) -> list[list[Item]]:
-    """Items in hands of at most ``size``, each with as many of every pair as others (±1).
+    """Deal items into groups of at most ``size``, with each pair equally often in all groups (±1).
 
-    Dealt pair by pair, round and round. Where a hand would hold an instance twice, items of the
-    same pair change hands as long as that helps.
+    Items are dealt pair by pair in turn. If a group would contain an instance twice, items of the
+    same pair are exchanged between groups as far as that helps.
     """
     order = list(range(len(items)))
     rng.shuffle(order)
     order.sort(key=lambda i: str(pair_of[i]))  # stable: random within each pair
     count = -(-len(items) // size)
-    hands = [order[start::count] for start in range(count)]
-    places = {i: h for h, hand in enumerate(hands) for i in hand}
+    groups = [order[start::count] for start in range(count)]
+    group_of = {i: g for g, group in enumerate(groups) for i in group}
     by_pair: dict[Hashable, list[int]] = defaultdict(list)
     for i in order:
         by_pair[pair_of[i]].append(i)
-    held: list[dict[Hashable, int]] = [defaultdict(int) for _ in hands]
-    for i, hand in places.items():
-        held[hand][instance_of[i]] += 1
+    counts: list[dict[Hashable, int]] = [defaultdict(int) for _ in groups]
+    for i, group in group_of.items():
+        counts[group][instance_of[i]] += 1
     for i in order:
-        if held[places[i]][instance_of[i]] > 1:
-            _exchange(i, by_pair[pair_of[i]], instance_of, places, held)
-    found: list[list[Item]] = [[] for _ in hands]
+        if counts[group_of[i]][instance_of[i]] > 1:
+            _exchange(i, by_pair[pair_of[i]], instance_of, group_of, counts)
+    result: list[list[Item]] = [[] for _ in groups]
     for i in order:
-        found[places[i]].append(items[i])
-    for dealt_hand in found:
-        rng.shuffle(dealt_hand)
-    return found
+        result[group_of[i]].append(items[i])
+    for dealt_group in result:
+        rng.shuffle(dealt_group)
+    return result
 
 
 def _exchange(
     i: int,
     others: Sequence[int],
     instance_of: Sequence[Hashable],
-    places: dict[int, int],
-    held: list[dict[Hashable, int]],
+    group_of: dict[int, int],
+    counts: list[dict[Hashable, int]],
 ) -> None:
-    """Swap with the first item of the pair that makes no instance meet itself."""
-    mine, own = places[i], instance_of[i]
+    """Swap item i with the first item of its pair for which no group gets an instance twice."""
+    group_i, instance_i = group_of[i], instance_of[i]
     for j in others:
-        theirs, other = places[j], instance_of[j]
-        if theirs != mine and not held[theirs][own] and not held[mine][other]:
-            for hand, gone, come in ((mine, own, other), (theirs, other, own)):
-                held[hand][gone] -= 1
-                held[hand][come] += 1
-            places[i], places[j] = theirs, mine
+        group_j, instance_j = group_of[j], instance_of[j]
+        if (
+            group_j != group_i
+            and not counts[group_j][instance_i]
+            and not counts[group_i][instance_j]
+        ):
+            for group, removed, added in (
+                (group_i, instance_i, instance_j),
+                (group_j, instance_j, instance_i),
+            ):
+                counts[group][removed] -= 1
+                counts[group][added] += 1
+            group_of[i], group_of[j] = group_j, group_i
             return
 
 
@@ -127,26 +134,26 @@ def spaced(
     distance: int,
     rng: random.Random,
 ) -> list[Item]:
-    """Originals and repeats in random order, each repeat ``distance`` or more after its original.
+    """Return originals and repeats in random order, each repeat at least ``distance`` later.
 
-    ``repeats`` holds (original, repeat). Orders are drawn until one is far enough apart, so all
-    that are allowed are equally likely; after many draws in vain, the repeated ones go first and
-    their repeats last, which is as far apart as can be.
+    ``repeats`` holds (original, repeat). Rejection sampling makes all valid orders equally likely.
+    After `MAX_DRAWS` failures, the repeated originals go first and their repeats last, which is
+    the largest possible distance.
     """
     order = [*originals, *(repeat for _, repeat in repeats)]
     ids = [(id(original), id(repeat)) for original, repeat in repeats]
-    for _ in range(MOST_DRAWS):
+    for _ in range(MAX_DRAWS):
         rng.shuffle(order)
-        at = {id(item): place for place, item in enumerate(order)}
+        at = {id(item): index for index, item in enumerate(order)}
         if all(at[repeat] - at[original] >= distance for original, repeat in ids):
             return order
-    twice = {original for original, _ in ids}
+    repeated = {original for original, _ in ids}
     rng.shuffle(order)
-    first = [item for item in order if id(item) in twice]
-    again = {id(original): repeat for original, repeat in repeats}
-    last = [again[id(item)] for item in first]
-    between = [item for item in order if id(item) not in {*twice, *map(id, last)}]
+    first = [item for item in order if id(item) in repeated]
+    repeat_of = {id(original): repeat for original, repeat in repeats}
+    last = [repeat_of[id(item)] for item in first]
+    between = [item for item in order if id(item) not in {*repeated, *map(id, last)}]
     return [*first, *between, *last]
 
 
-MOST_DRAWS = 200
+MAX_DRAWS = 200

@@ -1,4 +1,4 @@
-"""What the columns of an exported study mean, in words, with the study's own numbers."""
+"""The codebook of an exported study: its counts, criteria, systems, versions and columns."""
 
 import re
 
@@ -10,54 +10,54 @@ from annotation.models.rating import EXCLUDING_FLAGS, RatingQuerySet
 from studies.models import Study
 
 MEANING = {
-    "unit": "what the rating is about; one comparison, or one generation",
-    "rater": "who rated: an annotator's pseudonym, or a machine's name",
-    "label": "the answer; a preference in system order: −1 system A, 0 tie, 1 system B",
+    "unit": "id of the rated unit: a comparison, or a single generation",
+    "rater": "an annotator's pseudonym, or a machine rater's name",
+    "label": "the rating; a preference is in system order: −1 system A, 0 tie, 1 system B",
     "kind": "human or machine",
-    "criterion": "the question, see below",
+    "criterion": "the criterion, see above",
     "role": "main, repeat, gold, training or qualification",
-    "run": "a machine's pass",
-    "repeat": "1 for a planned repeat",
-    "order": "the presentation order of a machine's pass",
-    "instance": "the input that was compared on; a key of instances.jsonl",
+    "run": "run of a machine rater",
+    "repeat": "1 for a planned repeat, else 0",
+    "order": "presentation order in a machine rater's run",
+    "instance": "id of the instance in instances.jsonl",
     "system_a": "the first system in canonical order",
     "system_b": "the second system",
     "sample_a": "which of system A's K generations",
     "sample_b": "which of system B's K generations",
     "category": "the instance's category",
     "separability": "δ from min–max normalised alignments, as frozen at planning",
-    "separability_raw": "δ as it was scored",
-    "similarity": "the similarity that δ was scored with",
-    "phase": "how the instance was drawn",
-    "inclusion_probability": "with which probability it was drawn",
-    "side_a": "where system A stood: left (first) or right (second)",
+    "separability_raw": "δ as scored, not normalised",
+    "similarity": "the similarity measure behind δ",
+    "phase": "the sampling phase in which the instance was drawn",
+    "inclusion_probability": "the probability with which the instance was drawn",
+    "side_a": "the side of system A: left (first) or right (second)",
     "layout": "side_by_side, or stacked on a narrow screen",
-    "position": "where in its HIT the unit was shown, from 1",
-    "hit_position": "where in the annotator's own sequence the HIT was, from 1",
-    "duration_ms": "milliseconds from showing to answering",
-    "created_at": "when it was answered, UTC",
+    "position": "position of the unit in its HIT, from 1",
+    "hit_position": "position of the HIT in the annotator's sequence, from 1",
+    "duration_ms": "milliseconds from display to answer",
+    "created_at": "time of the answer, UTC",
     "study_version": "the version of guidelines, consent and limits that the annotator saw",
-    "participation": "one annotator's entry to the study",
-    "surplus": "flag: complete, but every place was taken by then",
+    "participation": "id of the annotator's participation in the study",
+    "surplus": "flag: complete, but all R responses of the HIT were already there",
     "superseded": "flag: the annotator changed the answer later",
     "partial": "flag: part of a HIT that its annotator left unfinished",
     "late": "flag: arrived after the study was closed",
-    "excluded": "flag: taken out, see excluded_reason",
-    "excluded_reason": "why it was taken out",
-    "simulated": "flag: given by a program, not by a person",
-    "raw": "a machine's answer as it came, where it could not be read",
-    "chars_a": "characters of A's text",
-    "chars_b": "characters of B's text",
+    "excluded": "flag: excluded from the results, see excluded_reason",
+    "excluded_reason": "why it was excluded",
+    "simulated": "flag: given by a bot, not by a person",
+    "raw": "a machine's answer that could not be parsed, verbatim",
+    "chars_a": "length of A's text in characters",
+    "chars_b": "length of B's text in characters",
 }
 
 
-# What becomes of a row, in words: each is in exactly one of these.
+# The groups of rows; each row is in exactly one of them.
 KINDS = {
-    "counted": "in the statistics: first answers to main units, without a flag that takes them out",
+    "counted": "in the statistics: first answers to main units, without an excluding flag",
     "repeats": "planned repeats of main units (role repeat)",
     "training": "training (role training)",
-    "test": "the test before the first HIT (role qualification)",
-    "gold": "checks mixed in (role gold)",
+    "test": "the qualification test (role qualification)",
+    "gold": "gold checks (role gold)",
     "superseded": "main, flagged superseded",
     "excluded": "main, flagged excluded",
     "late": "main, flagged late",
@@ -67,7 +67,7 @@ KINDS = {
 
 
 def codebook(study: Study, ratings: RatingQuerySet | None = None) -> str:
-    """The export's codebook.md; its numbers are those of the ratings that are exported."""
+    """Return the export's codebook.md; its counts refer to the exported ratings."""
     ratings = Rating.objects.filter(unit__study=study) if ratings is None else ratings
     counts = rating_counts(ratings)
     lines = [
@@ -76,15 +76,15 @@ def codebook(study: Study, ratings: RatingQuerySet | None = None) -> str:
         f"{counts.rows} ratings, {counts.counted} of them in the statistics"
         f" (role main, repeat 0, none of the flags {', '.join(EXCLUDING_FLAGS)}):"
         f" {counts.people} by people and {counts.machines} by machine raters, {counts.unparsed} of"
-        " which could not be read.",
+        " which could not be parsed.",
     ]
     if counts.simulated:
-        lines.append(
-            f"\n**{counts.simulated} of them are simulated: they were given by programs.**"
-        )
-    lines += ["", "## Ratings", "", "| rows | what they are |", "| --- | --- |"]
+        lines.append(f"\n**{counts.simulated} of them are simulated: they were given by bots.**")
+    lines += ["", "## Ratings", "", "| rows | group |", "| --- | --- |"]
     lines += [f"| {getattr(counts, kind)} | {meaning} |" for kind, meaning in KINDS.items()]
-    lines += [f"| {counts.rows} | all; a row with several flags stands under the first of them |"]
+    lines += [
+        f"| {counts.rows} | all; a row with several flags is counted under the first of them |"
+    ]
     lines += ["", "## Criteria", "", "| criterion | scale | question |", "| --- | --- | --- |"]
     lines += [
         f"| {_cell(c.name)} | {_cell(c.scale)} | {_cell(c.question)} |"
@@ -114,5 +114,5 @@ def _cell(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown shows as it is: a name is neither a link nor an image nor HTML."""
+    """Escape text for Markdown, so that a name cannot become a link, an image or HTML."""
     return re.sub(r"([\\`*_\[\]<>#!&~])", r"\\\1", " ".join(text.split()))

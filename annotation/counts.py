@@ -1,4 +1,4 @@
-"""How many there are of everything in a study: counted here, and read by every page and file."""
+"""All counts of a study, in one place, for every page and export."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,18 +11,18 @@ from annotation.models.rating import IN_STATISTICS, MAIN_FIRST, RatingQuerySet
 from studies.clock import database_now
 from studies.models import Study, Unit
 
-# A rating with several flags is counted under the first of these.
+# A rating with several flags is counted under the first one.
 FLAGS = ("superseded", "excluded", "late", "partial", "surplus")
 
 
 @dataclass(frozen=True)
 class RatingCounts:
-    """Rows of ratings, each in exactly one of these: `counted`, a role, repeats, or a flag.
+    """Numbers of ratings; each rating is in exactly one of `counted`, a role, repeats or a flag.
 
-    `counted` are those in the statistics: of main units, not planned repeats, without a flag that
-    takes them out. `people` and `machines` add up to them; `unparsed` are machine answers among
-    them that could not be read, `simulated` those among them that programs gave. Flags are counted
-    on first answers to main units alone, so that everything adds up to `rows`.
+    `counted` are the ratings in the statistics: first answers to main units without an excluding
+    flag. `people` and `machines` add up to `counted`; `unparsed` (machine answers that could not
+    be parsed) and `simulated` (given by bots) are parts of it. Flags are counted on first answers
+    to main units only, so that all groups add up to `rows`.
     """
 
     rows: int = 0
@@ -48,10 +48,10 @@ class RatingCounts:
 
 @dataclass(frozen=True)
 class StudyCounts:
-    """A study's plan, how much of it is done, and its ratings.
+    """The size of a study's plan, its progress, and its ratings.
 
-    `expected` is what the statistics get from people when every place is filled: one rating for
-    each place, unit and criterion. `expected_repeats` come on top, for planned repeats.
+    `expected` is the number of human ratings in the statistics once every place is filled: one per
+    place, unit and criterion. `expected_repeats` are additional ratings of planned repeats.
     """
 
     instances: int
@@ -77,7 +77,7 @@ class StudyCounts:
 
     @property
     def ratings(self) -> int:
-        """Those in the statistics."""
+        """The number of ratings in the statistics."""
         return self.rows.counted
 
     @property
@@ -118,16 +118,16 @@ def study_counts(study: Study, now: datetime | None = None) -> StudyCounts:
 
 
 def rating_counts(ratings: RatingQuerySet) -> RatingCounts:
-    """The counts of any ratings, in one statement."""
+    """Count any set of ratings in one statement."""
     return _unprefixed(ratings.order_by().aggregate(**_EXPRESSIONS))
 
 
 @dataclass(frozen=True)
 class ParticipationCounts:
-    """The ratings of one entry to the study, and when the last was given.
+    """The ratings of one participation, and the time of the last one.
 
-    `came_late` came after the study was closed, whatever became of them since: a late answer that
-    was set aside is `superseded` in `ratings`.
+    `came_late` counts the ratings that arrived after the study closed, whatever happened to them
+    since: a late answer of a reopened study is `superseded` in `ratings`.
     """
 
     ratings: RatingCounts = RatingCounts()
@@ -136,7 +136,7 @@ class ParticipationCounts:
 
 
 def counts_by_participation(study: Study) -> dict[int, ParticipationCounts]:
-    """The counts of each annotator's entry to the study."""
+    """Return the counts of each participation in the study."""
     rows = (
         Rating.objects.filter(unit__study=study, assignment__participation__isnull=False)
         .order_by()
@@ -147,12 +147,12 @@ def counts_by_participation(study: Study) -> dict[int, ParticipationCounts]:
             came_late=Count("pk", filter=MAIN_FIRST & Q(late=True)),
         )
     )
-    found = (cast(dict[str, Any], row) for row in rows)
+    dicts = (cast(dict[str, Any], row) for row in rows)
     return {
         row["assignment__participation"]: ParticipationCounts(
             _unprefixed(row), row["came_late"], row["last"]
         )
-        for row in found
+        for row in dicts
     }
 
 
@@ -161,11 +161,11 @@ def _unprefixed(row: dict[str, Any]) -> RatingCounts:
 
 
 def _first_flag(flag: str) -> Q:
-    before = dict.fromkeys(FLAGS[: FLAGS.index(flag)], False)
-    return MAIN_FIRST & Q(**{flag: True}, **before)
+    earlier_flags = dict.fromkeys(FLAGS[: FLAGS.index(flag)], False)
+    return MAIN_FIRST & Q(**{flag: True}, **earlier_flags)
 
 
-# A column and its count cannot share a name.
+# An annotation cannot have the name of a column.
 _PREFIX = "n_"
 _KINDS: dict[str, Q] = {
     "counted": IN_STATISTICS,

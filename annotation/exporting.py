@@ -1,4 +1,4 @@
-"""A study's ratings as rows of the published format: what the export writes and analytics read."""
+"""A study's ratings as rows of the published format, for the export and for analytics."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ from tiebreak.formats import GenerationRow, StudySpec, write_bundle, write_rows
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.scales import Scale
 
-# Row column → path from the rating, in the order of the format's table.
+# Column → lookup path from the rating, in the order of the format's table.
 _COLUMNS = {
     "unit": "unit__key",
     "rater": "rater__pseudonym",
@@ -57,7 +57,7 @@ _COLUMNS = {
     "simulated": "simulated",
     "raw": "raw",
 }
-# Lengths, and not the texts: the generations are a file of their own.
+# Only the lengths: the texts are in the generations file.
 _LENGTHS = {
     "chars_a": Length("unit__generation_a__text"),
     "chars_b": Length("unit__generation_b__text"),
@@ -67,15 +67,16 @@ FORMATS = ("jsonl", "csv", "parquet")
 
 
 def rating_rows(study: Study, ratings: RatingQuerySet | None = None) -> Iterator[dict[str, Any]]:
-    """Every rating of the study, flagged ones too, oldest first; memory does not grow.
+    """Yield the given ratings, or all of the study including flagged ones, oldest first.
 
-    Or of these ratings of it. A repeat of a main unit gets the role `repeat`. Raters appear under their pseudonyms.
+    Uses constant memory. A repeat of a main unit gets the role `repeat`. Raters appear under their
+    pseudonyms.
     """
     scales = {c.name: c.parsed_scale for c in study.criteria.all()}
     rows = (
         (Rating.objects.filter(unit__study=study) if ratings is None else ratings)
         .order_by("pk")
-        .values(**{f"row_{column}": each for column, each in _expressions().items()})
+        .values(**{f"row_{column}": path for column, path in _expressions().items()})
     )
     for row in rows.iterator(chunk_size=2000):
         values = cast(dict[str, Any], row)
@@ -96,26 +97,27 @@ def _typed(row: dict[str, Any], scales: dict[str, Scale]) -> dict[str, Any]:
 
 
 def export_study(*, study: Study, out: Path, formats: Sequence[str] = ("jsonl",)) -> RatingCounts:
-    """Write the study as a bundle folder that `import_study` and `analyze` read back.
+    """Write the study as a bundle folder that `import_study` and `analyze` can read.
 
-    Streams; the folder appears under its name when all of it is written. Ratings that arrive
-    meanwhile are in none of its files. Returns the counts of those it holds. Raises `DomainError` if the folder is there already, or for an odd format.
+    Rows are streamed, and the folder is renamed into place when it is complete. Ratings that
+    arrive in the meantime are in none of its files. Returns the counts of the exported ratings.
+    Raises `DomainError` if the folder already exists or a format is unknown.
     """
     unknown = set(formats) - set(FORMATS)
     if unknown or not formats:
         raise DomainError(
             "unknown_format",
-            f"{', '.join(sorted(unknown)) or 'nothing'} is not a format of the export;"
-            f" choose from {', '.join(FORMATS)}.",
+            f"Unknown export format: {', '.join(sorted(unknown)) or 'none given'}. Choose from"
+            f" {', '.join(FORMATS)}.",
             status=400,
         )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise DomainError("out_exists", f"{out} is there already. Name another folder.")
+        raise DomainError("out_exists", f"{out} already exists. Please name another folder.")
     ratings = _ratings_so_far(study)
 
     def ratings_and_codebook(folder: Path) -> None:
-        for each in formats:
-            write_rows(folder / f"ratings.{each}", rating_rows(study, ratings), COLUMNS)
+        for name in formats:
+            write_rows(folder / f"ratings.{name}", rating_rows(study, ratings), COLUMNS)
         (folder / "codebook.md").write_text(codebook(study, ratings), encoding="utf-8")
 
     write_bundle(
@@ -129,13 +131,13 @@ def export_study(*, study: Study, out: Path, formats: Sequence[str] = ("jsonl",)
 
 
 def _ratings_so_far(study: Study) -> RatingQuerySet:
-    """So that every file of an export holds the same rows while annotators go on."""
+    """Return the ratings up to now, so that all files have the same rows during data collection."""
     newest = Rating.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     return Rating.objects.filter(unit__study=study, pk__lte=newest)
 
 
 def study_spec(study: Study) -> StudySpec:
-    """The study's design as its bundle's study.toml has it."""
+    """Return the study's design as it is written to study.toml."""
     return StudySpec(
         criteria=tuple(CriterionSpec(c.name, c.scale, c.question) for c in study.criteria.all()),
         systems=tuple(row.system.name for row in study.study_systems.select_related("system")),
@@ -145,7 +147,7 @@ def study_spec(study: Study) -> StudySpec:
 
 
 def _controls(study: Study) -> QuerySet[System]:
-    """What made the spoilt texts of this study's units with a known answer."""
+    """Return the systems of the degraded copies in this study's reference units."""
     used = study.units.exclude(role=Unit.Role.MAIN).values("system_b")
     return System.objects.filter(is_control=True, pk__in=used)
 

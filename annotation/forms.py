@@ -1,4 +1,4 @@
-"""What annotators send: their consent, and an answer with how it was given."""
+"""Forms that annotators submit: answers to comprehension questions and to units."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ LAYOUTS = ("side_by_side", "stacked")
 
 
 class ComprehensionForm(forms.Form):
-    """One choice for each question about the guidelines."""
+    """One choice for each comprehension question about the guidelines."""
 
     def __init__(self, questions: Sequence[ComprehensionQuestion], *args: Any) -> None:
         super().__init__(*args)
@@ -29,9 +29,9 @@ class ComprehensionForm(forms.Form):
 
 
 class AnswerForm(forms.Form):
-    """Where an answer belongs and how it was given; the labels are checked by their scales.
+    """Which unit an answer is for and how it was given. Scales validate the labels.
 
-    Layout and duration come from a script: what it does not know is left out, never refused.
+    Layout and duration come from a script, so invalid values are dropped instead of rejected.
     """
 
     assignment = forms.CharField(max_length=22)
@@ -46,8 +46,8 @@ class AnswerForm(forms.Form):
 
     def clean_duration_ms(self) -> int | None:
         text = self.cleaned_data["duration_ms"]
-        known = text.isascii() and text.isdecimal() and int(text) <= DAY_MS
-        return int(text) if known else None
+        is_plausible = text.isascii() and text.isdecimal() and int(text) <= DAY_MS
+        return int(text) if is_plausible else None
 
     def answer(self, shown_label: str) -> Answer:
         return Answer(

@@ -1,4 +1,4 @@
-"""Gold checks inside a HIT: which unit, and where it stands, so that it looks like any other."""
+"""Gold checks in HITs: which unit to use and where to place it so that it does not stand out."""
 
 import random
 from collections.abc import Sequence
@@ -9,84 +9,89 @@ from annotation.models import HIT, Assignment, HITUnit
 from studies.models import Study, Unit
 
 
-def drawn_check(person: Person, hit_id: int, gold: Sequence[Unit]) -> int | None:
-    """One of the ``gold`` units for this HIT, by the rate's draw; nobody meets one twice.
+def draw_gold_check(person: Person, hit_id: int, gold: Sequence[Unit]) -> int | None:
+    """Decide by the check rate whether this HIT gets a gold check, and return the unit's id.
 
-    Where all units of a HIT are of one instance, so is its check, if there is one of it: then
-    its source is no other. Where they are of many, it is of yet another.
+    No annotator sees the same one twice. If all units of the HIT share one instance, a check on
+    that instance is preferred, so that the source text stays the same. Otherwise a check on an
+    instance that the HIT does not contain is preferred.
     """
-    own = person.participation
-    rng = random.Random(f"{own.order_seed}:{hit_id}:check")
+    participation = person.participation
+    rng = random.Random(f"{participation.order_seed}:{hit_id}:check")
     instances = _instances_of(hit_id)
     fitting = [unit for unit in gold if _fits(unit, instances)]
     rate = person.check_rate
     if _share_one(instances):
-        rate = _rate_by_instance(person, gold, has_own=bool(fitting))
+        rate = _rate_by_instance(person, gold, has_fitting=bool(fitting))
     if rng.random() >= rate:
         return None
-    unmet = _unmet(fitting, own.rater_id) or _unmet(gold, own.rater_id)
-    return rng.choice(unmet) if unmet else None
+    rater = participation.rater_id
+    unseen = _unseen(fitting, rater) or _unseen(gold, rater)
+    return rng.choice(unseen) if unseen else None
 
 
-def _unmet(gold: Sequence[Unit], rater: int) -> list[int]:
-    met = Assignment.objects.filter(rater=rater, check_unit__isnull=False)
-    known = set(met.values_list("check_unit", flat=True))
-    return [unit.pk for unit in gold if unit.pk not in known]
+def _unseen(gold: Sequence[Unit], rater: int) -> list[int]:
+    with_check = Assignment.objects.filter(rater=rater, check_unit__isnull=False)
+    seen = set(with_check.values_list("check_unit", flat=True))
+    return [unit.pk for unit in gold if unit.pk not in seen]
 
 
 def _fits(unit: Unit, instances: Sequence[int | None]) -> bool:
     return (unit.instance_id in instances) == _share_one(instances)
 
 
-def _rate_by_instance(person: Person, gold: Sequence[Unit], *, has_own: bool) -> float:
-    """As many checks as the rate says, as many of them as can be where a HIT's instance has one."""
+def _rate_by_instance(person: Person, gold: Sequence[Unit], *, has_fitting: bool) -> float:
+    """Return the rate for this HIT: higher if there is a check on its instance, lower otherwise.
+
+    The average over all HITs equals the study's check rate.
+    """
     hits = HIT.objects.main().filter(study=person.study)
-    with_own = hits.filter(instance__in={unit.instance_id for unit in gold}).count()
-    share = with_own / max(person.hits, 1)
-    if has_own:
+    fitting_hits = hits.filter(instance__in={unit.instance_id for unit in gold}).count()
+    share = fitting_hits / max(person.hits_total, 1)
+    if has_fitting:
         return min(1.0, person.check_rate / share) if share else person.check_rate
     return max(0.0, (person.check_rate - share) / (1 - share)) if share < 1 else 0.0
 
 
 @dataclass(frozen=True)
-class CheckSeat:
-    """A seat for one annotator alone, of a unit whose answer is known.
+class PlacedCheck:
+    """A gold check in one annotator's HIT.
 
-    It stands at an edge of the HIT where all other units are of one instance that is not its
-    own: anywhere else it would break their row.
+    `is_at_edge` is true if all other units share one instance that differs from the check's.
+    The check then comes first or last, because in between it would interrupt them.
     """
 
-    seat: HITUnit
+    hit_unit: HITUnit
     is_at_edge: bool
 
 
-def check_seat(assignment: Assignment, rng: random.Random) -> CheckSeat | None:
+def placed_check(assignment: Assignment, rng: random.Random) -> PlacedCheck | None:
     unit = assignment.check_unit_id
     if unit is None:
         return None
-    seat = HITUnit(hit=assignment.hit, unit_id=unit, side_bit=bool(rng.getrandbits(1)))
+    hit_unit = HITUnit(hit=assignment.hit, unit_id=unit, side_bit=bool(rng.getrandbits(1)))
     instances = _instances_of(assignment.hit_id)
-    own = Unit.objects.values_list("instance_id", flat=True).get(pk=unit)
-    return CheckSeat(seat, is_at_edge=_share_one(instances) and own not in instances)
+    instance = Unit.objects.values_list("instance_id", flat=True).get(pk=unit)
+    return PlacedCheck(hit_unit, is_at_edge=_share_one(instances) and instance not in instances)
 
 
-def with_check(order: list[HITUnit], check: CheckSeat, rng: random.Random) -> list[HITUnit]:
-    """The drawn order with the check at its edge, where it has to stand there.
+def with_check(order: list[HITUnit], check: PlacedCheck, rng: random.Random) -> list[HITUnit]:
+    """Return the order with the check moved to the start or the end, if it must be at an edge.
 
-    Where others may complete the place it is never last: nobody would come to it any more.
+    If others may complete the place, the check is never last, because it might never be shown.
     """
-    by_units = check.seat.hit.study.abandoned == Study.Abandoned.UNITS
-    others = [seat for seat in order if seat is not check.seat]
+    by_units = check.hit_unit.hit.study.abandoned == Study.Abandoned.UNITS
+    others = [hit_unit for hit_unit in order if hit_unit is not check.hit_unit]
     is_first = by_units or rng.random() < 0.5
     if check.is_at_edge:
-        return [check.seat, *others] if is_first else [*others, check.seat]
-    return [check.seat, *others] if by_units and order[-1] is check.seat else order
+        return [check.hit_unit, *others] if is_first else [*others, check.hit_unit]
+    return [check.hit_unit, *others] if by_units and order[-1] is check.hit_unit else order
 
 
 def _instances_of(hit_id: int) -> list[int | None]:
-    """The instance of each unit that was planned for a HIT."""
-    seats = HITUnit.objects.filter(hit=hit_id, repeat=0)
-    return list(seats.values_list("unit__instance", flat=True))
+    """Return the instance of each planned unit of a HIT."""
+    hit_units = HITUnit.objects.filter(hit=hit_id, repeat=0)
+    return list(hit_units.values_list("unit__instance", flat=True))
 
 
 def _share_one(instances: Sequence[int | None]) -> bool:

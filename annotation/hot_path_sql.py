@@ -1,8 +1,8 @@
-"""The statements behind *next* and *save* that read from many tables, written out.
+"""Hand-written SQL for the two requests that every answer costs: the next unit, and saving.
 
-Every answer costs these two requests, and for reads this wide the ORM took twenty times as long
-to compile the query as the database to answer it. Rows come back as model instances with only the
-columns that serving needs; any other column is fetched when somebody asks for it.
+For queries over this many tables, the ORM took twenty times as long to compile the query as the
+database took to answer it. Rows are returned as model instances with only the columns that
+serving needs; the other columns are deferred.
 """
 
 import json
@@ -35,7 +35,7 @@ WORK = (
     *("status", "parity", "position", "run", "check_unit_id"),
 )
 PLACE = ("id", "study_id", "hit_id", "number", "remaining", "assignment_id")
-SEAT = ("id", "hit_id", "unit_id", "repeat", "side_bit")
+HIT_UNIT = ("id", "hit_id", "unit_id", "repeat", "side_bit")
 MOMENTS = ("lease_until", "completed_at")
 RATING = (
     *("id", "unit_id", "criterion_id", "repeat", "label", "client_key", "place_id"),
@@ -45,40 +45,40 @@ RATING = (
 
 @dataclass(frozen=True)
 class Person:
-    """A locked participation and all that deciding about a place needs to know of it.
+    """A locked participation, with everything needed to decide whether it gets a place.
 
-    `held` is the assignment whose place is still theirs, its lease run out or not; `done` how
-    many HITs the rater completed in the study, `met` how many they began. Of annotators whom no
-    platform confirms, `held_unconfirmed` counts those who hold a place now; it is 0 for who had a
-    place before: they take the turn of their last one.
+    `held` is the assignment that holds a place, even if its lease has run out. `hits_started` and
+    `hits_completed` count the rater's HITs in this study, `hits_total` the study's HITs.
+    `held_unconfirmed` counts the unverified annotators who hold a place now; it is 0 for an
+    annotator who has already worked in this study.
     """
 
     participation: Participation
     study: Study
     held: Assignment | None
     lease_until: datetime | None
-    # When it was locked, by the database's clock: what all hosts agree on.
+    # When it was locked, by the database's clock, which all hosts share.
     now: datetime
     check_rate: float
     is_cleared: bool
     held_unconfirmed: int
-    done: int
-    met: int
-    hits: int
+    hits_completed: int
+    hits_started: int
+    hits_total: int
     version_id: int | None
 
 
 def lock_person(public_id: str, now: datetime | None = None) -> Person:
-    """Lock a participation, and read its study and its work in hand along with it.
+    """Lock a participation and read its study and current assignment with it.
 
-    ``now`` stands in for the database's clock.
+    ``now`` overrides the database's clock.
     """
     statement = _PERSON.format(now=_now()) + _lock("p")
     row = _one(statement, [now, now, public_id])
     if row is None:
         raise Participation.DoesNotExist
-    person, study, work, rest = _cut(row, PERSON, STUDY, WORK)
-    participation = _make(Participation, PERSON, person)
+    person, study, work, rest = _split(row, PERSON, STUDY, WORK)
+    participation = _instance(Participation, PERSON, person)
     participation.study = _study(study, rest[0])
     held = None
     if work[0] is not None and rest[1]:
@@ -90,51 +90,52 @@ def lock_person(public_id: str, now: datetime | None = None) -> Person:
 
 @dataclass(frozen=True)
 class FreePlace:
-    """A locked free place, and the rater's own earlier work on its HIT."""
+    """A locked free place, and the rater's abandoned assignment on its HIT, if any."""
 
     place: Place
-    left: int | None
+    abandoned_assignment_id: int | None
 
 
 def lock_free_place(person: Person, *, wait: bool = False) -> FreePlace | None:
-    """Lock one free place of a HIT that is new to the rater, of those that are wanted most.
+    """Lock the most urgent free place of a HIT that the rater has not worked on.
 
-    Busy rows are skipped, or with ``wait`` waited for, in one order for all who wait. What was
-    locked and found to be taken stays locked until the transaction ends.
+    Locked rows are skipped. With ``wait`` they are waited for, always in the same order. A row
+    that turns out to be taken stays locked until the transaction ends.
     """
-    again = (Assignment.Status.ABANDONED,) if person.study.abandoned == "whole_hit" else ("",)
+    # With whole HITs, a rater may resume a HIT that they abandoned.
+    resumable = (Assignment.Status.ABANDONED,) if person.study.abandoned == "whole_hit" else ("",)
     statement = _FREE.format(
         order="p.id" if wait else "p.remaining, p.draw", lock=_lock("p", skip=not wait)
     )
     rater = person.participation.rater_id
-    row = _one(statement, [rater, person.study.pk, person.now, rater, *again])
+    row = _one(statement, [rater, person.study.pk, person.now, rater, *resumable])
     if row is None:
         return None
-    place, (left,) = _cut(row, (*PLACE, *MOMENTS))
-    found = _place(place)
-    found.hit = HIT(id=found.hit_id, study=person.study)
-    return FreePlace(found, left)
+    values, (abandoned,) = _split(row, (*PLACE, *MOMENTS))
+    place = _place(values)
+    place.hit = HIT(id=place.hit_id, study=person.study)
+    return FreePlace(place, abandoned)
 
 
 def find_work_of(assignment_id: str, participation_id: str, study_id: str) -> Assignment | None:
-    """An annotator's own assignment by its public id, with all that an answer needs of it."""
+    """Return an annotator's own assignment by public id, with everything that saving needs."""
     row = _one(_OWN, [assignment_id, participation_id, study_id])
     if row is None:
         return None
-    person, study, work, (opened, kind) = _cut(row, PERSON, STUDY, WORK)
-    participation = _make(Participation, PERSON, person)
+    person, study, work, (opened, kind) = _split(row, PERSON, STUDY, WORK)
+    participation = _instance(Participation, PERSON, person)
     participation.study = _study(study, opened)
-    found = _work(work, participation)
-    found.rater = Rater(id=found.rater_id, kind=kind)
-    return found
+    assignment = _work(work, participation)
+    assignment.rater = Rater(id=assignment.rater_id, kind=kind)
+    return assignment
 
 
 @dataclass(frozen=True)
 class LockedHIT:
-    """All places of a HIT by number, its study as it is now, and the moment of locking.
+    """All places of a HIT by number, its study's current state, and the time of locking.
 
-    The moment is the one that was given, or else the database's. A HIT of training or of a test
-    has no places, and so brings no study along.
+    The time is the caller's, or else the database's. A HIT of a training or test has no places,
+    so its study is None.
     """
 
     places: list[Place]
@@ -143,41 +144,41 @@ class LockedHIT:
 
 
 def lock_places_of(hit_id: int, now: datetime | None = None) -> LockedHIT:
-    """Lock all places of a HIT, by number, and read the study's state with them."""
+    """Lock all places of a HIT in the order of their numbers, and read the study's state."""
     rows = _all(_PLACES.format(now=_now(), lock=_lock("p")), [now, hit_id])
     if not rows:
         return LockedHIT([], None, now or database_now())
-    places = [_place(_cut(row, (*PLACE, *MOMENTS))[0]) for row in rows]
-    study, (opened, moment) = _cut(rows[0][len(PLACE) + len(MOMENTS) :], STUDY)
+    places = [_place(_split(row, (*PLACE, *MOMENTS))[0]) for row in rows]
+    study, (opened, moment) = _split(rows[0][len(PLACE) + len(MOMENTS) :], STUDY)
     locked_at = moment_of(moment)
     assert locked_at is not None
     return LockedHIT(places, _study(study, opened), locked_at)
 
 
 def ratings_of(assignment: Assignment) -> list[Rating]:
-    """All rows of an assignment; brings along what became of it meanwhile."""
-    found = []
+    """Return all ratings of an assignment, and refresh the assignment's status."""
+    ratings = []
     for row in _all(_RATINGS, [assignment.pk]):
-        values, (status,) = _cut(row, RATING)
+        values, (status,) = _split(row, RATING)
         assignment.status = status
-        rating = _make(Rating, RATING, values)
+        rating = _instance(Rating, RATING, values)
         rating.assignment, rating.rater = assignment, assignment.rater
         if rating.pk is not None:
-            found.append(rating)
-    return found
+            ratings.append(rating)
+    return ratings
 
 
-def seats_of_hit(hit: HIT) -> list[HITUnit]:
-    """The seats of a HIT in their planned order, read once an instance: they never change."""
-    if "seats" not in hit.__dict__:
-        rows = _all(_SEATS, [hit.pk])
-        hit.__dict__["seats"] = [_make(HITUnit, SEAT, row) for row in rows]
-    seats: list[HITUnit] = hit.__dict__["seats"]
-    return seats
+def units_of_hit(hit: HIT) -> list[HITUnit]:
+    """Return the HIT's units in planned order. Cached on the object, because they never change."""
+    if "hit_units" not in hit.__dict__:
+        rows = _all(_HIT_UNITS, [hit.pk])
+        hit.__dict__["hit_units"] = [_instance(HITUnit, HIT_UNIT, row) for row in rows]
+    hit_units: list[HITUnit] = hit.__dict__["hit_units"]
+    return hit_units
 
 
 def insert(row: models.Model) -> None:
-    """Add one row, as its `save` would, by a statement that is made once a model."""
+    """Insert one row as `save` would, with a statement that is built once per model."""
     fields, statement = _insert_into(type(row))
     values = [f.get_db_prep_save(f.pre_save(row, True), connection) for f in fields]
     with connection.cursor() as cursor:
@@ -190,28 +191,28 @@ def insert(row: models.Model) -> None:
 def _insert_into(model: type[models.Model]) -> tuple[list[Any], str]:
     fields = [f for f in model._meta.concrete_fields if not f.primary_key]
     columns = ", ".join(connection.ops.quote_name(str(f.column)) for f in fields)
-    places = ", ".join(["%s"] * len(fields))
+    parameters = ", ".join(["%s"] * len(fields))
     table = model._meta.db_table
-    statement = f"INSERT INTO {table} ({columns}) VALUES ({places}) RETURNING id"  # noqa: S608
+    statement = f"INSERT INTO {table} ({columns}) VALUES ({parameters}) RETURNING id"  # noqa: S608
     return fields, statement
 
 
 def hold_place(place: Place) -> None:
-    """Write a locked place's holder and lease."""
+    """Store the holder and lease of a locked place."""
     with connection.cursor() as cursor:
         parameters = [place.assignment_id, place.lease_until, place.pk]
         cursor.execute(_HOLD, _adapted(parameters))
 
 
 def complete_place(place: Place, now: datetime) -> None:
-    """Mark a locked place done under its present holder, and its siblings less wanted by one."""
-    own = place.pk
+    """Complete a locked place, and decrement `remaining` of all places of its HIT."""
+    pk = place.pk
     with connection.cursor() as cursor:
-        cursor.execute(_COMPLETE, _adapted([own, now, own, own, place.assignment_id, place.hit_id]))
+        cursor.execute(_COMPLETE, _adapted([pk, now, pk, pk, place.assignment_id, place.hit_id]))
 
 
 def unit_with_texts(unit_id: int) -> Unit:
-    """A unit with its instance and generations, of each what a page shows."""
+    """Return a unit with the fields of its instance and generations that a page shows."""
     row = _one(_TEXTS, [unit_id])
     assert row is not None
     instance, system_b, source, messages, text_a, text_b, *ids = row
@@ -226,7 +227,7 @@ def unit_with_texts(unit_id: int) -> Unit:
 
 
 def _columns(alias: str, names: Sequence[str]) -> str:
-    # `order` and the like are never among them, so that no name needs quotes.
+    # No reserved words such as `order` are among the names, so they need no quotes.
     return ", ".join(f"{alias}.{name}" for name in names)
 
 
@@ -287,8 +288,8 @@ SELECT {_columns("r", RATING)}, a.status
 FROM annotation_assignment a LEFT JOIN annotation_rating r ON r.assignment_id = a.id
 WHERE a.id = %s ORDER BY r.id
 """  # noqa: S608
-_SEATS = f"""
-SELECT {_columns("u", SEAT)} FROM annotation_hitunit u WHERE u.hit_id = %s ORDER BY u.id
+_HIT_UNITS = f"""
+SELECT {_columns("u", HIT_UNIT)} FROM annotation_hitunit u WHERE u.hit_id = %s ORDER BY u.id
 """  # noqa: S608
 _HOLD = "UPDATE annotation_place SET assignment_id = %s, lease_until = %s WHERE id = %s"
 _COMPLETE = """
@@ -309,14 +310,14 @@ WHERE u.id = %s
 
 
 def _lock(alias: str, *, skip: bool = False) -> str:
-    """SQLite writes one transaction at a time and knows no row locks."""
+    """Return the locking clause; SQLite runs one write transaction at a time and has none."""
     if not connection.features.has_select_for_update_of:
         return ""
     return f"FOR UPDATE OF {alias}" + (" SKIP LOCKED" if skip else "")
 
 
 def _now() -> str:
-    """A parameter that stands in for the database's clock, or the clock where it is null."""
+    """Return SQL for a parameter that overrides the database's clock if it is not null."""
     return f"coalesce(%s, {moment_sql()})"
 
 
@@ -332,11 +333,11 @@ def _all(statement: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
 
 
 def _adapted(parameters: Sequence[Any]) -> list[Any]:
-    return [connection.ops.adapt_unknown_value(each) for each in parameters]
+    return [connection.ops.adapt_unknown_value(value) for value in parameters]
 
 
-def _cut(row: Sequence[Any], *groups: Sequence[str]) -> list[Sequence[Any]]:
-    """A row in pieces: one per group of columns, and what is left."""
+def _split(row: Sequence[Any], *groups: Sequence[str]) -> list[Sequence[Any]]:
+    """Split a row into one part per group of columns, and the rest."""
     pieces, start = [], 0
     for group in groups:
         pieces.append(row[start : start + len(group)])
@@ -344,25 +345,25 @@ def _cut(row: Sequence[Any], *groups: Sequence[str]) -> list[Sequence[Any]]:
     return [*pieces, row[start:]]
 
 
-def _make(model: type[Model], names: Sequence[str], values: Sequence[Any]) -> Model:
-    """An instance as the ORM makes it: in its fields' order, what is left out is deferred."""
+def _instance(model: type[Model], names: Sequence[str], values: Sequence[Any]) -> Model:
+    """Build a model instance as the ORM does; fields that are not named are deferred."""
     known = dict(zip(names, values, strict=True))
     fields = [f.attname for f in model._meta.concrete_fields if f.attname in known]
     return model.from_db(connection.alias, fields, [known[name] for name in fields])
 
 
 def _study(values: Sequence[Any], opened_at: Any) -> Study:
-    return _make(Study, (*STUDY, "opened_at"), (*values, moment_of(opened_at)))
+    return _instance(Study, (*STUDY, "opened_at"), (*values, moment_of(opened_at)))
 
 
 def _work(values: Sequence[Any], participation: Participation) -> Assignment:
-    work = _make(Assignment, WORK, values)
-    work.participation = participation
-    work.hit = HIT(id=work.hit_id, study=participation.study)
-    return work
+    assignment = _instance(Assignment, WORK, values)
+    assignment.participation = participation
+    assignment.hit = HIT(id=assignment.hit_id, study=participation.study)
+    return assignment
 
 
 def _place(values: Sequence[Any]) -> Place:
     *plain, lease_until, completed_at = values
     moments = (moment_of(lease_until), moment_of(completed_at))
-    return _make(Place, (*PLACE, *MOMENTS), (*plain, *moments))
+    return _instance(Place, (*PLACE, *MOMENTS), (*plain, *moments))

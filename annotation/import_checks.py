@@ -1,4 +1,4 @@
-"""What the models say of a table of ratings, before any of it is stored."""
+"""Validates a table of ratings against the models before anything is stored."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tiebreak.formats import RatingTable
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.ratings import is_known
 
-# Column of a ratings file → the field that stores it, where it is a column's own.
+# Column of a ratings file → the model field that stores it.
 _FIELDS: dict[str, tuple[type[models.Model], str]] = {
     "unit": (Unit, "key"),
     "sample_a": (Unit, "sample_a"),
@@ -34,13 +34,13 @@ _FIELDS: dict[str, tuple[type[models.Model], str]] = {
     "duration_ms": (Rating, "duration_ms"),
     "excluded_reason": (Rating, "excluded_reason"),
 }
-# Read by analyses of the file itself; a study has its own of these, or none.
+# Used by analyses of the file itself; an imported study has its own values, or none.
 _NOT_STORED = ("hit_position", "study_version", "participation")
 _OF_TEXTS = ("chars_a", "chars_b", "text_a", "text_b")
 
 
 def rating_problems(table: RatingTable, problems: Problems) -> None:
-    """Add what the models' validators and constraints say of each row."""
+    """Add a problem for each row that the models' validators or constraints refuse."""
     for column, (model, name) in _FIELDS.items():
         values = (_plain(value) for value in table[column])
         check_column(
@@ -58,7 +58,7 @@ def rating_problems(table: RatingTable, problems: Problems) -> None:
 
 
 def columns_not_stored(table: RatingTable) -> tuple[str, ...]:
-    """The columns with anything in them that an import leaves out."""
+    """Return the non-empty columns that an import does not store."""
     return tuple(name for name in (*_NOT_STORED, *_OF_TEXTS) if is_known(table[name]).any())
 
 
@@ -69,44 +69,46 @@ def _plain(value: Any) -> Any:
 
 
 def _check_roles(table: RatingTable, problems: Problems) -> None:
-    """A unit has one role, and a repeat is one that repeats."""
+    """Check that each unit has one role, and that rows with role repeat have a repeat number."""
     seen: dict[str, str] = {}
     rows = zip(table["unit"], table["role"], table["repeat"], table.lines, strict=True)
     for unit, role, repeat, line in rows:
         if role == "repeat" and not repeat:
-            problems.add(table.name, int(line), "role is repeat, so repeat cannot be 0")
-        own = "main" if role == "repeat" else role
-        if seen.setdefault(unit, own) != own:
-            reason = f"unit {unit} has role {own}, and {seen[unit]} in an earlier line"
-            problems.add(table.name, int(line), reason)
+            problems.add(
+                table.name, int(line), "repeat_is_zero", "role is repeat, so repeat cannot be 0"
+            )
+        unit_role = "main" if role == "repeat" else role
+        if seen.setdefault(unit, unit_role) != unit_role:
+            reason = f"unit {unit} has role {unit_role}, but {seen[unit]} in an earlier line"
+            problems.add(table.name, int(line), "contradiction", reason)
 
 
 def _check_categories(table: RatingTable, problems: Problems) -> None:
-    """A category is stored with its instance."""
+    """Check that rows with a category name an instance, with which the category is stored."""
     for i in np.flatnonzero((table["category"] != "") & (table["instance"] == "")):
         reason = "category belongs to an instance, and this row names none"
-        problems.add(table.name, int(table.lines[i]), reason)
+        problems.add(table.name, int(table.lines[i]), "category_without_instance", reason)
 
 
 def _check_current(table: RatingTable, problems: Problems) -> None:
-    """One answer stands for each rater, unit, criterion, pass and repeat, counted or not."""
+    """Check that each rater, unit, criterion, run, order and repeat has one current rating."""
     seen: dict[tuple[Any, ...], int] = {}
     names = ("unit", "rater", "criterion", "run", "order", "repeat")
     columns = [table[name] for name in names]
     counted = table.is_counted
     for i in np.flatnonzero(~table["superseded"]):
         first = seen.setdefault(tuple(column[i] for column in columns), int(i))
-        # Where both count, the reader has named the second already.
+        # If both count, the reader has already reported the second one.
         if first != i and not (counted[first] and counted[i]):
             reason = (
                 f"rater {columns[1][i]} rates unit {columns[0][i]} on {columns[2][i]} again; line"
                 f" {table.lines[first]} does already. Flag one of them superseded."
             )
-            problems.add(table.name, int(table.lines[i]), reason)
+            problems.add(table.name, int(table.lines[i]), "duplicate_rating", reason)
 
 
 def _check_raters(table: RatingTable, problems: Problems) -> None:
-    """A HIT has no more places than can be numbered."""
+    """Check that no unit has more raters than a HIT can have places."""
     complain = complaint(Place, "number")
     raters: dict[str, set[str]] = {}
     for unit, rater, line in zip(table["unit"], table["rater"], table.lines, strict=True):
@@ -114,5 +116,6 @@ def _check_raters(table: RatingTable, problems: Problems) -> None:
         if rater not in known:
             known.add(rater)
             if complain(len(known)) is not None:
-                problems.add(table.name, int(line), f"unit {unit} has more raters than are read")
+                reason = f"unit {unit} has too many raters"
+                problems.add(table.name, int(line), "too_many_raters", reason)
                 return

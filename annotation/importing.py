@@ -1,4 +1,4 @@
-"""Ratings that others collected, into the database: units, HITs, raters and their answers."""
+"""Imports a study with ratings that were collected elsewhere."""
 
 import math
 from collections import Counter, defaultdict
@@ -18,11 +18,11 @@ from annotation.services.tallies import TallyKey, tally_key
 from studies.importing import KnownDataset, Stored, design_problems, import_design, store
 from studies.models import Criterion, Generation, Instance, Study, System, Unit
 from studies.services import record_version
-from tiebreak.formats import Bundle, FormatError, Problem, RatingTable, read_bundle
+from tiebreak.formats import Bundle, FormatError, RatingTable, read_bundle
 from tiebreak.formats.bundle import FILES
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import LIMITS, Limits
-from tiebreak.formats.rating_cells import FLAGS, moment_of
+from tiebreak.formats.rating_cells import FLAGS, parse_timestamp
 from tiebreak.formats.ratings import UNIT_FACTS, is_known
 
 BATCH = 1000
@@ -30,7 +30,7 @@ BATCH = 1000
 
 @dataclass(frozen=True)
 class Imported:
-    """What a bundle became. `not_stored` names, by file, the columns that were left out."""
+    """The result of an import. `not_stored` lists the columns that were left out, by file."""
 
     study: Study
     instances: int
@@ -41,17 +41,17 @@ class Imported:
 
     @property
     def remarks(self) -> list[str]:
-        """What somebody who imports should know besides the counts, in sentences."""
+        """Sentences about the import that the researcher should read besides the counts."""
         remarks = []
         dataset = self.study.dataset
         if self.dataset_was_known and dataset is not None:
             remarks.append(
-                f"This dataset was here already: the study uses “{dataset.name}”, imported on"
-                f" {dataset.created_at:%Y-%m-%d at %H:%M} UTC."
+                f"This dataset was imported before, so the study uses “{dataset.name}”, imported"
+                f" on {dataset.created_at:%Y-%m-%d at %H:%M} UTC."
             )
         for name, columns in self.not_stored.items():
-            what = "Files of the bundle" if name == FILES else f"Columns of {name}"
-            remarks.append(f"{what} that are not stored: {', '.join(columns)}.")
+            where = "files of the bundle" if name == FILES else f"columns of {name}"
+            remarks.append(f"These {where} were not stored: {', '.join(columns)}.")
         return remarks
 
 
@@ -62,19 +62,19 @@ def import_study(
     limits: Limits = LIMITS,
     known_dataset: KnownDataset = "use",
 ) -> Imported:
-    """Read a bundle and store it: all of it, or nothing.
+    """Read a bundle and store all of it, or nothing.
 
-    Without ratings the study is a draft, to be planned. With ratings it is closed: they were
-    collected elsewhere. Raises `FormatError` with every bad row before anything is written, and
-    `DomainError` where the owner has this dataset already and `known_dataset` is "refuse".
+    Without ratings the study becomes a draft, with ratings it becomes closed. Raises `FormatError`
+    that lists every bad row before anything is written, and `DomainError` if the owner already has
+    this dataset and `known_dataset` is "refuse".
     """
     bundle = read_bundle(path, limits=limits, check=_check)
     try:
         return _store(bundle, owner, known_dataset)
     except (DataError, IntegrityError) as error:
-        # The checks above name lines; whatever they overlook must not be half stored.
+        # The checks report errors by line. Whatever they miss must not leave a partial import.
         reason = f"the database refuses it: {str(error).splitlines()[0]}"
-        raise FormatError([Problem(path.name, None, reason)]) from error
+        raise FormatError.of(path.name, None, "refused_by_database", reason) from error
 
 
 def _check(bundle: Bundle, problems: Problems) -> None:
@@ -112,10 +112,10 @@ def _not_stored(bundle: Bundle) -> dict[str, tuple[str, ...]]:
 
 
 class _RatingsImport:
-    """One table of ratings on its way into one study.
+    """Imports one table of ratings into one study.
 
-    Units of one instance and system pair make a HIT; each human's work on it fills a place if
-    it is complete. Machines take no place.
+    The units of one instance and system pair form a HIT. Each human rater's complete work on it
+    fills a place; machine raters take none.
     """
 
     def __init__(self, study: Study, table: RatingTable) -> None:
@@ -141,12 +141,12 @@ class _RatingsImport:
         raters = self._raters()
         assignments = self._assignments(hits, raters)
         ratings = self._ratings(units, hits, raters, assignments)
-        given, tallies = self._count(store(Rating, ratings))
-        self._places(hits, assignments, given)
+        counted, tallies = self._count(store(Rating, ratings))
+        self._places(hits, assignments, counted)
         self._tallies(tallies)
 
     def _units(self) -> dict[str, Unit]:
-        """One unit per id, described by the first row that says each of its facts."""
+        """Create one unit per id; each of its facts comes from the first row that has it."""
         rows: dict[str, int] = {}
         for i, key in enumerate(self.table["unit"]):
             rows.setdefault(key, i)
@@ -194,7 +194,7 @@ class _RatingsImport:
         return self.generations.get((instance.pk, system.pk, sample))
 
     def _hits(self, units: dict[str, Unit]) -> dict[str, HIT]:
-        """The HIT of each unit's key: one per instance and pair, or per unit without instance."""
+        """Create a HIT per instance and pair, or per unit without instance; return them by unit."""
         groups: dict[tuple[Any, ...], list[Unit]] = defaultdict(list)
         for unit in units.values():
             alone = unit.key if unit.instance_id is None else ""
@@ -209,11 +209,11 @@ class _RatingsImport:
             for hit, group in zip(hits, groups.values(), strict=True)
             for unit in group
         }
-        seats = {
+        hit_units = {
             (key, int(repeat))
             for key, repeat in zip(self.table["unit"], self.table["repeat"], strict=True)
         }
-        in_order = sorted(seats, key=lambda seat: (units[seat[0]].pk, seat[1]))
+        in_order = sorted(hit_units, key=lambda hit_unit: (units[hit_unit[0]].pk, hit_unit[1]))
         _store_all(
             HITUnit,
             (HITUnit(hit=of_unit[key], unit=units[key], repeat=repeat) for key, repeat in in_order),
@@ -285,7 +285,7 @@ class _RatingsImport:
                 position=_whole(row["position"]),
                 duration_ms=_whole(row["duration_ms"]),
                 client_key=f"import-{i}",
-                created_at=moment_of(row["created_at"]) or self.now,
+                created_at=parse_timestamp(row["created_at"]) or self.now,
                 excluded_reason=row["excluded_reason"],
                 **{flag: bool(row[flag]) for flag in FLAGS},
             )
@@ -296,28 +296,28 @@ class _RatingsImport:
         return str(self.scales[row["criterion"]].parse_label(row["label"]))
 
     def _count(self, ratings: Iterable[Rating]) -> tuple[Counter[int], Counter[TallyKey]]:
-        """How many count of each assignment, and of each label."""
-        given: Counter[int] = Counter()
+        """Count the ratings in the statistics per assignment and per label."""
+        counted: Counter[int] = Counter()
         tallies: Counter[TallyKey] = Counter()
         for rating in ratings:
             if rating.is_counted and rating.repeat == 0:
-                given[rating.assignment_id] += 1
+                counted[rating.assignment_id] += 1
                 tallies[tally_key(rating)] += 1
-        return given, tallies
+        return counted, tallies
 
     def _places(
         self,
         hits: dict[str, HIT],
         assignments: dict[tuple[int, str, str, str], Assignment],
-        given: Counter[int],
+        counted: Counter[int],
     ) -> None:
-        """Whoever counts on every unit and criterion of a HIT fills a place of it."""
-        wanted = Counter(hit.pk for hit in hits.values())
+        """Create a place for each human with counted ratings on all units and criteria of a HIT."""
+        units = Counter(hit.pk for hit in hits.values())
         complete = [
             a
             for a in assignments.values()
             if a.rater.kind == Rater.Kind.HUMAN
-            and given[a.pk] == wanted[a.hit_id] * len(self.criteria)
+            and counted[a.pk] == units[a.hit_id] * len(self.criteria)
         ]
         number: Counter[int] = Counter()
         places = []

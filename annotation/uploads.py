@@ -1,4 +1,4 @@
-"""Files that researchers send through the web, within bounds."""
+"""Files that researchers upload through the web, within size limits."""
 
 import tempfile
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 
-from tiebreak.formats import FormatError, Problem
+from tiebreak.formats import FormatError
 from tiebreak.formats.limits import Limits
 
 if TYPE_CHECKING:
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 else:
     Upload = UploadedFile
 
-ELSEWHERE = "Larger ones are imported on the server: manage.py import_study PATH --owner USERNAME"
+ADVICE = "Import larger files on the server: manage.py import_study PATH --owner USERNAME"
 
 
 def upload_limits() -> Limits:
-    """What is read of an upload at most: it is read while somebody waits for the page."""
+    """Return the limits for uploads, which are read while the researcher waits for the page."""
     return Limits(
         cell=settings.TIEBREAK_MAX_CELL_CHARACTERS,
         rows=settings.TIEBREAK_MAX_UPLOAD_ROWS,
         unpacked=settings.TIEBREAK_MAX_UNPACKED_BYTES,
-        advice=ELSEWHERE,
+        advice=ADVICE,
     )
 
 
 @contextmanager
 def stored_upload(upload: Upload, name: str) -> Iterator[Path]:
-    """An upload as a file, under a name of ours. Raises `FormatError` if it is too large."""
-    most = settings.TIEBREAK_MAX_UPLOAD_BYTES
-    if (upload.size or 0) > most:
-        reason = f"has {upload.size:,} bytes, and the limit of an upload is {most:,}"
-        raise FormatError([Problem(name, None, upload_limits().refusal(reason))])
+    """Store an upload in a temporary file of the given name. Raises `FormatError` if too large."""
+    limit = settings.TIEBREAK_MAX_UPLOAD_BYTES
+    if (upload.size or 0) > limit:
+        reason = f"has {upload.size:,} bytes, and the upload limit is {limit:,}"
+        raise FormatError.of(name, None, "upload_too_large", upload_limits().refusal(reason))
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
         path = Path(folder) / name
         with path.open("wb") as file:

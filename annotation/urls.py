@@ -1,4 +1,4 @@
-"""The annotator's addresses once they have entered."""
+"""URLs of the annotator's pages after entry."""
 
 from django.urls import path
 

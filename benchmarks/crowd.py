@@ -1,4 +1,4 @@
-"""Annotators as programs over HTTP: each a thread with its own connection and cookies."""
+"""Simulated annotators over HTTP: one thread, connection and cookie jar each."""
 
 import http.client
 import random
@@ -16,7 +16,7 @@ TIMEOUT = 30
 
 @dataclass
 class Record:
-    """What all annotators of a run saw, in seconds; lists are appended to by many threads."""
+    """Response times in seconds, errors and answers of all annotators; threads append to it."""
 
     saves: list[float] = field(default_factory=list)
     nexts: list[float] = field(default_factory=list)
@@ -26,7 +26,7 @@ class Record:
     requests: int = 0
 
     def add(self, other: "Record") -> None:
-        """What another run saw, too."""
+        """Add the records of another run."""
         for name in ("saves", "nexts", "errors", "acknowledged", "endings"):
             getattr(self, name).extend(getattr(other, name))
         self.requests += other.requests
@@ -37,7 +37,7 @@ class Record:
 
 
 class Browser:
-    """One connection with cookies. A broken connection is opened anew by the next request."""
+    """A connection with cookies. After a failure, the next request opens a new connection."""
 
     def __init__(self, port: int, record: Record) -> None:
         self.port, self.record = port, record
@@ -47,7 +47,7 @@ class Browser:
     def ask(
         self, method: str, path: str, data: dict[str, str] | str | None = None, **headers: str
     ) -> tuple[int, str]:
-        """Status and body; 0 where no answer came."""
+        """Return status and body; the status is 0 if there was no response."""
         self.record.requests += 1
         if self.connection is None:
             self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
@@ -71,16 +71,16 @@ class Browser:
 
 @dataclass(frozen=True)
 class Habits:
-    """How the annotators of a run behave."""
+    """The behaviour of the annotators of a run."""
 
     pause: float = 0.0  # seconds between answers
-    abandons: float = 0.0  # share of pages that are left, by somebody who never comes back
-    patience: float = 0.0  # seconds to go on looking when there is no work left
-    retries: bool = False  # whether a failed request is tried again, as the page does
+    abandons: float = 0.0  # share of pages at which an annotator leaves for good
+    look_for_s: float = 0.0  # how long to look for more work once there is none
+    retries: bool = False  # whether to retry a failed request, as the page does
 
 
 class Annotator(threading.Thread):
-    """Enters the study, answers until nothing is left, and comes back as another person."""
+    """Enters the study, answers until no work is left, and may return as another person."""
 
     def __init__(
         self,
@@ -98,14 +98,14 @@ class Annotator(threading.Thread):
 
     def run(self) -> None:
         idle_since: float | None = None
-        # People do not breathe in step.
+        # Start at different times, as people do.
         self.stop.wait(self.rng.random() * self.habits.pause)
         self._enter()
         while not self.stop.is_set():
             page = self._next()
             if page is None:
                 idle_since = idle_since or time.monotonic()
-                if time.monotonic() - idle_since > self.habits.patience:
+                if time.monotonic() - idle_since > self.habits.look_for_s:
                     return
                 self.stop.wait(1)
                 self._look_again()
@@ -156,7 +156,7 @@ class Annotator(threading.Thread):
         self.record.acknowledged.append((fields["assignment"], fields["position"]))
 
     def _sure(self, ask: Callable[[], tuple[int, str]], wanted: set[int] | None = None) -> str:
-        """The body of a good answer; anything else is an error, and tried again or passed over."""
+        """Return the body of an expected response; record others as errors, and retry if set."""
         while True:
             status, body = ask()
             if status in (wanted or {200}):
@@ -168,9 +168,9 @@ class Annotator(threading.Thread):
 
 
 def crowd(
-    port: int, study: str, annotators: int, habits: Habits, *, most_seconds: float
+    port: int, study: str, annotators: int, habits: Habits, *, max_seconds: float
 ) -> tuple[Record, float]:
-    """Let annotators work until none is left, or the time is up. Returns what they saw."""
+    """Run annotators until no work or no time is left; return their record and the seconds."""
     record, stop = Record(), threading.Event()
     threads = [
         Annotator(port, study, habits=habits, record=record, seed=seed, stop=stop)
@@ -180,7 +180,7 @@ def crowd(
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(max(0.1, start + most_seconds - time.monotonic()))
+        thread.join(max(0.1, start + max_seconds - time.monotonic()))
     stop.set()
     for thread in threads:
         thread.join(60)

@@ -1,9 +1,9 @@
-"""An encoder of roberta-large's shape on a GPU, as `make bench-separability` runs it where there is one.
+"""An encoder of roberta-large's shape on a GPU: `make bench-separability` runs it if there is one.
 
-Its weights are random and its tokeniser is trained here on the texts: neither changes what a forward pass
-costs. The first row holds the operations of the model's matrix products against the rate of one large
-product on the same card; the second, the time in the forward passes against that of the whole, so that it
-says how far the processor holds the card up.
+Its weights are random and its tokeniser is trained on the benchmark's texts; neither changes the cost of a
+forward pass. The first row compares the rate of the model's matrix products with that of one large product on
+the same card. The second gives the share of the total time spent in forward passes, the rest of which is time
+that the card waits for the CPU.
 """
 
 import sys
@@ -29,13 +29,13 @@ PRODUCT, PRODUCTS = 8_192, 20
 SHARE_OF_PRODUCT, SHARE_OF_TIME = 0.4, 0.8
 
 
-def build(folder: Path, given: Sequence[Instance], shape: dict[str, int] = SHAPE) -> None:
+def build(folder: Path, instances: Sequence[Instance], shape: dict[str, int] = SHAPE) -> None:
     """Random weights and a byte-pair tokeniser in the Transformers format."""
     torch, transformers = import_module("torch"), import_module("transformers")
     tokenizers = import_module("tokenizers")
     trained = tokenizers.ByteLevelBPETokenizer()
     special = ["<s>", "<pad>", "</s>"]
-    every = [text for instance in given for texts in instance for text in texts]
+    every = [text for instance in instances for texts in instance for text in texts]
     trained.train_from_iterator(every, VOCABULARY, special_tokens=special)
     trained._tokenizer.post_processor = tokenizers.processors.RobertaProcessing(
         ("</s>", 2), ("<s>", 0)
@@ -57,7 +57,7 @@ def build(folder: Path, given: Sequence[Instance], shape: dict[str, int] = SHAPE
 
 
 def operations(lengths: Sequence[int], encoder: TransformersEncoder) -> float:
-    """Two for each weight of a matrix and token, and those of attention; padding does not count."""
+    """Return two per matrix weight and token, plus those of attention, without padding."""
     config = encoder._model.config
     size, layers = config.hidden_size, config.num_hidden_layers
     weights = layers * (4 * size**2 + 2 * size * config.intermediate_size)
@@ -65,18 +65,20 @@ def operations(lengths: Sequence[int], encoder: TransformersEncoder) -> float:
     return float(2 * weights * of_texts.sum() + 4 * layers * size * (of_texts**2).sum())
 
 
-def forward(given: Sequence[Instance], encoder: TransformersEncoder) -> tuple[float, float]:
-    """Seconds of the forward passes alone, texts tokenised beforehand, and operations a second."""
+def forward(sample: Sequence[Instance], encoder: TransformersEncoder) -> tuple[float, float]:
+    """Return the seconds of the forward passes alone, after tokenising, and their operations/s."""
     chunks = [
         list(
-            dict.fromkeys(text for a, b in given[start : start + DEVICE_CHUNK] for text in (*a, *b))
+            dict.fromkeys(
+                text for a, b in sample[start : start + DEVICE_CHUNK] for text in (*a, *b)
+            )
         )
-        for start in range(0, len(given), DEVICE_CHUNK)
+        for start in range(0, len(sample), DEVICE_CHUNK)
     ]
     batches, count = [], 0.0
     for texts in chunks:
         ids, _ = encoder._tokenize(texts)
-        lengths = [len(each) for each in ids]
+        lengths = [len(text_ids) for text_ids in ids]
         count += operations(lengths, encoder)
         for batch in batches_by_length(lengths, encoder.batch_tokens):
             batches.append([ids[index] for index in batch])
@@ -93,7 +95,7 @@ def forward(given: Sequence[Instance], encoder: TransformersEncoder) -> tuple[fl
 
 
 def product_rate(device: str) -> float:
-    """Operations a second of one large product of bf16 matrices."""
+    """Return the operations per second of one large product of bf16 matrices."""
     torch = import_module("torch")
     a, b = (torch.randn(PRODUCT, PRODUCT, device=device, dtype=torch.bfloat16) for _ in range(2))
     for _ in range(PRODUCTS):
@@ -107,15 +109,15 @@ def product_rate(device: str) -> float:
 
 
 def rows(device: str = "cuda") -> list[Row]:
-    given = instances(TEXTS_OF)
+    sample = instances(TEXTS_OF)
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
-        build(Path(folder), given)
+        build(Path(folder), sample)
         encoder = TransformersEncoder(folder, device=device, dtype="bfloat16", name="roberta-large")
     measure = similarity("bertscore_length_adjusted", encoder=encoder)
-    aligned(given[:DEVICE_CHUNK], measure)
-    whole = seconds_of(lambda: aligned(given, measure))
-    alone, rate = forward(given, encoder)
-    share, pairs = rate / product_rate(device), len(given) * 45 / whole
+    aligned(sample[:DEVICE_CHUNK], measure)
+    whole = seconds_of(lambda: aligned(sample, measure))
+    alone, rate = forward(sample, encoder)
+    share, pairs = rate / product_rate(device), len(sample) * 45 / whole
     return [
         Row(
             f"forward passes, {TEXTS_OF:,} × (5 + 5), bf16, {rate / 1e12:,.0f} TFLOP/s",
@@ -127,7 +129,7 @@ def rows(device: str = "cuda") -> list[Row]:
             share >= SHARE_OF_PRODUCT,
         ),
         Row(
-            f"length-adjusted BERTScore, {pairs:,.0f} pairs a second",
+            f"length-adjusted BERTScore, {pairs:,.0f} pairs per second",
             whole,
             megabytes(),
             "the forward passes alone",
@@ -140,7 +142,7 @@ def rows(device: str = "cuda") -> list[Row]:
 
 def main() -> int:
     if not import_module("torch").cuda.is_available():
-        print("No GPU is at hand: the encoder on one is not measured.")
+        print("There is no GPU, so the encoder is not measured.")
         return 0
     return publish("encoder", rows())
 

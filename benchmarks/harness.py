@@ -1,4 +1,4 @@
-"""Measuring in a process of its own, and one table with one JSON file at the end."""
+"""Measure in a separate process, and publish a table and a JSON file."""
 
 import json
 import platform
@@ -16,7 +16,7 @@ RESULTS = Path("var/benchmarks")
 
 @dataclass(frozen=True)
 class Measured:
-    """The best of several runs in seconds, and the most memory its process ever held in MB."""
+    """The best of several runs in seconds, and the peak memory of the process in MB."""
 
     seconds: float
     megabytes: float
@@ -24,7 +24,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: what was done, what it took, and what it had to reach."""
+    """A line of the table: the work, its cost and its target."""
 
     work: str
     seconds: float
@@ -36,7 +36,7 @@ class Row:
 
 
 def seconds_of(work: Callable[[], object], *, runs: int = 3) -> float:
-    """The best of several runs: noise only ever adds."""
+    """Return the best of several runs, because noise only adds time."""
     taken = []
     for _ in range(runs):
         start = time.perf_counter()
@@ -46,7 +46,7 @@ def seconds_of(work: Callable[[], object], *, runs: int = 3) -> float:
 
 
 def measured(prepare: Callable[[], Callable[[], object]], *, runs: int = 3) -> Measured:
-    """Run what ``prepare`` returns in a fresh process, so that memory is its own."""
+    """Run what ``prepare`` returns in a new process, to measure its memory alone."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(_measured, prepare, runs).result()
 
@@ -58,12 +58,12 @@ def _measured(prepare: Callable[[], Callable[[], object]], runs: int) -> Measure
 
 
 def publish(name: str, rows: Sequence[Row]) -> int:
-    """Write ``var/benchmarks/NAME.json`` and print the table; 1 if a line was not reached."""
+    """Write ``var/benchmarks/NAME.json`` and print the table; return 1 if a target was missed."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     machine = f"{platform.machine()}, Python {platform.python_version()}"
     file = RESULTS / f"{name}.json"
-    found = {"machine": machine, "rows": [asdict(row) for row in rows]}
-    file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    results = {"machine": machine, "rows": [asdict(row) for row in rows]}
+    file.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     width = max(len(row.work) for row in rows)
     print(f"\n{'work':{width}}  {'s':>8}  {'MB':>6}  {'ratio':>9}  must")
     for row in rows:
@@ -74,5 +74,5 @@ def publish(name: str, rows: Sequence[Row]) -> int:
     against = [row.compared_with for row in rows if row.compared_with]
     if against:
         print(f"Compared with: {'; '.join(against)}.")
-    print(f"Kept in {file}.")
+    print(f"Written to {file}.")
     return 0 if all(row.reached for row in rows) else 1

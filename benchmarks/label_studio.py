@@ -1,4 +1,4 @@
-"""The peer that serving is measured against: Label Studio in an environment of its own."""
+"""Label Studio, with which serving is compared, in a separate environment."""
 
 import json
 import os
@@ -24,7 +24,7 @@ SETUP = Path(__file__).with_name("label_studio_setup.py")
 def label_studio(
     database: PostgreSQL, *, tasks: int, ratings: int, annotators: int
 ) -> Iterator[tuple[Web, int, list[str]]]:
-    """Label Studio with a project of pairs: the server, the project and a token per annotator."""
+    """Serve a project of pairs; yield the server, the project and a token per annotator."""
     python = _python()
     database.run("CREATE DATABASE label_studio")
     parts = urlsplit(database.url("label_studio"))
@@ -47,20 +47,20 @@ def label_studio(
         [python, "-c", "import label_studio; print(label_studio.__path__[0])"], text=True
     )
     folder = Path(package.strip())
-    known = {**os.environ, **environment}
+    variables = {**os.environ, **environment}
 
     def run(*command: str) -> str:
-        return subprocess.check_output([python, *command], env=known, cwd=folder, text=True)
+        return subprocess.check_output([python, *command], env=variables, cwd=folder, text=True)
 
     run("manage.py", "migrate", "-v", "0")
-    made = run(str(SETUP), *(str(each) for each in (tasks, ratings, annotators)))
-    project, *tokens = made.strip().splitlines()[-1].split()
+    output = run(str(SETUP), *map(str, (tasks, ratings, annotators)))
+    project, *tokens = output.strip().splitlines()[-1].split()
     with gunicorn("core.wsgi", environment, python=python, folder=folder, ready="/health") as web:
         yield web, int(project), tokens
 
 
 def _python() -> str:
-    """The environment, made once: a few minutes."""
+    """Return the environment's Python; the first call creates it in a few minutes."""
     python = HOME / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(HOME)], check=True)
@@ -70,7 +70,7 @@ def _python() -> str:
 
 
 class Labeler(threading.Thread):
-    """Fetches a task, posts an annotation, as Label Studio's own page does."""
+    """Fetches tasks and posts annotations, as Label Studio's own page does."""
 
     def __init__(
         self, port: int, project: int, token: str, *, record: Record, stop: threading.Event

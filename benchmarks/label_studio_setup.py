@@ -1,11 +1,11 @@
-"""Runs inside Label Studio's environment: annotators with tokens, and a project of pairs."""
+"""Create annotators with tokens and a project of pairs, inside Label Studio's environment."""
 
 import sys
 from pathlib import Path
 
 import django
 
-sys.path[0] = str(Path.cwd())  # and not the folder of this file
+sys.path[0] = str(Path.cwd())  # instead of this file's folder
 
 django.setup()
 

@@ -1,9 +1,9 @@
-"""Sampling through the gateway beside vLLM's own benchmark client: `make bench-sampling`.
+"""Sampling through the gateway, compared with vLLM's benchmark client: `make bench-sampling`.
 
 A tiny random Llama is served on the CPU by the Python that TIEBREAK_TEST_VLLM_PYTHON names; vLLM's client
-reads the prompts with pandas. The model has one core to itself, as it would have a GPU; the server's front
-and whichever client asks share another. Left to themselves, the processes of the model wait busily on every
-core, the front is starved, and the same client is now served sixteen texts at once, now two.
+reads the prompts with pandas. The model has one core to itself, as it would have a GPU; the server's front end
+and the client share another. Without this division, the model's processes busy-wait on every core, the front
+end is starved, and the same client is served sixteen texts at once in one run and two in the next.
 """
 
 import json
@@ -36,7 +36,7 @@ CONCURRENCY, REQUESTS, TOKENS, ROUNDS = 16, 300, 64, 9
 MODEL_CORE, CLIENT_CORE = 0, 1
 START_S = 400
 SETTINGS = {"seed": 5, "top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
-# The command of that name wants a package's metadata that the build for CPUs lacks.
+# `vllm bench serve` needs package metadata that the CPU build lacks.
 PEER = (
     "import argparse; from vllm.benchmarks.serve import add_cli_args, main;"
     " parser = argparse.ArgumentParser(); add_cli_args(parser); main(parser.parse_args())"
@@ -45,7 +45,7 @@ PEER = (
 
 @contextmanager
 def served() -> Iterator[tuple[str, Path]]:
-    """A tiny model behind a real server; its host and its folder."""
+    """Serve a tiny model; yield the host and the folder of the model."""
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as name:
         folder = Path(name)
         builder = ROOT / "tests" / "tiebreak" / "gateway" / "tiny_llama.py"
@@ -74,9 +74,9 @@ def _start(folder: Path, host: str) -> "subprocess.Popen[bytes]":
 
 
 def _divide_the_cores(session: int) -> None:
-    """The model's processes to one core; the front, and every client started from here, to another."""
+    """Pin the model's processes to one core, and the front end and all clients to another."""
     for process in Path("/proc").glob("[0-9]*"):
-        with suppress(FileNotFoundError, ProcessLookupError):  # some other process has just ended
+        with suppress(FileNotFoundError, ProcessLookupError):  # another process has just ended
             name, rest = (process / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
             if int(rest.split()[3]) == session:
                 core = MODEL_CORE if name.startswith("VLLM::") else CLIENT_CORE
@@ -108,8 +108,8 @@ def prompts() -> list[str]:
     return [" ".join(rng.choice(words, 10)) for _ in range(REQUESTS)]
 
 
-def own_benchmark(host: str, folder: Path) -> float:
-    """Output tokens a second by vLLM's client."""
+def vllm_benchmark(host: str, folder: Path) -> float:
+    """Return the output tokens per second of vLLM's client."""
     file, result = folder / "prompts.jsonl", folder / "result.json"
     file.write_text("\n".join(json.dumps({"prompt": prompt}) for prompt in prompts()))
     command = [PYTHON, "-c", PEER, "--backend", "openai", "--base-url", f"http://{host}"]
@@ -118,14 +118,14 @@ def own_benchmark(host: str, folder: Path) -> float:
     command += ["--skip-chat-template", "--disable-shuffle"]
     command += ["--num-prompts", str(REQUESTS), "--max-concurrency", str(CONCURRENCY)]
     command += ["--temperature", "1.0", "--save-result", "--result-filename", str(result)]
-    # A seed of its own costs a text time in the server, whoever asks for it.
+    # Seeds cost the server time, so both clients send one per text.
     command += ["--extra-body", json.dumps(SETTINGS)]
     subprocess.run(command, check=True, env=ENVIRONMENT, capture_output=True)
     return float(json.loads(result.read_text())["output_throughput"])
 
 
 def through_the_gateway(host: str) -> float:
-    """The same of the same prompts."""
+    """Return the output tokens per second through the gateway, for the same prompts."""
     requests = (
         SampleRequest(str(n), prompt, 1, n, temperature=1.0, max_tokens=TOKENS)
         for n, prompt in enumerate(prompts())
@@ -135,37 +135,39 @@ def through_the_gateway(host: str) -> float:
     answers = list(models.sample(requests))
     seconds = time.perf_counter() - start
     models.close()
-    good = [each for each in answers if isinstance(each, Sampled)]
-    if len(good) < REQUESTS:
-        raise RuntimeError(f"{REQUESTS - len(good)} requests failed.")
-    return sum(each.samples[0].tokens or 0 for each in good) / seconds
+    sampled = [answer for answer in answers if isinstance(answer, Sampled)]
+    if len(sampled) < REQUESTS:
+        raise RuntimeError(f"{REQUESTS - len(sampled)} requests failed.")
+    return sum(answer.samples[0].tokens or 0 for answer in sampled) / seconds
 
 
 def pair(host: str, folder: Path, *, is_first: bool) -> tuple[float, float]:
-    """Theirs and ours, either first in turn."""
+    """Return the rates of vLLM's client and of the gateway, measured in the given order."""
     if is_first:
-        own = own_benchmark(host, folder)
-        return own, through_the_gateway(host)
+        theirs = vllm_benchmark(host, folder)
+        return theirs, through_the_gateway(host)
     ours = through_the_gateway(host)
-    return own_benchmark(host, folder), ours
+    return vllm_benchmark(host, folder), ours
 
 
 def main() -> int:
     if not PYTHON:
-        print("Name a Python that has vLLM in TIEBREAK_TEST_VLLM_PYTHON.")
+        print("Set TIEBREAK_TEST_VLLM_PYTHON to a Python that has vLLM.")
         return 2
     if sys.platform != "linux" or not os.sched_getaffinity(0) >= {MODEL_CORE, CLIENT_CORE}:
-        print("This needs Linux, and the first two cores.")
+        print("This benchmark needs Linux and the first two cores.")
         return 2
     with served() as (host, folder):
-        through_the_gateway(host)  # both meet a server that is warm
-        own_benchmark(host, folder)
+        through_the_gateway(host)  # warm up the server
+        vllm_benchmark(host, folder)
         pairs = [pair(host, folder, is_first=n % 2 == 0) for n in range(ROUNDS)]
     ratio = median(ours / theirs for theirs, ours in pairs)
     rate = median(ours for _, ours in pairs)
     for theirs, ours in pairs:
-        print(f"{ours:,.0f} against {theirs:,.0f} tokens a second: {ours / theirs:.2f}")
-    work = f"{REQUESTS} texts of a tiny model, {CONCURRENCY} at a time, {rate:,.0f} tokens a second"
+        print(f"{ours:,.0f} against {theirs:,.0f} tokens per second: {ours / theirs:.2f}")
+    work = (
+        f"{REQUESTS} texts of a tiny model, {CONCURRENCY} at a time, {rate:,.0f} tokens per second"
+    )
     return publish(
         "sampling",
         [

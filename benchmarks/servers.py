@@ -1,4 +1,4 @@
-"""The servers that a benchmark measures, each started for it and stopped after it."""
+"""Servers that are started for a benchmark and stopped after it."""
 
 import http.client
 import os
@@ -21,7 +21,7 @@ WEB_WORKERS, WEB_THREADS = 2, 4
 
 @dataclass
 class PostgreSQL:
-    """A server of its own in a temporary folder, from the system's package."""
+    """A PostgreSQL server of the system's package, in a temporary folder."""
 
     folder: Path
     port: int
@@ -49,12 +49,12 @@ class PostgreSQL:
         self._call("pg_ctl", "-D", str(self.folder / "data"), "-m", "fast", "-w", "stop")
 
     def restart(self) -> None:
-        """As an operator would: running statements are cut off."""
+        """Restart as an operator would, which cancels running statements."""
         self.stop()
         self.start()
 
     def _call(self, program: str, *arguments: str) -> None:
-        """As the package's own user where this is root: PostgreSQL refuses to run as root."""
+        """Run a program, as root under the package's user: PostgreSQL refuses to run as root."""
         who = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
         command = [*who, str(self.programs / program), *arguments]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=self.folder)
@@ -89,7 +89,7 @@ class Web:
 
     @property
     def megabytes(self) -> float:
-        """Of the largest worker."""
+        """The memory of the largest worker."""
         return max(map(_resident_megabytes, self.workers), default=0.0)
 
     def kill_a_worker(self) -> None:
@@ -120,7 +120,7 @@ def gunicorn(
     command = [python, "-m", "gunicorn", application, "--bind", f"127.0.0.1:{port}"]
     command += ["--workers", str(WEB_WORKERS), "--threads", str(threads)]
     command += ["--worker-class", "gthread", "--keep-alive", "75", "--log-level", "critical"]
-    command += ["--preload"]  # a worker that takes another's place is there at once
+    command += ["--preload"]  # so that a new worker starts at once
     process = subprocess.Popen(command, cwd=folder, env={**os.environ, **environment})
     try:
         _wait_until_up(port, ready, process)

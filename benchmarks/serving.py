@@ -25,18 +25,19 @@ from benchmarks.servers import ROOT, PostgreSQL, Web, gunicorn, postgresql
 
 RATINGS = 3
 LEASE_MINUTES = 1 / 3
-# Far above what a run takes; a run that is cut off is not reached and says so.
-MOST_SECONDS = 3_600
-NO_MORE_WORK = "no work left for you in this study"
+# Far longer than a run takes; a run that is cut off misses its target.
+MAX_SECONDS = 3_600
+# The page for annotators without work; `annotation.messages` needs a configured Django.
+NO_MORE_WORK = "no more work for you in this study"
 
 
 @contextmanager
 def serving(
     database: PostgreSQL, name: str, *, folder: Path = ROOT
 ) -> Iterator[tuple[Web, Callable[..., str]]]:
-    """Tiebreak, from this or another checkout, on a database of its own.
+    """Serve Tiebreak from this or another checkout on a new database.
 
-    Yields the server and a way to run that checkout's code against the database.
+    Yields the server and a function that runs that checkout's code with the database.
     """
     database.run(f"CREATE DATABASE {name}")
     environment = {
@@ -49,9 +50,9 @@ def serving(
         yield web, inside
 
 
-def _inside(environment: dict[str, str], folder: Path, verb: str, *arguments: object) -> str:
-    """Run one of the verbs of `benchmarks.serving_study` in a process that has the database."""
-    command = [sys.executable, "-m", "benchmarks.serving_study", verb, *map(str, arguments)]
+def _inside(environment: dict[str, str], folder: Path, action: str, *arguments: object) -> str:
+    """Run an action of `benchmarks.serving_study` in a process with this database."""
+    command = [sys.executable, "-m", "benchmarks.serving_study", action, *map(str, arguments)]
     done = subprocess.run(
         command, env=environment, cwd=folder, capture_output=True, text=True, check=False
     )
@@ -61,12 +62,12 @@ def _inside(environment: dict[str, str], folder: Path, verb: str, *arguments: ob
 
 
 def load_row(database: PostgreSQL, *, name: str, hits: int, units: int) -> Row:
-    """Everything is rated until nothing is left, and then some looking around."""
+    """Measure a run until every HIT is complete and annotators have looked for more."""
     with serving(database, name) as (web, inside):
         study = inside("make", hits, units, RATINGS, LEASE_MINUTES)
         memory = _Memory(web)
-        habits = Habits(abandons=0.05, patience=30)
-        record, seconds = crowd(web.port, study, 200, habits, most_seconds=MOST_SECONDS)
+        habits = Habits(abandons=0.05, look_for_s=30)
+        record, seconds = crowd(web.port, study, 200, habits, max_seconds=MAX_SECONDS)
         grown = memory.finish(record)
         counted, wrong = inside("count", study).split()
     is_exact = int(counted) == hits * units * RATINGS and wrong == "0"
@@ -74,7 +75,7 @@ def load_row(database: PostgreSQL, *, name: str, hits: int, units: int) -> Row:
     rate = len(record.saves) / seconds
     print(
         f"{name}: {counted} counted, {wrong} units not {RATINGS} times, {len(record.errors)} errors,"
-        f" {rate:.0f} answers a second, save p95 {record.percentile('saves', 0.95) * 1000:.0f} ms,"
+        f" {rate:.0f} answers per second, save p95 {record.percentile('saves', 0.95) * 1000:.0f} ms,"
         f" {record.requests:,} requests, worker memory ×{grown:.2f}",
         *Counter(record.errors).most_common(3),
         flush=True,
@@ -91,7 +92,7 @@ def load_row(database: PostgreSQL, *, name: str, hits: int, units: int) -> Row:
 
 
 class _Memory:
-    """The web workers' memory while a run goes on, every second."""
+    """Samples the web workers' memory every second."""
 
     def __init__(self, web: Web) -> None:
         self._web, self._seen, self._done = web, list[float](), threading.Event()
@@ -103,7 +104,7 @@ class _Memory:
             self._seen.append(self._web.megabytes)
 
     def finish(self, _record: Record) -> float:
-        """How many times what it was after a fifth of the run it is at the end."""
+        """Return the ratio of the memory at the end to that after a fifth of the run."""
         self._done.set()
         self._thread.join()
         return self.last / self._seen[len(self._seen) // 5]
@@ -114,10 +115,10 @@ class _Memory:
 
 
 def pace_row(database: PostgreSQL) -> Row:
-    """Fifty people who think for a second."""
+    """Measure fifty annotators who pause for a second between answers."""
     with serving(database, "pace") as (web, inside):
         study = inside("make", 3_000, 1, RATINGS, 30)
-        record, seconds = crowd(web.port, study, 50, Habits(pause=1), most_seconds=40)
+        record, seconds = crowd(web.port, study, 50, Habits(pause=1), max_seconds=40)
     save, page = (record.percentile(which, 0.95) * 1000 for which in ("saves", "nexts"))
     print(f"pace: save p95 {save:.0f} ms, next p95 {page:.0f} ms, {len(record.errors)} errors")
     return Row(
@@ -132,25 +133,25 @@ def pace_row(database: PostgreSQL) -> Row:
 
 
 def faults_row(database: PostgreSQL) -> Row:
-    """A worker killed every second and the database restarted twice, while 50 people work."""
+    """Kill a worker every second and restart the database twice while 50 annotators work."""
     hits = int(os.environ.get("HITS", "1500"))
     with serving(database, "faults") as (web, inside):
         study = inside("make", hits, 1, RATINGS, LEASE_MINUTES)
         done = threading.Event()
         trouble = threading.Thread(target=_make_trouble, args=(web, database, done), daemon=True)
         trouble.start()
-        habits = Habits(retries=True, patience=25)
-        record, seconds = crowd(web.port, study, 50, habits, most_seconds=MOST_SECONDS)
+        habits = Habits(retries=True, look_for_s=25)
+        record, seconds = crowd(web.port, study, 50, habits, max_seconds=MAX_SECONDS)
         done.set()
         trouble.join()
         counted, wrong = inside("count", study).split()
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-            file.writelines(" ".join(each) + "\n" for each in record.acknowledged)
+            file.writelines(" ".join(answer) + "\n" for answer in record.acknowledged)
             file.flush()
             lost = inside("lost", study, file.name)
     print(
         f"faults: {counted} counted, {wrong} units not {RATINGS} times, {lost} acknowledged and"
-        f" lost, {len(record.errors)} failed requests tried again",
+        f" lost, {len(record.errors)} failed requests retried",
         flush=True,
     )
     return Row(
@@ -175,23 +176,25 @@ def _make_trouble(web: Web, database: PostgreSQL, done: threading.Event) -> None
 
 
 def peer_row(database: PostgreSQL) -> Row:
-    """Twenty annotators without pause here and at Label Studio, a while each in turn."""
+    """Compare twenty annotators without pauses here and at Label Studio, in alternation."""
     annotators, tasks, seconds = 20, 600, 20.0
     ours, theirs = Record(), Record()
     with (
         serving(database, "peer") as (web, inside),
         label_studio(database, tasks=tasks, ratings=RATINGS, annotators=annotators) as peer,
     ):
-        for turn in range(2):
+        for number in range(2):
             study = inside("make", 3_000, 1, RATINGS, 30)
-            record, _ = crowd(web.port, study, annotators, Habits(), most_seconds=seconds)
+            record, _ = crowd(web.port, study, annotators, Habits(), max_seconds=seconds)
             ours.add(record)
             theirs.add(_label(*peer, seconds=seconds))
-            print(f"turn {turn + 1}: {len(ours.saves)} here, {len(theirs.saves)} there", flush=True)
+            print(
+                f"round {number + 1}: {len(ours.saves)} here, {len(theirs.saves)} there", flush=True
+            )
     for name, record in (("Tiebreak", ours), ("Label Studio", theirs)):
         tails = [record.percentile("saves", share) * 1000 for share in (0.95, 0.99)]
         print(
-            f"{name}: {len(record.saves) / (2 * seconds):.1f} answers a second, a save's p95"
+            f"{name}: {len(record.saves) / (2 * seconds):.1f} answers per second, a save's p95"
             f" {tails[0]:.0f} ms and p99 {tails[1]:.0f} ms, {len(record.errors)} errors",
             *Counter(record.errors).most_common(2),
             flush=True,
@@ -209,9 +212,9 @@ def peer_row(database: PostgreSQL) -> Row:
 
 
 def earlier_row(database: PostgreSQL) -> Row:
-    """Twenty annotators without pause at this code and at another checkout's, in turn.
+    """Compare twenty annotators without pauses here and at another checkout, in alternation.
 
-    The order of the two changes with each round, because whoever comes second meets a fuller disk.
+    The order changes with each round, because the second run of a round has a fuller disk.
     """
     annotators, rounds, seconds = 20, int(os.environ.get("ROUNDS", "10")), 10.0
     ratios = []
@@ -224,7 +227,7 @@ def earlier_row(database: PostgreSQL) -> Row:
             saves = {}
             for web, inside in order:
                 study = inside("make", 1_500, 1, RATINGS, 30)
-                record, _ = crowd(web.port, study, annotators, Habits(), most_seconds=seconds)
+                record, _ = crowd(web.port, study, annotators, Habits(), max_seconds=seconds)
                 saves[web.port] = len(record.saves)
             ratios.append(saves[present[0].port] / saves[earlier[0].port])
             print(f"round {number + 1}: ratio {ratios[-1]:.3f} {list(saves.values())}", flush=True)
@@ -254,7 +257,7 @@ def _label(web: Web, project: int, tokens: list[str], *, seconds: float) -> Reco
 
 
 def claim_row(database: PostgreSQL) -> Row:
-    """Taking a place with a thousand and with a million HITs open."""
+    """Compare taking a place with a thousand and with a million open HITs."""
     medians = []
     for hits in (1_000, 1_000_000):
         name = f"claim_{hits}"

@@ -1,4 +1,4 @@
-"""What the serving benchmark does inside the database: make a study, count it, take its places."""
+"""The database side of the serving benchmark: create a study, count ratings, take places."""
 
 import statistics
 import sys
@@ -18,8 +18,8 @@ from annotation.models import HIT, Place, Rating  # noqa: E402
 from annotation.services.participations import mark_guidelines_read  # noqa: E402
 from annotation.services.places import take_place  # noqa: E402
 from annotation.services.planning import plan_hits  # noqa: E402
-from annotation.services.tallies import kept, recount  # noqa: E402
-from recruitment.services.entry import give_consent  # noqa: E402
+from annotation.services.tallies import recount, stored_tallies  # noqa: E402
+from recruitment.services.entry import Entrant, give_consent  # noqa: E402
 from recruitment.services.lifecycle import open_study  # noqa: E402
 from studies.models import (  # noqa: E402
     Criterion,
@@ -41,7 +41,7 @@ def migrate() -> str:
 
 
 def make(hits: int, units: int, ratings: int, lease_minutes: float) -> str:
-    """An open study of so many HITs, each on an instance of its own."""
+    """Create an open study in which each HIT has its own instance; return its id."""
     dataset = Dataset.objects.create(name="Generated")
     systems = [System.objects.create(dataset=dataset, name=name) for name in ("one", "two")]
     instances = Instance.objects.bulk_create(
@@ -79,36 +79,36 @@ def make(hits: int, units: int, ratings: int, lease_minutes: float) -> str:
 
 
 def _analyze() -> None:
-    """Statistics, and nothing of the bulk load left to be written while something is measured."""
+    """Update statistics and flush the bulk load, so that neither happens during a measurement."""
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")
         cursor.execute("CHECKPOINT")
 
 
 def count(study_id: str) -> str:
-    """Ratings that count, and how many units, places or tallies are not as they must be."""
+    """Return the number of counted ratings and of wrong units, places and tallies."""
     study = Study.objects.get(pk=study_id)
     counted = Rating.objects.counted().filter(unit__study=study)
     per_unit = Counter(counted.values_list("unit_id", flat=True))
     wrong = sum(n != study.ratings_per_hit for n in per_unit.values())
     wrong += study.units.count() - len(per_unit)
     wrong += Place.objects.filter(study=study, completed_at__isnull=True).count()
-    wrong += kept(study=study) != recount(study=study)
+    wrong += stored_tallies(study=study) != recount(study=study)
     raters = Counter(counted.values_list("place_id", "rater_id").distinct())
     wrong += len(raters) != len({place for place, _ in raters})
     return f"{counted.count()} {wrong}"
 
 
 def lost(study_id: str, path: str) -> str:
-    """How many acknowledged answers are not there exactly once."""
+    """Return how many acknowledged answers are not stored exactly once."""
     rows = Rating.objects.filter(assignment__hit__study=study_id, superseded=False)
-    there = Counter(rows.values_list("assignment__public_id", "position"))
-    wanted = {tuple(line.split()) for line in Path(path).read_text().splitlines()}
-    return str(sum(there[assignment, int(position)] != 1 for assignment, position in wanted))
+    stored = Counter(rows.values_list("assignment__public_id", "position"))
+    acknowledged = {tuple(line.split()) for line in Path(path).read_text().splitlines()}
+    return str(sum(stored[assignment, int(position)] != 1 for assignment, position in acknowledged))
 
 
 def claims(hits: int) -> str:
-    """Median seconds of taking a place, each by an annotator of its own."""
+    """Return the median seconds of taking a place, each by another annotator."""
     study = Study.objects.get(pk=make(1, 1, 1, 30))
     last = HIT.objects.get(study=study).number
     with connection.cursor() as cursor:
@@ -126,7 +126,8 @@ def claims(hits: int) -> str:
     times = []
     for n in range(CLAIMS):
         person = give_consent(
-            study=study, provider="benchmark", external_id=str(n), submission_id=str(n)
+            study=study,
+            entrant=Entrant(provider="benchmark", external_id=str(n), submission_id=str(n)),
         )
         mark_guidelines_read(participation=person)
         start = time.perf_counter()
@@ -135,7 +136,7 @@ def claims(hits: int) -> str:
     return str(statistics.median(times))
 
 
-VERBS: dict[str, Callable[..., str]] = {
+ACTIONS: dict[str, Callable[..., str]] = {
     "migrate": migrate,
     "make": lambda *a: make(int(a[0]), int(a[1]), int(a[2]), float(a[3])),
     "count": count,
@@ -144,4 +145,4 @@ VERBS: dict[str, Callable[..., str]] = {
 }
 
 if __name__ == "__main__":
-    print(VERBS[sys.argv[1]](*sys.argv[2:]))
+    print(ACTIONS[sys.argv[1]](*sys.argv[2:]))

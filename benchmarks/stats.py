@@ -1,4 +1,4 @@
-"""The numerics: `make bench-stats`."""
+"""Statistics: `make bench-stats`."""
 
 import sys
 from collections.abc import Callable
@@ -28,7 +28,7 @@ EXTRAPOLATED_FROM = 20
 
 
 def ratings(units: int, *, raters: int, per_instance: int = 1, labels: int = 3) -> Counts:
-    """Counts (units, labels) whose units lean one way, those of an instance together."""
+    """Return counts (units, labels); units of an instance share their label distribution."""
     rng = np.random.default_rng(0)
     shares = rng.dirichlet(np.ones(labels), size=units // per_instance)
     return np.asarray(rng.multinomial(raters, np.repeat(shares, per_instance, axis=0)))
@@ -73,13 +73,13 @@ def agreement_rows() -> list[Row]:
 
 
 def prepare_report(per_instance: int) -> Callable[[], object]:
-    """Everything that humans and three machines say in every stratum, from their counts."""
+    """Prepare all statistics of humans and three machines in every stratum."""
     criterion = _criterion(100_000, per_instance)
     return lambda: strata_section(criterion, Seeds(0), REPLICATES)
 
 
 def _criterion(units: int, per_instance: int) -> Criterion:
-    """Five human ratings a unit and one of each of three machines, with categories and δ."""
+    """Return five human ratings per unit and one of each of three machines."""
     rng, unit = np.random.default_rng(0), np.arange(units)
     instance, scale = unit // per_instance, Scale.parse("preference:tie")
     machines = {
@@ -113,14 +113,17 @@ def _criterion(units: int, per_instance: int) -> Criterion:
 
 def report_rows() -> list[Row]:
     rows = []
-    for per_instance, limit, name in ((1, 2, "each unit its own"), (5, 20, "5 units an instance")):
-        found = measured(partial(prepare_report, per_instance), runs=3)
-        reached = found.seconds < limit and found.megabytes < 500
+    for per_instance, limit, name in (
+        (1, 2, "1 unit per instance"),
+        (5, 20, "5 units per instance"),
+    ):
+        measurement = measured(partial(prepare_report, per_instance), runs=3)
+        reached = measurement.seconds < limit and measurement.megabytes < 500
         rows.append(
             Row(
                 f"stratified report, 100,000 units, 3 machines, {name}",
-                found.seconds,
-                found.megabytes,
+                measurement.seconds,
+                measurement.megabytes,
                 "",
                 None,
                 f"under {limit} s, 500 MB",
@@ -131,7 +134,7 @@ def report_rows() -> list[Row]:
 
 
 def clustered_row() -> Row:
-    found = measured(prepare_clustered, runs=3)
+    measurement = measured(prepare_clustered, runs=3)
     counts, clusters = _clustered()
     members, rng = counts.reshape(len(counts) // 5, 5, 3), np.random.default_rng(1)
 
@@ -139,11 +142,11 @@ def clustered_row() -> Row:
         drawn = members[rng.integers(0, len(members), size=len(members))]
         plain_alpha(drawn.reshape(len(clusters), 3))
 
-    ratio = seconds_of(naive, runs=EXTRAPOLATED_FROM) * REPLICATES / found.seconds
+    ratio = seconds_of(naive, runs=EXTRAPOLATED_FROM) * REPLICATES / measurement.seconds
     return Row(
         "bootstrap of α over 50,000 instances × 5 units",
-        found.seconds,
-        found.megabytes,
+        measurement.seconds,
+        measurement.megabytes,
         f"an index loop in numpy, the best of {EXTRAPOLATED_FROM} replicates times {REPLICATES:,}",
         ratio,
         "3 times",
@@ -152,7 +155,7 @@ def clustered_row() -> Row:
 
 
 def plain_alpha(counts: Counts) -> float:
-    """Nominal α as one would write it down."""
+    """Compute nominal α directly from its definition."""
     size = counts.sum(axis=1)
     apart = ((counts * (size[:, None] - counts)).sum(axis=1) / (size - 1)).sum()
     totals = counts.sum(axis=0)
@@ -171,7 +174,7 @@ def prepare_clustered() -> Callable[[], object]:
 
 
 def prepare_strengths() -> Callable[[], object]:
-    """One comparison a unit between 200 systems drawn at random, some better than others."""
+    """Prepare one comparison per unit between 200 systems of different strength."""
     systems, units = 200, 1_000_000
     rng = np.random.default_rng(0)
     first = rng.integers(0, systems, size=units)
@@ -188,15 +191,15 @@ def prepare_strengths() -> Callable[[], object]:
 
 
 def strengths_row() -> Row:
-    found = measured(prepare_strengths, runs=1)
+    measurement = measured(prepare_strengths, runs=1)
     return Row(
         "Bradley–Terry, 200 systems, 1,000,000 comparisons, 1,000 fits",
-        found.seconds,
-        found.megabytes,
+        measurement.seconds,
+        measurement.megabytes,
         "",
         None,
         "under 30 s",
-        found.seconds < 30,
+        measurement.seconds < 30,
     )
 
 

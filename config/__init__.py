@@ -1,4 +1,4 @@
-"""The project: settings, addresses, the Celery application."""
+"""The Django project: settings, URLs, the Celery application."""
 
 from config.celery import app as celery_app
 

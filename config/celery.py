@@ -1,4 +1,4 @@
-"""The Celery application: three queues, JSON only, tasks that take ids."""
+"""The Celery application. It has three queues, and messages are JSON that holds ids."""
 
 import logging
 import os
@@ -18,12 +18,12 @@ from config.redaction import redact_handlers
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("tiebreak")
-_is_over = Event()
+_is_shutting_down = Event()
 
 
 @app.on_after_configure.connect  # type: ignore[untyped-decorator]
 def _make_broker_folder(sender: Celery, **_: object) -> None:
-    """The filesystem broker expects its folders to be there."""
+    """Create the folders of the filesystem broker, which does not create them itself."""
     if sender.conf.broker_url == "filesystem://":
         Path(sender.conf.broker_transport_options["data_folder_in"]).mkdir(
             parents=True, exist_ok=True
@@ -33,20 +33,20 @@ def _make_broker_folder(sender: Celery, **_: object) -> None:
 @after_setup_logger.connect  # type: ignore[untyped-decorator]
 @after_setup_task_logger.connect  # type: ignore[untyped-decorator]
 def _redact(logger: logging.Logger, **_: object) -> None:
-    """A worker sets up handlers of its own, which know nothing of the settings."""
+    """Redact the handlers that a worker sets up itself, without the settings' formatters."""
     redact_handlers(logger)
 
 
 @worker_ready.connect  # type: ignore[untyped-decorator]
 def _propose_rounds(**_: object) -> None:
-    from studies.rounds import propose_rounds  # noqa: PLC0415  needs the apps to be loaded
+    from studies.rounds import propose_rounds  # noqa: PLC0415  models need loaded apps
 
-    propose_rounds(app, _is_over)
+    propose_rounds(app, _is_shutting_down)
 
 
 @worker_shutting_down.connect  # type: ignore[untyped-decorator]
 def _stop_proposing(**_: object) -> None:
-    _is_over.set()
+    _is_shutting_down.set()
 
 
 app.config_from_object("django.conf:settings", namespace="CELERY")

@@ -1,4 +1,4 @@
-"""`make demo`: the demo study, a web server and a worker, in one terminal, until Ctrl-C."""
+"""`make demo`: run the demo study with a web server and a worker until Ctrl-C."""
 
 import os
 import secrets
@@ -27,11 +27,11 @@ def main() -> int:
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, _interrupt)
     try:
-        if _wait_until_up(port, processes):
-            _say_where(port, study_id, password)
+        if _wait_until_ready(port, processes):
+            _print_addresses(port, study_id, password)
         return _watch(processes)
     except KeyboardInterrupt:
-        _say("\nStopping. The data stays in var/; `make demo` goes on with it.")
+        _print("\nStopping. The data is kept in var/, and the next `make demo` uses it.")
         return 0
     finally:
         _stop(processes)
@@ -40,21 +40,21 @@ def main() -> int:
 def _port() -> int | None:
     text = os.environ.get("TIEBREAK_PORT", "8000")
     if not text.isdecimal() or not 0 < int(text) < 65536:
-        _say(f"TIEBREAK_PORT must be a port number, not {text!r}.")
+        _print(f"TIEBREAK_PORT must be a port number, not {text!r}.")
         return None
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, int(text)))
         except OSError:
-            _say(f"Port {text} is taken. Choose another: TIEBREAK_PORT=8001 make demo")
+            _print(f"Port {text} is in use. Choose another: TIEBREAK_PORT=8001 make demo")
             return None
     return int(text)
 
 
 def _prepare() -> tuple[str, str]:
-    """Migrate, load the demo study once, and give the researcher a new password."""
-    from django import setup  # noqa: PLC0415  after the settings module is named
+    """Migrate, load the demo study if needed, and set a new password for the researcher."""
+    from django import setup  # noqa: PLC0415  the settings module is set before
     from django.conf import settings  # noqa: PLC0415
     from django.core.management import call_command  # noqa: PLC0415
 
@@ -71,7 +71,7 @@ def _prepare() -> tuple[str, str]:
     password = secrets.token_urlsafe(9)
     researcher.set_password(password)
     researcher.save(update_fields=["password"])
-    study = load_demo_study(owner=researcher, say=_say)
+    study = load_demo_study(owner=researcher, say=_print)
     return study.pk, password
 
 
@@ -88,13 +88,13 @@ def _start_worker() -> subprocess.Popen[bytes]:
 
 
 def _start(module_and_options: list[str]) -> subprocess.Popen[bytes]:
-    # A session of its own: Ctrl-C reaches only this process, which then stops the others in turn.
-    return subprocess.Popen(  # noqa: S603  nothing in it comes from outside
+    # In a new session, so that Ctrl-C reaches only this process, which then stops the others.
+    return subprocess.Popen(  # noqa: S603  no user input
         [sys.executable, "-m", *module_and_options], cwd=ROOT, start_new_session=True
     )
 
 
-def _wait_until_up(port: int, processes: Processes) -> bool:
+def _wait_until_ready(port: int, processes: Processes) -> bool:
     for _ in range(300):
         with socket.socket() as probe:
             if probe.connect_ex((HOST, port)) == 0:
@@ -105,13 +105,13 @@ def _wait_until_up(port: int, processes: Processes) -> bool:
     return False
 
 
-def _say_where(port: int, study_id: str, password: str) -> None:
+def _print_addresses(port: int, study_id: str, password: str) -> None:
     here = f"http://{HOST}:{port}"
-    _say(
+    _print(
         f"""
-Tiebreak is running. Its ratings so far are simulated.
+Tiebreak is running. The ratings of the demo study are simulated.
 
-  Researcher   {here}/admin/   user {RESEARCHER}, password {password} (for this run)
+  Researcher   {here}/admin/   user {RESEARCHER}, password {password} (new for each run)
   Annotator    {here}/s/{study_id}/
   Dashboard    {here}/studies/{study_id}/
 
@@ -124,7 +124,7 @@ def _watch(processes: Processes) -> int:
     while True:
         for name, process in processes.items():
             if process.poll() is not None:
-                _say(f"{name} stopped by itself; its last words are above.")
+                _print(f"{name} stopped unexpectedly. Its last messages are above.")
                 return 1
         time.sleep(0.5)
 
@@ -144,8 +144,8 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _say(sentence: str) -> None:
-    print(sentence, flush=True)  # noqa: T201  this is what the command is for
+def _print(sentence: str) -> None:
+    print(sentence, flush=True)  # noqa: T201  the output of the command
 
 
 if __name__ == "__main__":

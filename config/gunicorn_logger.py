@@ -1,4 +1,4 @@
-"""gunicorn's logs without framed tokens and query strings; see `gunicorn.conf.py`."""
+"""gunicorn's logger without frame tokens and query strings; see `gunicorn.conf.py`."""
 
 from typing import Any
 
@@ -15,6 +15,6 @@ class RedactingLogger(Logger):  # type: ignore[misc]
         redact_handlers(self.access_log)
 
     def atoms(self, *args: Any) -> dict[str, Any]:
-        """The query alone, as %(q)s, has no question mark that it could be known by."""
+        """Redact %(q)s, the query without the question mark by which other rules find it."""
         atoms: dict[str, Any] = super().atoms(*args)
         return atoms | {"q": "…" if atoms.get("q") else ""}

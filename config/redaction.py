@@ -1,8 +1,8 @@
-"""What no log may hold: framed tokens, query strings and the values of rows.
+"""Redaction of frame tokens, query strings and the values of rows in all logs.
 
-Platforms put worker ids into query strings, a framed address is the credential of whoever works
-there, and PostgreSQL names the values of a refused row. So every line is cleaned as it is written,
-tracebacks included, whoever wrote it.
+Platforms put worker ids into query strings, a framed URL is a participant's credential, and
+PostgreSQL prints the values of a refused row. Formatters therefore redact every line, including
+tracebacks and the lines of other libraries.
 """
 
 import logging
@@ -23,7 +23,7 @@ def redacted(text: str) -> str:
 
 
 class RedactingFormatter(logging.Formatter):
-    """Any other formatter, or the plain one, with its whole text redacted."""
+    """Formats with another formatter, by default the plain one, and redacts the result."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class RedactingFormatter(logging.Formatter):
 
 
 def redact_handlers(logger: logging.Logger) -> None:
-    """Clean what the handlers write that a server or a worker gave to its own logger."""
+    """Redact the output of the handlers that a server or a worker added to its own logger."""
     for handler in logger.handlers:
         if not isinstance(handler.formatter, RedactingFormatter):
             handler.setFormatter(RedactingFormatter(inner=handler.formatter))

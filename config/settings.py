@@ -1,7 +1,7 @@
-"""Every setting of Tiebreak. Read from the environment; a malformed value stops the start.
+"""All settings, read from the environment. A malformed value stops the start.
 
-Development is the default and needs no variable at all. `TIEBREAK_ENV=production` is opted
-into, and then refuses to start with anything that only development may have.
+Development is the default and needs no variables. With `TIEBREAK_ENV=production`, the server
+refuses to start with settings that are safe in development only.
 """
 
 import re
@@ -27,8 +27,8 @@ def _choice(name: str, allowed: tuple[str, ...], default: str) -> str:
 
 
 def _boolean(name: str, default: bool) -> bool:
-    word = _choice(name, ("1", "0", "true", "false", "on", "off"), "1" if default else "0")
-    return word in {"1", "true", "on"}
+    value = _choice(name, ("1", "0", "true", "false", "on", "off"), "1" if default else "0")
+    return value in {"1", "true", "on"}
 
 
 def _integer(name: str, default: int, minimum: int) -> int:
@@ -42,7 +42,7 @@ PORTS = {"http": 80, "https": 443}
 
 
 def _split(address: str) -> SplitResult | None:
-    """None for what cannot be taken apart."""
+    """Return the parts of a URL, or None if it is malformed."""
     try:
         return urlsplit(address)
     except ValueError:
@@ -62,7 +62,7 @@ def _origins(name: str) -> list[str]:
 
 
 def _address(name: str) -> str:
-    """The origin that links are made of, without a slash at its end; "" where none is set."""
+    """Return an origin without a trailing slash, or "" if none is set."""
     value = str(env.str(name, default="")).rstrip("/")
     parts = _split(value)
     is_origin = parts is not None and parts.scheme in PORTS and parts.hostname
@@ -86,24 +86,24 @@ def _options(label: str) -> dict[str, Any]:
 
 
 def _servers(name: str) -> dict[str, dict[str, Any]]:
-    """What `tiebreak.gateway.ModelSettings` needs for each, by its label."""
-    found: dict[str, dict[str, Any]] = {}
+    """Return the `tiebreak.gateway.ModelSettings` of each server, by its label."""
+    servers: dict[str, dict[str, Any]] = {}
     for entry in env.list(name, default=[]):
         label, _, address = str(entry).partition("=")
         settings = _server(label, address) if label.isidentifier() else None
-        # `fake` makes texts up; and labels that differ in case would share a key.
-        is_taken = label.casefold() in {"fake", *(each.casefold() for each in found)}
+        # `fake` is the name of dummy texts, and labels that differ in case would share a key.
+        is_taken = label.casefold() in {"fake", *(other.casefold() for other in servers)}
         if settings is None or is_taken:
             raise ImproperlyConfigured(
                 f"{name} must list servers such as gpu1=http://10.0.0.5:8000/v1 or"
-                f" here=vllm:/weights/model, each by a name of its own, not {entry!r}."
+                f" here=vllm:/weights/model, each with a different name, not {entry!r}."
             )
-        found[label] = settings
-    return found
+        servers[label] = settings
+    return servers
 
 
 def _server(label: str, address: str) -> dict[str, Any] | None:
-    """None for what is no address of a model."""
+    """Return a server's settings, or None if the address is malformed."""
     scheme, _, model = address.partition(":")
     if scheme == "vllm" and model:
         return {"provider": "vllm", "model": model, "options": _options(label)}
@@ -115,7 +115,7 @@ def _server(label: str, address: str) -> dict[str, Any] | None:
         "provider": "http",
         "base_url": address,
         "api_key": str(env.str(f"TIEBREAK_MODEL_KEY_{label.upper()}", default="")),
-        # With its port, as hosts are compared.
+        # With a port, because the gateway compares hosts including their ports.
         "allowed_hosts": (parts.netloc if has_port else f"{parts.netloc}:{PORTS[scheme]}",),
         "options": _options(label),
     }
@@ -124,7 +124,7 @@ def _server(label: str, address: str) -> dict[str, Any] | None:
 PRODUCTION = _choice("TIEBREAK_ENV", ("development", "production"), "development") == "production"
 DEBUG = _boolean("TIEBREAK_DEBUG", default=False)
 SECRET_KEY = str(env.str("TIEBREAK_SECRET_KEY", default=DEVELOPMENT_KEY))
-# Former keys: what they signed or encrypted is still read, and nothing new is written with them.
+# Former keys still verify and decrypt, but never sign or encrypt.
 SECRET_KEY_FALLBACKS = [
     str(key) for key in env.list("TIEBREAK_SECRET_KEY_FALLBACKS", default=[]) if key
 ]
@@ -140,33 +140,34 @@ BROKERS = ("redis://", "rediss://", "amqp://", "amqps://")
 if PRODUCTION:
     if SECRET_KEY == DEVELOPMENT_KEY or len(SECRET_KEY) < 50:
         raise ImproperlyConfigured(
-            "Production needs a TIEBREAK_SECRET_KEY of its own with at least 50 characters; make"
+            "Production needs a TIEBREAK_SECRET_KEY of its own with at least 50 characters. Create"
             " one with: python -c 'import secrets; print(secrets.token_urlsafe(50))'"
         )
     if DEBUG:
         raise ImproperlyConfigured("TIEBREAK_DEBUG must be off in production.")
     if "TIEBREAK_HOSTS" not in env.ENVIRON or not ALLOWED_HOSTS or "*" in ALLOWED_HOSTS:
         raise ImproperlyConfigured(
-            "Production needs TIEBREAK_HOSTS, the host names it answers to, without '*'."
+            "Production needs TIEBREAK_HOSTS, the host names of this server, without '*'."
         )
     if not str(env.str("TIEBREAK_DATABASE_URL", default="")).startswith(POSTGRESQL):
         raise ImproperlyConfigured(
             "Production needs TIEBREAK_DATABASE_URL, the address of a PostgreSQL database such as"
-            " postgres://name:password@10.0.0.5:5432/tiebreak; SQLite is for trying it out."
+            " postgres://name:password@10.0.0.5:5432/tiebreak; SQLite is for development."
         )
     if not str(env.str("TIEBREAK_BROKER_URL", default="")).startswith(BROKERS):
         raise ImproperlyConfigured(
             "Production needs TIEBREAK_BROKER_URL, the address of Redis or RabbitMQ such as"
-            " redis://10.0.0.6:6379/0: only such a broker reaches workers on every host and keeps"
-            " what a killed worker had taken."
+            " redis://10.0.0.6:6379/0. Only such a broker reaches workers on all hosts and keeps the"
+            " tasks of a killed worker."
         )
     if _boolean("TIEBREAK_TASKS_EAGER", default=False):
         raise ImproperlyConfigured(
-            "TIEBREAK_TASKS_EAGER must be off in production: pages would wait for model servers"
+            "TIEBREAK_TASKS_EAGER must be off in production, or pages would wait for model servers"
             " and platforms."
         )
 
-# The address that platforms and people are given. Empty in development: that of the request.
+# The origin in links for platforms and participants. If empty, as in development, that of the
+# request is used.
 TIEBREAK_PUBLIC_URL = _address("TIEBREAK_PUBLIC_URL") or (
     f"https://{ALLOWED_HOSTS[0].removeprefix('.')}" if PRODUCTION and ALLOWED_HOSTS else ""
 )
@@ -194,7 +195,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
-    # Before the frames, so that their refusals cannot be framed either.
+    # Before FramingMiddleware, so that its error pages cannot be framed.
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "recruitment.framing.FramingMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -225,7 +226,7 @@ TEMPLATES = [
     },
 ]
 
-# One URL decides the database: SQLite as a file of its own, or PostgreSQL with a pool.
+# One URL sets the database: an SQLite file, or PostgreSQL with a connection pool.
 DATABASES = {
     "default": env.db_url("TIEBREAK_DATABASE_URL", default=f"sqlite:///{VAR_DIR}/database.sqlite3")
 }
@@ -242,7 +243,7 @@ elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
             "max_size": _integer("TIEBREAK_DATABASE_POOL", 8, 1),
             "timeout": 20,
         },
-        # The database plans each statement once a connection and not with every answer.
+        # PostgreSQL plans each statement once per connection, not with every answer.
         server_side_binding=True,
         prepare_threshold=3,
     )
@@ -256,30 +257,30 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
-# Guessing a password is stopped for a while; see `studies.login_throttle`.
+# Password guessing leads to a temporary lockout; see `studies.login_throttle`.
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "django.contrib.auth.backends.ModelBackend",
 ]
 AXES_HANDLER = "studies.login_throttle.LoginThrottle"
 AXES_CLIENT_IP_CALLABLE = "studies.login_throttle.login_address"
-AXES_FAILURE_LIMIT = 8  # of one name at one address
-TIEBREAK_LOGIN_FAILURES = 40  # from one address, whatever the names
-TIEBREAK_LOGIN_FAILURES_OF_NAME = 100  # of one name, from addresses it never logged in at
+AXES_FAILURE_LIMIT = 8  # per name and address
+TIEBREAK_LOGIN_FAILURES = 40  # per address, over all names
+TIEBREAK_LOGIN_FAILURES_OF_NAME = 100  # per name, from addresses without an earlier log-in
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
-# Who is stopped and goes on trying does not prolong it for the others.
+# Attempts during a lockout do not prolong it for others at the same address.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_COOLOFF_MESSAGE = (
-    "There were too many wrong passwords, so logging in is stopped here for a quarter of an hour."
-    " Please wait and try again, or ask whoever runs this server for a new password."
+    "There were too many wrong passwords, so you cannot log in for a quarter of an hour. Please wait"
+    " and try again, or ask the administrator of this server for a new password."
 )
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"
-# Where the annotators' pages send whoever has not entered yet, and whoever has no work left.
+# Where the annotators' pages redirect people who have not entered, or who have no tasks left.
 ANNOTATOR_ENTRY_URL = "recruitment:welcome"
 ANNOTATOR_END_URL = "recruitment:end"
 
@@ -302,7 +303,7 @@ STORAGES = {
 WHITENOISE_USE_FINDERS = not PRODUCTION
 WHITENOISE_AUTOREFRESH = not PRODUCTION
 
-# Enforced everywhere, the admin included: no inline script or style, no eval, nothing from afar.
+# Enforced on all pages, including the admin: no inline code, no eval, no other origins.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -324,11 +325,11 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
 SECURE_SSL_REDIRECT = PRODUCTION and _boolean("TIEBREAK_SSL_REDIRECT", default=True)
-# A monitor on the same host asks without TLS.
+# Monitoring on the same host uses no TLS.
 SECURE_REDIRECT_EXEMPT = [r"^health/$"]
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
 TIEBREAK_BEHIND_PROXY = _boolean("TIEBREAK_BEHIND_PROXY", default=False)
-# How many proxies of our own a request passes: each adds an entry to X-Forwarded-For.
+# The number of trusted proxies, each of which adds an entry to X-Forwarded-For.
 TIEBREAK_PROXIES = _integer("TIEBREAK_PROXIES", 1, 1)
 if PRODUCTION and TIEBREAK_BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
@@ -339,7 +340,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
 }
 
-# Jobs: a broker made of files unless a real one is named, so that nothing has to be installed.
+# The default broker is a folder, so that development needs no other server.
 CELERY_BROKER_URL = str(env.str("TIEBREAK_BROKER_URL", default="filesystem://"))
 if CELERY_BROKER_URL == "filesystem://":
     CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -358,14 +359,15 @@ CELERY_TASK_ROUTES = {"metrics.tasks.*": {"queue": "analytics"}}
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# What is due every so many seconds; see `studies.rounds`. What no webhook brought is found so.
+# Periodic tasks and their intervals in seconds; see `studies.rounds`. They also find changes on
+# platforms that no webhook announced.
 TIEBREAK_ROUNDS = {
-    "jobs": ("studies.tasks.take_up_abandoned_jobs_task", 60),
-    "platforms": ("recruitment.tasks.sync_recruitments_task", 120),
+    "jobs": ("studies.tasks.requeue_stale_jobs_task", 60),
+    "platforms": ("recruitment.tasks.sync_channels_task", 120),
 }
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 2, "interval_start": 0.1, "interval_max": 0.5}
 
-# Where platforms answer. Only the server's owner says so: no page can send it elsewhere.
+# The APIs of platforms. No page can change these URLs, so that no user can redirect requests.
 TIEBREAK_PROLIFIC_URL = str(
     env.str("TIEBREAK_PROLIFIC_URL", default="https://api.prolific.com/api/v1/")
 )
@@ -381,31 +383,29 @@ TIEBREAK_MTURK_ORIGINS = _origins("TIEBREAK_MTURK_ORIGINS") or [
     "https://workersandbox.mturk.com",
 ]
 
-# Language models, by names that researchers choose from: name=http://host:port/v1, …; the key of
-# the server `gpu1` is TIEBREAK_MODEL_KEY_GPU1, and what `OpenAIServer` can be told besides stands
-# as JSON in TIEBREAK_MODEL_OPTIONS_GPU1. name=vllm:MODEL runs in the worker's own process, and its
-# options are vLLM's.
+# Model servers by the names that researchers see: name=http://host:port/v1, …. The API key of
+# `gpu1` is TIEBREAK_MODEL_KEY_GPU1, and further arguments of `OpenAIServer` are a JSON object in
+# TIEBREAK_MODEL_OPTIONS_GPU1. name=vllm:MODEL runs in the worker's process with vLLM's options.
 TIEBREAK_MODEL_SERVERS = _servers("TIEBREAK_MODEL_SERVERS")
 
-# What BERTScore and the sentence cosine encode with: a folder or a name of safetensors weights;
-# empty is the small encoder that the `embeddings` extra brings along. On a GPU: cuda, bfloat16.
+# The encoder of BERTScore and the sentence cosine: a folder or a hub name of safetensors weights.
+# If empty, the small encoder of the `embeddings` extra is used. On a GPU, set cuda and bfloat16.
 TIEBREAK_ENCODER = str(env.str("TIEBREAK_ENCODER", default=""))
 TIEBREAK_ENCODER_DEVICE = str(env.str("TIEBREAK_ENCODER_DEVICE", default="cpu"))
 TIEBREAK_ENCODER_DTYPE = _choice(
     "TIEBREAK_ENCODER_DTYPE", ("float32", "bfloat16", "float16"), "float32"
 )
-# Whether the workers that score have packages which the web process may lack.
+# Whether scoring workers have packages that the web process may lack.
 TIEBREAK_SCORES_ELSEWHERE = _boolean("TIEBREAK_SCORES_ELSEWHERE", default=False)
 
-# What a bundle or a file of rows may be at most where it comes in through the web; the commands
-# take what their options say.
+# Limits of bundles and files uploaded through the web. Management commands have options instead.
 TIEBREAK_MAX_CELL_CHARACTERS = _integer("TIEBREAK_MAX_CELL_CHARACTERS", 1_000_000, 1_000)
 TIEBREAK_MAX_UPLOAD_BYTES = _integer("TIEBREAK_MAX_UPLOAD_BYTES", 100_000_000, 1_000)
 TIEBREAK_MAX_UNPACKED_BYTES = _integer("TIEBREAK_MAX_UNPACKED_BYTES", 500_000_000, 1_000)
 TIEBREAK_MAX_UPLOAD_ROWS = _integer("TIEBREAK_MAX_UPLOAD_ROWS", 100_000, 1)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 
-# Every line is cleaned of framed tokens, query strings and the values of rows as it is written.
+# All handlers redact frame tokens, query strings and the values of rows.
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -419,10 +419,10 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": "INFO" if PRODUCTION else "WARNING"},
     "loggers": {
-        # Django's own handlers would write what they get as it is, by e-mail too.
+        # Django's default handlers would write unredacted lines, and send them by e-mail.
         "django": {"handlers": [], "level": "INFO"},
         "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
-        # One line a request, whose address names a submission.
+        # At INFO, httpx logs each request with its URL, which names a submission.
         "httpx": {"level": "WARNING"},
     },
 }

@@ -1,4 +1,4 @@
-"""Every address of Tiebreak."""
+"""All URLs of the server."""
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
@@ -11,7 +11,7 @@ from studies.health import health
 
 
 def favicon(_: HttpRequest) -> HttpResponse:
-    """For browsers that ask without having read a page's own word on it."""
+    """Redirect browsers that request the icon without reading its link in a page."""
     return redirect(static("images/favicon.svg"))
 
 

@@ -16,7 +16,7 @@ def enqueue(task: str, *arguments: object, queue: str | None = None) -> None:
     except OperationalError as error:
         raise DomainError(
             "no_broker",
-            "The job queue does not answer. Start the worker and its message broker, then try"
-            " again.",
+            "The job queue does not respond. Please start the message broker and a worker, then"
+            " try again.",
             status=503,
         ) from error

@@ -1,7 +1,6 @@
-"""Figures as SVG: attributes for print, classes for the page's light and dark colours.
+"""Figures as SVG: attributes give colours for print, classes the page's light and dark colours.
 
-Every figure says in words what it shows, and people and machines differ in shape, not only in
-colour.
+Each figure has a text alternative, and annotators and machines differ in shape, not in colour only.
 """
 
 from typing import Any
@@ -16,22 +15,22 @@ HUMAN, MACHINE, LINE, SOFT = "#1f5f5b", "#b8721f", "#dfdbd2", "#67635b"
 FONT = "system-ui, sans-serif"
 
 
-def _tag(name: str, inside: str = "", **attributes: Any) -> str:
-    text = "".join(
+def _tag(name: str, content: str = "", **attributes: Any) -> str:
+    markup = "".join(
         f" {key.rstrip('_').replace('_', '-')}={quoteattr(_value(value))}"
         for key, value in attributes.items()
     )
-    return f"<{name}{text}>{inside}</{name}>"
+    return f"<{name}{markup}>{content}</{name}>"
 
 
 def _value(value: Any) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
-def _text(x: float, y: float, words: str, anchor: str = "middle") -> str:
+def _text(x: float, y: float, text: str, anchor: str = "middle") -> str:
     return _tag(
         "text",
-        escape(words),
+        escape(text),
         x=x,
         y=y,
         text_anchor=anchor,
@@ -42,14 +41,16 @@ def _text(x: float, y: float, words: str, anchor: str = "middle") -> str:
     )
 
 
-def _line(start: Point, end: Point, kind: str, colour: str, *, width: float = 1) -> str:
+def _line(start: Point, end: Point, css_class: str, colour: str, *, width: float = 1) -> str:
     (x1, y1), (x2, y2) = start, end
-    return _tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=kind, stroke=colour, stroke_width=width)
+    return _tag(
+        "line", x1=x1, y1=y1, x2=x2, y2=y2, class_=css_class, stroke=colour, stroke_width=width
+    )
 
 
-def _picture(width: int, height: int, says: str, body: str, kind: str) -> SafeString:
-    title = _tag("title", escape(says))
-    return mark_safe(  # noqa: S308  every text in it was escaped above
+def _figure(width: int, height: int, description: str, body: str, css_class: str) -> SafeString:
+    title = _tag("title", escape(description))
+    return mark_safe(  # noqa: S308  `_tag` and `escape` escaped every text in it
         _tag(
             "svg",
             title + body,
@@ -58,14 +59,14 @@ def _picture(width: int, height: int, says: str, body: str, kind: str) -> SafeSt
             width=width,
             height=height,
             role="img",
-            class_=kind,
-            aria_label=says,
+            class_=css_class,
+            aria_label=description,
         )
     )
 
 
 def interval_glyph(estimate: Json, *, low: float = -1.0, high: float = 1.0) -> SafeString:
-    """A value with its interval on a small axis; an empty picture where it is undefined."""
+    """Draw a value with its interval on a small axis; an undefined value draws nothing."""
     width, height, margin = 140, 14, 6
     value = estimate["value"]
     if value is None:
@@ -77,18 +78,18 @@ def interval_glyph(estimate: Json, *, low: float = -1.0, high: float = 1.0) -> S
 
     middle = 0.0 if low < 0 else (low + high) / 2
     body = _line((x(middle), 0), (x(middle), height), "grid", LINE)
-    says = f"{value:.2f}"
+    description = f"{value:.2f}"
     if estimate["low"] is not None:
         ends = (x(estimate["low"]), 7), (x(estimate["high"]), 7)
         body += _line(*ends, "human-line", HUMAN, width=2)
-        says += f", interval {estimate['low']:.2f} to {estimate['high']:.2f}"
+        description += f", interval {estimate['low']:.2f} to {estimate['high']:.2f}"
     body += _tag("circle", cx=x(value), cy=7, r=3.5, class_="human", fill=HUMAN)
-    return _picture(width, height, says, body, "glyph")
+    return _figure(width, height, description, body, "glyph")
 
 
 def separability_chart(sets: Json) -> SafeString:
-    """Mean consistency per range of separability, with intervals (the paper's figure 8)."""
-    ranges = [each for each in sets["by_separability"] if each["consistency"]["value"] is not None]
+    """Draw mean consistency per range of separability, as Ghosh et al. 2024, figure 8."""
+    ranges = [row for row in sets["by_separability"] if row["consistency"]["value"] is not None]
     if not ranges:
         return mark_safe("")
     first, last = sets["by_separability"][0]["low"], sets["by_separability"][-1]["high"]
@@ -105,24 +106,24 @@ def separability_chart(sets: Json) -> SafeString:
         for tick in (0, 0.25, 0.5, 0.75, 1)
     )
     body += _text(295, 276, "separability δ of the instance")
-    edges = [each["low"] for each in sets["by_separability"]] + [last]
+    edges = [row["low"] for row in sets["by_separability"]] + [last]
     body += "".join(_text(x(edge), 250, f"{edge:.2f}") for edge in edges)
-    for each in ranges:
-        middle, mean = (each["low"] + each["high"]) / 2, each["consistency"]
+    for row in ranges:
+        middle, mean = (row["low"] + row["high"]) / 2, row["consistency"]
         if mean["low"] is not None:
             ends = (x(middle), y(mean["low"])), (x(middle), y(mean["high"]))
             body += _line(*ends, "human-line", HUMAN, width=2)
         body += _tag("circle", cx=x(middle), cy=y(mean["value"]), r=4.5, class_="human", fill=HUMAN)
-        body += _text(x(middle), y(mean["high"] or mean["value"]) - 8, f"n = {each['n']}")
-    says = "Mean consistency per range of separability: " + ", ".join(
-        f"{each['low']:.2f} to {each['high']:.2f}: {each['consistency']['value']:.2f}"
-        for each in ranges
+        body += _text(x(middle), y(mean["high"] or mean["value"]) - 8, f"n = {row['n']}")
+    description = "Mean consistency per range of separability: " + ", ".join(
+        f"{row['low']:.2f} to {row['high']:.2f}: {row['consistency']['value']:.2f}"
+        for row in ranges
     )
-    return _picture(560, 290, says, body, "chart")
+    return _figure(560, 290, description, body, "chart")
 
 
 def perception_chart(section: Json, names: dict[str, str], machine: str | None) -> SafeString:
-    """Per bin of the human majority, the labels people gave beside those of one machine."""
+    """Draw, per bin of the human majority, the labels of annotators and of one machine."""
     bins = section["perception"]
     if not bins:
         return mark_safe("")
@@ -130,27 +131,26 @@ def perception_chart(section: Json, names: dict[str, str], machine: str | None) 
     bar, gap = 20, 14
     group = len(labels) * (2 * bar + 2 + gap)
     width = max(600, len(bins) * (group + 24) + 20)
-    body, says = "", []
-    for index, each in enumerate(bins):
+    body, majorities = "", []
+    for index, row in enumerate(bins):
         left = 20 + index * (group + 24)
-        name = names.get(each["label"], each["label"])
-        body += _text(left + group / 2, 18, f"Humans mostly say {name} · {each['share']:.0%}")
-        says.append(f"{name} {each['share']:.0%} of units")
+        name = names.get(row["label"], row["label"])
+        body += _text(left + group / 2, 18, f"Majority: {name} · {row['share']:.0%}")
+        majorities.append(f"{name} in {row['share']:.0%} of units")
         for position, label in enumerate(labels):
-            at = left + position * (2 * bar + 2 + gap)
-            body += _bar(at, bar, each["humans"][label], "human", HUMAN, rounded=True)
+            x = left + position * (2 * bar + 2 + gap)
+            body += _bar(x, bar, row["humans"][label], "human", HUMAN, rounded=True)
             if machine is not None:
-                shown = each["machines"][machine][label]
-                body += _bar(at + bar + 2, bar, shown, "machine", MACHINE, rounded=False)
-            body += _text(at + bar + 1, 166, names.get(label, label))
-    who = f"people and {machine}" if machine else "people"
-    return _picture(
-        width, 176, f"Labels of {who} by human majority: {'; '.join(says)}", body, "chart"
-    )
+                share = row["machines"][machine][label]
+                body += _bar(x + bar + 2, bar, share, "machine", MACHINE, rounded=False)
+            body += _text(x + bar + 1, 166, names.get(label, label))
+    raters = f"annotators and {machine}" if machine else "annotators"
+    description = f"Labels of {raters} by majority label of annotators: {'; '.join(majorities)}"
+    return _figure(width, 176, description, body, "chart")
 
 
 def _bar(
-    x: float, width: int, share: float | None, kind: str, colour: str, *, rounded: bool
+    x: float, width: int, share: float | None, css_class: str, colour: str, *, rounded: bool
 ) -> str:
     height = 110 * (share or 0.0)
     return _tag(
@@ -161,7 +161,7 @@ def _bar(
         width=width,
         height=height,
         rx=4 if rounded else 0,
-        class_=kind,
+        class_=css_class,
         fill=colour,
     )
 
@@ -170,7 +170,7 @@ BINS = 24
 
 
 def separability_histogram(delta: list[float]) -> SafeString:
-    """How many instances have which separability."""
+    """Draw a histogram of the instances' separability."""
     if not delta:
         return mark_safe("")
     low, high = min(delta), max(delta)
@@ -178,25 +178,28 @@ def separability_histogram(delta: list[float]) -> SafeString:
     counts = [0] * BINS
     for value in delta:
         counts[min(int((value - low) / width), BINS - 1)] += 1
-    most = max(counts)
+    highest = max(counts)
     body = ""
     for index, n in enumerate(counts):
-        x, height = 40 + index * 22, 280 * n / most
+        x, height = 40 + index * 22, 280 * n / highest
         title = f"{low + index * width:.2f} to {low + (index + 1) * width:.2f}: {n}"
         bar = {"x": x, "y": 320 - height, "width": 20, "height": height, "rx": 2}
         body += _tag("rect", _tag("title", title), **bar, class_="human", fill=HUMAN)
     body += _line((40, 320), (568, 320), "grid", LINE)
     body += _text(40, 338, f"{low:.2f}", "start") + _text(568, 338, f"{high:.2f}", "end")
-    body += _text(304, 356, "separability δ of an instance") + _text(34, 46, str(most), "end")
-    middle = sorted(delta)[len(delta) // 2]
-    says = f"{len(delta)} instances, separability from {low:.2f} to {high:.2f}, median {middle:.2f}"
-    return _picture(600, 364, says, body, "chart")
+    body += _text(304, 356, "separability δ of the instance") + _text(34, 46, str(highest), "end")
+    median = sorted(delta)[len(delta) // 2]
+    description = (
+        f"{len(delta)} instances with separability from {low:.2f} to {high:.2f}, median"
+        f" {median:.2f}"
+    )
+    return _figure(600, 364, description, body, "chart")
 
 
-def scenarios_chart(cross: list[float], own: list[float]) -> SafeString:
-    """Each instance by how alike the systems are (x) and how alike one is to itself (y).
+def scenarios_chart(cross: list[float], best_self: list[float]) -> SafeString:
+    """Draw each instance by cross-alignment (x) and the higher of the two self-alignments (y).
 
-    The four corners are the four scenarios of Ghosh et al. 2024, figure 2; above the diagonal the
+    The four corners are the four scenarios of Ghosh et al. 2024, figure 2. Above the diagonal, the
     systems can be told apart.
     """
     if not cross:
@@ -213,12 +216,15 @@ def scenarios_chart(cross: list[float], own: list[float]) -> SafeString:
     body += _line((x(0), y(0)), (x(0), y(1)), "grid", LINE)
     for tick in (0, 0.5, 1):
         body += _text(x(tick), 338, f"{tick:g}") + _text(42, y(tick) + 4, f"{tick:g}", "end")
-    for c, s in zip(cross, own, strict=True):
+    for c, s in zip(cross, best_self, strict=True):
         body += _tag(
             "circle", cx=x(c), cy=y(s), r=3.5, class_="human", fill=HUMAN, fill_opacity=0.45
         )
-    body += _text(200, 356, "alignment between the systems")
-    body += _text(52, 12, "alignment of the more consistent system with itself", "start")
-    above = sum(s > c for c, s in zip(cross, own, strict=True))
-    says = f"Self-alignment against cross-alignment of {len(cross)} instances; {above} above the diagonal"
-    return _picture(400, 364, says, body, "chart")
+    body += _text(200, 356, "cross-alignment: between the systems")
+    body += _text(52, 12, "self-alignment: of the more consistent system", "start")
+    above = sum(s > c for c, s in zip(cross, best_self, strict=True))
+    description = (
+        f"Self-alignment against cross-alignment of {len(cross)} instances, {above} of them above"
+        " the diagonal"
+    )
+    return _figure(400, 364, description, body, "chart")

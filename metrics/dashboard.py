@@ -1,4 +1,4 @@
-"""A report arranged for the eye: rows, headings, pictures."""
+"""Arrange a report for the dashboard: headings, tables, figures."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +16,7 @@ from metrics.findings import (
     stratum_name,
     win_rate_finding,
 )
+from metrics.messages import INSTANCES_WERE_SELECTED
 
 Json = dict[str, Any]
 STRATIFIERS = {
@@ -41,7 +42,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Number:
-    """A value as it is printed: text, interval, picture, and the reason where undefined."""
+    """A value as the page prints it: text, interval, glyph, and the reason if it is undefined."""
 
     text: str
     interval: str
@@ -59,7 +60,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """One stratifier's rows."""
+    """A titled table of rows, such as the strata of one stratifier."""
 
     title: str
     rows: list[Row]
@@ -67,7 +68,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Ranking:
-    """A row a system, a column for each way to rank."""
+    """One row per system and one column per ranking method."""
 
     columns: list[str]
     rows: list[Row]
@@ -76,7 +77,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Section:
-    """One criterion, ready for its template."""
+    """One criterion's part of the page, as its template needs it."""
 
     name: str
     about: Json
@@ -85,10 +86,10 @@ class Section:
     tables: list[Table]
     machines: list[Table]
     perception: tuple[str, str]
-    perception_pictures: list[tuple[str, SafeString]]
+    perception_figures: list[tuple[str, SafeString]]
     sets: tuple[str, str] | None
     separability: tuple[str, str] | None
-    separability_picture: SafeString | None
+    separability_figure: SafeString | None
     set_rows: list[Row]
     wins: tuple[str, str] | None
     ranking: Ranking | None
@@ -99,7 +100,10 @@ class Section:
 
 
 def sections(report: Json) -> list[Section]:
-    """In the study's order: a database need not keep the order of an object's keys."""
+    """Return the sections in the study's order.
+
+    A database need not keep the order of an object's keys, so the report lists it.
+    """
     return [_section(name, report["criteria"][name]) for name in report["criteria_order"]]
 
 
@@ -116,36 +120,36 @@ def _section(name: str, section: Json) -> Section:
         tables=_tables(section, columns),
         machines=_machine_tables(section),
         perception=perception_finding(section),
-        perception_pictures=perception_pictures(section),
+        perception_figures=perception_figures(section),
         sets=sets_finding(sets) if sets else None,
         separability=separability_finding(sets) if sets else None,
-        separability_picture=separability_chart(sets) if sets else None,
+        separability_figure=separability_chart(sets) if sets else None,
         set_rows=_rows(sets, _SET_NAMES, low=-1) if sets and sets["n"] else [],
         wins=win_rate_finding(systems["win_rate"], selection) if systems is not None else None,
         ranking=_ranking(systems) if systems is not None else None,
-        selection=[selection_finding(*each) for each in selection.items()],
+        selection=[selection_finding(name, pair) for name, pair in selection.items()],
         bias_rows=_bias_rows(section.get("bias", {})),
-        note=OF_SELECTED if is_of_selected(all_units["krippendorff_alpha"]) else "",
+        note=INSTANCES_WERE_SELECTED if is_of_selected(all_units["krippendorff_alpha"]) else "",
         problems=[(PARTS.get(part, part), why) for part, why in section["problems"].items()],
     )
 
 
 _SET_NAMES = {
     "consistency": "Consistency",
-    "zero": "Consistency 0",
-    "contradictory": "… both systems preferred",
-    "all_ties": "… all ties",
-    "perfect": "Consistency 1",
-    "preference_strength": "Preference strength (− A, + B)",
+    "zero": "Inconsistent (consistency 0)",
+    "contradictory": "Inconsistent: both systems preferred",
+    "all_ties": "Inconsistent: ties only",
+    "perfect": "Perfectly consistent (consistency 1)",
+    "preference_strength": "Preference strength (negative: A, positive: B)",
 }
 _BIAS_NAMES = {
-    "position": "First shown preferred − ½",
-    "length": "Longer preferred − shorter preferred",
+    "position": "P(first shown preferred) − ½",
+    "length": "P(longer preferred) − P(shorter preferred)",
 }
 _RANKINGS = {
     "win_rate": "Win rate",
     "bradley_terry": "Bradley–Terry",
-    "bradley_terry_rank": "Its rank",
+    "bradley_terry_rank": "Bradley–Terry rank",
     "elo": "Elo",
     "sep_elo": "SEP-Elo",
 }
@@ -153,31 +157,27 @@ _RANKINGS = {
 
 PARTS = {
     "strata": "Agreement",
-    "raters": "What each rater did",
-    "perception": "Perception",
+    "raters": "Raters",
+    "perception": "Labels by majority label",
     "rating_sets": "Rating sets",
     "systems": "Win rates and rankings",
-    "selection": "Selection",
-    "bias": "What is preferred besides the text",
+    "selection": "Instance selection",
+    "bias": "Position and length bias",
 }
-OF_SELECTED = (
-    "Instances were drawn. Except where a sentence says that a rate is weighted, every number here is"
-    " of the selected instances, unweighted, and says nothing of the rest of the dataset."
-)
 
 
 def _ranking(systems: Json) -> Ranking | None:
-    """The best system first. A way to rank that nothing is known from is a note, not a column."""
+    """Return the systems, best first; a method without any value becomes a note, not a column."""
     rates, powered = systems["win_rate"], systems.get("prediction_powered", {})
     if not rates:
         return None
     scores = {title: systems[name] for name, title in _RANKINGS.items()}
-    scores |= {f"Win rate, with {name}": powered[name] for name in sorted(powered)}
-    known = {title: each for title, each in scores.items() if _any_known(each)}
+    scores |= {f"Win rate, prediction-powered by {name}": powered[name] for name in sorted(powered)}
+    columns = {title: scored for title, scored in scores.items() if _any_known(scored)}
     notes = [
-        f"{title}: {next(iter(each.values()))['reason']}"
-        for title, each in scores.items()
-        if title not in known
+        f"{title}: {next(iter(scored.values()))['reason']}"
+        for title, scored in scores.items()
+        if title not in columns
     ]
     best_first = sorted(rates, key=lambda name: (-(rates[name]["value"] or 0), name))
     rows = [
@@ -185,15 +185,15 @@ def _ranking(systems: Json) -> Ranking | None:
             name,
             rates[name]["n"],
             "",
-            [_score(each[name], each is rates) for each in known.values()],
+            [_score(scored[name], scored is rates) for scored in columns.values()],
         )
         for name in best_first
     ]
-    return Ranking(list(known), rows, notes)
+    return Ranking(list(columns), rows, notes)
 
 
 def _any_known(estimates: Json) -> bool:
-    return any(each["value"] is not None for each in estimates.values())
+    return any(estimate["value"] is not None for estimate in estimates.values())
 
 
 def _score(estimate: Json, is_rate: bool) -> Number:
@@ -203,9 +203,9 @@ def _score(estimate: Json, is_rate: bool) -> Number:
 
 def _bias_rows(bias: Json) -> list[Row]:
     rows = _rows(bias, _BIAS_NAMES, low=-0.5, high=0.5)
-    for machine, own in sorted(bias.get("machines", {}).items()):
-        named = {name: f"{machine}: {title.lower()}" for name, title in _BIAS_NAMES.items()}
-        rows += _rows(own, named, low=-0.5, high=0.5)
+    for machine, estimates in sorted(bias.get("machines", {}).items()):
+        names = {name: f"{machine}: {title}" for name, title in _BIAS_NAMES.items()}
+        rows += _rows(estimates, names, low=-0.5, high=0.5)
     return rows
 
 
@@ -213,9 +213,9 @@ def _tables(section: Json, columns: list[str]) -> list[Table]:
     tables = []
     for stratifier, title in STRATIFIERS.items():
         rows = [
-            _row(each, [each["human_human"][column] for column in columns])
-            for each in section["strata"]
-            if each["stratifier"] == stratifier
+            _row(stratum, [stratum["human_human"][column] for column in columns])
+            for stratum in section["strata"]
+            if stratum["stratifier"] == stratifier
         ]
         if rows:
             tables.append(Table(title, rows))
@@ -225,7 +225,7 @@ def _tables(section: Json, columns: list[str]) -> list[Table]:
 def _row(stratum: Json, estimates: list[Json]) -> Row:
     share = "" if stratum["share"] is None else f"{stratum['share']:.0%}"
     name = stratum_name(stratum["stratifier"], stratum["stratum"])
-    return Row(name, stratum["n_units"], share, [number(e) for e in estimates])
+    return Row(name, stratum["n_units"], share, [number(estimate) for estimate in estimates])
 
 
 _CLASSIFICATION = {
@@ -236,14 +236,14 @@ _CLASSIFICATION = {
 
 
 def _machine_tables(section: Json) -> list[Table]:
-    """Per machine: agreement with people, with one person, and how far people agree better."""
+    """Return a table per machine: agreement with annotators, with one annotator, and Δ."""
     machines = section["strata"][0]["machines"]
     return [Table(name, _machine_rows(groups)) for name, groups in sorted(machines.items())]
 
 
 def _machine_rows(groups: Json) -> list[Row]:
     compared, classified = groups["human_machine"], groups["classification"]
-    others = [groups[name] for name in ("single_human_machine", "delta")]
+    single, delta = groups["single_human_machine"], groups["delta"]
     return [
         Row(
             title,
@@ -251,8 +251,8 @@ def _machine_rows(groups: Json) -> list[Row]:
             "",
             [
                 number(compared[name]),
-                *(number(each[name]) if name in each else _NOTHING for each in others),
-                _by_chance(groups["random_baseline"], name),
+                *(_number_of(name, estimates) for estimates in (single, delta)),
+                _random_baseline(groups["random_baseline"], name),
             ],
         )
         for name, title in NAMES.items()
@@ -271,12 +271,16 @@ def _rows(estimates: Json, names: dict[str, str], *, low: float, high: float = 1
     ]
 
 
-def _by_chance(baseline: Json, name: str) -> Number:
-    """What random labels would reach, where it is no more than a mark to compare with."""
-    return replace(number(baseline[name]), glyph=SafeString("")) if name in baseline else _NOTHING
+def _random_baseline(baseline: Json, name: str) -> Number:
+    """Return what random labels would reach, without a glyph: it is a reference, not a finding."""
+    return replace(_number_of(name, baseline), glyph=SafeString(""))
 
 
-_NOTHING = Number("", "", SafeString(""), "")
+_EMPTY_CELL = Number("", "", SafeString(""), "")
+
+
+def _number_of(name: str, estimates: Json) -> Number:
+    return number(estimates[name]) if name in estimates else _EMPTY_CELL
 
 
 def number(estimate: Json, *, low: float = -1.0, high: float = 1.0) -> Number:
@@ -290,7 +294,7 @@ def number(estimate: Json, *, low: float = -1.0, high: float = 1.0) -> Number:
 
 
 def label_names(section: Json) -> dict[str, str]:
-    """What a preference's labels are called under a picture."""
+    """Return the names of a preference's labels as figures show them."""
     if not section["scale"].startswith("preference"):
         return {}
     names = {"0": "tie", "bad": "both bad"}
@@ -300,7 +304,7 @@ def label_names(section: Json) -> dict[str, str]:
     return names
 
 
-def perception_pictures(section: Json) -> list[tuple[str, SafeString]]:
+def perception_figures(section: Json) -> list[tuple[str, SafeString]]:
     names = label_names(section)
     machines = sorted(section["strata"][0]["machines"])
     if not machines:

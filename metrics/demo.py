@@ -1,4 +1,4 @@
-"""The demo study: loaded once, rated by programs through the real pages, marked simulated."""
+"""The demo study: loaded once, and rated by bots through the annotators' pages."""
 
 import tempfile
 from collections.abc import Callable
@@ -13,10 +13,10 @@ from recruitment.services.lifecycle import open_study
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.demo.bundle import write_demo_bundle
 from studies.demo.sources import load_sources
+from studies.instance_selection.scoring import score_separability
 from studies.models import Study
-from studies.scoring import score_separability
 
-# Sixty of seventy-two places: enough for every number, and work left for whoever tries the pages.
+# Sixty of seventy-two places: enough for every statistic, with places left for visitors.
 BOTS = (
     Bot("careful-1", accuracy=0.85, hits=20),
     Bot("careful-2", accuracy=0.75, hits=20),
@@ -25,7 +25,7 @@ BOTS = (
 
 
 def load_demo_study(*, owner: User, say: Callable[[str], None]) -> Study:
-    """The demo study, made on the first call and found on later ones."""
+    """Return the demo study, which the first call creates."""
     existing = Study.objects.filter(memberships__user=owner, dataset__notes=_NOTE).first()
     if existing is not None:
         return existing
@@ -37,7 +37,7 @@ def load_demo_study(*, owner: User, say: Callable[[str], None]) -> Study:
     score_separability(study=study)
     plan_hits(study=study)
     study = open_study(study=study)
-    say(f"Programs rate {len(load_sources())} instances through the annotators' pages…")
+    say(f"Bots are rating {len(load_sources())} instances through the annotators' pages…")
     simulate_raters(study=study, bots=BOTS, seed=0)
     refresh_report(study=study)
     assert study.dataset is not None

@@ -1,10 +1,24 @@
-"""What the numbers say, in a sentence each, no stronger than their intervals."""
+"""Findings: a heading and complete sentences for each part of a report.
+
+A finding never claims more than its interval supports.
+"""
 
 import re
 from typing import Any
 
+from metrics.messages import (
+    COST,
+    NO_WINNER,
+    ON_SELECTED,
+    OVER_DATASET,
+    SAVED,
+    SAVING_UNKNOWN,
+    WEIGHTED_TO_DATASET,
+    WITHOUT_PREFERENCE,
+)
+
 Json = dict[str, Any]
-# The report's names of strata are for programs; these are for people.
+# The report names strata for programs; these are the names shown to people.
 STRATA = {
     ("all", "all"): "all units",
     ("agreement", "PA=1"): "all agree",
@@ -15,14 +29,14 @@ STRATA = {
     ("unique_labels", "1"): "one label",
     ("unique_labels", "undefined"): "no ratings",
     ("category", "undefined"): "no category",
-    ("separability", "undefined"): "separability not known",
+    ("separability", "undefined"): "separability unknown",
     ("systems", "undefined"): "systems not named",
 }
 RANGE = re.compile(r"(-?[\d.]+)<=separability<=?(-?[\d.]+)")
 
 
 def stratum_name(stratifier: str, name: str) -> str:
-    """What people call a stratum; a category or a pair of systems is called as it is."""
+    """Return a stratum's name for people; categories and system pairs keep their own names."""
     if (stratifier, name) in STRATA:
         return STRATA[stratifier, name]
     if stratifier == "unique_labels":
@@ -33,11 +47,11 @@ def stratum_name(stratifier: str, name: str) -> str:
 
 
 def _range_name(name: str) -> str:
-    """Both ends, to as few decimals as tell them apart; each range but the last is half-open."""
-    found = RANGE.fullmatch(name)
-    if found is None:
+    """Return both ends of a range, with two decimals, or four where two show no difference."""
+    match = RANGE.fullmatch(name)
+    if match is None:
         return name
-    low, high = (float(end) for end in found.groups())
+    low, high = (float(end) for end in match.groups())
     if low == high:
         return f"separability {low:.2f}, all alike"
     decimals = 2 if f"{low:.2f}" != f"{high:.2f}" else 4
@@ -53,111 +67,123 @@ INSTANCES = {
 RATERS = {"new": "raters like these", "these": "these raters"}
 
 
-def speaks_of(estimate: Json) -> str:
-    """Whom figures speak of, as a sentence."""
+def scope_sentence(estimate: Json) -> str:
+    """Return a sentence that says for which instances and raters an estimate holds."""
     scope = estimate["scope"]
-    return f"The figures speak of {INSTANCES[scope['instances']]} and of {RATERS[scope['raters']]}."
+    instances, raters = INSTANCES[scope["instances"]], RATERS[scope["raters"]]
+    return f"These figures hold for {instances} and for {raters}."
 
 
-def _where(estimate: Json) -> str:
-    """What a heading adds where it is not about instances in general."""
-    return ", on the selected instances" if is_of_selected(estimate) else ""
+def _scope_suffix(estimate: Json) -> str:
+    """Return what a heading adds if the estimate holds for the selected instances only."""
+    return ON_SELECTED if is_of_selected(estimate) else ""
 
 
 def is_of_selected(estimate: Json) -> bool:
-    """Whether instances were drawn, and the figure is of their unweighted rows, or of no more."""
+    """Whether instances were drawn and the estimate holds for the selected ones only."""
     return bool(estimate["scope"]["instances"] == "selected")
 
 
+NO_ALPHA_HEADING = "Agreement among annotators"
+
+
 def agreement_finding(section: Json) -> tuple[str, str]:
-    """A heading and what follows from it, for the stratified table."""
-    everything = section["strata"][0]["human_human"]
-    alpha = everything["krippendorff_alpha"]
+    """Return the heading and the sentences above the table of agreement by stratum."""
+    all_units = section["strata"][0]["human_human"]
+    alpha = all_units["krippendorff_alpha"]
     if alpha["value"] is None:
-        return "How far annotators agree", f"Krippendorff's α is undefined. {alpha['reason']}"
-    agreed = _stratum(section, "agreement", "PA=1")
-    share = f"They are of one mind on {agreed['share']:.0%} of the units."
-    where, speaks = _where(alpha), speaks_of(alpha)
+        return NO_ALPHA_HEADING, f"Krippendorff's α is undefined. {alpha['reason']}"
+    unanimous = _stratum(section, "agreement", "PA=1")
+    share = f"All annotators agree on {unanimous['share']:.0%} of units."
+    suffix, scope = _scope_suffix(alpha), scope_sentence(alpha)
     if alpha["low"] is None:
-        return "How far annotators agree", f"{share} {alpha['reason'] or ''} {speaks}"
+        return NO_ALPHA_HEADING, f"{share} {alpha['reason'] or ''} {scope}"
     if alpha["low"] > 0:
         return (
-            f"Annotators agree beyond chance{where}",
-            f"{share} Judge machine raters there first. {speaks}",
+            f"Annotators agree beyond chance{suffix}",
+            f"{share} Compare machine raters with annotators on these units first. {scope}",
         )
     if alpha["high"] < 0:
         return (
-            f"Annotators disagree more than chance would{where}",
-            f"{share} Read the guidelines again. {speaks}",
+            f"Annotators disagree more than chance predicts{suffix}",
+            f"{share} Check whether the guidelines can be read in two ways. {scope}",
         )
     return (
-        f"No agreement beyond chance is shown{where}",
-        f"{share} The interval of α includes 0: the texts may be hard to tell apart. {speaks}",
+        f"No agreement beyond chance is shown{suffix}",
+        f"{share} The interval of α includes 0. This does not show that annotators rate at random:"
+        f" the texts may be hard to tell apart. {scope}",
     )
 
 
 def separability_finding(sets: Json) -> tuple[str, str]:
+    """Return whether consistency rises or falls with separability, if the interval says so."""
     trend = sets["spearman_separability"]
     if trend["value"] is None:
-        return "Consistency by separability", f"Not to be said yet. {trend['reason']}"
-    rho = f"Spearman's ρ of δ and mean consistency is {trend['value']:.4f}"
+        return (
+            "Consistency by separability",
+            f"Spearman's ρ of separability and mean consistency is undefined. {trend['reason']}",
+        )
+    rho = f"Spearman's ρ of separability and mean consistency is {trend['value']:.4f}"
     if trend["low"] is None:
         return (
             "Consistency by separability",
-            f"{rho} over {trend['n']} instances. {trend['reason'] or ''} {speaks_of(trend)}",
+            f"{rho} over {trend['n']} instances. {trend['reason'] or ''} {scope_sentence(trend)}",
         )
-    numbers = f"{rho} ({trend['low']:.4f} to {trend['high']:.4f}) over {trend['n']} instances."
-    where, speaks = _where(trend), speaks_of(trend)
+    sentence = f"{rho} ({trend['low']:.4f} to {trend['high']:.4f}) over {trend['n']} instances."
+    suffix, scope = _scope_suffix(trend), scope_sentence(trend)
     if trend["low"] <= 0 <= trend["high"]:
         return (
-            f"No trend of consistency with separability is shown{where}",
-            f"{numbers} Its interval includes 0. {speaks}",
+            f"No trend of consistency with separability is shown{suffix}",
+            f"{sentence} The interval includes 0, which does not show that there is no trend."
+            f" {scope}",
         )
     direction = "rises" if trend["low"] > 0 else "falls"
-    return f"Consistency {direction} with separability{where}", f"{numbers} {speaks}"
+    return f"Consistency {direction} with separability{suffix}", f"{sentence} {scope}"
 
 
 def sets_finding(sets: Json) -> tuple[str, str]:
+    """Return how many rating sets are inconsistent, and how many are perfectly consistent."""
     if not sets["n"]:
         return "Rating sets", str(sets["consistency"]["reason"])
-    incomplete = (
-        f" {sets['n_incomplete']} incomplete sets are left out." if sets["n_incomplete"] else ""
+    sentence = (
+        f"Of {sets['n']} complete rating sets, {sets['contradictory']['value']:.0%} prefer both"
+        f" systems, {sets['all_ties']['value']:.0%} consist of ties only, and"
+        f" {sets['perfect']['value']:.0%} are perfectly consistent."
     )
-    return (
-        f"{sets['zero']['value']:.0%} of the rating sets point nowhere{_where(sets['zero'])}",
-        f"Contradictory {sets['contradictory']['value']:.0%}, all ties"
-        f" {sets['all_ties']['value']:.0%}; perfectly consistent {sets['perfect']['value']:.0%},"
-        f" of {sets['n']} complete sets.{incomplete}",
-    )
+    if sets["n_incomplete"]:
+        sentence += f" {sets['n_incomplete']} incomplete sets are left out."
+    suffix = _scope_suffix(sets["zero"])
+    return f"{sets['zero']['value']:.0%} of rating sets are inconsistent{suffix}", sentence
 
 
 def win_rate_finding(rates: Json, selection: Json | None = None) -> tuple[str, str]:
-    """Who wins more often than not: where instances were drawn, by the weighted rates alone."""
+    """Return which systems are ahead.
+
+    After a draw of instances, only the weighted rates decide this.
+    """
     if not rates:
-        return "Win rates", "The ratings name no systems."
+        return "Win rates", "The ratings name no systems, so there are no win rates."
     first = next(iter(rates.values()))
     if selection or is_of_selected(first):
         return _weighted_finding(selection or {})
     ahead = [name for name, rate in sorted(rates.items()) if _is_above_half(rate)]
     explanation = (
-        f"Expected win rate: P(win) + ½ P(tie) over all its comparisons. {speaks_of(first)}"
+        "The win rate of a system is P(win) + ½ P(tie) over all its comparisons."
+        f" {scope_sentence(first)}"
     )
     if len(ahead) == 1:
-        return f"{ahead[0]} wins more often than not", explanation
+        return f"{ahead[0]} wins more often than it loses", explanation
     if ahead:
-        return f"{', '.join(ahead)} win more often than not", explanation
-    return NO_WINNER, f"{explanation}{_why_no_interval(rates)}"
-
-
-NO_WINNER = "No system is shown to win more often than not"
+        return f"{', '.join(ahead)} win more often than they lose", explanation
+    return NO_WINNER, f"{explanation}{_reasons_without_intervals(rates)}"
 
 
 def _is_above_half(rate: Json) -> bool:
     return rate["low"] is not None and rate["low"] > 0.5
 
 
-def _why_no_interval(rates: Json) -> str:
-    """Each reason once, where no rate has an interval."""
+def _reasons_without_intervals(rates: Json) -> str:
+    """Return each reason once if no rate has an interval, else nothing."""
     if any(rate["low"] is not None for rate in rates.values()):
         return ""
     reasons = dict.fromkeys(rate["reason"] for rate in rates.values() if rate["reason"])
@@ -165,74 +191,75 @@ def _why_no_interval(rates: Json) -> str:
 
 
 def _weighted_finding(selection: Json) -> tuple[str, str]:
-    """Of drawn instances: the pairs whose weighted rate says which system is ahead."""
-    ahead = [said for found in selection.values() if (said := _pair_ahead(found))]
-    speaks = " ".join(
-        f"{pair}: {speaks_of(found['win_rate'])}" for pair, found in selection.items()
+    """Return the pairs of systems whose weighted win rate shows which one is ahead."""
+    ahead = [heading for pair in selection.values() if (heading := _pair_heading(pair))]
+    scopes = " ".join(
+        f"{name}: {scope_sentence(pair['win_rate'])}" for name, pair in selection.items()
     )
     explanation = (
-        "Instances were drawn, so the heading looks only at rates in which each instance is"
-        f" weighted by 1 / its chance of having been drawn. {speaks} The table shows the selected"
-        " instances, unweighted."
+        "Instances were drawn, so this heading uses only rates in which each instance is weighted"
+        f" by 1 / its inclusion probability. {scopes} The table describes the selected instances"
+        " without weights; do not generalize it to the dataset."
     )
     return ("; ".join(ahead) if ahead else NO_WINNER), explanation
 
 
-def _pair_ahead(found: Json) -> str:
-    """Which of two systems wins more often than not, and where; nothing where it is not shown."""
-    rate, (first, second) = found["win_rate"], found["systems"]
+def _pair_heading(pair: Json) -> str:
+    """Return which of two systems is ahead and for which instances; empty if not shown."""
+    rate, (first, second) = pair["win_rate"], pair["systems"]
     if rate["low"] is None or rate["low"] <= 0.5 <= rate["high"]:
         return ""
     winner, loser = (first, second) if rate["low"] > 0.5 else (second, first)
-    where = _where(rate) or ", over the dataset"
-    return f"{winner} wins more often than not against {loser}{where}"
+    suffix = _scope_suffix(rate) or OVER_DATASET
+    return f"{winner} wins more often than {loser}{suffix}"
 
 
-def selection_finding(pair: str, found: Json) -> tuple[str, str]:
-    """What choosing instances brought against a uniform draw; a loss is said as one."""
-    saved, whole = found["ratings_saved"], found["win_rate"]
-    drawn = f"{found['instances']} instances rated, {found['control']} of them as a control."
-    if found["without_preference"]:
-        drawn += (
-            f" {found['without_preference']} more have no rating that says which system is better."
-        )
-    if whole["value"] is None:
-        return f"Selection, {pair}", f"{drawn} {whole['reason']}"
-    rate = f"{_weighted_rate(whole)} {drawn}"
+def selection_finding(name: str, pair: Json) -> tuple[str, str]:
+    """Return how many ratings selecting instances saved or cost against a uniform draw."""
+    saved, rate = pair["ratings_saved"], pair["win_rate"]
+    rated = (
+        f"{pair['instances']} instances were rated, {pair['control']} of them as the control"
+        " sample."
+    )
+    if pair["without_preference"]:
+        rated += f" {WITHOUT_PREFERENCE.format(n=pair['without_preference'])}"
+    if rate["value"] is None:
+        return SAVING_UNKNOWN.format(pair=name), f"{rated} {rate['reason']}"
+    sentences = f"{_weighted_rate(rate, pair['systems'][0])} {rated}"
     if saved["value"] is None:
-        return f"Selection, {pair}", f"{rate} {saved['reason']}"
+        return SAVING_UNKNOWN.format(pair=name), f"{sentences} {saved['reason']}"
     if saved["low"] is None or saved["low"] <= 0 <= saved["high"]:
-        return f"Selection, {pair}", f"{rate} {_saving_not_told(saved)}"
-    verb = "saved" if saved["value"] > 0 else "cost"
+        return SAVING_UNKNOWN.format(pair=name), f"{sentences} {_unknown_saving(saved)}"
+    heading = SAVED if saved["value"] > 0 else COST
     return (
-        f"Choosing instances {verb} about {abs(saved['value']):.0f} ratings, {pair}",
-        f"{rate} Ratings saved: {_count_interval(saved)}. A uniform draw with that interval's width"
-        f" would have needed {found['instances'] + found['instances_saved']['value']:.0f}"
-        " instances.",
+        heading.format(n=f"{abs(saved['value']):.0f}", pair=name),
+        f"{sentences} The number of ratings saved is {_count_interval(saved)}. A uniform draw with"
+        " an interval of the same width would have needed"
+        f" {pair['instances'] + pair['instances_saved']['value']:.0f} instances.",
     )
 
 
-def _weighted_rate(whole: Json) -> str:
-    """What the weighted rate is, and of which instances."""
-    wins = f"the first wins {whole['value']:.0%}"
-    if whole["low"] is not None:
-        wins += f" ({whole['low']:.0%} to {whole['high']:.0%})"
-    if is_of_selected(whole):
-        said = (
-            f"Among the selected instances, each weighted by 1 / its chance of having been drawn,"
-            f" {wins}; of the others in the dataset this says nothing."
+def _weighted_rate(rate: Json, system: str) -> str:
+    """Return a sentence with the weighted win rate and the instances it holds for."""
+    known = f"the win rate of {system} is {rate['value']:.0%}"
+    if rate["low"] is not None:
+        known += f" ({rate['low']:.0%} to {rate['high']:.0%})"
+    if is_of_selected(rate):
+        sentence = (
+            f"Among the selected instances, each weighted by 1 / its inclusion probability, {known};"
+            " this says nothing about the other instances of the dataset."
         )
     else:
-        said = f"Weighed back to the dataset, {wins}."
-    return said if whole["low"] is not None else f"{said} {whole['reason']}"
+        sentence = f"{WEIGHTED_TO_DATASET}, {known}."
+    return sentence if rate["low"] is not None else f"{sentence} {rate['reason']}"
 
 
-def _saving_not_told(saved: Json) -> str:
+def _unknown_saving(saved: Json) -> str:
     if saved["low"] is None:
-        return f"Whether choosing instances saved ratings cannot be told. {saved['reason']}"
+        return f"Whether selecting instances saved ratings is not known. {saved['reason']}"
     return (
-        "Whether choosing instances saved or cost ratings cannot be told: ratings saved"
-        f" {_count_interval(saved)}, which includes 0."
+        "Whether selecting instances saved or cost ratings is not known: the interval of the"
+        f" number of ratings saved, {_count_interval(saved)}, includes 0."
     )
 
 
@@ -240,37 +267,47 @@ def _count_interval(saved: Json) -> str:
     return f"{saved['value']:.0f} ({saved['low']:.0f} to {saved['high']:.0f})".replace("-", "−")
 
 
+LABELS_SHOWN = "The figure shows all labels of the units in each bin of the human majority."
+
+
 def perception_finding(section: Json) -> tuple[str, str]:
-    bins = section["perception"]
-    heading = "Perception: people and machines" if _machines(section) else "What people said"
+    """Return how often annotators and machines give a tie, where the scale has ties."""
+    bins, machines = section["perception"], _machines(section)
+    heading = (
+        "Labels of annotators and machines by majority label"
+        if machines
+        else "Labels by majority label"
+    )
     if not bins:
         return heading, "No unit has human ratings yet."
     if "0" not in bins[0]["humans"]:
-        return heading, "All labels in each bin of the human majority."
-    people = _overall(bins, lambda each: each["humans"].get("0"))
-    for name in _machines(section):
-        machine = _overall(bins, lambda each, name=name: each["machines"][name].get("0"))
-        if people and machine is not None and machine < people / 2:
+        return heading, LABELS_SHOWN
+    human_ties = _tie_share(bins, lambda row: row["humans"].get("0"))
+    for name in machines:
+        ties = _tie_share(bins, lambda row, name=name: row["machines"][name].get("0"))
+        if human_ties and ties is not None and ties < human_ties / 2:
             return (
                 heading,
-                f"{name} calls a tie in {machine:.0%} of its answers, people in {people:.0%}.",
+                f"{name} gives a tie in {ties:.0%} of its ratings, annotators in"
+                f" {human_ties:.0%} of theirs.",
             )
-    return heading, f"All labels in each bin of the human majority; people call {people:.0%} ties."
+    return heading, f"{LABELS_SHOWN} Annotators give a tie in {human_ties:.0%} of their ratings."
 
 
 def _machines(section: Json) -> list[str]:
     return sorted(section["strata"][0]["machines"])
 
 
-def _overall(bins: list[Json], pick: Any) -> float | None:
-    pairs = [(each["share"], pick(each)) for each in bins if pick(each) is not None]
+def _tie_share(bins: list[Json], share_in: Any) -> float | None:
+    """Return the share of ties over all bins that have one, weighted by the bins' units."""
+    pairs = [(row["share"], share_in(row)) for row in bins if share_in(row) is not None]
     weight = sum(share for share, _ in pairs)
-    return sum(share * value for share, value in pairs) / weight if weight else None
+    return sum(share * ties for share, ties in pairs) / weight if weight else None
 
 
 def _stratum(section: Json, stratifier: str, name: str) -> Json:
     return next(
-        each
-        for each in section["strata"]
-        if (each["stratifier"], each["stratum"]) == (stratifier, name)
+        stratum
+        for stratum in section["strata"]
+        if (stratum["stratifier"], stratum["stratum"]) == (stratifier, name)
     )

@@ -1,4 +1,4 @@
-"""What a researcher fills in on the page where instances are chosen."""
+"""The forms of Generate & select."""
 
 import re
 from typing import Any, cast
@@ -8,63 +8,63 @@ from django.conf import settings
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
+from metrics.messages import (
+    BAD_TEMPERATURES,
+    DUMMY_TEXTS,
+    NO_SERVER,
+    PROMPT_HELP,
+    PROMPT_WITHOUT_SOURCE,
+    SERVER_HELP,
+    TEMPERATURES_HELP,
+)
+from studies.instance_selection.sampling import FAKE
+from studies.instance_selection.scoring import what_is_missing
 from studies.models import InstanceSelection, Job, Study
-from studies.sampling import FAKE
-from studies.scoring import what_is_missing
 from tiebreak.similarity import SIMILARITIES
 
-DUMMY = "Dummy texts (testing only)"
-NO_SERVER = (
-    "No model server is configured here. Whoever runs Tiebreak names one in TIEBREAK_MODEL_SERVERS,"
-    " such as gpu1=http://10.0.0.5:8000/v1, and starts it again; docs/choosing.md has the rest."
-    " To see how this page works without one, choose the dummy texts: they are marked everywhere,"
-    " and nobody can be asked to rate them."
-)
-MOST_TEMPERATURE, MOST_TEMPERATURES = 2, 8
+MAX_TEMPERATURE, MAX_TEMPERATURES = 2, 8
 
 
 class FocusedForm(forms.BaseForm):
-    """A form that, refused, puts the cursor where the first thing is to be mended."""
+    """A form that, when refused, focuses its first field with an error."""
 
     def is_valid(self) -> bool:
         is_valid = super().is_valid()
-        odd = [name for name in self.fields if name in self.errors]
-        if odd:
-            self.fields[odd[0]].widget.attrs["autofocus"] = True
+        invalid = [name for name in self.fields if name in self.errors]
+        if invalid:
+            self.fields[invalid[0]].widget.attrs["autofocus"] = True
         return is_valid
 
 
 class SamplingForm(FocusedForm, forms.Form):
-    """What a job that samples generations has to know."""
+    """The options of a job that generates texts."""
 
-    server = forms.ChoiceField(
-        help_text="Set up by whoever runs Tiebreak here. A system that names a server in the"
-        " dataset keeps its own."
+    server = forms.ChoiceField(help_text=SERVER_HELP)
+    samples = forms.IntegerField(
+        label="Generations per system and instance (K)", min_value=2, max_value=50, initial=5
     )
-    samples = forms.IntegerField(label="Generations each (K)", min_value=2, max_value=50, initial=5)
     seed = forms.IntegerField(min_value=0, max_value=2**31 - 1, initial=0)
     prompt = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="For systems without a template of their own; {source} is filled in.",
+        help_text=PROMPT_HELP,
     )
     temperatures = forms.CharField(
         label="Other temperatures (τ)",
         required=False,
-        help_text="Such as 0.3, 0.7, 1. Then only these are sampled, on some instances, to see"
-        " whether δ depends on them.",
+        help_text=TEMPERATURES_HELP,
     )
     instances = forms.IntegerField(
-        label="Instances for other temperatures", min_value=3, max_value=200, initial=50
+        label="Instances at other temperatures", min_value=3, max_value=200, initial=50
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         names = sorted(settings.TIEBREAK_MODEL_SERVERS)
         field = cast(forms.ChoiceField, self.fields["server"])
-        # Dummy texts are asked for and never met: they are not what stands there unasked.
-        unasked = [] if names else [("", "none is configured")]
-        field.choices = [*unasked, *((name, name) for name in names), (FAKE, DUMMY)]
+        # Dummy texts are never preselected: without a server, the default is an empty choice.
+        empty = [] if names else [("", "No server is configured")]
+        field.choices = [*empty, *((name, name) for name in names), (FAKE, DUMMY_TEXTS)]
         if not names:
             field.help_text = NO_SERVER
         if self.initial.get("server") not in names:
@@ -73,25 +73,23 @@ class SamplingForm(FocusedForm, forms.Form):
     def clean_prompt(self) -> str:
         prompt = str(self.cleaned_data["prompt"])
         if prompt and "{source}" not in prompt:
-            raise forms.ValidationError("Write {source} where an instance's text belongs.")
+            raise forms.ValidationError(PROMPT_WITHOUT_SOURCE, code="no_source")
         return prompt
 
     def clean_temperatures(self) -> list[float]:
         text = self.cleaned_data["temperatures"]
         try:
-            found = sorted({float(word) for word in re.split(r"[,\s]+", text) if word})
+            temperatures = sorted({float(part) for part in re.split(r"[,\s]+", text) if part})
         except ValueError:
-            found = [0.0]
-        if (
-            not all(0 < each <= MOST_TEMPERATURE for each in found)
-            or len(found) > MOST_TEMPERATURES
-        ):
-            raise forms.ValidationError("List up to 8 numbers above 0 and up to 2, such as 0.3, 1.")
-        return found
+            temperatures = [0.0]
+        is_in_range = all(0 < temperature <= MAX_TEMPERATURE for temperature in temperatures)
+        if not is_in_range or len(temperatures) > MAX_TEMPERATURES:
+            raise forms.ValidationError(BAD_TEMPERATURES, code="bad_temperatures")
+        return temperatures
 
 
-class _SelectOfInstalled(forms.Select):
-    """What cannot be chosen is there all the same, so that one knows it exists."""
+class _InstalledSelect(forms.Select):
+    """A select that lists options which are not installed, but disables them."""
 
     missing: dict[str, str] = {}
 
@@ -105,32 +103,32 @@ class _SelectOfInstalled(forms.Select):
 
 class ScoringForm(FocusedForm, forms.Form):
     similarity = forms.ChoiceField(
-        choices=[(name, each.title) for name, each in SIMILARITIES.items()],
-        widget=_SelectOfInstalled,
+        choices=[(name, similarity.title) for name, similarity in SIMILARITIES.items()],
+        widget=_InstalledSelect,
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.missing = {name: said for name in SIMILARITIES if (said := what_is_missing(name))}
+        self.missing = {name: reason for name in SIMILARITIES if (reason := what_is_missing(name))}
         field = self.fields["similarity"]
-        cast(_SelectOfInstalled, field.widget).missing = self.missing
-        field.help_text = _by_sentence(self.missing)
+        cast(_InstalledSelect, field.widget).missing = self.missing
+        field.help_text = _missing_help(self.missing)
         if self.initial.get("similarity") in self.missing:
-            del self.initial["similarity"]  # a browser sends nothing where this one is shown
+            del self.initial["similarity"]  # browsers submit no disabled option
 
     def clean_similarity(self) -> str:
         name = str(self.cleaned_data["similarity"])
         if name in self.missing:
-            raise forms.ValidationError(self.missing[name])
+            raise forms.ValidationError(self.missing[name], code="not_installed")
         return name
 
 
-def _by_sentence(missing: dict[str, str]) -> SafeString:
-    """Each sentence once, with all that it is about."""
-    names: dict[str, list[str]] = {}
-    for name, sentence in sorted(missing.items()):
-        names.setdefault(sentence, []).append(SIMILARITIES[name].title)
-    rows = [(", ".join(of), sentence) for sentence, of in names.items()]
+def _missing_help(missing: dict[str, str]) -> SafeString:
+    """Return each reason once, after the similarities it applies to."""
+    titles: dict[str, list[str]] = {}
+    for name, reason in sorted(missing.items()):
+        titles.setdefault(reason, []).append(SIMILARITIES[name].title)
+    rows = [(", ".join(similarities), reason) for reason, similarities in titles.items()]
     return format_html_join(mark_safe("<br>"), "Not installed: {}. {}", rows)
 
 
@@ -141,11 +139,12 @@ class DesignForm(FocusedForm, forms.ModelForm):  # type: ignore[type-arg]
 
 
 def sampling_form(study: Study, data: Any = None) -> SamplingForm:
-    """Filled in as last time, so that other temperatures are asked of the same server."""
+    """Return the form with the last job's options, so that other temperatures use its server."""
     last = study.jobs.filter(kind=Job.Kind.SAMPLING).first()
-    known = last.options if last is not None else {}
-    kept = {name: known[name] for name in ("server", "samples", "seed", "prompt") if name in known}
-    return SamplingForm(data, auto_id="sample_%s", initial=kept)
+    options = last.options if last is not None else {}
+    names = ("server", "samples", "seed", "prompt")
+    initial = {name: options[name] for name in names if name in options}
+    return SamplingForm(data, auto_id="sample_%s", initial=initial)
 
 
 def scoring_form(study: Study, data: Any = None) -> ScoringForm:
@@ -153,7 +152,7 @@ def scoring_form(study: Study, data: Any = None) -> ScoringForm:
 
 
 def design_form(study: Study, data: Any = None) -> DesignForm:
-    """Filled in as the instances were drawn; a quarter of them where they were not."""
+    """Return the form with the design of the last draw, else with a quarter of the instances."""
     stored = InstanceSelection.objects.filter(study=study).first()
     count = study.dataset.instances.count() if study.dataset else 0
     design = stored or InstanceSelection(study=study, instances=max(1, count // 4))

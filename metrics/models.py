@@ -4,11 +4,11 @@ from studies.models import Study
 
 
 class ReportSnapshot(models.Model):
-    """The newest report of a study, and the state of its ratings that it was made from.
+    """The newest report of a study, and the state of the ratings from which it was built.
 
-    `watermark` names that state; `requested` is the state that a newer report was asked for, until
-    one is made. `settled_rows` is how many ratings the study has up to the key `settled_key`, so
-    that only newer ones are counted to know the state.
+    `watermark` identifies that state. While a newer report is being built, `requested` identifies
+    the state for which it was requested. `settled_rows` is the study's number of ratings up to the
+    key `settled_key`, so that only newer ratings have to be counted.
     """
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="report_snapshot")

@@ -1,19 +1,19 @@
-"""What the analytics read: a study's ratings as the same table that its export gives."""
+"""A study's ratings as the table that its export gives, and as the source of a report."""
 
 from annotation.exporting import rating_rows
 from studies.models import Study
-from tiebreak.formats import FormatError, Problem, RatingTable
+from tiebreak.formats import FormatError, RatingTable
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.report.reading import Source
 
 
 def rating_table(study: Study) -> RatingTable:
-    """The study's ratings, flagged ones too."""
+    """Return the study's ratings, including flagged ones."""
     return RatingTable.from_rows(rating_rows(study), name=study.title)
 
 
 def source_of(study: Study) -> Source:
-    """The study as a source of a report."""
+    """Return the study as the source of a report."""
     table = rating_table(study)
     scales = {criterion.name: criterion.scale for criterion in study.criteria.all()}
     about = {"kind": "study", "sha256": canonical_digest(table)}
@@ -21,8 +21,9 @@ def source_of(study: Study) -> Source:
 
 
 def study_source(public_id: str) -> Source:
-    """The same by public id, for the command line."""
+    """Return the source for a study's public id. Raises `FormatError` if there is no such study."""
     study = Study.objects.filter(pk=public_id).first()
     if study is None:
-        raise FormatError([Problem(public_id, None, "there is no such file, bundle or study")])
+        reason = "there is no file, bundle or study of this name"
+        raise FormatError.of(public_id, None, "no_such_source", reason)
     return source_of(study)

@@ -1,4 +1,4 @@
-"""Keeping a study's report fresh: asked for by pages, made by a worker."""
+"""Keep a study's report up to date: pages request it, and a worker builds it."""
 
 import hashlib
 from datetime import datetime, timedelta
@@ -13,50 +13,54 @@ from tiebreak.errors import DomainError
 from tiebreak.report import build_report
 from tiebreak.report.build import REPORT_VERSION
 
-# A request that no worker answered for so long is made again.
-PATIENCE = timedelta(minutes=2)
-# A key that so many came after belongs to no transaction that is still under way.
+# A request that no worker has served after this time is repeated.
+STALE_AFTER = timedelta(minutes=2)
+# A rating this many keys behind the newest belongs to no unfinished transaction.
 UNSETTLED = 5_000
-# After so many keys, of any study, rows are settled anew.
+# Rows are settled again after this many new keys, counted over all studies.
 STRIDE = 2 * UNSETTLED
 
 
 def watermark(study: Study) -> str:
-    """Names the state of all that a study's report is made of.
+    """Return an identifier of the state of everything that a study's report depends on.
 
-    Ratings are append-only, so their number says whether one came; the counter moves with flags
-    and separabilities; and names and scales may be edited. Its cost does not grow with the study.
+    Ratings are append-only, so their number shows whether any was added. The counter changes with
+    flags and separability scores, and the digest with edited names and scales. The cost does not
+    grow with the study.
     """
-    own = Study.objects.filter(pk=study.pk)
-    changes, key, rows = own.values_list(
-        "report_changes__n", "report_snapshot__settled_key", "report_snapshot__settled_rows"
-    ).get()
-    total = _rows(study, key or 0, rows or 0)
+    changes, key, rows = (
+        Study.objects.filter(pk=study.pk)
+        .values_list(
+            "report_changes__n", "report_snapshot__settled_key", "report_snapshot__settled_rows"
+        )
+        .get()
+    )
+    total = _count_ratings(study, key or 0, rows or 0)
     return f"{REPORT_VERSION}-{total}-{changes or 0}-{_design(study)}"
 
 
-def _rows(study: Study, key: int, rows: int) -> int:
-    """How many ratings the study has; up to ``key`` they were counted before, and were ``rows``."""
+def _count_ratings(study: Study, key: int, rows: int) -> int:
+    """Count the study's ratings, of which ``rows`` up to ``key`` have been counted before."""
     newest = Rating.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-    own = Rating.objects.filter(unit__study=study)
+    ratings = Rating.objects.filter(unit__study=study)
     if newest - key > STRIDE:
         settled = newest - UNSETTLED
-        rows += own.filter(pk__gt=key, pk__lte=settled).count()
+        rows += ratings.filter(pk__gt=key, pk__lte=settled).count()
         key = settled
         ReportSnapshot.objects.filter(study=study).update(settled_key=key, settled_rows=rows)
-    return rows + own.filter(pk__gt=key).count()
+    return rows + ratings.filter(pk__gt=key).count()
 
 
 def _design(study: Study) -> str:
-    """A digest of the names and scales that the report uses."""
+    """Return a digest of the names and scales that the report uses."""
     criteria = study.criteria.values_list("pk", "name", "scale", "position")
     systems = study.study_systems.values_list("system", "system__name", "position")
-    named = repr(([*criteria], [*systems]))
-    return hashlib.sha256(named.encode()).hexdigest()[:12]
+    design = repr(([*criteria], [*systems]))
+    return hashlib.sha256(design.encode()).hexdigest()[:12]
 
 
 def refresh_report(*, study: Study) -> ReportSnapshot:
-    """Make the report now and keep it. The same ratings give the same digits."""
+    """Build and store the report. The same ratings give the same digits."""
     state = watermark(study)
     source = source_of(study)
     report = build_report(
@@ -77,11 +81,11 @@ def refresh_report(*, study: Study) -> ReportSnapshot:
 def ensure_fresh(
     *, study: Study, state: str | None = None, now: datetime | None = None
 ) -> ReportSnapshot:
-    """The newest report there is, with a newer one asked for if its ratings are not of ``state``.
+    """Return the newest report, and request another if it is not of ``state``.
 
-    One request at a time for a study, however many pages are open and ratings come: when it is
-    answered, the next look asks for what came meanwhile. Raises `DomainError` where no broker
-    takes the request.
+    A study has one request at a time, however many pages are open. Ratings that arrive while a
+    report is being built lead to a request at the next call after it. Raises `DomainError` if the
+    broker cannot be reached.
     """
     now, state = now or database_now(), watermark(study) if state is None else state
     snapshot, _ = ReportSnapshot.objects.get_or_create(study=study)
@@ -101,11 +105,11 @@ def ensure_fresh(
 
 
 def _is_overdue(snapshot: ReportSnapshot, now: datetime) -> bool:
-    return snapshot.requested_at is None or snapshot.requested_at < now - PATIENCE
+    return snapshot.requested_at is None or snapshot.requested_at < now - STALE_AFTER
 
 
 def _claim(snapshot: ReportSnapshot, state: str, now: datetime) -> bool:
-    """Of many pages that look at once, one asks: the one that finds the row as it was read."""
+    """Record the request, unless another page did so since this row was read."""
     as_read = ReportSnapshot.objects.filter(
         pk=snapshot.pk, requested=snapshot.requested, requested_at=snapshot.requested_at
     )

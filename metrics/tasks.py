@@ -1,4 +1,4 @@
-"""Jobs of the analytics queue. They take ids and may run twice without harm."""
+"""Tasks of the analytics queue. They take ids and are idempotent."""
 
 from celery import shared_task
 

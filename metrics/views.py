@@ -1,4 +1,4 @@
-"""The dashboard of one study, its report as JSON, and its figures as files."""
+"""A study's dashboard, its report as JSON and its figures as SVG files."""
 
 import hashlib
 from dataclasses import dataclass
@@ -13,68 +13,70 @@ from rest_framework.response import Response
 
 from annotation.counts import study_counts
 from metrics.charts import separability_chart
-from metrics.dashboard import perception_pictures, sections
+from metrics.dashboard import perception_figures, sections
 from metrics.models import ReportSnapshot
 from metrics.services import ensure_fresh, watermark
 from studies.access import researchers_only, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
 
-STOP_POLLING = 286  # htmx's word for: no more of this
+STOP_POLLING = 286  # htmx stops polling at this status
 
 
 @require_safe
 @researchers_only
 def dashboard(request: HttpRequest, public_id: str) -> HttpResponse:
     study = study_for(request.user, public_id)
-    return render(request, "metrics/dashboard.html", _context(study, _look(study)))
+    return render(request, "metrics/dashboard.html", _context(study, _freshness_of(study)))
 
 
 @require_safe
 @researchers_only
 def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
-    """What changed on the page since it was shown: the counts, and the statistics where newer.
+    """Return the counts, and the statistics if newer, when the page shown is out of date.
 
-    Asked for all the time, so that it looks at the state of the ratings before it counts any.
+    Pages poll this, so it compares the state of the ratings before it counts any.
     """
     study = study_for(request.user, public_id)
-    look = _look(study)
-    if request.GET.get("shown") == look.token:
-        is_over = study.status == Study.Status.CLOSED and not look.is_moving
-        return HttpResponse(status=STOP_POLLING if is_over else 204)
-    has_newer = request.GET.get("statistics") != look.snapshot.watermark
-    context = _context(study, look, with_sections=has_newer)
-    return render(request, "metrics/changes.html", context | {"has_newer": has_newer})
+    freshness = _freshness_of(study)
+    if request.GET.get("shown") == freshness.token:
+        is_final = study.status == Study.Status.CLOSED and not freshness.is_refreshing
+        return HttpResponse(status=STOP_POLLING if is_final else 204)
+    has_newer = request.GET.get("statistics") != freshness.snapshot.watermark
+    context = _context(study, freshness, with_sections=has_newer)
+    return render(request, "metrics/updates.html", context | {"has_newer": has_newer})
 
 
 @require_safe
 @researchers_only
 def report(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Exactly the report that the dashboard shows, as a file."""
-    made = _report(study_for(request.user, public_id))
-    answer = JsonResponse(made, json_dumps_params={"indent": 1, "allow_nan": False})
-    answer["Content-Disposition"] = 'attachment; filename="report.json"'
-    return answer
+    """Download the report that the dashboard shows."""
+    response = JsonResponse(
+        _report(study_for(request.user, public_id)),
+        json_dumps_params={"indent": 1, "allow_nan": False},
+    )
+    response["Content-Disposition"] = 'attachment; filename="report.json"'
+    return response
 
 
 @require_safe
 @researchers_only
 def figure(request: HttpRequest, public_id: str, criterion: str, name: str) -> HttpResponse:
-    """One figure as an SVG file."""
+    """Download one figure as an SVG file."""
     section = _report(study_for(request.user, public_id))["criteria"].get(criterion)
     if section is None:
         raise Http404("No such criterion.")
-    picture = _figure(section, name)
-    if not picture:
-        raise Http404("This figure needs ratings that are not there yet.")
-    answer = HttpResponse(picture, content_type="image/svg+xml")
-    answer["Content-Disposition"] = f'attachment; filename="{name}.svg"'
-    return answer
+    svg = _figure(section, name)
+    if not svg:
+        raise Http404("There are not enough ratings for this figure yet.")
+    response = HttpResponse(svg, content_type="image/svg+xml")
+    response["Content-Disposition"] = f'attachment; filename="{name}.svg"'
+    return response
 
 
 @api_view(["GET"])
 def report_api(request: Request, public_id: str) -> Response:
-    """The report for programs, by session."""
+    """Return the report to a program that is logged in by session."""
     return Response(_report(study_for(request.user, public_id)))
 
 
@@ -82,14 +84,14 @@ def _figure(section: dict[str, Any], name: str) -> str:
     if name == "separability" and "rating_sets" in section:
         return separability_chart(section["rating_sets"])
     if name == "perception":
-        return perception_pictures(section)[0][1]
+        return perception_figures(section)[0][1]
     return ""
 
 
 def _report(study: Study) -> dict[str, Any]:
     snapshot = ReportSnapshot.objects.filter(study=study, report__isnull=False).first()
     if snapshot is None or snapshot.report is None:
-        raise Http404("There is no report yet: open the dashboard, and it is made.")
+        raise Http404("There is no report yet. Opening the dashboard starts one.")
     # A database need not keep the order of an object's keys.
     criteria = {
         name: snapshot.report["criteria"][name] for name in snapshot.report["criteria_order"]
@@ -98,45 +100,46 @@ def _report(study: Study) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class _Look:
-    """A study's newest report, the state of its ratings now, and why there is none newer."""
+class _Freshness:
+    """A study's newest report, the state of its ratings, and why no newer report was requested."""
 
     snapshot: ReportSnapshot
     state: str
     status: str
-    problem: str
+    problem: DomainError | None
 
     @property
     def is_stale(self) -> bool:
         return self.snapshot.watermark != self.state
 
     @property
-    def is_moving(self) -> bool:
+    def is_refreshing(self) -> bool:
         return self.is_stale and bool(self.snapshot.requested)
 
     @property
     def token(self) -> str:
-        """Two looks with the same one show the same page."""
-        parts = (self.state, self.snapshot.watermark, self.status, self.is_moving, self.problem)
+        """Identify what the page shows: equal tokens mean an equal page."""
+        problem = self.problem.code if self.problem else ""
+        parts = (self.state, self.snapshot.watermark, self.status, self.is_refreshing, problem)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
-def _look(study: Study) -> _Look:
-    state, problem = watermark(study), ""
+def _freshness_of(study: Study) -> _Freshness:
+    state, problem = watermark(study), None
     try:
         snapshot = ensure_fresh(study=study, state=state)
     except DomainError as error:
-        snapshot, problem = ReportSnapshot.objects.get(study=study), error.message
-    return _Look(snapshot, state, study.status, problem)
+        snapshot, problem = ReportSnapshot.objects.get(study=study), error
+    return _Freshness(snapshot, state, study.status, problem)
 
 
-def _context(study: Study, look: _Look, *, with_sections: bool = True) -> dict[str, Any]:
-    made = look.snapshot.report
+def _context(study: Study, freshness: _Freshness, *, with_sections: bool = True) -> dict[str, Any]:
+    report = freshness.snapshot.report
     return {
         "study": study,
         "progress": study_counts(study),
-        "look": look,
-        "snapshot": look.snapshot,
-        "report": made,
-        "sections": sections(made) if made and with_sections else [],
+        "freshness": freshness,
+        "snapshot": freshness.snapshot,
+        "report": report,
+        "sections": sections(report) if report and with_sections else [],
     }

@@ -1,4 +1,4 @@
-"""Adds to the study's page what belongs to collecting: planning, opening, progress, preview."""
+"""Extends the study's admin page with planning, opening, progress and reference units."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
@@ -18,13 +18,13 @@ from annotation.counts import study_counts
 from annotation.importing import Imported, import_study
 from annotation.services.late_answers import late_answers
 from annotation.services.planning import grow_ratings_per_hit
-from annotation.services.reference_units import ROLES, import_known_units, spoil_copies
+from annotation.services.reference_units import ROLES, degrade_copies, import_reference_units
 from annotation.uploads import stored_upload, upload_limits
 from recruitment.confirmations import quality
 from recruitment.services.channels import has_open_link
 from recruitment.services.cloning import clone_study
 from recruitment.services.launch_checks import launch_checks
-from recruitment.study_actions import VERBS
+from recruitment.study_actions import ACTIONS
 from studies.access import studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
 from studies.confirming import Question, ask, is_confirmed
@@ -42,25 +42,25 @@ else:
 
 
 CLONED = (
-    "Cloned: this copy is a separate draft with the same design, screening, reference units,"
-    " selected instances and channels. Plan its HITs, and connect its platforms again."
+    "This is the clone: a separate draft with the same design, screening, reference units, selected"
+    " instances and channels. Plan its HITs and connect its platforms again."
 )
 
 
-MOST_EVENTS = 50
+MAX_EVENTS = 50
 
 
 class BundleForm(forms.Form):
     bundle = forms.FileField(
         label="Bundle (.zip)",
-        help_text="study.toml, instances.jsonl, generations.jsonl, and ratings where there are any",
+        help_text="A bundle contains study.toml, instances.jsonl, generations.jsonl and any ratings.",
         validators=[FileExtensionValidator(["zip"])],
     )
-    # Asked for only where the dataset turns out to be here already.
+    # Shown only if the dataset turns out to be on this server already.
     use_known = forms.BooleanField(
         required=False,
         widget=forms.HiddenInput,
-        label="Make a new study on the dataset that is here",
+        label="Create a new study that uses the existing dataset",
     )
 
     def ask_for_known(self) -> None:
@@ -84,7 +84,7 @@ class ScreeningInline(FrozenInline, ScreeningTabular):
     extra = 0
     max_num = 1
     can_delete = False
-    verbose_name_plural = "Screening: what comes before the first HIT, and checks"
+    verbose_name_plural = "Screening before the first HIT, and gold checks"
     fieldsets = (
         (
             "Before the first HIT",
@@ -96,7 +96,7 @@ class ScreeningInline(FrozenInline, ScreeningTabular):
                 )
             },
         ),
-        ("Checks mixed in", {"fields": (("check_rate", "checks_failed", "check_action"),)}),
+        ("Gold checks", {"fields": (("check_rate", "checks_failed", "check_action"),)}),
     )
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -109,18 +109,18 @@ class ComprehensionInline(FrozenInline, ComprehensionTabular):
     model = ComprehensionQuestion
     extra = 0
     fields = ("position", "text", "choices", "answer", "explanation")
-    verbose_name_plural = "Comprehension questions, asked before anything else"
+    verbose_name_plural = "Comprehension questions, asked first"
 
 
-class KnownUnitsForm(forms.Form):
-    """How many units to make of originals and spoilt copies, and for what."""
+class ReferenceUnitsForm(forms.Form):
+    """How many reference units to make, of originals and degraded copies, and their role."""
 
     role = forms.ChoiceField(
-        label="for", choices=[(role.value, name) for role, name in ROLES.items()]
+        label="Role", choices=[(role.value, name) for role, name in ROLES.items()]
     )
-    n = forms.IntegerField(label="units", min_value=1, max_value=1000, initial=20)
+    n = forms.IntegerField(label="Number of units", min_value=1, max_value=1000, initial=20)
     rows = forms.FileField(
-        label="or from a file (.jsonl)",
+        label="Or upload a file (.jsonl)",
         required=False,
         validators=[FileExtensionValidator(["jsonl"])],
     )
@@ -142,7 +142,7 @@ class CollectingStudyAdmin(StudyAdmin):
         done = Count("places", filter=Q(places__completed_at__isnull=False))
         return super().get_queryset(request).annotate(total=Count("places"), done=done)
 
-    @admin.display(description="places done")
+    @admin.display(description="responses completed")
     def completed_places(self, study: Any) -> str:
         return f"{study.done} of {study.total}"
 
@@ -166,46 +166,48 @@ class CollectingStudyAdmin(StudyAdmin):
     def reopen_selected(self, request: HttpRequest, queryset: Any) -> HttpResponse | None:
         return self._each(request, queryset, "reopen")
 
-    def _each(self, request: HttpRequest, queryset: Any, verb: str) -> HttpResponse | None:
-        """Do it to all of them, once what follows for each was read and confirmed."""
+    def _each(self, request: HttpRequest, queryset: Any, action: str) -> HttpResponse | None:
+        """Apply the action to all selected studies, after one confirmation for all of them."""
         studies = list(queryset)
-        questions = self._questions(studies, verb)
+        questions = self._questions(studies, action)
         if questions and not is_confirmed(request, list(questions.values())):
             back = reverse("admin:studies_study_changelist")
-            carry = [("action", f"{verb}_selected"), *_selected(request)]
+            carry = [("action", f"{action}_selected"), *_selected(request)]
             return ask(request, list(questions.values()), back=back, carry=carry)
         for study in studies:
-            self._do(request, study, verb, questions.get(study.pk))
+            self._do(request, study, action, questions.get(study.pk))
         return None
 
-    def _questions(self, studies: list[Study], verb: str) -> dict[str, Question]:
-        question = VERBS[verb].question
+    def _questions(self, studies: list[Study], action: str) -> dict[str, Question]:
+        question = ACTIONS[action].question
         if question is None:
             return {}
-        return {study.pk: question(study) for study in studies if VERBS[verb].is_offered(study)}
+        return {study.pk: question(study) for study in studies if ACTIONS[action].is_offered(study)}
 
-    def _do(self, request: HttpRequest, study: Study, verb: str, asked: Question | None) -> None:
+    def _do(
+        self, request: HttpRequest, study: Study, action: str, question: Question | None
+    ) -> None:
         try:
-            sentence = VERBS[verb].do(study, cast(User, request.user), asked)
+            sentence = ACTIONS[action].do(study, cast(User, request.user), question)
         except DomainError as error:
-            said = f"{study.title}: {error.message}"
-            self.message_user(request, said, messages.ERROR, extra_tags=error.code)
+            message = f"{study.title}: {error.message}"
+            self.message_user(request, message, messages.ERROR, extra_tags=error.code)
         else:
             self.message_user(request, f"{study.title}: {sentence}", messages.SUCCESS)
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view
-        own = [
+        urls = [
             path("import/", view(self.import_view), name="studies_study_import"),
             path(
-                "<str:object_id>/do/<str:verb>/",
+                "<str:object_id>/do/<str:action>/",
                 view(require_http_methods(["GET", "HEAD", "POST"])(self.do_view)),
                 name="studies_study_do",
             ),
             path(
-                "<str:object_id>/known-units/",
-                view(self.known_units_view),
-                name="studies_study_known_units",
+                "<str:object_id>/reference-units/",
+                view(self.reference_units_view),
+                name="studies_study_reference_units",
             ),
             path(
                 "<str:object_id>/clone/",
@@ -213,37 +215,37 @@ class CollectingStudyAdmin(StudyAdmin):
                 name="studies_study_clone",
             ),
         ]
-        return own + super().get_urls()
+        return urls + super().get_urls()
 
-    def do_view(self, request: HttpRequest, object_id: str, verb: str) -> HttpResponse:
-        """What follows is shown first, where it cannot be undone; then it is done."""
+    def do_view(self, request: HttpRequest, object_id: str, action: str) -> HttpResponse:
+        """Apply an action to the study, after a confirmation if it cannot be undone."""
         study = study_for(request.user, object_id)
-        if verb not in VERBS:
+        if action not in ACTIONS:
             return self._back(study)
-        if VERBS[verb].question is None and request.method != "POST":
+        if ACTIONS[action].question is None and request.method != "POST":
             return HttpResponseNotAllowed(["POST"])
-        asked = self._questions([study], verb).get(study.pk)
-        if asked is not None and not is_confirmed(request, [asked]):
-            return ask(request, [asked], back=self._address(study))
-        self._do(request, study, verb, asked)
+        question = self._questions([study], action).get(study.pk)
+        if question is not None and not is_confirmed(request, [question]):
+            return ask(request, [question], back=self._address(study))
+        self._do(request, study, action, question)
         return self._back(study)
 
     def response_change(self, request: HttpRequest, obj: Study) -> HttpResponse:
-        """A verb's button sends the whole form: what was typed is saved, then the verb is done."""
-        verb = request.POST.get("_do", "")
-        if verb not in {*VERBS, "clone", "known-units"}:
+        """Apply the action whose button was pressed, after the form was saved."""
+        action = request.POST.get("_do", "")
+        if action not in {*ACTIONS, "clone", "reference-units"}:
             return super().response_change(request, obj)
-        if verb == "clone":
+        if action == "clone":
             return self.clone_view(request, obj.pk)
-        if verb == "known-units":
-            return redirect("admin:studies_study_known_units", obj.pk)
-        if VERBS[verb].question is not None:
-            return redirect("admin:studies_study_do", obj.pk, verb)
-        self._do(request, obj, verb, None)
+        if action == "reference-units":
+            return redirect("admin:studies_study_reference_units", obj.pk)
+        if ACTIONS[action].question is not None:
+            return redirect("admin:studies_study_do", obj.pk, action)
+        self._do(request, obj, action, None)
         return self._back(obj)
 
     def import_view(self, request: HttpRequest) -> HttpResponse:
-        """Upload a bundle's .zip: the same import as the command's, all of it or nothing."""
+        """Import an uploaded bundle (.zip) completely or not at all, as the command does."""
         form = BundleForm(request.POST or None, request.FILES or None)
         if request.method == "POST" and form.is_valid():
             try:
@@ -265,34 +267,34 @@ class CollectingStudyAdmin(StudyAdmin):
         return render(request, "admin/studies/study/import.html", context)
 
     def clone_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        made = clone_study(study=study_for(request.user, object_id))
+        clone = clone_study(study=study_for(request.user, object_id))
         self.message_user(request, CLONED, messages.SUCCESS)
-        if made.not_copied:
-            self.message_user(request, f"Not copied: {', '.join(made.not_copied)}.")
-        return self._back(made.study)
+        if clone.not_copied:
+            self.message_user(request, f"Not copied: {', '.join(clone.not_copied)}.")
+        return self._back(clone.study)
 
-    def known_units_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """A page of its own, so that neither this form nor the design's loses what was typed."""
+    def reference_units_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Make reference units on a separate page, so that neither form loses typed values."""
         study = study_for(request.user, object_id)
         is_sent = request.method == "POST"
-        form = KnownUnitsForm(request.POST, request.FILES) if is_sent else KnownUnitsForm()
+        form = ReferenceUnitsForm(request.POST, request.FILES) if is_sent else ReferenceUnitsForm()
         if is_sent and form.is_valid():
             try:
-                n = _make_known_units(study, form)
+                n = _make_reference_units(study, form)
             except DomainError as error:
                 form.add_error(None, form_errors(error))
             else:
                 name = ROLES[Unit.Role(form.cleaned_data["role"])]
-                self.message_user(request, f"Made {n} units for {name}.", messages.SUCCESS)
+                self.message_user(request, f"Created {n} units for {name}.", messages.SUCCESS)
                 return self._back(study)
         context = {
             **self.admin_site.each_context(request),
             "form": form,
             "study": study,
-            "known_units": _known_units(study),
-            "title": "Make units whose answer is known",
+            "reference_units": _reference_units(study),
+            "title": "Create reference units",
         }
-        return render(request, "admin/studies/study/known_units.html", context)
+        return render(request, "admin/studies/study/reference_units.html", context)
 
     def _back(self, study: Study) -> HttpResponseRedirect:
         return redirect(self._address(study))
@@ -303,11 +305,11 @@ class CollectingStudyAdmin(StudyAdmin):
     def save_model(self, request: HttpRequest, obj: Study, form: Any, change: bool) -> None:
         stored = Study.objects.filter(pk=obj.pk).first() if change else None
         if stored is not None and is_frozen(stored):
-            wanted, obj.ratings_per_hit = obj.ratings_per_hit, stored.ratings_per_hit
-            if wanted != stored.ratings_per_hit:
-                added = grow_ratings_per_hit(study=stored, ratings_per_hit=wanted)
-                obj.ratings_per_hit = wanted
-                self.message_user(request, f"R is {wanted} now: {added} places were added.")
+            requested, obj.ratings_per_hit = obj.ratings_per_hit, stored.ratings_per_hit
+            if requested != stored.ratings_per_hit:
+                added = grow_ratings_per_hit(study=stored, ratings_per_hit=requested)
+                obj.ratings_per_hit = requested
+                self.message_user(request, f"R is now {requested}: {added} responses were added.")
         super().save_model(request, obj, form, change)
 
     def change_view(
@@ -321,21 +323,25 @@ class CollectingStudyAdmin(StudyAdmin):
         context = dict(extra_context or {})
         if study is not None:
             context["progress"] = study_counts(study)
-            context["known_units"] = _known_units(study)
+            context["reference_units"] = _reference_units(study)
             context["planned"] = study.hits.main().count()
             context["has_open_link"] = has_open_link(study)
-            context["verbs"] = [(v, VERBS[v].label) for v in VERBS if VERBS[v].is_offered(study)]
+            context["verbs"] = [
+                (v, ACTIONS[v].label) for v in ACTIONS if ACTIONS[v].is_offered(study)
+            ]
             context["checks"] = launch_checks(study) if study.status == "draft" else []
             late = late_answers(study)
             context["late"] = quality(late) if late is not None else ()
-            context["events"] = study.events.select_related("by")[:MOST_EVENTS]
+            context["events"] = study.events.select_related("by")[:MAX_EVENTS]
         return super().change_view(request, object_id, form_url, context)
 
 
 def _selected(request: HttpRequest) -> list[tuple[str, str]]:
-    """Which rows of the list were ticked, for the form that asks to confirm."""
-    ticked = [(ACTION_CHECKBOX_NAME, key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)]
-    return [*ticked, ("select_across", request.POST.get("select_across", "0"))]
+    """The selected rows of the list, to be carried through the confirmation form."""
+    selected_rows = [
+        (ACTION_CHECKBOX_NAME, key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)
+    ]
+    return [*selected_rows, ("select_across", request.POST.get("select_across", "0"))]
 
 
 def _imported(imported: Imported) -> str:
@@ -345,16 +351,16 @@ def _imported(imported: Imported) -> str:
     return f"{sentence}, {study_counts(imported.study).ratings} of them in the statistics."
 
 
-def _make_known_units(study: Study, form: KnownUnitsForm) -> int:
+def _make_reference_units(study: Study, form: ReferenceUnitsForm) -> int:
     role, upload = Unit.Role(form.cleaned_data["role"]), form.cleaned_data["rows"]
     if upload is None:
         n, seed = form.cleaned_data["n"], study.units.count()
-        return spoil_copies(study=study, role=role, n=n, seed=seed)
+        return degrade_copies(study=study, role=role, n=n, seed=seed)
     with stored_upload(upload, "known.jsonl") as path:
-        return import_known_units(study=study, role=role, path=path, limits=upload_limits())
+        return import_reference_units(study=study, role=role, path=path, limits=upload_limits())
 
 
-def _known_units(study: Study) -> list[tuple[str, int]]:
+def _reference_units(study: Study) -> list[tuple[str, int]]:
     counts = Counter(study.units.exclude(role=Unit.Role.MAIN).values_list("role", flat=True))
     return [(name, counts[role.value]) for role, name in ROLES.items() if counts[role.value]]
 

@@ -1,4 +1,4 @@
-"""What follows from what cannot be undone: the questions that are asked before it, with numbers."""
+"""The confirmations before actions that cannot be undone, with the numbers they affect."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -7,13 +7,14 @@ from annotation.counts import study_counts
 from annotation.models import HIT, Participation, Rating
 from annotation.services.late_answers import LateAnswers, late_answers
 from recruitment.launch.check import LaunchCheck, counted
-from recruitment.ledger import fee_share, owed, platform_title
-from recruitment.models import Recruitment
-from recruitment.platforms import provider_named
-from recruitment.services.channels import ways_in
+from recruitment.ledger import fee_share, owed, pays_by_platform, platform_title
+from recruitment.messages import NO_LATE_ANSWERS, NO_REWARD, NOBODY_AWAITS_PAYMENT, STILL_CLOSED
+from recruitment.models import Channel
+from recruitment.platforms import get_platform
+from recruitment.services.channels import channel_statuses
 from recruitment.services.launch_checks import launch_checks
 from recruitment.services.payments import check_amount
-from recruitment.services.platform_actions import awaiting_pay
+from recruitment.services.platform_actions import rows_awaiting_payment
 from studies.confirming import Question
 from studies.models import Study
 
@@ -21,20 +22,23 @@ from studies.models import Study
 def opening(study: Study) -> Question:
     checks = launch_checks(study)
     now = study_counts(study)
-    ways = [way.provider.title for way in ways_in(study) if way.is_open]
+    titles = [status.platform.title for status in channel_statuses(study) if status.is_open]
     warnings = [check for check in checks if not check.is_error]
-    said = (
-        f"{counted(now.hits, 'HIT')} with R = {study.ratings_per_hit} are offered:"
-        f" {counted(now.remaining, 'place')} in all.",
+    sentences = (
+        f"{counted(now.hits, 'HIT')} with R = {study.ratings_per_hit}:"
+        f" {counted(now.remaining, 'response')} to collect.",
         *_cost(study, now.remaining),
-        f"Annotators can enter by: {', '.join(ways)}." if ways else "Nobody can enter yet.",
-        "From then on the design stands: texts and limits may change, and R may grow.",
+        f"Annotators can enter through: {', '.join(titles)}."
+        if titles
+        else "Nobody can enter yet.",
+        "Once the study is open its design is fixed: you may still change the wording and the limits"
+        " and increase R.",
         *(f"Warning: {check.sentence}" for check in warnings),
     )
     return Question(
         title=f"Open “{study.title}”?",
-        sentences=said,
-        button="Open it in spite of the warnings" if warnings else "Open the study",
+        sentences=sentences,
+        button="Open despite the warnings" if warnings else "Open the study",
         facts=(study.pk, study.status, now.places, tuple(check.sentence for check in warnings)),
         problems=_by_code(check for check in checks if check.is_error),
         warnings=tuple(check.code for check in warnings),
@@ -48,49 +52,49 @@ def _by_code(checks: Iterable[LaunchCheck]) -> dict[str, str]:
 def _cost(study: Study, places: int) -> tuple[str, ...]:
     if study.reward is None or not study.hits_per_annotator:
         return ()
-    sum_ = study.reward * places / study.hits_per_annotator
-    return (f"All of them cost about {sum_:.2f} {study.currency}, without a platform's fee.",)
+    cost = study.reward * places / study.hits_per_annotator
+    return (f"They will cost about {cost:.2f} {study.currency}, without platform fees.",)
 
 
 def closing(study: Study) -> Question:
     now = study_counts(study)
-    said = [f"{now.completed} of {counted(now.places, 'response')} are completed."]
+    sentences = [f"{now.completed} of {counted(now.places, 'response')} are completed."]
     if now.remaining:
-        said.append(f"{now.remaining} stay missing, and nobody is offered them any more.")
+        sentences.append(f"The {now.remaining} remaining will no longer be offered to anybody.")
     if now.live:
-        said.append(
-            f"{counted(now.live, 'person is', 'people are')} in the middle of a task: what they"
-            " send from now on is kept, flagged late, and enters no result."
+        sentences.append(
+            f"{counted(now.live, 'annotator is', 'annotators are')} working on a task. Answers that"
+            " they send after closing are stored and flagged late, but are not in the results."
         )
-    said += [*_still_sent(study), "A closed study can be reopened."]
+    sentences += [*_still_on_platforms(study), "You can reopen a closed study."]
     return Question(
         title=f"Close “{study.title}”?",
-        sentences=tuple(said),
+        sentences=tuple(sentences),
         button="Close the study",
         facts=(study.pk, study.status, now.places, bool(now.remaining), bool(now.live)),
     )
 
 
-def _still_sent(study: Study) -> list[str]:
-    there = study.recruitments.exclude(external_id="").order_by("pk")
+def _still_on_platforms(study: Study) -> list[str]:
+    channels = study.channels.exclude(external_id="").order_by("pk")
     return [
-        f"Its study on {provider_named(way.provider).title} is not stopped by this: stop it under"
-        " Recruitment, or people are still sent and turned away."
-        for way in there
+        f"This does not stop the study on {get_platform(channel.provider).title}. Stop it under"
+        " Recruitment, or the platform keeps sending people who are turned away."
+        for channel in channels
     ]
 
 
 def reopening(study: Study) -> Question:
     now, late = study_counts(study), late_answers(study)
-    said = [f"{now.remaining} of {counted(now.places, 'place')} are offered again."]
+    sentences = [f"{now.remaining} of {counted(now.places, 'response')} will be offered again."]
     if late is not None:
-        said.append(
-            f"{counted(late.answers, 'late answer')} by {counted(late.people, 'person', 'people')}"
-            " stay out until you accept all of them or none."
+        sentences.append(
+            f"{counted(late.answers, 'late answer')} by {counted(late.people, 'annotator')} do not"
+            " count until you accept or decline all of them together."
         )
     return Question(
         title=f"Reopen “{study.title}”?",
-        sentences=tuple(said),
+        sentences=tuple(sentences),
         button="Reopen the study",
         facts=(study.pk, study.status, now.places, now.remaining),
         problems=_by_code(check for check in launch_checks(study) if check.is_error),
@@ -101,8 +105,8 @@ def accepting_late(study: Study) -> Question:
     return _deciding(
         study,
         "Accept",
-        "They count as if they had come in time. What finds no place"
-        " left is kept as surplus. This cannot be undone.",
+        "They count as if they had arrived in time. Answers for which no place is left are kept as"
+        " surplus. This cannot be undone.",
     )
 
 
@@ -110,63 +114,65 @@ def declining_late(study: Study) -> Question:
     return _deciding(
         study,
         "Decline",
-        "They stay in the record and the export, and never enter a result. This cannot be undone.",
+        "They stay in the database and the export, but never count. This cannot be undone.",
     )
 
 
-def _deciding(study: Study, verb: str, follows: str) -> Question:
+def _deciding(study: Study, decision: str, consequence: str) -> Question:
     late = late_answers(study)
-    problems = {} if late is not None else {"nothing_late": NOTHING_LATE}
+    problems = {} if late is not None else {"nothing_late": NO_LATE_ANSWERS}
     if study.status == Study.Status.CLOSED:
         problems = {"still_closed": STILL_CLOSED}
     return Question(
-        title=f"{verb} all late answers of “{study.title}”?",
-        sentences=(*(quality(late) if late else ()), follows),
-        button=f"{verb} all of them",
+        title=f"{decision} all late answers of “{study.title}”?",
+        sentences=(*(quality(late) if late else ()), consequence),
+        button=f"{decision} all",
         facts=(study.pk, study.status, late.answers if late else 0),
         problems=problems,
     )
 
 
-NOTHING_LATE = "No late answers wait for a decision."
-STILL_CLOSED = "Reopen the study before you decide: more late answers may come."
-
-
 def quality(late: LateAnswers) -> tuple[str, ...]:
-    """How many and how good they are; not what they say, so that nobody picks a result."""
-    people = counted(late.people, "person", "people")
-    said = [f"{counted(late.answers, 'late answer')} by {people} on {counted(late.hits, 'HIT')}."]
+    """The number and quality of late answers, but not their content, which could bias the choice."""
+    sentences = [
+        f"{counted(late.answers, 'late answer')} by {counted(late.people, 'annotator')} on"
+        f" {counted(late.hits, 'HIT')}."
+    ]
     if late.agreement is not None:
         usual = "" if late.usual_agreement is None else f" (in time: {late.usual_agreement:.0%})"
-        said.append(f"They agree with other people's answers in {late.agreement:.0%}{usual}.")
+        sentences.append(
+            f"They agree with other annotators in {late.agreement:.0%} of cases{usual}."
+        )
     else:
-        said.append("Nobody else has answered the same yet, so agreement is not known.")
+        sentences.append("Their agreement is unknown: nobody else has answered the same items yet.")
     if late.checks:
-        said.append(f"{late.checks_right} of {counted(late.checks, 'check')} were answered right.")
+        sentences.append(
+            f"{late.checks_right} of {counted(late.checks, 'gold check')} were answered correctly."
+        )
     if late.seconds is not None:
         usual = "" if late.usual_seconds is None else f" (in time: {late.usual_seconds:.0f})"
-        said.append(f"An answer took {late.seconds:.0f} seconds, in the median{usual}.")
-    return tuple(said)
+        sentences.append(f"The median time per answer was {late.seconds:.0f} seconds{usual}.")
+    return tuple(sentences)
 
 
 def excluding(participation: Participation) -> Question:
     study = participation.study
-    own = Rating.objects.counted().filter(assignment__participation=participation)
-    n = own.filter(assignment__hit__kind=HIT.Kind.MAIN).count()
+    ratings = Rating.objects.counted().filter(assignment__participation=participation)
+    n = ratings.filter(assignment__hit__kind=HIT.Kind.MAIN).count()
     hits = participation.assignments.filter(hit__kind=HIT.Kind.MAIN, status="completed").count()
     is_over = study.status == Study.Status.CLOSED
-    follows = (
-        "The study is closed, so nobody replaces them."
+    consequence = (
+        "The study is closed, so nobody will repeat this work."
         if is_over
-        else "Their places are offered to others again."
+        else "Their places are offered to other annotators again."
     )
     return Question(
         title=f"Exclude {participation.rater.pseudonym}?",
         sentences=(
-            f"{counted(n, 'rating')} in {counted(hits, 'completed HIT')} leave the results.",
-            follows,
-            "What was paid stays paid. They can be taken back; what finds its place taken by then"
-            " is surplus.",
+            f"{counted(n, 'rating')} in {counted(hits, 'completed HIT')} will no longer count.",
+            consequence,
+            "Payments cannot be undone. You can reinstate the annotator later; work whose place was"
+            " taken by then is surplus.",
         ),
         button="Exclude and replace",
         facts=(participation.public_id, participation.status, n, hits, is_over),
@@ -179,8 +185,8 @@ def releasing(participation: Participation) -> Question:
     return Question(
         title=f"Free the place of {participation.rater.pseudonym}?",
         sentences=(
-            f"Their part in the study ends. {counted(n, 'answer')} of the HIT in work are kept as a"
-            " fragment, which enters no result, and the place is offered to others.",
+            f"Their participation ends. {counted(n, 'answer')} of their unfinished HIT are kept as a"
+            " partial set that does not count, and the place is offered to other annotators.",
         ),
         button="Free the place",
         facts=(participation.public_id, participation.status, n),
@@ -188,101 +194,104 @@ def releasing(participation: Participation) -> Question:
 
 
 def paying(participation: Participation, amount: Decimal | None) -> Question:
-    way = participation.submission.recruitment
-    by_platform = way is not None and way.secret
+    channel = participation.submission.channel
+    by_platform = pays_by_platform(channel)
+    title = platform_title(participation)
     amount = owed(participation) if amount is None else amount
     if amount is not None:
         check_amount(amount)
     currency = participation.study.currency
     n = Rating.objects.counted().filter(assignment__participation=participation).count()
     sentence = (
-        f"{platform_title(participation)} is asked to pay {amount} {currency}. Money that is paid"
-        " stays paid."
+        f"{title} is asked to pay {amount} {currency}. Payments cannot be undone."
         if by_platform
-        else f"{amount} {currency} is noted as paid by you. Nothing is sent to anybody."
+        else f"This records that you have paid {amount} {currency}. It does not transfer any money."
     )
     return Question(
         title=f"Pay {participation.rater.pseudonym}?",
-        sentences=(sentence, f"{counted(n, 'rating')} of theirs count."),
-        button="Pay" if by_platform else "Note as paid",
-        facts=(participation.public_id, participation.status, str(amount), bool(by_platform)),
+        sentences=(sentence, f"{counted(n, 'rating')} by this annotator count."),
+        button=f"Pay via {title}" if by_platform else "Mark as paid",
+        facts=(participation.public_id, participation.status, str(amount), by_platform),
         problems={} if amount is not None else {"no_reward": NO_REWARD},
     )
 
 
-NO_REWARD = "Say in the study what annotators are paid."
-
-
-def paying_all(way: Recruitment) -> Question:
-    waiting = awaiting_pay(recruitment=way)
-    study, title = way.study, provider_named(way.provider).title
-    sums = [owed(entry.participation) or Decimal(0) for entry in waiting]
-    fees = sum(
-        (s * fee_share(e.participation) for s, e in zip(sums, waiting, strict=True)), Decimal(0)
-    )
-    said = (
-        f"{title} is asked to pay {counted(len(waiting), 'person', 'people')}:"
-        f" {sum(sums, Decimal(0)):.2f} {study.currency}, and {fees:.2f} in fees.",
-        "Money that is paid stays paid.",
+def paying_all(channel: Channel) -> Question:
+    unpaid = [row.participation for row in rows_awaiting_payment(channel=channel)]
+    study, title = channel.study, get_platform(channel.provider).title
+    amounts = [owed(participation) or Decimal(0) for participation in unpaid]
+    fees = sum((a * fee_share(p) for a, p in zip(amounts, unpaid, strict=True)), Decimal(0))
+    sentences = (
+        f"{title} is asked to pay {counted(len(unpaid), 'participant')}:"
+        f" {sum(amounts, Decimal(0)):.2f} {study.currency} and {fees:.2f} in fees.",
+        "Payments cannot be undone.",
     )
     return Question(
-        title=f"Pay all complete work on {title}?",
-        sentences=said,
-        button="Pay them",
-        facts=(way.pk, tuple(sorted(e.participation.public_id for e in waiting)), str(sum(sums))),
-        problems={} if waiting else {"nobody_waits": NOBODY_WAITS},
-    )
-
-
-NOBODY_WAITS = "Nobody with complete work that counts waits for pay."
-
-
-def publishing(way: Recruitment, places: int) -> Question:
-    study, provider = way.study, provider_named(way.provider)
-    made = "More places are added to its study" if way.external_id else "A study is made"
-    reward = study.reward or Decimal(0)
-    fee = Decimal(str(way.settings.get("fee_percent") or 0)) / 100
-    wanted = study_counts(study)
-
-    return Question(
-        title=f"Ask {provider.title} for {counted(places, 'person', 'people')}?",
-        sentences=(
-            f"{made} on {provider.title}, for {counted(places, 'person', 'people')}.",
-            f"They cost {places} × {reward} = {places * reward:.2f} {study.currency}, and"
-            f" {places * reward * fee:.2f} in fees.",
-            f"{wanted.remaining} of {counted(wanted.places, 'place')} are still to be filled, and"
-            f" one person may do {study.hits_per_annotator or 'any number'} of"
-            f" {counted(wanted.hits, 'HIT')}.",
+        title=f"Pay all completed work on {title}?",
+        sentences=sentences,
+        button=f"Pay via {title}",
+        facts=(
+            channel.pk,
+            tuple(sorted(participation.public_id for participation in unpaid)),
+            str(sum(amounts)),
         ),
-        button="Ask for them",
-        facts=(way.pk, way.external_id, places, str(reward), study.hits_per_annotator),
-        problems={} if way.external_id else provider.study_lacks(way),
+        problems={} if unpaid else {"nobody_awaits_payment": NOBODY_AWAITS_PAYMENT},
     )
 
 
-def starting(way: Recruitment) -> Question:
-    study, title = way.study, provider_named(way.provider).title
-    said = [f"{title} shows the study to people from now on, and sends them here."]
+def publishing(channel: Channel, participants: int) -> Question:
+    study, platform = channel.study, get_platform(channel.provider)
+    people = counted(participants, "participant")
+    reward = study.reward or Decimal(0)
+    fee = Decimal(str(channel.settings.get("fee_percent") or 0)) / 100
+    now = study_counts(study)
+    return Question(
+        title=f"Request {people} on {platform.title}?",
+        sentences=(
+            f"This adds places to the study on {platform.title}, for {people} in total."
+            if channel.external_id
+            else f"This creates a draft study on {platform.title} for {people}.",
+            f"They cost {participants} × {reward} = {participants * reward:.2f} {study.currency}"
+            f" and {participants * reward * fee:.2f} in fees.",
+            f"{now.remaining} of {counted(now.places, 'response')} are still to be collected, and"
+            f" each annotator may do {study.hits_per_annotator or 'any number'} of"
+            f" {counted(now.hits, 'HIT')}.",
+        ),
+        button="Add participants" if channel.external_id else "Create draft",
+        facts=(
+            channel.pk,
+            channel.external_id,
+            participants,
+            str(reward),
+            study.hits_per_annotator,
+        ),
+        problems={} if channel.external_id else platform.study_lacks(channel),
+    )
+
+
+def starting(channel: Channel) -> Question:
+    study, title = channel.study, get_platform(channel.provider).title
+    sentences = [f"{title} then shows the study to its participants and sends them here."]
     if study.status != Study.Status.OPEN:
-        said.append(f"The study is {study.status} here, so everybody who comes is turned away.")
+        sentences.append(f"The study is {study.status} here, so all of them will be turned away.")
     return Question(
         title=f"Publish the study on {title}?",
-        sentences=tuple(said),
-        button="Publish it",
-        facts=(way.pk, way.external_status, study.status),
+        sentences=tuple(sentences),
+        button="Publish",
+        facts=(channel.pk, channel.external_status, study.status),
     )
 
 
-def stopping(way: Recruitment) -> Question:
-    title, now = provider_named(way.provider).title, study_counts(way.study)
+def stopping(channel: Channel) -> Question:
+    title, now = get_platform(channel.provider).title, study_counts(channel.study)
     return Question(
         title=f"Stop the study on {title}?",
         sentences=(
-            f"{title} sends nobody any more, and cannot be asked to send people for this study"
-            f" again. {now.completed} of {counted(now.places, 'response')} are completed.",
+            f"{title} sends nobody after this, and the study cannot be started there again."
+            f" {now.completed} of {counted(now.places, 'response')} are completed.",
         ),
-        button="Stop it there",
-        facts=(way.pk, way.external_status, way.external_id),
+        button="Stop the study",
+        facts=(channel.pk, channel.external_status, channel.external_id),
     )
 
 
@@ -291,23 +300,25 @@ def asking_to_return(participation: Participation) -> Question:
     return Question(
         title=f"Ask {participation.rater.pseudonym} to return their submission?",
         sentences=(
-            f"Their part in the study ends, their place is offered to others, and {title} asks"
-            " them to return the submission unpaid.",
+            f"Their participation ends, their place is offered to other annotators, and {title} asks"
+            " them to return the submission without payment.",
         ),
-        button="Ask to return it",
+        button="Ask to return submission",
         facts=(participation.public_id, participation.status),
     )
 
 
 def replacing_plan(study: Study, *, title: str, button: str, said: str, facts: object) -> Question:
-    """Before a draw, or its being forgotten: what of the study goes with it."""
-    drawn, hits = study.selected.count(), study.hits.main().count()
-    gone = [counted(drawn, "drawn instance")] if drawn else []
-    gone += [f"{counted(hits, 'planned HIT')}"] if hits else []
-    replaced = f"This replaces {' and '.join(gone)}." if gone else "Nothing is replaced by it."
+    """The confirmation before a new selection, or its removal, discards selections and HITs."""
+    selected, hits = study.selected.count(), study.hits.main().count()
+    discarded = [counted(selected, "selected instance")] if selected else []
+    discarded += [counted(hits, "planned HIT")] if hits else []
+    replaced = (
+        f"This discards {' and '.join(discarded)}." if discarded else "This discards nothing."
+    )
     return Question(
         title=title,
         sentences=(said, replaced),
         button=button,
-        facts=(study.pk, study.status, drawn, hits, repr(facts)),
+        facts=(study.pk, study.status, selected, hits, repr(facts)),
     )

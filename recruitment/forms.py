@@ -1,4 +1,4 @@
-"""What annotators send on entry, and what a dry run is asked for."""
+"""The consent form of annotators, and the options of a dry run."""
 
 from django import forms
 
@@ -6,7 +6,7 @@ MAX_RATERS = 1000
 
 
 class ConsentForm(forms.Form):
-    """Whether they agree, and to which version of the text."""
+    """Whether the annotator agrees, and to which version of the text."""
 
     choice = forms.ChoiceField(choices=[("agree", "agree"), ("decline", "decline")])
     version = forms.IntegerField(min_value=0, required=False)
@@ -17,28 +17,28 @@ class ConsentForm(forms.Form):
 
 
 class DryRunForm(forms.Form):
-    """How many bots come, and how they rate."""
+    """How many bots take part, and how they rate."""
 
     raters = forms.IntegerField(
-        label="Raters at most",
+        label="Maximum number of bots",
         min_value=1,
         max_value=MAX_RATERS,
-        help_text="No more come once every place is filled.",
+        help_text="No more bots start once all responses are completed.",
     )
     accuracy = forms.FloatField(
-        label="Share of right answers",
+        label="Share of correct answers",
         min_value=0,
         max_value=1,
         initial=0.9,
-        help_text="On units and questions whose answer is known; elsewhere the text closer to the"
-        " source is held to be the better one.",
+        help_text="This applies to units and questions with a known answer. For other units, bots prefer"
+        " the text that is closer to the source.",
     )
     position_bias = forms.FloatField(
-        label="Share of answers given to what stands first, unread",
+        label="Share of answers for the first text, without reading",
         min_value=0,
         max_value=1,
         initial=0,
     )
     drop_out = forms.FloatField(
-        label="Chance to leave for good at each unit", min_value=0, max_value=1, initial=0
+        label="Probability of dropping out at each unit", min_value=0, max_value=1, initial=0
     )

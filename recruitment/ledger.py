@@ -1,4 +1,4 @@
-"""The books: what every submission brought, what the platform says of it, and what it cost."""
+"""The ledger: the work, the platform status and the payments of every submission."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ from django.db.models.functions import Coalesce
 
 from annotation.counts import ParticipationCounts, RatingCounts, counts_by_participation
 from annotation.models import HIT, Assignment, Participation, Place
-from recruitment.models import Payment
-from recruitment.platforms import provider_named
+from recruitment.models import Channel, Payment
+from recruitment.platforms import get_platform
 from studies.clock import database_now
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -20,13 +20,13 @@ from tiebreak.errors import DomainError
 Status = Participation.Status
 CENT = Decimal("0.01")
 PAID = (Payment.Status.PAID, Payment.Status.ASKED)
-# Left by the platform's or the researcher's word, so that nothing here waits for pay.
-GONE = (Status.RETURNED, Status.REJECTED, Status.TIMED_OUT, Status.EXCLUDED)
+# Ended by the platform or the researcher, so their work awaits payment only if it is complete.
+ENDED = (Status.RETURNED, Status.REJECTED, Status.TIMED_OUT, Status.EXCLUDED)
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One submission: what it brought, and what was paid for it."""
+class LedgerRow:
+    """One submission: the work, and what was paid for it."""
 
     participation: Participation
     hits: int
@@ -42,9 +42,9 @@ class Entry:
 
     @property
     def time(self) -> timedelta | None:
-        """From agreeing to the last answer: reading the guidelines is work too."""
-        begun = self.participation.consented_at
-        return self.last_at - begun if begun and self.last_at else None
+        """From consent to the last answer, because reading the guidelines is work too."""
+        start = self.participation.consented_at
+        return self.last_at - start if start and self.last_at else None
 
     @property
     def minutes(self) -> float | None:
@@ -60,12 +60,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class Money:
-    """Spent so far, fees included; what is still to come; what an hour's work was paid."""
+    """The cost so far with fees, the estimated remaining cost, and the hourly pay."""
 
     currency: str
     rewards: Decimal
     fees: Decimal
-    to_go: Decimal | None
+    remaining_cost: Decimal | None
     median_hourly_rate: Decimal | None
     promised_hourly_rate: Decimal | None
 
@@ -81,45 +81,47 @@ class Money:
 
 @dataclass(frozen=True)
 class Ledger:
-    """Every submission, those that do not add up by what is wrong with them, and the money."""
+    """All submissions, the lists of those that need a decision, and the payments."""
 
-    entries: list[Entry]
+    rows: list[LedgerRow]
     money: Money
-    paid_without_data: list[Entry] = field(default_factory=list)
-    data_without_payment: list[Entry] = field(default_factory=list)
-    surplus: list[Entry] = field(default_factory=list)
-    late: list[Entry] = field(default_factory=list)
-    screened_out: list[Entry] = field(default_factory=list)
-    stuck: list[Entry] = field(default_factory=list)
+    paid_without_data: list[LedgerRow] = field(default_factory=list)
+    awaiting_payment: list[LedgerRow] = field(default_factory=list)
+    surplus: list[LedgerRow] = field(default_factory=list)
+    late: list[LedgerRow] = field(default_factory=list)
+    screened_out: list[LedgerRow] = field(default_factory=list)
+    stuck: list[LedgerRow] = field(default_factory=list)
 
     @property
     def counted(self) -> int:
-        """Ratings in the statistics that these submissions brought."""
-        return sum(entry.counted for entry in self.entries)
+        """Ratings of all submissions in the statistics."""
+        return sum(row.counted for row in self.rows)
 
 
 def ledger(study: Study, now: datetime | None = None) -> Ledger:
-    """The books of a study as they stand."""
+    """Return the current ledger of a study."""
     now = now or database_now()
-    entries = list(_entries(study))
-    open_ones = [entry for entry in entries if entry.participation.submission.settled_at is None]
+    rows = list(_rows(study))
+    unsettled = [row for row in rows if row.participation.submission.settled_at is None]
     is_paying = study.reward is not None
-    silent, holding = _silent(study, open_ones, now), _holding(study)
-    gone = silent - holding
+    silent, holding = _silent(study, unsettled, now), _holding(study)
+    idle = silent - holding
     return Ledger(
-        entries=entries,
-        money=_money(study, entries),
-        paid_without_data=[e for e in open_ones if e.paid and not e.hits and not _is_out(e)],
-        data_without_payment=[e for e in open_ones if is_paying and _awaits_pay(e, gone)],
-        surplus=[e for e in open_ones if e.ratings.surplus],
-        late=[e for e in open_ones if e.came_late],
-        screened_out=[e for e in open_ones if _awaits_screen_out_pay(e)],
-        stuck=[e for e in open_ones if _is_stuck(e, holding, silent)],
+        rows=rows,
+        money=_money(study, rows),
+        paid_without_data=[
+            row for row in unsettled if row.paid and not row.hits and not _is_screened_out(row)
+        ],
+        awaiting_payment=[row for row in unsettled if is_paying and _awaits_payment(row, idle)],
+        surplus=[row for row in unsettled if row.ratings.surplus],
+        late=[row for row in unsettled if row.came_late],
+        screened_out=[row for row in unsettled if _awaits_screen_out_payment(row)],
+        stuck=[row for row in unsettled if _is_stuck(row, holding, silent)],
     )
 
 
-def _entries(study: Study) -> Iterable[Entry]:
-    """In few statements, however many submissions there are."""
+def _rows(study: Study) -> Iterable[LedgerRow]:
+    """One row per submission, in a fixed number of queries."""
     paid = (
         Payment.objects.filter(participation=OuterRef("pk"), status__in=PAID)
         .order_by()
@@ -128,48 +130,50 @@ def _entries(study: Study) -> Iterable[Entry]:
         .values("sum")
     )
     done = Q(
-        assignments__status__in=[Assignment.Status.COMPLETED, Assignment.Status.WITHDRAWN],
+        assignments__status__in=[Assignment.Status.COMPLETED, Assignment.Status.EXCLUDED],
         assignments__completed_at__isnull=False,
         assignments__hit__kind=HIT.Kind.MAIN,
     )
     rows = (
         Participation.objects.filter(study=study)
-        .select_related("rater", "submission__recruitment")
+        .select_related("rater", "submission__channel")
         .annotate(
             hits=Count("assignments", filter=done, distinct=True),
             paid=Coalesce(Subquery(paid), Decimal(0), output_field=DecimalField()),
         )
         .order_by("pk")
     )
-    answers = counts_by_participation(study)
+    counts_by_pk = counts_by_participation(study)
     for row in rows:
-        found = answers.get(row.pk, ParticipationCounts())
+        counts = counts_by_pk.get(row.pk, ParticipationCounts())
         # SQLite sums money as floats.
         paid_so_far = row.paid.quantize(CENT)
-        yield Entry(row, row.hits, found.ratings, paid_so_far, found.last_at, found.came_late)
+        yield LedgerRow(
+            row, row.hits, counts.ratings, paid_so_far, counts.last_at, counts.came_late
+        )
 
 
-def _awaits_pay(entry: Entry, gone: set[int]) -> bool:
-    """Work that is complete, and nobody who was paid or left for it."""
-    participation = entry.participation
-    is_here = participation.status == Status.ACTIVE and participation.pk not in gone
+def _awaits_payment(row: LedgerRow, idle: set[int]) -> bool:
+    """Whether completed work is unpaid, and the annotator stopped working on the study."""
+    participation = row.participation
+    is_here = participation.status == Status.ACTIVE and participation.pk not in idle
     has_ended = not is_here or _is_submitted(participation)
     is_rejected = Status.REJECTED in {
         participation.status,
         participation.submission.platform_status.lower(),
     }
-    is_out = is_rejected or (participation.status in GONE and not entry.hits)
-    return bool(entry.hits) and has_ended and not is_out and not entry.paid
+    is_unpaid_ending = is_rejected or (participation.status in ENDED and not row.hits)
+    return bool(row.hits) and has_ended and not is_unpaid_ending and not row.paid
 
 
-def _is_out(entry: Entry) -> bool:
-    """Did not pass the test, and is paid for having taken it."""
-    return entry.participation.status == Status.SCREENED_OUT
+def _is_screened_out(row: LedgerRow) -> bool:
+    """Whether the annotator failed the test, which may be paid without completed work."""
+    return row.participation.status == Status.SCREENED_OUT
 
 
-def _awaits_screen_out_pay(entry: Entry) -> bool:
-    owed = screen_out_reward(entry.participation)
-    return _is_out(entry) and not entry.paid and owed is not None
+def _awaits_screen_out_payment(row: LedgerRow) -> bool:
+    owed = screen_out_reward(row.participation)
+    return _is_screened_out(row) and not row.paid and owed is not None
 
 
 def _is_submitted(participation: Participation) -> bool:
@@ -177,88 +181,93 @@ def _is_submitted(participation: Participation) -> bool:
 
 
 def screen_out_reward(participation: Participation) -> Decimal | None:
-    """What this way in pays who does not pass its screening; None where it pays nothing."""
-    recruitment = participation.submission.recruitment
-    stated = recruitment.settings.get("screen_out_reward") if recruitment else None
+    """What the channel pays participants who fail the test; None if it pays nothing."""
+    channel = participation.submission.channel
+    stated = channel.settings.get("screen_out_reward") if channel else None
     return Decimal(str(stated)) if stated else None
 
 
 def owed(participation: Participation) -> Decimal | None:
-    """What a researcher promised for this part in the study; None where they promised nothing."""
+    """The promised payment for a participation; None if the study promises none."""
     if participation.status == Status.SCREENED_OUT:
         return screen_out_reward(participation)
     owed_on_leaving = participation.submission.owed
     return participation.study.reward if owed_on_leaving is None else owed_on_leaving
 
 
-def _silent(study: Study, entries: list[Entry], now: datetime) -> set[int]:
-    """Who is in work here and did not answer for longer than a place is held."""
+def _silent(study: Study, rows: list[LedgerRow], now: datetime) -> set[int]:
+    """Active participations without an answer for longer than a place is reserved."""
     since = now - timedelta(minutes=study.lease_minutes)
     return {
-        entry.participation.pk
-        for entry in entries
-        if entry.participation.status == Status.ACTIVE
-        and (entry.last_at or entry.participation.created_at) < since
+        row.participation.pk
+        for row in rows
+        if row.participation.status == Status.ACTIVE
+        and (row.last_at or row.participation.created_at) < since
     }
 
 
 def _holding(study: Study) -> set[int]:
-    """Who has a HIT in work that nobody took over."""
+    """Participations that hold a place in a HIT."""
     held = Place.objects.filter(
         study=study, completed_at__isnull=True, assignment__status=Assignment.Status.ACTIVE
     )
     return {pk for pk in held.values_list("assignment__participation", flat=True) if pk}
 
 
-def _is_stuck(entry: Entry, holding: set[int], silent: set[int]) -> bool:
-    """Silent, and holds a place; or submitted there and not finished here."""
-    participation = entry.participation
+def _is_stuck(row: LedgerRow, holding: set[int], silent: set[int]) -> bool:
+    """Silent while holding a place, or submitted on the platform but not finished here."""
+    participation = row.participation
     holds = participation.pk in holding
-    is_idle = _is_submitted(participation) and (holds or not entry.hits)
+    is_idle = _is_submitted(participation) and (holds or not row.hits)
     is_silent = holds and participation.pk in silent
     return participation.status == Status.ACTIVE and (is_silent or is_idle)
 
 
-def _money(study: Study, entries: list[Entry]) -> Money:
-    rewards = sum((entry.paid for entry in entries), Decimal(0))
-    fees = sum((entry.paid * fee_share(entry.participation) for entry in entries), Decimal(0))
-    rates = [entry.hourly_rate for entry in entries if entry.hourly_rate is not None]
+def _money(study: Study, rows: list[LedgerRow]) -> Money:
+    rewards = sum((row.paid for row in rows), Decimal(0))
+    fees = sum((row.paid * fee_share(row.participation) for row in rows), Decimal(0))
+    rates = [row.hourly_rate for row in rows if row.hourly_rate is not None]
     return Money(
         currency=study.currency,
         rewards=rewards.quantize(CENT),
         fees=fees.quantize(CENT),
-        to_go=_to_go(study, entries, rewards + fees),
+        remaining_cost=_remaining_cost(study, rows, rewards + fees),
         median_hourly_rate=median(rates).quantize(CENT) if rates else None,
         promised_hourly_rate=study.promised_hourly_rate,
     )
 
 
 def fee_share(participation: Participation) -> Decimal:
-    recruitment = participation.submission.recruitment
-    stated = recruitment.settings.get("fee_percent") if recruitment else None
+    channel = participation.submission.channel
+    stated = channel.settings.get("fee_percent") if channel else None
     return Decimal(str(stated or 0)) / 100
 
 
-def _to_go(study: Study, entries: list[Entry], spent: Decimal) -> Decimal | None:
-    """What the open places will cost at the price of those that were paid for; else as planned."""
+def _remaining_cost(study: Study, rows: list[LedgerRow], spent: Decimal) -> Decimal | None:
+    """Cost of the remaining places: by the average paid so far, else by the planned reward."""
     if study.reward is None:
         return None
     remaining = study.places.filter(completed_at__isnull=True).count()
     if study.most_answers is not None:
         done = study.places.filter(completed_at__isnull=False).count()
         remaining = min(remaining, max(0, study.most_answers - done))
-    paid_hits = sum(entry.hits for entry in entries if entry.paid)
+    paid_hits = sum(row.hits for row in rows if row.paid)
     if paid_hits:
-        each = spent / paid_hits
+        cost_per_hit = spent / paid_hits
     elif study.hits_per_annotator:
-        each = study.reward / study.hits_per_annotator
+        cost_per_hit = study.reward / study.hits_per_annotator
     else:
         return None
-    return (remaining * each).quantize(CENT)
+    return (remaining * cost_per_hit).quantize(CENT)
+
+
+def pays_by_platform(channel: Channel | None) -> bool:
+    """Whether the platform can be asked to pay; a panel's secret is only its signing key."""
+    return channel is not None and bool(channel.secret) and get_platform(channel.provider).has_token
 
 
 def platform_title(participation: Participation) -> str:
     try:
-        return provider_named(participation.provider).title
+        return get_platform(participation.provider).title
     except DomainError:
         return participation.provider

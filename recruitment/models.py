@@ -1,4 +1,4 @@
-"""What is agreed with a platform, what it reported, and what was paid."""
+"""Channels, the submissions that arrive through them, payments and platform events."""
 
 from decimal import Decimal
 
@@ -17,11 +17,12 @@ PURPOSE = "tiebreak.platform-secrets"
 
 
 def encrypted(text: str) -> str:
-    """For secrets of platforms: unreadable to who has the database and not the settings."""
+    """Encrypt a platform's secret, so that the database alone does not reveal it."""
     return cipher(PURPOSE).encrypt(text.encode()).decode() if text else ""
 
 
 def decrypted(text: str) -> str:
+    """Decrypt a platform's secret; raises `DomainError` if the server's key has changed."""
     if not text:
         return ""
     try:
@@ -29,14 +30,14 @@ def decrypted(text: str) -> str:
     except InvalidToken as error:
         raise DomainError(
             "unreadable_secret",
-            "The platform's secret was stored under another secret key. Enter it again.",
+            "The platform's secret was encrypted with another server key. Please enter it again.",
         ) from error
 
 
-class Recruitment(models.Model):
-    """A study's way in through one provider: its settings there, and its own id of the study."""
+class Channel(models.Model):
+    """How annotators of one platform enter a study: the settings, and the platform's study ID."""
 
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="recruitments")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="channels")
     provider = models.SlugField(max_length=100)
     settings = models.JSONField(default=dict, blank=True)
     # Encrypted; see `encrypted` above.
@@ -45,13 +46,13 @@ class Recruitment(models.Model):
     external_id = models.CharField(max_length=200, blank=True)
     external_status = models.CharField(max_length=50, blank=True, editable=False)
     synced_at = models.DateTimeField(null=True, editable=False)
-    # What the platform is being asked now, and what went wrong the last time.
+    # The pending action on the platform, and the error of the last one.
     pending = models.CharField(max_length=200, blank=True, editable=False)
     pending_key = models.CharField(max_length=22, blank=True, editable=False)
     pending_at = models.DateTimeField(null=True, editable=False)
     problem = models.TextField(blank=True, editable=False)
     sync_problem = models.TextField(blank=True, editable=False)
-    # From then on nobody new enters; who agreed before goes on.
+    # From this time on nobody new can enter; participants who agreed before may continue.
     closed_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -61,42 +62,42 @@ class Recruitment(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.provider}, a way into {self.study}"
+        return f"{self.provider} channel of {self.study}"
 
     @property
     def is_unpublished(self) -> bool:
-        """Whether its study there, if it has one, is a draft as far as we know."""
+        """Whether the platform has no study yet, or only a draft as far as we know."""
         return self.external_status in {"", "UNPUBLISHED"}
 
 
 class Submission(models.Model):
-    """What recruiting adds to a participation: where it came from, and what is owed and paid."""
+    """What recruitment stores about a participation: its channel, its platform status and debts."""
 
     participation = models.OneToOneField(
         Participation, on_delete=models.CASCADE, related_name="submission"
     )
-    # None by the open link of a study for which no channel is stored.
-    recruitment = models.ForeignKey(
-        Recruitment, null=True, on_delete=models.PROTECT, related_name="submissions"
+    # None for the open link of a study for which no channel is stored.
+    channel = models.ForeignKey(
+        Channel, null=True, on_delete=models.PROTECT, related_name="submissions"
     )
     completion_code = models.CharField(max_length=22, default=new_public_id)
-    # What the platform said on arrival and wants to hear again in the end.
+    # Parameters of the entry link that the platform expects back at the end.
     return_params = models.JSONField(default=dict)
-    # SHA-256 of the token in the cookie of the browser that agreed, where an id is bound to it;
-    # and when another browser came with the same id, which the researcher allows.
+    # SHA-256 of the cookie token of the browser that agreed, if the ID is bound to it; and when
+    # another browser used the same ID, if the researcher allows that.
     browser = models.CharField(max_length=32, blank=True)
     reentered_at = models.DateTimeField(null=True)
     # When the platform was last asked whether this submission is active.
     asked_platform_at = models.DateTimeField(null=True)
-    # The platform's own words on it, and when they were true.
+    # The platform's own status, and when it was reported.
     platform_status = models.CharField(max_length=50, blank=True)
     platform_seen_at = models.DateTimeField(null=True)
     entered_code = models.CharField(max_length=100, blank=True)
-    # What somebody who left early was told they are owed, whatever becomes of them or the study.
+    # The amount promised to an annotator who left early, whatever happens to the study later.
     owed = models.DecimalField(
         max_digits=10, decimal_places=2, null=True, validators=between(Decimal(0), MAX_REWARD)
     )
-    # A researcher looked at what does not add up, and let it be.
+    # When a researcher marked the submission as settled in the ledger.
     settled_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
@@ -104,13 +105,13 @@ class Submission(models.Model):
 
 
 class Payment(models.Model):
-    """Money for one participation. Made before the platform is asked, so that it is asked once."""
+    """A payment for one participation, stored before the platform is asked, so it is asked once."""
 
     class Kind(models.TextChoices):
         REWARD = "reward"
         BONUS = "bonus"
         SCREEN_OUT = "screen_out"
-        # The reward of whose submission the platform closed: it goes out as a bonus, once.
+        # The reward for a submission that the platform closed, paid once as a bonus.
         OWED = "owed"
 
     class Status(models.TextChoices):
@@ -147,16 +148,14 @@ class Payment(models.Model):
 
 
 class PlatformEvent(models.Model):
-    """A webhook that was let in, by the platform's id of it: the same again is known."""
+    """A webhook or entry token that was accepted, so that a repetition is recognised."""
 
-    recruitment = models.ForeignKey(Recruitment, on_delete=models.CASCADE, related_name="events")
+    channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="events")
     event_id = models.CharField(max_length=200)
     received_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["recruitment", "event_id"], name="event_once")
-        ]
+        constraints = [models.UniqueConstraint(fields=["channel", "event_id"], name="event_once")]
 
     def __str__(self) -> str:
         return self.event_id

@@ -1,4 +1,4 @@
-"""The address that platforms and people are given, and whether it can be reached from outside."""
+"""The public address of this server, and whether it can be reached from outside."""
 
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -10,23 +10,27 @@ PRIVATE_ENDINGS = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".
 
 
 def public_url(request: HttpRequest, path: str) -> str:
-    """A whole address of this server: where none is set, that of the request."""
+    """A complete URL on this server; without a configured address, that of the request is used."""
     origin = settings.TIEBREAK_PUBLIC_URL
     return f"{origin}{path}" if origin else request.build_absolute_uri(path)
 
 
 def address_problem() -> str:
-    """Why people elsewhere cannot come by the public address; "" if they can.
+    """Why the public address cannot be reached from outside; "" if it can.
 
-    Names are not looked up: one that stands for a private address is taken for public.
+    Names are not resolved: one that points to a private address counts as public.
     """
     origin = settings.TIEBREAK_PUBLIC_URL
     if not origin:
-        return "this server was not told its public address"
+        return "this server has no public address configured"
     parts = urlsplit(origin)
     if parts.scheme != "https":
         return f"{origin} is not an https:// address"
-    return f"{origin} can only be reached from inside" if _is_private(parts.hostname or "") else ""
+    return (
+        f"{origin} can only be reached from the local network"
+        if _is_private(parts.hostname or "")
+        else ""
+    )
 
 
 def _is_private(host: str) -> bool:

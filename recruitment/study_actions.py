@@ -1,4 +1,4 @@
-"""What can be done to a study from its page and the list: when, and what is asked before."""
+"""The actions on a study from its page and the list: when they are offered and how confirmed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from studies.models import Study
 
 
 @dataclass(frozen=True)
-class StudyVerb:
-    """`question` is asked first where it is there; `do` returns what is said afterwards."""
+class StudyAction:
+    """An action; `question` is its confirmation if it needs one, `do` returns the success message."""
 
     label: str
     states: frozenset[str]
     do: Callable[[Study, User, Question | None], str]
     question: Callable[[Study], Question] | None = None
-    # Only where late answers wait for a decision.
+    # Offered only while late answers are waiting for a decision.
     is_on_late: bool = False
 
     def is_offered(self, study: Study) -> bool:
@@ -30,7 +30,7 @@ class StudyVerb:
 
 
 def _plan(study: Study, _by: User, _: Question | None) -> str:
-    return f"Planned {plan_hits(study=study).said}"
+    return f"Planned {plan_hits(study=study).summary}"
 
 
 def _open(study: Study, by: User, asked: Question | None) -> str:
@@ -40,12 +40,12 @@ def _open(study: Study, by: User, asked: Question | None) -> str:
 
 def _pause(study: Study, by: User, _: Question | None) -> str:
     pause_study(study=study, by=by)
-    return "The study is paused: whoever holds a place may finish it."
+    return "The study is paused. Annotators may finish the tasks that they have started."
 
 
 def _close(study: Study, by: User, _: Question | None) -> str:
     close_study(study=study, by=by)
-    return "The study is closed. Answers that still arrive are kept and flagged late."
+    return "The study is closed. Answers that still arrive are stored and flagged late."
 
 
 def _reopen(study: Study, by: User, _: Question | None) -> str:
@@ -54,24 +54,24 @@ def _reopen(study: Study, by: User, _: Question | None) -> str:
 
 
 def _accept(study: Study, by: User, _: Question | None) -> str:
-    return f"Accepted: {accept_late_answers(study=study, by=by)} late answers were taken in."
+    return f"Accepted: {accept_late_answers(study=study, by=by)} late answers now count."
 
 
 def _decline(study: Study, by: User, _: Question | None) -> str:
-    return f"Declined: {decline_late_answers(study=study, by=by)} late answers stay out for good."
+    return f"Declined: {decline_late_answers(study=study, by=by)} late answers will never count."
 
 
 _ON_LATE = frozenset({"open", "paused"})
-VERBS: dict[str, StudyVerb] = {
-    "plan": StudyVerb("Plan HITs", frozenset({"draft"}), _plan),
-    "open": StudyVerb("Open…", frozenset({"draft", "paused"}), _open, confirmations.opening),
-    "pause": StudyVerb("Pause", frozenset({"open"}), _pause),
-    "close": StudyVerb("Close…", frozenset({"open", "paused"}), _close, confirmations.closing),
-    "reopen": StudyVerb("Reopen…", frozenset({"closed"}), _reopen, confirmations.reopening),
-    "accept-late": StudyVerb(
+ACTIONS: dict[str, StudyAction] = {
+    "plan": StudyAction("Plan HITs", frozenset({"draft"}), _plan),
+    "open": StudyAction("Open…", frozenset({"draft", "paused"}), _open, confirmations.opening),
+    "pause": StudyAction("Pause", frozenset({"open"}), _pause),
+    "close": StudyAction("Close…", frozenset({"open", "paused"}), _close, confirmations.closing),
+    "reopen": StudyAction("Reopen…", frozenset({"closed"}), _reopen, confirmations.reopening),
+    "accept-late": StudyAction(
         "Accept late answers…", _ON_LATE, _accept, confirmations.accepting_late, is_on_late=True
     ),
-    "decline-late": StudyVerb(
+    "decline-late": StudyAction(
         "Decline late answers…", _ON_LATE, _decline, confirmations.declining_late, is_on_late=True
     ),
 }

@@ -1,4 +1,4 @@
-"""What platforms are asked outside of web requests. Tasks take ids and may run twice."""
+"""Celery tasks that talk to platforms outside of web requests. They take IDs and may run twice."""
 
 import logging
 from collections.abc import Callable
@@ -6,14 +6,14 @@ from functools import partial
 
 from celery import shared_task
 
-import recruitment.services.dry_runs  # noqa: F401  registers what a job of its kind does
+import recruitment.services.dry_runs  # noqa: F401  registers the job handler
 from annotation.models import Participation
-from recruitment.models import Recruitment
-from recruitment.services.platform_actions import carry_out
+from recruitment.models import Channel
+from recruitment.services.platform_actions import run_action
 from recruitment.services.platform_sync import (
     confirm_participation,
     renew_keys,
-    sync_recruitment,
+    sync_channel,
     sync_submission,
 )
 from studies.models import Study
@@ -24,50 +24,50 @@ log = logging.getLogger(__name__)
 
 @shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
 def confirm_participation_task(participation_id: int) -> None:
-    found = Participation.objects.select_related("study", "submission__recruitment__study", "rater")
-    participation = found.filter(pk=participation_id).first()
+    participations = Participation.objects.select_related(
+        "study", "submission__channel__study", "rater"
+    )
+    participation = participations.filter(pk=participation_id).first()
     if participation is not None:
-        # Whoever waits asks again: the next try is the page's.
-        _without_noise(lambda: confirm_participation(participation=participation))
+        # No retry here: the page of the waiting participant asks again.
+        _quietly(lambda: confirm_participation(participation=participation))
 
 
 @shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
-def sync_submission_task(recruitment_id: int, submission_id: str) -> None:
-    recruitment = Recruitment.objects.filter(pk=recruitment_id).select_related("study").first()
-    if recruitment is not None:
-        _without_noise(
-            lambda: sync_submission(recruitment=recruitment, submission_id=submission_id)
-        )
+def sync_submission_task(channel_id: int, submission_id: str) -> None:
+    channel = Channel.objects.filter(pk=channel_id).select_related("study").first()
+    if channel is not None:
+        _quietly(lambda: sync_submission(channel=channel, submission_id=submission_id))
 
 
 @shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
-def renew_keys_task(recruitment_id: int) -> None:
-    recruitment = Recruitment.objects.filter(pk=recruitment_id).first()
-    if recruitment is not None:
-        _without_noise(lambda: renew_keys(recruitment=recruitment))
+def renew_keys_task(channel_id: int) -> None:
+    channel = Channel.objects.filter(pk=channel_id).first()
+    if channel is not None:
+        _quietly(lambda: renew_keys(channel=channel))
 
 
 @shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
-def sync_recruitments_task() -> None:
-    """All studies that collect or collected lately: what no webhook brought is found here."""
-    active = Recruitment.objects.exclude(study__status=Study.Status.DRAFT).exclude(external_id="")
+def sync_channels_task() -> None:
+    """Sync every channel with a study on its platform, whether or not webhooks arrive."""
+    active = Channel.objects.exclude(study__status=Study.Status.DRAFT).exclude(external_id="")
     for channel in active.select_related("study").order_by("pk"):
-        _without_noise(partial(sync_recruitment, recruitment=channel))
+        _quietly(partial(sync_channel, channel=channel))
 
 
-def _without_noise(ask: Callable[[], object]) -> None:
-    """A platform that does not answer is the next round's business; the recruitment says so."""
+def _quietly(request: Callable[[], object]) -> None:
+    """Run a request to a platform; a failure is stored on the channel and left to the next sync."""
     try:
-        ask()
+        request()
     except DomainError:
         return
     except Exception:
-        log.exception("a platform was asked")
+        log.exception("a request to a platform failed")
 
 
 @shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
-def platform_verb_task(recruitment_id: int, verb: str, arguments: dict[str, str], key: str) -> None:
-    """One thing that a researcher asked of a platform; what came of it stands on their page."""
-    recruitment = Recruitment.objects.filter(pk=recruitment_id).select_related("study").first()
-    if recruitment is not None:
-        carry_out(recruitment=recruitment, verb=verb, arguments=arguments, key=key)
+def platform_action_task(channel_id: int, action: str, arguments: dict[str, str], key: str) -> None:
+    """Run a researcher's action on a platform; the recruitment page shows the result."""
+    channel = Channel.objects.filter(pk=channel_id).select_related("study").first()
+    if channel is not None:
+        run_action(channel=channel, action=action, arguments=arguments, key=key)

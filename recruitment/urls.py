@@ -1,4 +1,4 @@
-"""How annotators come and go, and the researcher's pages about them."""
+"""The pages through which annotators enter and leave, and the researchers' pages about them."""
 
 from django.urls import path
 
@@ -13,31 +13,33 @@ urlpatterns = [
     path("s/<public_id:study_id>/", entry.welcome, name="welcome"),
     path("rate/<public_id:study_id>/end/", ending.end, name="end"),
     path("rate/<public_id:study_id>/again/", ending.look_again, name="look-again"),
-    path("rate/<public_id:study_id>/stop/", ending.stop, name="stop"),
-    path("studies/<public_id:study_id>/recruitment/", channels.recruitment, name="recruitment"),
+    path("rate/<public_id:study_id>/stop/", ending.leave, name="leave"),
+    path("studies/<public_id:study_id>/recruitment/", channels.channel_list, name="channels"),
     path(
-        "studies/<public_id:study_id>/recruitment/<slug:provider>/", channels.save, name="save-way"
+        "studies/<public_id:study_id>/recruitment/<slug:provider>/",
+        channels.save,
+        name="save-channel",
     ),
     path(
-        "studies/<public_id:study_id>/recruitment/<slug:provider>/way/<slug:verb>/",
-        channels.turn,
-        name="turn-way",
+        "studies/<public_id:study_id>/recruitment/<slug:provider>/channel/<slug:action>/",
+        channels.change_state,
+        name="change-channel-state",
     ),
     path(
-        "studies/<public_id:study_id>/recruitment/<slug:provider>/<slug:verb>/",
-        channels.ask,
-        name="ask",
+        "studies/<public_id:study_id>/recruitment/<slug:provider>/<slug:action>/",
+        channels.act,
+        name="platform-action",
     ),
-    path("studies/<public_id:study_id>/ledger/", ledger.books, name="ledger"),
+    path("studies/<public_id:study_id>/ledger/", ledger.ledger_page, name="ledger"),
     path(
-        "studies/<public_id:study_id>/ledger/<public_id:participation_id>/<slug:verb>/",
+        "studies/<public_id:study_id>/ledger/<public_id:participation_id>/<slug:action>/",
         ledger.act,
-        name="act",
+        name="ledger-action",
     ),
     path(
-        "studies/<public_id:study_id>/money/<public_id:payment_id>/<slug:word>/",
-        ledger.settle_money,
-        name="settle-money",
+        "studies/<public_id:study_id>/payments/<public_id:payment_id>/<slug:outcome>/",
+        ledger.record_payment_outcome,
+        name="settle-payment",
     ),
     path("studies/<public_id:study_id>/dry-runs/", dry_runs.dry_runs, name="dry-runs"),
     path("studies/<public_id:study_id>/dry-runs/part/", dry_runs.part, name="dry-runs-part"),

@@ -1,4 +1,4 @@
-"""The only way to a protected object: look up and authorise in one step."""
+"""Access control: functions that look up objects and authorise the user in one step."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -16,10 +16,10 @@ View = Callable[..., HttpResponse]
 
 
 def researchers_only(view: View) -> View:
-    """A page for who may log in to the admin; others are led to the log-in.
+    """Restrict a view to users who may log in to the admin; redirect others to the login page.
 
-    A part of a page that asks by itself has the whole page asked for again instead, or the log-in
-    would stand in that part.
+    An htmx request gets a full page refresh instead of the redirect; otherwise the login form
+    would appear inside a part of the page.
     """
     checked = staff_member_required(view)
 
@@ -34,7 +34,7 @@ def researchers_only(view: View) -> View:
 
 
 def studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
-    """The studies a researcher may see: their own, or all for a superuser."""
+    """Return the studies a researcher is a member of, or all studies for a superuser."""
     if not user.is_authenticated or not user.is_active or not user.is_staff:
         return Study.objects.none()
     if user.is_superuser:
@@ -43,7 +43,7 @@ def studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
 
 
 def datasets_of(user: User | AnonymousUser) -> QuerySet[Dataset]:
-    """The datasets a researcher imported, and those of the studies they belong to."""
+    """Return the datasets a researcher imported and those of their studies; all for a superuser."""
     if not user.is_authenticated or not user.is_active or not user.is_staff:
         return Dataset.objects.none()
     if user.is_superuser:
@@ -53,7 +53,7 @@ def datasets_of(user: User | AnonymousUser) -> QuerySet[Dataset]:
 
 
 def study_for(user: User | AnonymousUser, public_id: str) -> Study:
-    """One study the user may see; a stranger learns nothing, not even that it exists."""
+    """Return a study that the user may see. Raises 404 otherwise, whether or not it exists."""
     known = looks_like_public_id(public_id)
     study = studies_of(user).filter(public_id=public_id).first() if known else None
     if study is None:
@@ -62,7 +62,7 @@ def study_for(user: User | AnonymousUser, public_id: str) -> Study:
 
 
 def dataset_for(user: User | AnonymousUser, public_id: str) -> Dataset:
-    """One dataset the user may see, or 404."""
+    """Return a dataset that the user may see. Raises 404 otherwise."""
     dataset = datasets_of(user).filter(public_id=public_id).first()
     if dataset is None:
         raise Http404("No such dataset.")

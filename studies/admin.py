@@ -1,4 +1,4 @@
-"""The researcher's design desk: datasets and studies. `recruitment.admin` adds planning to it."""
+"""Admin pages of datasets and studies. `recruitment.admin` extends the study page."""
 
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -41,7 +41,7 @@ admin.site.site_url = None
 
 
 class _ForResearchers:
-    """Whoever may log in here is a researcher; which objects they see, the access rules say."""
+    """Grants all model permissions to staff; `studies.access` decides which objects they see."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return request.user.is_active and request.user.is_staff
@@ -60,7 +60,7 @@ class _ForResearchers:
 
 
 class FrozenInline(_ForResearchers):
-    """Rows that belong to the design: they stand once the study was opened."""
+    """Rows of the design, which become read-only when the study is opened."""
 
     def has_add_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
         return obj is None or not is_frozen(obj)
@@ -80,19 +80,19 @@ class CriterionInline(FrozenInline, CriterionTabular):
 
 
 class SystemsOfDataset(SystemFormSet):
-    """A study compares systems of its own dataset, as the same request leaves it."""
+    """Requires systems of the dataset that is chosen in the same form."""
 
     def clean(self) -> None:
         super().clean()
-        kept = [form for form in self.forms if form not in self.deleted_forms]
-        # Of rows that stand, as in a study that was opened, a form has cleaned the key alone.
-        chosen = [form.instance for form in kept if form.is_valid() and form.instance.system_id]
+        remaining = [form for form in self.forms if form not in self.deleted_forms]
+        # In an opened study the rows are read-only, and their forms clean the primary key only.
+        rows = [form.instance for form in remaining if form.is_valid() and form.instance.system_id]
         dataset = self.instance.dataset_id
-        foreign = [row.system.name for row in chosen if row.system.dataset_id != dataset]
+        foreign = [row.system.name for row in rows if row.system.dataset_id != dataset]
         if foreign:
             raise forms.ValidationError(
-                f"{', '.join(foreign)}: not of the study's dataset. Remove these systems; with none"
-                " left, the study takes all of its dataset.",
+                f"These systems are not in the study's dataset: {', '.join(foreign)}. Please"
+                " remove them. If you list no systems, the study uses all of its dataset.",
                 code="system_of_another_dataset",
             )
 
@@ -103,18 +103,18 @@ class SystemInline(FrozenInline, SystemTabular):
     extra = 0
     fields = ("position", "system")
     verbose_name = "system"
-    verbose_name_plural = "systems in canonical order (the first is A)"
+    verbose_name_plural = "systems in canonical order (the first is system A)"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[StudySystem]:
         return super().get_queryset(request).select_related("system")
 
     def get_formset(self, request: HttpRequest, obj: Study | None = None, **kwargs: Any) -> Any:
-        """Offers the systems of the dataset that is stored, none before there is one."""
+        """Offer the systems of the stored dataset; without a dataset there are none."""
         formset = super().get_formset(request, obj, **kwargs)
-        offered = System.objects.competing().filter(dataset__in=datasets_of(request.user))
+        systems = System.objects.competing().filter(dataset__in=datasets_of(request.user))
         field = formset.form.base_fields.get("system")
-        if isinstance(field, forms.ModelChoiceField):  # not where the design stands
-            field.queryset = offered.filter(dataset=obj.dataset_id if obj else None)
+        if isinstance(field, forms.ModelChoiceField):  # absent if the design is frozen
+            field.queryset = systems.filter(dataset=obj.dataset_id if obj else None)
         return formset
 
 
@@ -123,7 +123,7 @@ class MembershipInline(_ForResearchers, MemberTabular):
     form = MembershipForm
     extra = 0
     verbose_name = "member"
-    verbose_name_plural = "researchers who may see and change this study"
+    verbose_name_plural = "researchers with access to this study"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
         return super().get_queryset(request).select_related("user")
@@ -134,7 +134,8 @@ class StudyDesignForm(StudyForm):
         model = Study
         fields = "__all__"
         help_texts = {
-            "consent": "Markdown. Below it, annotators read what is kept of who comes by their way."
+            "consent": "Markdown. Below it, annotators see which data are stored about them, depending on"
+            " how they were recruited."
         }
         widgets = {
             "guidelines": forms.Textarea(attrs={"rows": 14, "cols": 90}),
@@ -143,12 +144,13 @@ class StudyDesignForm(StudyForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if "similarity" in self.fields:  # not where the design stands
-            own = self.instance.similarity
-            titles = {name: each.title for name, each in SIMILARITIES.items()}
+        if "similarity" in self.fields:  # absent if the design is frozen
+            current = self.instance.similarity
+            titles = {name: similarity.title for name, similarity in SIMILARITIES.items()}
             self.fields["similarity"] = forms.ChoiceField(
-                choices=({own: own} | titles).items(),
-                help_text="By which δ is told; the page “Choosing” says what some of them need installed.",
+                choices=({current: current} | titles).items(),
+                help_text="The text similarity from which separability (δ) is computed. Some need"
+                " additional packages; see Generate & select.",
             )
 
     def clean_ratings_per_hit(self) -> int:
@@ -156,8 +158,9 @@ class StudyDesignForm(StudyForm):
         stored = Study.objects.filter(pk=self.instance.pk).first()
         if stored is not None and is_frozen(stored) and wanted < stored.ratings_per_hit:
             raise forms.ValidationError(
-                f"R is {stored.ratings_per_hit} and may only grow. Close the study to collect"
-                " fewer, or clone it."
+                f"R is {stored.ratings_per_hit} and can only be increased. To collect fewer"
+                " ratings, close the study or clone it.",
+                code="ratings_per_hit_shrinks",
             )
         return wanted
 
@@ -177,9 +180,9 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
     search_fields = ("title",)
     fieldsets = (
         (None, {"fields": ("title", "dataset", "unit_kind")}),
-        ("What annotators read", {"fields": ("consent", "guidelines")}),
+        ("Consent and guidelines", {"fields": ("consent", "guidelines")}),
         (
-            "How much is collected",
+            "Ratings and repeats",
             {
                 "fields": (
                     ("ratings_per_hit", "comparisons_per_hit"),
@@ -201,7 +204,7 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
             },
         ),
         (
-            "What annotators are paid",
+            "Payment",
             {
                 "fields": (
                     ("reward", "currency"),
@@ -210,8 +213,8 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
                 "classes": ("collapse",),
             },
         ),
-        ("Work that is left unfinished", {"fields": ("lease_minutes", "abandoned")}),
-        ("Choosing instances", {"fields": ("similarity",), "classes": ("collapse",)}),
+        ("Unfinished HITs", {"fields": ("lease_minutes", "abandoned")}),
+        ("Instance selection", {"fields": ("similarity",), "classes": ("collapse",)}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
@@ -221,7 +224,7 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
         return list(FROZEN_FIELDS) if obj is not None and is_frozen(obj) else []
 
     def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
-        """Only drafts: ratings never leave, and a list is not the place to lose one."""
+        """Only drafts can be deleted, because ratings are append-only."""
         return obj is not None and not is_frozen(obj)
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -241,20 +244,20 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
 
 def model_servers() -> list[tuple[str, str]]:
     names = sorted(settings.TIEBREAK_MODEL_SERVERS)
-    return [("", "the one a job names"), *((name, name) for name in names)]
+    return [("", "chosen when sampling starts"), *((name, name) for name in names)]
 
 
 class DatasetSystemInline(_ForResearchers, DatasetSystemTabular):
-    """What is needed to sample from a system: its language model, prompt and decoding."""
+    """The systems of a dataset: language model, prompt and decoding settings for sampling."""
 
     model = System
     extra = 0
     fields = ("name", "language_model", "server", "prompt_template", "decoding")
-    verbose_name_plural = "systems: what generations are sampled from"
+    verbose_name_plural = "systems"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[System]:
-        shown = System.objects.competing().values("pk")
-        return super().get_queryset(request).filter(pk__in=shown)
+        competing = System.objects.competing().values("pk")
+        return super().get_queryset(request).filter(pk__in=competing)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "server":
@@ -264,7 +267,7 @@ class DatasetSystemInline(_ForResearchers, DatasetSystemTabular):
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Its generations would go with it."""
+        """Systems cannot be deleted, because their generations would be deleted with them."""
         return False
 
 
@@ -292,7 +295,7 @@ class DatasetAdmin(_ForResearchers, DeclaredLookups, DatasetModelAdmin):
         return int(dataset.system_total)
 
     def has_add_permission(self, request: HttpRequest, obj: Dataset | None = None) -> bool:
-        """A dataset comes with a bundle: its content is hashed, so nobody types it in."""
+        """Datasets are only created by importing a bundle, whose content is hashed."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Dataset | None = None) -> bool:
@@ -311,8 +314,8 @@ class DatasetAdmin(_ForResearchers, DeclaredLookups, DatasetModelAdmin):
             instances = dataset.instances.prefetch_related("generations__system")
             pages = Paginator(instances, self.instances_per_page)
             context["page"] = pages.get_page(request.GET.get("page"))
-            texts = Generation.objects.filter(instance__dataset=dataset, is_dummy=True)
-            context["dummies"] = texts.count()
+            dummies = Generation.objects.filter(instance__dataset=dataset, is_dummy=True)
+            context["dummies"] = dummies.count()
         return super().change_view(request, object_id, form_url, context)
 
 

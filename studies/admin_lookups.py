@@ -1,7 +1,7 @@
-"""What an admin's list may be filtered by: what its page offers, and nothing else.
+"""Restricts the lookups in admin URLs to the filters that the list page declares.
 
-Django lets anybody who sees a list filter it by any field of the model, shown or not. So
-`?seed__startswith=a` tells a secret letter by letter, by the number of rows that are left.
+Otherwise, anybody who sees a list could filter it by fields that are not shown, and
+`?seed__startswith=a` would reveal a secret letter by letter through the number of results.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ HIERARCHY = ("__year", "__month", "__day", "__gte", "__lt")
 
 
 class DeclaredLookups:
-    """For every model admin that is registered, Django's own included; a test goes through them."""
+    """Mixin for every registered model admin, including Django's own; a test checks them all."""
 
     def lookup_allowed(
         self,
@@ -36,8 +36,8 @@ class DeclaredLookups:
 
     def _declared(self: Any, request: HttpRequest | None) -> Iterator[str]:
         for entry in self.list_filter if request is None else self.get_list_filter(request):
-            is_own = isinstance(entry, type) and issubclass(entry, SimpleListFilter)
-            if is_own:
+            is_custom = isinstance(entry, type) and issubclass(entry, SimpleListFilter)
+            if is_custom:
                 yield str(entry.parameter_name)
                 continue
             name = entry[0] if isinstance(entry, list | tuple) else entry

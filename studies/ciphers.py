@@ -1,4 +1,4 @@
-"""Encryption under the server's secret key, with a key of its own for each purpose."""
+"""Encryption with keys derived from the server's secret key, one per purpose."""
 
 import base64
 import hashlib
@@ -8,7 +8,7 @@ from django.conf import settings
 
 
 def cipher(purpose: str) -> MultiFernet:
-    """Encrypts under the present secret key, and still reads what former ones wrote."""
+    """Return a cipher that encrypts with the current secret key and decrypts with old ones too."""
     secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     return MultiFernet([_fernet(purpose, secret) for secret in secrets])
 

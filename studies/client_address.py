@@ -1,4 +1,4 @@
-"""Where a request came from: the one place that decides which header is believed."""
+"""Determines a request's client IP address; the only place that decides which header to trust."""
 
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
@@ -7,24 +7,24 @@ from django.http import HttpRequest
 
 
 def client_address(request: HttpRequest) -> str:
-    """The client's IP address in its usual spelling, or "" where nobody knows it.
+    """Return the client's IP address in canonical form, or "" if it is unknown.
 
-    Each trusted proxy appends the address it was reached from to X-Forwarded-For. So the entry
-    that the outermost of them wrote stands `TIEBREAK_PROXIES` from the right, and whatever stands
-    left of it was sent by the client. Without a proxy the header is the client's own word.
+    Each trusted proxy appends the address of its peer to X-Forwarded-For. The entry of the
+    outermost one is therefore `TIEBREAK_PROXIES` from the right, and everything to the left of it
+    comes from the client and may be forged. Without a trusted proxy the header is ignored.
     """
     if settings.TIEBREAK_BEHIND_PROXY:
         forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
         if len(forwarded) >= settings.TIEBREAK_PROXIES:
-            seen = _parsed(forwarded[-settings.TIEBREAK_PROXIES])
-            if seen is not None:
-                return str(seen)
+            client = _parsed(forwarded[-settings.TIEBREAK_PROXIES])
+            if client is not None:
+                return str(client)
     peer = _parsed(request.META.get("REMOTE_ADDR", ""))
     return str(peer) if peer is not None else ""
 
 
 def _parsed(text: str) -> IPv4Address | IPv6Address | None:
-    """Some proxies add the port, as 192.0.2.1:443 or [2001:db8::1]:443."""
+    """Parse an address; some proxies add the port, as in 192.0.2.1:443 or [2001:db8::1]:443."""
     host = text.strip()
     if host.startswith("["):
         host = host[1:].partition("]")[0]
@@ -35,5 +35,5 @@ def _parsed(text: str) -> IPv4Address | IPv6Address | None:
     except ValueError:
         return None
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        return address.ipv4_mapped  # the same client, at a server that listens on both
+        return address.ipv4_mapped  # an IPv4 client of a dual-stack server
     return address

@@ -1,7 +1,7 @@
-"""The one clock of an installation: its database's.
+"""The database's clock, which all processes of an installation use.
 
-Several web and worker processes on several hosts share leases, and their own clocks differ. What
-is over, and until when something is held, is decided by the clock that all of them see.
+Web and worker processes on several hosts share leases, but their own clocks may differ. Leases
+therefore start and expire by the one clock that all of them can read.
 """
 
 from datetime import UTC, datetime
@@ -23,16 +23,16 @@ def moment_sql() -> str:
 
 
 def database_now() -> datetime:
-    """The present moment by the database's clock. Costs a statement."""
+    """Return the current time of the database's clock. Costs one statement."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {moment_sql()}", [])
-        found = moment_of(cursor.fetchone()[0])
-    assert found is not None
-    return found
+        now = moment_of(cursor.fetchone()[0])
+    assert now is not None
+    return now
 
 
 def moment_of(value: Any) -> datetime | None:
-    """A moment as a raw statement returns it; SQLite gives text in UTC."""
+    """Convert a timestamp of a raw statement; SQLite returns text in UTC."""
     if isinstance(value, str):
         return datetime.fromisoformat(value).replace(tzinfo=UTC)
     return value if value is None else datetime.fromtimestamp(value.timestamp(), UTC)

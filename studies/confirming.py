@@ -1,7 +1,8 @@
-"""Asking before something that cannot be undone: one page for all of it, without JavaScript too.
+"""A confirmation page before actions that cannot be undone. Works without JavaScript.
 
-A view makes the question of what is at stake. Without its token the page is shown; the token
-stands for what was shown there, so that a state which changed since asks again.
+A view builds a question from the current state. The page is shown until the request contains the
+question's token. The token is computed from what the page shows, so that the page is shown again
+if the state has changed since.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,12 +15,12 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 @dataclass(frozen=True)
 class Question:
-    """What is about to be done, and what follows from it, in sentences with their numbers.
+    """An action and its consequences, as sentences for the confirmation page.
 
-    `facts` are what a confirmation stands for: numbers that move by themselves while people work
-    are shown and left out of it, or a busy study could never be closed. `problems` say why it
-    cannot be done at all, by their codes; `warnings` are the codes of the launch checks that it
-    takes along.
+    `facts` are the values that a confirmation is valid for. Numbers that change while annotators
+    work are shown but left out of `facts`; otherwise a busy study could never be closed.
+    `problems` maps the codes of reasons why the action is impossible to their sentences;
+    `warnings` are the codes of launch checks that the confirmation accepts.
     """
 
     title: str
@@ -31,13 +32,13 @@ class Question:
 
 
 def is_confirmed(request: HttpRequest, questions: Sequence[Question]) -> bool:
-    given = request.POST.get("confirmed", "") if request.method == "POST" else ""
-    return constant_time_compare(given, token_of(questions))
+    token = request.POST.get("confirmed", "") if request.method == "POST" else ""
+    return constant_time_compare(token, token_of(questions))
 
 
 def token_of(questions: Sequence[Question]) -> str:
-    shown = [(each.title, each.button, each.facts, each.problems) for each in questions]
-    return salted_hmac("studies.confirming", repr(shown), algorithm="sha256").hexdigest()
+    content = [(q.title, q.button, q.facts, q.problems) for q in questions]
+    return salted_hmac("studies.confirming", repr(content), algorithm="sha256").hexdigest()
 
 
 def ask(
@@ -47,7 +48,7 @@ def ask(
     back: str,
     carry: Iterable[tuple[str, str]] = (),
 ) -> HttpResponse:
-    """The page that asks. Its form is sent to this same address, with what is carried along."""
+    """Return the confirmation page. Its form posts to the current URL, with the `carry` fields."""
     context = {
         "questions": questions,
         "token": token_of(questions),

@@ -1,4 +1,4 @@
-"""How public ids and names stand in addresses: `path("s/<public_id:study_id>/", …)`."""
+"""URL path converters for public ids and names, as in `path("s/<public_id:study_id>/", …)`."""
 
 import re
 
@@ -8,7 +8,7 @@ from tiebreak.identifiers import LENGTH
 
 
 class PublicIdConverter:
-    """Letters and digits only: whatever else stands there never reaches the database."""
+    """A public id: letters and digits only, so that nothing else reaches the database."""
 
     regex = f"[0-9a-z]{{{LENGTH}}}"
 
@@ -20,10 +20,10 @@ class PublicIdConverter:
 
 
 class NameConverter:
-    """Any name as one part of an address: what is no letter, digit, - or _ is ~ and its code.
+    """Any name as one path segment: other characters than letters, digits, - and _ become ~ and a code.
 
-    Not percent-encoded, because servers and browsers decode that before the path is taken apart:
-    a name with a slash in it, or "..", would be another address.
+    Percent-encoding would not do, because servers and browsers decode it before they split the
+    path: a name that contains a slash or ".." would become another URL.
 
     >>> NameConverter().to_url("overall quality")
     'overall~20quality'
@@ -32,8 +32,8 @@ class NameConverter:
     regex = "(?:[A-Za-z0-9_-]|~[0-9A-F]{2})+"
 
     def to_python(self, value: str) -> str:
-        raw = re.sub("~(..)", lambda found: chr(int(found[1], 16)), value)
-        return raw.encode("latin-1").decode()  # not UTF-8: a ValueError, and so no such address
+        raw = re.sub("~(..)", lambda match: chr(int(match[1], 16)), value)
+        return raw.encode("latin-1").decode()  # raises ValueError, hence 404, if not UTF-8
 
     def to_url(self, value: str) -> str:
         return "".join(

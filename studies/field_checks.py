@@ -1,4 +1,4 @@
-"""What the models' own validators say of a whole column of a file, each distinct value once."""
+"""Applies the models' validators to the columns of a file, once per distinct value."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
@@ -9,19 +9,20 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.backends.base.operations import BaseDatabaseOperations
 
+from tiebreak.errors import InvalidInput
 from tiebreak.formats.errors import Problems
 
-Complaint = Callable[[Any], str | None]
+Complaint = Callable[[Any], InvalidInput | None]
 
 
 @cache
 def complaint(model: type[models.Model], name: str) -> Complaint:
-    """What is wrong with a value of this field, or None: the same on every database."""
+    """Return a function that validates values of this field, identically on every database."""
     field = model._meta.get_field(name)
     assert isinstance(field, models.Field)
     bounds = _bounds(field)
 
-    def complain(value: Any) -> str | None:
+    def complain(value: Any) -> InvalidInput | None:
         if (value is None and field.null) or (field.blank and value in field.empty_values):
             return None
         try:
@@ -29,14 +30,15 @@ def complaint(model: type[models.Model], name: str) -> Complaint:
             for validate in bounds:
                 validate(value)
         except ValidationError as error:
-            return f"{value!r:.80}: {' '.join(error.messages)}"
+            code = error.error_list[0].code or "invalid"
+            return InvalidInput(code, f"{value!r:.80}: {' '.join(error.messages)}")
         return None
 
     return complain
 
 
 def _bounds(field: "models.Field[Any, Any]") -> list[Callable[[Any], None]]:
-    """A whole number's range in standard SQL: SQLite would take, or cut, what others refuse."""
+    """Return validators for an integer field's SQL range, which SQLite does not enforce."""
     bounds = BaseDatabaseOperations.integer_field_ranges.get(field.get_internal_type())
     if bounds is None:
         return []
@@ -53,13 +55,13 @@ def check_column(
     problems: Problems,
 ) -> None:
     """Add a problem for each line whose value the field's validators refuse."""
-    known: dict[Hashable, str | None] = {}
+    known: dict[Hashable, InvalidInput | None] = {}
     for value, line in zip(values, lines, strict=True):
         key = value if isinstance(value, Hashable) else None
         if key is None or key not in known:
             known[key] = complain(value)
-        if (reason := known[key]) is not None:
-            problems.add(file, int(line), f"{column} {reason}")
+        if (error := known[key]) is not None:
+            problems.add(file, int(line), error.code, f"{column} {error}")
 
 
 def check_fields(
@@ -70,8 +72,8 @@ def check_fields(
     lines: Mapping[str, int | None],
     problems: Problems,
 ) -> None:
-    """The same of one object: a value for each of several fields."""
+    """Add a problem for each field of one object whose value its validators refuse."""
     for name, value in values.items():
-        reason = complaint(model, name)(value)
-        if reason is not None:
-            problems.add(file, lines.get(name), f"{name} {reason}")
+        error = complaint(model, name)(value)
+        if error is not None:
+            problems.add(file, lines.get(name), error.code, f"{name} {error}")

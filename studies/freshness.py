@@ -1,4 +1,4 @@
-"""How pages learn that a study's report is out of date though no rating came."""
+"""Counts changes other than new ratings, by which pages notice that a report is out of date."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,13 +11,13 @@ _noted: ContextVar[set[str] | None] = ContextVar("noted", default=None)
 
 @contextmanager
 def changes_noted() -> Iterator[None]:
-    """A transaction that bumps the counters of the studies noted in it, as its last statements.
+    """Open a transaction that ends by incrementing the counters of the studies noted in it.
 
-    Last, because whoever holds a counter's row must not wait for anything else: of two who withdraw
-    work, one would hold the counter and want a place that the other holds. Where nothing is noted,
-    it costs no statement.
+    The increments come last, so that a transaction never waits for another lock while it holds a
+    counter: two exclusions could deadlock on a counter and a place. Without changes it costs no
+    statement.
     """
-    if _noted.get() is not None:  # the outermost bumps
+    if _noted.get() is not None:  # the outermost block increments the counters
         with transaction.atomic():
             yield
         return
@@ -27,26 +27,26 @@ def changes_noted() -> Iterator[None]:
         with transaction.atomic():
             yield
             for study_id in sorted(noted):
-                _bump(study_id)
+                _increment(study_id)
     finally:
         _noted.reset(token)
 
 
 def note_change(study_id: str) -> None:
-    """Flags, or a frozen separability, changed: the study's report is of before."""
+    """Record that flags or frozen separabilities changed, so the study's report is out of date."""
     noted = _noted.get()
     if noted is None:
-        _bump(study_id)
+        _increment(study_id)
     else:
         noted.add(study_id)
 
 
-def _bump(study_id: str) -> None:
+def _increment(study_id: str) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(_BUMP, [study_id])
+        cursor.execute(_INCREMENT, [study_id])
 
 
-_BUMP = """
+_INCREMENT = """
 INSERT INTO studies_reportchanges (study_id, n) VALUES (%s, 1)
 ON CONFLICT (study_id) DO UPDATE SET n = studies_reportchanges.n + 1
 """

@@ -1,4 +1,4 @@
-"""Whether the server can do its work, for a monitor: one word for each part, and 200 or 503."""
+"""Health check for monitoring: a status for each component, with HTTP status 200 or 503."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -17,13 +17,13 @@ from studies.stuck_jobs import stuck_jobs
 
 OK = "ok"
 BROKER_SECONDS = 2
-# Anybody may ask; the parts are looked at so often and no more.
-LOOK_EVERY_SECONDS = 5
+# The endpoint is public, so results are cached for this long.
+CACHE_SECONDS = 5
 
 
 @dataclass(frozen=True)
 class Health:
-    """A word for each part; the numbers are for researchers only."""
+    """A status for each component; the numbers are shown to researchers only."""
 
     database: str = OK
     broker: str = OK
@@ -33,23 +33,23 @@ class Health:
     stuck_jobs: int = 0
 
     @property
-    def words(self) -> dict[str, str]:
+    def statuses(self) -> dict[str, str]:
         return {name: getattr(self, name) for name in ("database", "broker", "scheduler", "jobs")}
 
     @property
     def is_good(self) -> bool:
-        return set(self.words.values()) == {OK}
+        return set(self.statuses.values()) == {OK}
 
 
 @require_safe
 @never_cache
 def health(request: HttpRequest) -> JsonResponse:
-    found = _cached(check_health)
-    said: dict[str, Any] = {"status": OK if found.is_good else "failing", **found.words}
-    # Who asks is read from the database, so only where that answers.
-    if found.database == OK and request.user.is_active and request.user.is_staff:
-        said |= asdict(found)
-    return JsonResponse(said, status=200 if found.is_good else 503)
+    result = _cached(check_health)
+    content: dict[str, Any] = {"status": OK if result.is_good else "failing", **result.statuses}
+    # Reading the user needs the database.
+    if result.database == OK and request.user.is_active and request.user.is_staff:
+        content |= asdict(result)
+    return JsonResponse(content, status=200 if result.is_good else 503)
 
 
 def check_health() -> Health:
@@ -73,14 +73,14 @@ def _broker_answers() -> bool:
     try:
         with current_app.connection_for_write(connect_timeout=BROKER_SECONDS) as connection:
             connection.ensure_connection(max_retries=1, timeout=BROKER_SECONDS)
-    except Exception:  # each transport has errors of its own
+    except Exception:  # each transport raises its own exception types
         return False
     return True
 
 
 def _cached(check: Callable[[], Health]) -> Health:
-    known = cache.get("health")
-    if not isinstance(known, Health):
-        known = check()
-        cache.set("health", known, LOOK_EVERY_SECONDS)
-    return known
+    result = cache.get("health")
+    if not isinstance(result, Health):
+        result = check()
+        cache.set("health", result, CACHE_SECONDS)
+    return result

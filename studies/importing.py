@@ -1,4 +1,4 @@
-"""A bundle's dataset and design, into the database."""
+"""Imports the dataset and the design of a bundle."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from tiebreak.formats.errors import Problems
 from tiebreak.formats.spec import STUDY_FILE
 
 BATCH = 1000
-# What a study and its bundle call by one name.
+# The settings that have the same name in `Study` and in a bundle's study.toml.
 DESIGN_FIELDS = (
     "title",
     "guidelines",
@@ -46,18 +46,18 @@ KnownDataset = Literal["use", "refuse"]
 
 @dataclass(frozen=True)
 class ImportedDesign:
-    """A draft study; `dataset_was_known` where it uses one that its owner imported before."""
+    """A draft study; `dataset_was_known` is true if it uses a dataset imported before."""
 
     study: Study
     dataset_was_known: bool
 
 
 def design_problems(bundle: Bundle, problems: Problems) -> None:
-    """Add what the models' validators say of a bundle's study, instances and generations."""
+    """Add a problem for each setting, instance and generation that the models' validators refuse."""
     spec, lines = bundle.spec, bundle.lines
-    # A title that is missing was named already.
-    given = [name for name in DESIGN_FIELDS if name != "title" or spec.title]
-    settings = {name: getattr(spec, name) for name in given}
+    # A missing title has already been reported.
+    names = [name for name in DESIGN_FIELDS if name != "title" or spec.title]
+    settings = {name: getattr(spec, name) for name in names}
     where = lines.spec.settings.get
     check_fields(Study, settings, file=STUDY_FILE, lines=lines.spec.settings, problems=problems)
     for name, systems in (("systems", spec.systems), ("controls", spec.controls)):
@@ -73,7 +73,7 @@ def design_problems(bundle: Bundle, problems: Problems) -> None:
     _check_rows(Generation, bundle.generations, lines.generations, GENERATIONS, problems)
 
 
-# What a row's fields are called by its model; the others by the same name.
+# Fields of bundle rows whose model field has another name.
 _FIELDS = {"id": "key"}
 _RELATIONS = {"instance", "system"}
 
@@ -97,17 +97,17 @@ def _check_rows(
 
 
 def _names(row: InstanceRow | GenerationRow) -> set[str]:
-    return {each.name for each in fields(row)}
+    return {field.name for field in fields(row)}
 
 
 @transaction.atomic
 def import_design(
     *, bundle: Bundle, owner: User | None, known_dataset: KnownDataset = "use"
 ) -> ImportedDesign:
-    """A draft study and its dataset, from a bundle that was read and found whole.
+    """Create a draft study and its dataset from a validated bundle.
 
-    A dataset of the same content that this owner imported before, and that is still as it was,
-    is not stored twice: the study uses it, or `known_dataset` refuses with a `DomainError`.
+    If this owner has already imported a dataset with the same content and it has not changed, the
+    study uses it; or, if `known_dataset` is "refuse", `DomainError` is raised.
     """
     digest = content_digest(
         bundle.spec.systems, bundle.spec.controls, bundle.instances, bundle.generations
@@ -116,9 +116,9 @@ def import_design(
     if known is not None and known_dataset == "refuse":
         raise DomainError(
             "known_dataset",
-            f"This dataset is here already: you imported it as “{known.name}” on"
-            f" {known.created_at:%Y-%m-%d at %H:%M} UTC. Use it for a new study, or leave it at"
-            " the study that there is.",
+            f"You already imported this dataset as “{known.name}” on"
+            f" {known.created_at:%Y-%m-%d at %H:%M} UTC. Use it for a new study, or cancel the"
+            " import.",
         )
     dataset = known or _store_dataset(bundle, digest, owner)
     return ImportedDesign(_store_study(bundle, dataset, owner), known is not None)
@@ -148,7 +148,7 @@ def content_digest(
     instances: Iterable[InstanceRow],
     generations: Iterable[GenerationRow],
 ) -> str:
-    """The same for the same instances, systems and generations, in whatever order."""
+    """Return a hash of the instances, systems and generations that ignores their order."""
     rows = [_digest(row) for row in instances]
     rows += [_digest(row) for row in generations]
     about = json.dumps([sorted(systems), sorted(controls)])
@@ -163,7 +163,7 @@ def _digest(row: InstanceRow | GenerationRow) -> bytes:
 
 
 def _known_dataset(digest: str, owner: User | None) -> Dataset | None:
-    """The owner's own dataset of this content. What is another's is neither shown nor shared."""
+    """Return the owner's dataset with this content; datasets of other owners are never shared."""
     for dataset in Dataset.objects.filter(sha256=digest, created_by=owner):
         if _content_digest_now(dataset) == digest:
             return dataset
@@ -171,7 +171,7 @@ def _known_dataset(digest: str, owner: User | None) -> Dataset | None:
 
 
 def _content_digest_now(dataset: Dataset) -> str:
-    """What the dataset holds by now: texts may have been added, and systems renamed."""
+    """Hash the dataset's current content, because texts may have been added or systems renamed."""
     systems = list(dataset.systems.values_list("name", "is_control"))
     return content_digest(
         [name for name, is_control in systems if not is_control],
@@ -182,7 +182,7 @@ def _content_digest_now(dataset: Dataset) -> str:
 
 
 def instance_rows(instances: "models.QuerySet[Instance]") -> Iterator[InstanceRow]:
-    """Stored instances as a bundle has them."""
+    """Yield stored instances as rows of a bundle."""
     for row in instances.order_by("pk").iterator(chunk_size=2 * BATCH):
         yield InstanceRow(
             row.key, row.source, row.messages, row.category, row.reference, row.metadata
@@ -190,7 +190,7 @@ def instance_rows(instances: "models.QuerySet[Instance]") -> Iterator[InstanceRo
 
 
 def generation_rows(generations: "models.QuerySet[Generation]") -> Iterator[GenerationRow]:
-    """Stored generations as a bundle has them."""
+    """Yield stored generations as rows of a bundle."""
     in_order = generations.order_by("instance", "system", "sample_index")
     for row in in_order.select_related("instance", "system").iterator(chunk_size=2 * BATCH):
         yield GenerationRow(
@@ -223,9 +223,9 @@ Stored = TypeVar("Stored", bound=models.Model)
 
 
 def store(model: type[Stored], rows: Iterable[Stored]) -> Iterator[Stored]:
-    """Write rows as they come and hand each on with its key: few are in memory at a time."""
-    waiting = iter(rows)
-    while batch := list(islice(waiting, BATCH)):
+    """Insert rows in batches and yield them with their primary keys; keeps one batch in memory."""
+    remaining = iter(rows)
+    while batch := list(islice(remaining, BATCH)):
         yield from model._default_manager.bulk_create(batch)
 
 

@@ -1,4 +1,4 @@
-"""Running long work: one worker at a time, chunk by chunk, to be paused and taken up again."""
+"""Runs long jobs chunk by chunk, one worker at a time, so that they can be paused and resumed."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -20,21 +20,21 @@ from tiebreak.identifiers import new_public_id
 
 log = logging.getLogger(__name__)
 
-# For so long nobody else takes up a job whose worker is silent.
+# Lease: another worker may claim the job after this long without a heartbeat.
 LEASE = timedelta(minutes=2)
-# A job may wait for so long behind others before its message is taken for lost.
-LOST = timedelta(minutes=10)
+# A queued job's message is considered lost after this long.
+REQUEUE_AFTER = timedelta(minutes=10)
 UNFINISHED = (Job.Status.QUEUED, Job.Status.RUNNING, Job.Status.PAUSED)
 UNFORESEEN = (
-    "Something went wrong that nobody foresaw ({}); the worker's log says where. What was made is"
-    " kept, and the job can go on from there."
+    "An unexpected error occurred ({}); see the worker's log. Results so far are kept, and the job"
+    " can be resumed."
 )
 QUEUES = {Job.Kind.SAMPLING: "gpu", Job.Kind.SCORING: "default", Job.Kind.DRY_RUN: "default"}
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a job is, what it could not do, and, where it must not go on, why."""
+    """A job's progress, its failures, and the problem if it must stop."""
 
     done: int
     total: int
@@ -44,13 +44,13 @@ class Progress:
     must_stop: bool = False
 
 
-# What a job of each kind does: it yields after each chunk that is safe in the database.
+# A handler does the work of a job; it yields after each chunk that is committed.
 Work = Callable[[Job], Iterator[Progress]]
 Jobs = QuerySet[Job]
 WORK: dict[str, Work] = {}
 
 
-def work_of(kind: str) -> Callable[[Work], Work]:
+def register_handler(kind: str) -> Callable[[Work], Work]:
     def register(work: Work) -> Work:
         WORK[kind] = work
         return work
@@ -61,9 +61,9 @@ def work_of(kind: str) -> Callable[[Work], Work]:
 def start_job(
     *, study: Study, kind: Job.Kind, options: dict[str, object], by: User | None = None
 ) -> Job:
-    """Queue a job for a study's dataset. One of a kind at a time for each dataset."""
+    """Queue a job for a study's dataset. Only one job of each kind may be unfinished per dataset."""
     if study.dataset is None:
-        raise DomainError("no_dataset", "The study has no dataset. Choose one first.")
+        raise DomainError("no_dataset", "The study has no dataset. Please choose one first.")
     with transaction.atomic():
         job = Job(
             study=study,
@@ -81,48 +81,51 @@ def start_job(
 
 
 def _check_is_only_one(job: Job) -> None:
-    """Refuse where another of its kind is unfinished. Locks the dataset, so that both wait here."""
-    # Not against whoever adds instances, which an import may do for a long time.
+    """Raise `DomainError` if another job of its kind is unfinished. Locks the dataset."""
+    # `no_key` does not block imports, which insert rows that reference the dataset for a long time.
     Dataset.objects.select_for_update(no_key=True).get(pk=job.dataset_id)
     unfinished = Job.objects.filter(dataset=job.dataset_id, kind=job.kind, status__in=UNFINISHED)
     studies = set(unfinished.exclude(pk=job.pk).values_list("study", flat=True))
     if not studies:
         return
-    # Another study may be one that this researcher must not know of.
-    advice = (
-        ": let it go on, or stop it first."
-        if job.study_id in studies
-        else " on this dataset. Please try again when it is."
+    label = Job.Kind(job.kind).label
+    if job.study_id in studies:
+        raise DomainError(
+            "job_unfinished",
+            f"A job to {label} is not finished yet. Wait for it, or stop it first.",
+        )
+    # The message does not name the other study, because the researcher may not have access to it.
+    raise DomainError(
+        "dataset_busy",
+        f"Another job to {label} is running on this dataset. Please try again when it is finished.",
     )
-    said = f"A job to {Job.Kind(job.kind).label} is not finished yet{advice}"
-    raise DomainError("job_unfinished", said)
 
 
 def send(job: Job) -> None:
-    """Hand a job to the queue of its kind, once what is known of it is committed."""
-    own = Job.objects.filter(pk=job.pk)
-    own.update(sent_at=database_now())
+    """Send a job's message to its queue. The job must be committed."""
+    rows = Job.objects.filter(pk=job.pk)
+    rows.update(sent_at=database_now())
     try:
         enqueue("studies.tasks.run_job_task", job.pk, queue=queue_of(job))
     except DomainError:
-        own.update(sent_at=None)
+        rows.update(sent_at=None)
         raise
 
 
 def queue_of(job: Job) -> str:
-    """The queue that its workers listen to."""
+    """Return the name of the job's Celery queue."""
     return str(job.options.get("queue") or QUEUES[Job.Kind(job.kind)])
 
 
 def pause_job(*, job: Job) -> None:
-    """Let the worker stop after the chunk it is at. What is done stays done."""
+    """Make the worker stop after the current chunk. Results are kept."""
     Job.objects.filter(pk=job.pk, status__in=["queued", "running"]).update(
         status=Job.Status.PAUSED, claim="", lease_until=None
     )
 
 
 def resume_job(*, job: Job) -> None:
-    """Go on with a job that was paused, or that failed, if no other of its kind is under way."""
+    """Resume a paused or failed job if no other job of its kind is unfinished."""
     with transaction.atomic():
         _check_is_only_one(job)
         halted = Job.objects.filter(pk=job.pk, status__in=["paused", "failed"])
@@ -131,28 +134,31 @@ def resume_job(*, job: Job) -> None:
         ):
             raise DomainError(
                 "not_stopped",
-                "Only a job that is paused or failed can go on. Start a new one instead: what this"
-                " one made is kept.",
+                "Only a paused or failed job can be resumed. Please start a new one; the results of"
+                " this one are kept.",
             )
     send(job)
 
 
 def stop_job(*, job: Job) -> None:
-    """End a job for good, as it stands."""
+    """End a job for good. Results so far are kept."""
     ended = [Job.Status.DONE, Job.Status.STOPPED]
     Job.objects.exclude(status__in=ended).filter(pk=job.pk).update(
         status=Job.Status.STOPPED,
-        problem="Stopped by a researcher.",
+        problem=STOPPED,
         claim="",
         lease_until=None,
         finished_at=database_now(),
     )
 
 
-def run_job(*, job_id: int, now: Callable[[], datetime] = database_now) -> bool:
-    """Work on a job until it is done, paused, taken over or stuck. Returns whether it was free.
+STOPPED = "Stopped by a researcher."
 
-    A compare-and-set claims it: of two workers that got the same message, one goes away.
+
+def run_job(*, job_id: int, now: Callable[[], datetime] = database_now) -> bool:
+    """Work on a job until it is done, failed, paused or taken over. Returns whether it was free.
+
+    A compare-and-set claims the job, so only one of two workers with the same message runs it.
     """
     claim = new_public_id()
     free = Q(lease_until__isnull=True) | Q(lease_until__lte=now())
@@ -170,30 +176,30 @@ def run_job(*, job_id: int, now: Callable[[], datetime] = database_now) -> bool:
     if not claimed:
         return False
     job = Job.objects.select_related("study", "dataset").get(pk=job_id)
-    own = Job.objects.filter(pk=job_id, claim=claim, status=Job.Status.RUNNING)
+    claimed_job = Job.objects.filter(pk=job_id, claim=claim, status=Job.Status.RUNNING)
     try:
-        with _kept_alive(own, now):
-            last = _work(job, own, now)
+        with _heartbeat(claimed_job, now):
+            last = _work(job, claimed_job, now)
     except (DomainError, GatewayError) as error:
-        _fail(own, error.message, now())
+        _fail(claimed_job, error.message, now())
     except Exception as error:
-        log.exception("job %s stopped", job.public_id)
-        _fail(own, UNFORESEEN.format(type(error).__name__), now())
+        log.exception("job %s failed", job.public_id)
+        _fail(claimed_job, UNFORESEEN.format(type(error).__name__), now())
     else:
         if last is not None:
-            _finish(own, last, now())
+            _finish(claimed_job, last, now())
     return True
 
 
 @contextmanager
-def _kept_alive(own: Jobs, now: Callable[[], datetime]) -> Iterator[None]:
-    """Renew the lease while this process lives: a slow server may be silent for longer than it."""
+def _heartbeat(claimed_job: Jobs, now: Callable[[], datetime]) -> Iterator[None]:
+    """Renew the lease from a thread, because a chunk may take longer than the lease."""
     is_over = Event()
 
     def renew() -> None:
         while not is_over.wait(LEASE.total_seconds() / 4):
-            with suppress(DatabaseError):  # the work itself meets it too
-                own.update(lease_until=now() + LEASE)
+            with suppress(DatabaseError):  # the job itself will fail on it too
+                claimed_job.update(lease_until=now() + LEASE)
         connection.close()
 
     thread = Thread(target=renew, daemon=True)
@@ -205,11 +211,11 @@ def _kept_alive(own: Jobs, now: Callable[[], datetime]) -> Iterator[None]:
         thread.join()
 
 
-def _work(job: Job, own: Jobs, now: Callable[[], datetime]) -> Progress | None:
-    """All chunks; None where the job was paused or taken over meanwhile."""
+def _work(job: Job, claimed_job: Jobs, now: Callable[[], datetime]) -> Progress | None:
+    """Run all chunks. Returns None if the job was paused or taken over in the meantime."""
     last = Progress(0, 0)
     for last in WORK[job.kind](job):
-        kept = own.update(
+        is_still_ours = claimed_job.update(
             done=last.done,
             total=last.total,
             failed=last.failed,
@@ -217,45 +223,45 @@ def _work(job: Job, own: Jobs, now: Callable[[], datetime]) -> Progress | None:
             problem=last.problem,
             lease_until=now() + LEASE,
         )
-        if not kept:
+        if not is_still_ours:
             return None
         if last.must_stop:
             break
     return last
 
 
-def _fail(own: Jobs, problem: str, now: datetime) -> None:
-    own.update(
+def _fail(claimed_job: Jobs, problem: str, now: datetime) -> None:
+    claimed_job.update(
         status=Job.Status.FAILED, problem=problem, finished_at=now, lease_until=None, claim=""
     )
 
 
-def _finish(own: Jobs, last: Progress, now: datetime) -> None:
-    is_whole = not last.must_stop and not last.failed
-    own.update(
-        status=Job.Status.DONE if is_whole else Job.Status.FAILED,
+def _finish(claimed_job: Jobs, last: Progress, now: datetime) -> None:
+    is_complete = not last.must_stop and not last.failed
+    claimed_job.update(
+        status=Job.Status.DONE if is_complete else Job.Status.FAILED,
         finished_at=now,
         lease_until=None,
         claim="",
     )
 
 
-def take_up_abandoned_jobs(now: datetime | None = None) -> int:
-    """Queue again what nobody works on: its worker died, or the broker lost the message."""
+def requeue_stale_jobs(now: datetime | None = None) -> int:
+    """Queue jobs again whose worker died or whose message was lost. Returns how many."""
     now = now or database_now()
     unsent = Q(sent_at=None, created_at__lte=now - LEASE)
     silent = Q(status=Job.Status.RUNNING, lease_until__lte=now)
     silent &= Q(sent_at=None) | Q(sent_at__lte=now - LEASE)
-    lost = Q(status=Job.Status.QUEUED) & (unsent | Q(sent_at__lte=now - LOST))
-    abandoned = list(Job.objects.filter(silent | lost))
-    for job in abandoned:
+    lost = Q(status=Job.Status.QUEUED) & (unsent | Q(sent_at__lte=now - REQUEUE_AFTER))
+    stale = list(Job.objects.filter(silent | lost))
+    for job in stale:
         send(job)
-    return len(abandoned)
+    return len(stale)
 
 
 @dataclass(frozen=True)
 class Pace:
-    """Work per second in this run, and the seconds that are left at that rate."""
+    """Items per second in the current run, and the estimated remaining seconds."""
 
     rate: float | None
     seconds_left: float | None

@@ -1,10 +1,10 @@
-"""How password guessing is slowed without locking out the people whose names are guessed at.
+"""Throttles password guessing without locking out the owners of the accounts.
 
-Three counts of wrong passwords run over the cool-off time. A name at one address: that guesser is
-stopped, and nobody else. An address, whatever the names: trying one password on many names is
-stopped. A name, whatever the addresses: guessing from many machines at once is stopped, except
-for addresses from which this name logged in lately, so that its owner is let in meanwhile.
-All of it counts what was typed, so that no answer says whether a name exists.
+Three counts of failed logins run over the cool-off time. Per user name and address: blocks that
+attacker only. Per address, over all names: blocks trying one password on many names. Per name,
+over all addresses: blocks distributed guessing, except from addresses at which this name recently
+logged in, so that its owner still has access. The counts use the names as typed, so responses
+never reveal whether a name exists.
 """
 
 from datetime import timedelta
@@ -21,12 +21,12 @@ from django.http import HttpRequest
 
 from studies.client_address import client_address
 
-# So long an address counts as one of a person's own after they logged in there.
+# How long an address is trusted for a user after a successful login from it.
 KNOWN_DAYS = 90
 
 
 def login_address(request: HttpRequest) -> str | None:
-    """The client's address; of IPv6 its network, of which one client has all 2**64 addresses."""
+    """Return the client's address; for IPv6 its /64 network, which usually is one client's."""
     address = client_address(request)
     if ":" in address:
         return str(IPv6Network((address, 64), strict=False).network_address)
@@ -35,12 +35,12 @@ def login_address(request: HttpRequest) -> str | None:
 
 class LoginThrottle(AxesDatabaseHandler):  # type: ignore[misc]
     def get_failures(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
-        """The failures of this name at this address; the limit where another count is spent."""
+        """Return the failures of this name at this address, or the limit if another count is full."""
         name, address = get_client_username(request, credentials), request.axes_ip_address
         here = _failures(request, username=name, ip_address=address)
         is_spraying = _failures(request, ip_address=address) >= settings.TIEBREAK_LOGIN_FAILURES
-        is_spent = is_spraying or self._is_under_attack(request, name, address)
-        return max(here, settings.AXES_FAILURE_LIMIT) if is_spent else here
+        is_blocked = is_spraying or self._is_under_attack(request, name, address)
+        return max(here, settings.AXES_FAILURE_LIMIT) if is_blocked else here
 
     def _is_under_attack(self, request: Any, name: str | None, address: str | None) -> bool:
         if _failures(request, username=name) < settings.TIEBREAK_LOGIN_FAILURES_OF_NAME:
@@ -50,7 +50,7 @@ class LoginThrottle(AxesDatabaseHandler):  # type: ignore[misc]
         return not known.exists()
 
     def user_logged_in(self, sender: Any, request: Any, user: Any, **kwargs: Any) -> None:
-        """Remember the address, and forget those from which nobody came for long."""
+        """Store the address of a successful login, and delete old ones."""
         super().user_logged_in(sender, request, user, **kwargs)
         self.reset_logs(age_days=KNOWN_DAYS)
 

@@ -1,4 +1,4 @@
-"""What a researcher writes in Markdown, as HTML that can do no harm."""
+"""Renders researchers' Markdown as sanitised HTML."""
 
 from collections.abc import Sequence
 
@@ -19,9 +19,9 @@ ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 
 
 def render_markdown(text: str) -> SafeString:
-    """HTML of a Markdown text: raw HTML shown as text, pictures as their description.
+    """Render Markdown as safe HTML. Raw HTML is escaped, and images are replaced by their alt text.
 
-    A picture from elsewhere would tell its server every annotator's address.
+    An external image would reveal annotators' IP addresses to its server.
     """
     html = nh3.clean(
         _PARSER.render(text),
@@ -29,7 +29,7 @@ def render_markdown(text: str) -> SafeString:
         attributes=ATTRIBUTES,
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
-        # A new tab, so that following a link does not leave the comparison behind.
+        # Links open in a new tab, so that the current comparison stays open.
         set_tag_attribute_values={"a": {"target": "_blank"}},
     )
     return mark_safe(html)  # noqa: S308  the sanitiser's output
@@ -46,7 +46,7 @@ def _describe_picture(
 
 
 def _lower_headings(state: StateCore) -> None:
-    """The page has its own first heading; the text's begin one below."""
+    """Lower headings by one level, because the page has its own first-level heading."""
     for token in state.tokens:
         if token.type in {"heading_open", "heading_close"}:
             token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"

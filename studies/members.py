@@ -1,10 +1,9 @@
-"""Adding somebody to a study by the name or address that one knows them by.
+"""Adding a member to a study by exact user name or e-mail address.
 
-Nobody is offered a list: who shares no study with a researcher is not named to them. An entry is
-looked up exactly, and everything that finds nobody is answered in one sentence, whether the name
-is unknown, blocked, not a researcher's, or an e-mail address of two people. That a right entry is
-accepted does tell that it is somebody's; hiding that too would leave a typing error unnoticed, and
-a study open to the wrong person.
+No list of users is offered, because researchers should not learn the names of others with whom
+they share no study. All failures give the same message, whether the name is unknown, inactive, not
+a researcher's, or an e-mail address of two accounts. A successful entry does reveal that the
+account exists; hiding this too would leave typing errors unnoticed.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -24,8 +23,8 @@ class PersonField(forms.CharField):
     """A researcher by their exact user name or e-mail address; shown as the user name."""
 
     default_error_messages = {
-        "nobody": "Nobody who may log in here has this user name or e-mail address. Check how it"
-        " is spelt, or ask whoever runs this server to make an account."
+        "nobody": "No researcher has this user name or e-mail address. Check the spelling, or ask"
+        " the server's administrator to create an account."
     }
 
     def prepare_value(self, value: Any) -> Any:

@@ -1,9 +1,14 @@
-"""A refusal on a form: its sentence under its code, and of a file one for each problem."""
+"""Converts domain errors to form errors: one per error, or one per problem in a file."""
 
 from django.core.exceptions import ValidationError
 
-from tiebreak.errors import DomainError
+from tiebreak.errors import DomainError, InvalidInput
+from tiebreak.formats import FormatError
 
 
-def form_errors(refusal: DomainError) -> list[ValidationError]:
-    return [ValidationError(line, code=refusal.code) for line in refusal.message.splitlines()]
+def form_errors(refusal: DomainError | InvalidInput) -> list[ValidationError]:
+    if not isinstance(refusal, FormatError):
+        return [ValidationError(refusal.message, code=refusal.code)]
+    errors = [ValidationError(str(problem), code=problem.code) for problem in refusal.problems]
+    more = [ValidationError(refusal.rest, code="more_problems")] if refusal.rest else []
+    return errors + more

@@ -1,7 +1,8 @@
-"""What is due every so often, without a scheduler that could die.
+"""Periodic tasks without a scheduler process that could fail.
 
-Every worker proposes a round twice a minute, and the database decides whether one is due and who
-makes it. So rounds are made as long as any worker lives, and once however many there are.
+Every worker proposes the periodic tasks twice a minute, and the database decides whether a round
+is due and which worker starts it. Rounds therefore run as long as any worker is alive, and only
+once however many workers there are.
 """
 
 import logging
@@ -18,12 +19,12 @@ from studies.models import Round
 log = logging.getLogger(__name__)
 
 PROPOSE_EVERY = timedelta(seconds=30)
-# Without a round for so long, no worker lives or none has a free hand.
+# After this long without a round, no worker is running, or all of them are busy.
 LATE = timedelta(minutes=5)
 
 
 def make_due_rounds(now: datetime | None = None) -> list[str]:
-    """Queue the task of each round that is due; returns the names of those this call began."""
+    """Queue the task of each round that is due. Returns the names of the rounds it started."""
     now = now or database_now()
     begun = [name for name, one in settings.TIEBREAK_ROUNDS.items() if _begin(name, one[1], now)]
     for name in begun:
@@ -32,14 +33,14 @@ def make_due_rounds(now: datetime | None = None) -> list[str]:
 
 
 def _begin(name: str, seconds: int, now: datetime) -> bool:
-    """Of all who propose a round at once, one gets it."""
+    """Claim a round that is due; of simultaneous proposals only one succeeds."""
     _, is_first = Round.objects.get_or_create(name=name, defaults={"begun_at": now})
     due = Round.objects.filter(name=name, begun_at__lte=now - timedelta(seconds=seconds))
     return is_first or bool(due.update(begun_at=now))
 
 
 def last_round() -> datetime | None:
-    """When a worker last began a round, whichever."""
+    """Return when a worker last started any round."""
     newest = Round.objects.order_by("-begun_at").values_list("begun_at", flat=True)
     return newest.first()
 
@@ -49,7 +50,7 @@ def is_late(begun_at: datetime | None, now: datetime) -> bool:
 
 
 def propose_rounds(app: Celery, is_over: Event) -> Thread:
-    """Send the proposals of one worker. In a thread: its processes may be busy for hours."""
+    """Send one worker's proposals from a thread, because its processes may be busy for hours."""
 
     def propose() -> None:
         while not is_over.is_set():
@@ -58,7 +59,7 @@ def propose_rounds(app: Celery, is_over: Event) -> Thread:
                     "studies.tasks.make_due_rounds_task", expires=PROPOSE_EVERY.total_seconds()
                 )
             except OperationalError:
-                log.warning("no broker takes the proposal of a round")
+                log.warning("the message broker does not accept the proposal of a round")
             is_over.wait(PROPOSE_EVERY.total_seconds())
 
     thread = Thread(target=propose, daemon=True, name="rounds")

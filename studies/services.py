@@ -1,4 +1,4 @@
-"""Verbs on a study's design: versions, cloning, what is frozen."""
+"""Operations on a study's design: saving, versions, freezing, cloning and the activity log."""
 
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
@@ -25,7 +25,7 @@ from tiebreak.errors import DomainError
 
 Row = TypeVar("Row", bound=Model)
 
-# May change in an open study: each change makes a new version, valid from the next assignment on.
+# These may change in an open study. A change creates a version, which applies to new assignments.
 VERSIONED_FIELDS = (
     "guidelines",
     "consent",
@@ -36,7 +36,7 @@ VERSIONED_FIELDS = (
     "lease_minutes",
 )
 COPY, LONGEST_TITLE = " (copy)", 200
-# Decide what a rating means: they stand from the first plan of an opened study on.
+# These determine what a rating means, so they cannot change once the study has been opened.
 FROZEN_FIELDS = (
     "dataset",
     "unit_kind",
@@ -50,13 +50,13 @@ FROZEN_FIELDS = (
 
 
 def is_frozen(study: Study) -> bool:
-    """Whether the design stands: a study that was opened is changed by cloning it."""
+    """Whether the design is frozen, because the study was opened. Clone it to change the design."""
     return study.status != Study.Status.DRAFT
 
 
 @transaction.atomic
 def record_version(*, study: Study) -> StudyVersion:
-    """The study's current version: the latest one, or a new one if its texts or limits differ."""
+    """Return the study's current version; create one if its texts or limits have changed."""
     Study.objects.select_for_update().get(pk=study.pk)
     current = {field: getattr(study, field) for field in VERSIONED_FIELDS}
     latest = study.versions.order_by("-number").first()
@@ -73,7 +73,7 @@ def record_event(
     by: User | None = None,
     details: Mapping[str, object] | None = None,
 ) -> StudyEvent:
-    """Write down what was done to a study, in the transaction that does it."""
+    """Add an entry to a study's activity log, in the transaction of the action."""
     return StudyEvent.objects.create(
         study=study, verb=verb, by=by, details=dict(details or {}), at=timezone.now()
     )
@@ -81,15 +81,15 @@ def record_event(
 
 @transaction.atomic
 def save_design(*, study: Study) -> Study:
-    """Save an edited study: refuse what is frozen, and give new texts or limits a version."""
+    """Save an edited study. Frozen settings are refused; new texts or limits get a version."""
     stored = Study.objects.select_for_update().filter(pk=study.pk).first()
     if stored is not None and is_frozen(stored):
         changed = [f for f in FROZEN_FIELDS if getattr(stored, f) != getattr(study, f)]
         if changed:
             raise DomainError(
                 "frozen_design",
-                f"The study is {stored.status}, so its {' and '.join(changed)} cannot change."
-                " Clone the study to change its design.",
+                f"The study is {stored.status}, so these settings cannot change:"
+                f" {', '.join(changed)}. Clone the study to change its design.",
             )
     study.save()
     if is_frozen(study):
@@ -99,7 +99,7 @@ def save_design(*, study: Study) -> Study:
 
 @transaction.atomic
 def use_dataset_systems(*, study: Study) -> int:
-    """Compare all systems of the dataset, by name, where the researcher named none."""
+    """Add all systems of the dataset, by name, if the researcher listed none. Returns how many."""
     if study.dataset is None or study.study_systems.exists():
         return 0
     rows = StudySystem.objects.bulk_create(
@@ -124,28 +124,31 @@ DESIGN: tuple[type[Model], ...] = (
 
 @transaction.atomic
 def copy_design(*, study: Study) -> Study:
-    """A new draft with the study's settings, criteria, systems, members, screening and selection.
+    """Create a draft with the study's settings, criteria, systems, members, screening and selection.
 
-    The selected instances keep the probabilities they were drawn with: planning takes the same.
+    The selected instances keep their inclusion probabilities.
     """
-    kept = {
+    settings = {
         field.name: getattr(study, field.name)
         for field in Study._meta.concrete_fields
         if field.editable and field.name != "title"
     }
     title = f"{study.title[: LONGEST_TITLE - len(COPY)].rstrip()}{COPY}"
-    clone = Study.objects.create(title=title, **kept)
+    clone = Study.objects.create(title=title, **settings)
     for model in DESIGN:
         copy_rows(model._default_manager.filter(study=study).order_by("pk"), study=clone)
     return clone
 
 
 def copy_rows(rows: Iterable[Row], *, study: Study) -> list[Row]:
-    """The same rows once more, of another study; returns the new ones in their order."""
+    """Copy rows to another study, and return the copies in the same order."""
     rows = list(rows)
     if not rows:
         return []
     model = type(rows[0])
     names = [f.attname for f in model._meta.concrete_fields if not f.primary_key]
-    own = [{name: getattr(row, name) for name in names} | {"study_id": study.pk} for row in rows]
-    return model._default_manager.bulk_create([model(**each) for each in own], batch_size=1000)
+    copies = [
+        model(**{name: getattr(row, name) for name in names} | {"study_id": study.pk})
+        for row in rows
+    ]
+    return model._default_manager.bulk_create(copies, batch_size=1000)

@@ -1,4 +1,4 @@
-"""Jobs that should move and do not, and what to do about each."""
+"""Detects jobs that make no progress, and says what to do about them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,22 +7,23 @@ from datetime import datetime
 from django.db.models import Q
 
 from studies.clock import database_now
-from studies.jobs import LEASE, LOST, queue_of
+from studies.jobs import LEASE, REQUEUE_AFTER, queue_of
 from studies.models import Job
 from studies.rounds import is_late, last_round
 
 
 @dataclass(frozen=True)
 class StuckJob:
-    """A job, since when nothing moves, and a sentence for who waits for it."""
+    """A job without progress, since when, and the reason as a code and a sentence."""
 
     job: Job
     since: datetime
+    code: str
     reason: str
 
 
 def stuck_jobs(jobs: Iterable[Job] | None = None, now: datetime | None = None) -> list[StuckJob]:
-    """Those of ``jobs``, or of all that are unfinished, in which nothing moves."""
+    """Return those of ``jobs``, or of all unfinished jobs, that make no progress."""
     now = now or database_now()
     if jobs is None:
         jobs = Job.objects.filter(status__in=[Job.Status.QUEUED, Job.Status.RUNNING])
@@ -33,35 +34,40 @@ def stuck_jobs(jobs: Iterable[Job] | None = None, now: datetime | None = None) -
     waiting = [job for job in since if job.status == Job.Status.QUEUED and queue_of(job) in busy]
     no_worker = is_late(last_round(), now)
     return [
-        StuckJob(job, moment, _reason(job, moment, no_worker=no_worker))
+        StuckJob(job, moment, *_reason(job, moment, no_worker=no_worker))
         for job, moment in since.items()
         if job not in waiting
     ]
 
 
 def _silent_since(job: Job, now: datetime) -> datetime | None:
-    """Of a job whose worker is gone, when its lease ran out; of one in a queue, when it came."""
+    """Return when a dead worker's lease ran out, or when a job was queued; None if not stuck."""
     if job.status == Job.Status.RUNNING:
         is_over = job.lease_until is not None and job.lease_until <= now - LEASE
         return job.lease_until if is_over else None
     waits_since = job.queued_at or job.created_at
-    is_long = job.status == Job.Status.QUEUED and waits_since <= now - LOST
+    is_long = job.status == Job.Status.QUEUED and waits_since <= now - REQUEUE_AFTER
     return waits_since if is_long else None
 
 
 def _busy_queues(now: datetime) -> set[str]:
-    """Where a job waits for another to end, which is as it should be."""
+    """Return the queues with a running job, in which waiting is normal."""
     live = Job.objects.filter(Q(lease_until__gt=now), status=Job.Status.RUNNING)
     return {queue_of(job) for job in live}
 
 
-def _reason(job: Job, since: datetime, *, no_worker: bool) -> str:
+def _reason(job: Job, since: datetime, *, no_worker: bool) -> tuple[str, str]:
     at, queue = since.strftime("%H:%M"), queue_of(job)
-    what = "its worker fell silent" if job.status == Job.Status.RUNNING else "it waits for a worker"
-    start = f"celery -A config worker -Q {queue}"
+    is_running = job.status == Job.Status.RUNNING
+    what = "its worker stopped responding" if is_running else "it is waiting for a worker"
+    command = f"celery -A config worker -Q {queue}"
     if no_worker:
-        return f"Stuck since {at} UTC: {what}, and no worker is running. Start one: {start}"
+        return (
+            "no_worker",
+            f"Stuck since {at} UTC: {what}, and no worker is running. Start one: {command}",
+        )
     return (
-        f"Stuck since {at} UTC: {what}, and none takes up jobs of the queue “{queue}”."
-        f" Start one that does: {start}"
+        "no_worker_of_queue",
+        f"Stuck since {at} UTC: {what}, and no worker serves the queue “{queue}”. Start one:"
+        f" {command}",
     )

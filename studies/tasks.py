@@ -1,10 +1,10 @@
-"""Jobs of the `default` and `gpu` queues. They take ids and may run twice without harm."""
+"""Celery tasks of the `default` and `gpu` queues. They take ids and are idempotent."""
 
 from celery import shared_task
 
-import studies.sampling
-import studies.scoring  # noqa: F401  both register what a job of their kind does
-from studies.jobs import run_job, take_up_abandoned_jobs
+import studies.instance_selection.sampling
+import studies.instance_selection.scoring  # noqa: F401  both modules register job handlers
+from studies.jobs import requeue_stale_jobs, run_job
 from studies.rounds import make_due_rounds
 
 
@@ -19,5 +19,5 @@ def make_due_rounds_task() -> None:
 
 
 @shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
-def take_up_abandoned_jobs_task() -> None:
-    take_up_abandoned_jobs()
+def requeue_stale_jobs_task() -> None:
+    requeue_stale_jobs()

@@ -1,7 +1,6 @@
-"""The command `tiebreak`: `analyze` and `convert`, on files alone.
+"""The command line `tiebreak`, with the commands `analyze` and `convert`.
 
-A command is a function that adds its options to a parser and one that carries it out, so that the
-server's management commands of the same names share both.
+The server's management commands of the same names share their options and functions.
 """
 
 import json
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tiebreak import __version__
-from tiebreak.errors import DomainError
+from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import atomic_path
 from tiebreak.formats.readers import READERS
 from tiebreak.formats.readers import convert as read_published
@@ -26,23 +25,20 @@ from tiebreak.report.reading import Source
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command did: numbers for programs, a sentence, and what it had to leave out."""
+    """The result of a command: counts for ``--json``, a sentence, and problems."""
 
     counts: dict[str, Any]
     sentence: str
     problems: tuple[str, ...] = ()
 
     def shown(self, options: Namespace) -> str:
-        """What goes to standard output; the problems go to standard error."""
+        """The text for standard output; problems go to standard error."""
         return json.dumps(self.counts) if options.json else self.sentence
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the library.
-
-    `run` raises `DomainError` with a sentence for the person who typed the command.
-    """
+    """A command; ``run`` raises `DomainError` with a message for the user."""
 
     help: str
     add_options: Callable[[ArgumentParser], None]
@@ -50,13 +46,13 @@ class Command:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out a command line; returns the exit status, 0 only if all of it was done."""
-    logging.basicConfig(level=logging.ERROR)  # what a command left out it says by itself
+    """Run the command line, and return the exit status."""
+    logging.basicConfig(level=logging.ERROR)  # warnings are among the outcome's problems
     options = _parser().parse_args(arguments)
     try:
         outcome: Outcome = COMMANDS[options.command].run(options)
-    except DomainError as refusal:
-        print(refusal, file=sys.stderr)
+    except DomainError as error:
+        print(error, file=sys.stderr)
         return 1
     for problem in outcome.problems:
         print(problem, file=sys.stderr)
@@ -74,7 +70,7 @@ def _parser() -> ArgumentParser:
 
 
 def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None:
-    """The options of `analyze`; `source` names what it takes in its help."""
+    """Add the options of `analyze`; ``source`` is the name of its argument in the help."""
     parser.add_argument("source", metavar=source)
     parser.add_argument("--out", type=Path, required=True, metavar="report.json")
     parser.add_argument("--scale", action="append", default=[], metavar="CRITERION=SCALE")
@@ -87,11 +83,11 @@ def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None
 
 
 def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source) -> Outcome:
-    """Write the report of what `read` finds under the name of the source."""
+    """Write the report of a source, which ``read`` reads."""
     if options.replicates < 0:
         raise DomainError("bad_option", "--replicates must be 0 or more.", status=400)
     scales = _scales(options.scale)
-    with _refusing(options.out):
+    with _as_domain_errors(options.out):
         source = read(Path(options.source))
         report = build_report(
             source.table,
@@ -111,7 +107,7 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
 
 
 def add_convert_options(parser: ArgumentParser) -> None:
-    """The options of `convert`."""
+    """Add the options of `convert`."""
     parser.add_argument("reader", choices=sorted(READERS))
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parser.add_argument("--out", type=Path, required=True, metavar="PATH")
@@ -120,13 +116,13 @@ def add_convert_options(parser: ArgumentParser) -> None:
 
 
 def convert(options: Namespace) -> Outcome:
-    """Write published files as a bundle, or as a ratings file if the ending says so."""
+    """Convert published files to a bundle, or to a ratings file, by the ending of ``--out``."""
     out: Path = options.out
     if out.is_dir() and any(out.iterdir()):
-        sentence = f"{out} is there already and not empty. Name another, or remove it."
+        sentence = f"{out} already exists and is not empty. Choose another path, or delete it."
         raise DomainError("not_empty", sentence)
     systems = _pair(options.systems)
-    with _refusing(out):
+    with _as_domain_errors(out):
         converted = read_published(options.reader, options.files, systems)
         converted.write(out)
     counts = {
@@ -157,18 +153,18 @@ COMMANDS = {
 
 
 def _add_json_option(parser: ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="say what was done as JSON")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 @contextmanager
-def _refusing(out: Path) -> Iterator[None]:
-    """Turn what reading, computing and writing raise into refusals."""
+def _as_domain_errors(out: Path) -> Iterator[None]:
+    """Turn errors of reading, computing and writing into `DomainError`."""
     try:
         yield
     except DomainError:
         raise
-    except ValueError as error:
-        raise DomainError("bad_value", str(error), status=400) from error
+    except InvalidInput as error:
+        raise DomainError(error.code, error.message, status=400) from error
     except OSError as error:
         sentence = f"{out} cannot be written: {error.strerror}."
         raise DomainError("cannot_write", sentence) from error
@@ -176,30 +172,30 @@ def _refusing(out: Path) -> Iterator[None]:
 
 def _scales(declared: Sequence[str]) -> dict[str, str]:
     scales = {}
-    for each in declared:
-        criterion, equals, spec = each.partition("=")
+    for text in declared:
+        criterion, equals, spec = text.partition("=")
         if not equals:
-            sentence = f"--scale needs CRITERION=SCALE, not {each!r}."
+            sentence = f"--scale must have the form CRITERION=SCALE, not {text!r}."
             raise DomainError("bad_option", sentence, status=400)
         scales[criterion] = spec
     return scales
 
 
 def _check_declared(scales: dict[str, str], report: dict[str, Any]) -> None:
-    """A scale for a criterion that is not there is a typing error, not a wish."""
+    """Refuse scales of criteria that have no ratings, which are probably misspelt."""
     for name in scales:
         if name not in report["criteria"]:
-            there = ", ".join(report["criteria_order"]) or "none"
-            sentence = f"--scale names {name!r}; the criteria with ratings are: {there}."
+            names = ", ".join(report["criteria_order"]) or "none"
+            sentence = f"--scale has the criterion {name!r}; those with ratings are: {names}."
             raise DomainError("bad_option", sentence, status=400)
 
 
 def _problems(report: dict[str, Any]) -> Iterator[str]:
-    """What the report lacks, and why."""
-    lacking = dict(report["problems"])
+    """The missing parts of the report, with reasons."""
+    problems = dict(report["problems"])
     for criterion, section in report["criteria"].items():
-        lacking |= {f"{criterion}: {name}": why for name, why in section["problems"].items()}
-    return (f"{name} could not be computed. {why}" for name, why in lacking.items())
+        problems |= {f"{criterion}: {name}": text for name, text in section["problems"].items()}
+    return (f"{name} could not be computed. {text}" for name, text in problems.items())
 
 
 def _pair(text: str | None) -> tuple[str, str] | None:
@@ -207,6 +203,6 @@ def _pair(text: str | None) -> tuple[str, str] | None:
         return None
     names = [name.strip() for name in text.split(",")]
     if len(names) != 2 or not all(names) or names[0] == names[1]:
-        sentence = "--systems needs two different names: --systems A,B"
+        sentence = "--systems must be two different names: --systems A,B"
         raise DomainError("bad_option", sentence, status=400)
     return names[0], names[1]

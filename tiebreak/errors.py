@@ -1,10 +1,11 @@
-"""The one family of refusals: a code for programs, a sentence for people."""
+"""Base classes of errors: a code for programs, and a message for people."""
 
 
 class DomainError(Exception):
-    """A verb that was refused, with a sentence that says what happened and what to do next.
+    """An operation was refused.
 
-    Pages, the API, the admin and the commands all show `message`; `status` is the HTTP answer.
+    ``code`` identifies the case for programs. ``message`` says what happened and what to do next, and
+    is shown on pages and by the API, the admin and the commands. ``status`` is the HTTP status.
     """
 
     def __init__(self, code: str, message: str, *, status: int = 409) -> None:
@@ -12,3 +13,18 @@ class DomainError(Exception):
         self.code = code
         self.message = message
         self.status = status
+
+
+class InvalidInput(ValueError):
+    """An invalid value: an argument, a label, or a cell of a file.
+
+    ``code`` identifies the case for programs; ``message`` names the value and what is allowed.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+
+    def __str__(self) -> str:
+        return self.message

@@ -1,20 +1,20 @@
-"""Public ids: what stands in addresses instead of a row's number."""
+"""Public ids, which URLs contain instead of primary keys."""
 
 import secrets
 
-# Without the characters that people confuse when they read an id aloud.
+# Without characters that are easily confused, such as 0 and o, or 1, i and l.
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 LENGTH = 12
 
 
 def new_public_id() -> str:
     """A random id of 59 bits: not enumerable, though never the only guard of a page."""
-    # Drawn once and not a letter at a time: every model that is made asks for one.
-    rest = secrets.randbelow(len(ALPHABET) ** LENGTH)
+    # One draw rather than twelve, because bulk inserts create thousands of ids.
+    number = secrets.randbelow(len(ALPHABET) ** LENGTH)
     letters = []
     for _ in range(LENGTH):
-        rest, place = divmod(rest, len(ALPHABET))
-        letters.append(ALPHABET[place])
+        number, index = divmod(number, len(ALPHABET))
+        letters.append(ALPHABET[index])
     return "".join(letters)
 
 

@@ -1,4 +1,4 @@
-"""Scales: which labels a criterion allows, and at which level of measurement."""
+"""Scales: the labels that a criterion allows, and their level of measurement."""
 
 import math
 import re
@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, Self
 
+from tiebreak.errors import InvalidInput
+
 Kind = Literal["nominal", "ordinal", "interval", "ratio", "preference"]
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 Label = int | float | str
 
 BAD = "bad"
-MOST_POINTS = 101
+MAX_POINTS = 101
 
 _RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})", re.ASCII)
 _PREFERENCES: dict[str, tuple[Level, tuple[int, ...]]] = {
@@ -82,7 +84,7 @@ class Scale:
 
         Raises
         ------
-        ValueError
+        InvalidInput
             If the specification is none of these. The message lists what is allowed.
 
         Examples
@@ -91,7 +93,7 @@ class Scale:
         (-1, 0, 1)
         """
         if not isinstance(spec, str):
-            raise ValueError(f"A scale is written as text, one of: {_ALLOWED}.")
+            raise InvalidInput("scale_not_text", f"A scale must be text, one of: {_ALLOWED}.")
         text = spec.strip()
         base, plus, extra = text.partition("+")
         if base in _PREFERENCES and (not plus or extra == BAD):
@@ -99,7 +101,9 @@ class Scale:
         kind, _, rest = text.partition(":")
         reader = _READERS.get(kind)
         if reader is None:
-            raise ValueError(f"The scale {spec!r} is not known. Write one of: {_ALLOWED}.")
+            raise InvalidInput(
+                "unknown_scale", f"The scale {spec!r} is not known. Write one of: {_ALLOWED}."
+            )
         level, labels = reader(text, rest)
         return cls(text, level, level, labels)
 
@@ -132,7 +136,7 @@ class Scale:
 
         Raises
         ------
-        ValueError
+        InvalidInput
             If the value is not on the scale. The message says what is.
 
         Examples
@@ -146,19 +150,27 @@ class Scale:
             return BAD
         number = _as_number(value)
         if number is None:
-            raise ValueError(f"The label {value!r} is not a number; the scale is {self.spec}.")
+            raise InvalidInput(
+                "label_not_a_number",
+                f"The label {value!r} is not a number; the scale is {self.spec}.",
+            )
         if self.labels is not None:
             return self._member(number, value)
         if self.level == "ratio" and number < 0:
-            raise ValueError(f"The label {value!r} is negative; a ratio scale starts at 0.")
+            raise InvalidInput(
+                "label_negative", f"The label {value!r} is negative; a ratio scale starts at 0."
+            )
         return float(number)
 
-    def _member(self, label: Label, given: object) -> Label:
+    def _member(self, label: Label, value: object) -> Label:
         for allowed in self.labels or ():
             if allowed == label:
                 return allowed
         names = ", ".join(str(allowed) for allowed in self.labels or ())
-        raise ValueError(f"The label {given!r} is not on the scale {self.spec}. Allowed: {names}.")
+        raise InvalidInput(
+            "label_not_on_scale",
+            f"The label {value!r} is not on the scale {self.spec}. Use one of: {names}.",
+        )
 
 
 def infer_scale(labels: Iterable[object], criterion: str) -> Scale:
@@ -180,7 +192,7 @@ def infer_scale(labels: Iterable[object], criterion: str) -> Scale:
 
     Raises
     ------
-    ValueError
+    InvalidInput
         If there is no label to infer from.
 
     See Also
@@ -197,7 +209,11 @@ def infer_scale(labels: Iterable[object], criterion: str) -> Scale:
     if scale is not None:
         return scale
     if not distinct:
-        raise ValueError(f"No label of {criterion!r} says what its scale is: declare the scale.")
+        raise InvalidInput(
+            "scale_undeclared",
+            f"The scale of {criterion!r} cannot be inferred, because it has no labels."
+            " Declare its scale.",
+        )
     return _infer_other(distinct)
 
 
@@ -206,8 +222,8 @@ def _infer_preference(distinct: set[str], *, named: bool) -> Scale | None:
     if None in numbers or not (named or (numbers and BAD not in distinct)):
         return None
     suffix = f"+{BAD}" if BAD in distinct else ""
-    offered = ("preference:tie", "preference:5", "preference:7")
-    for base in offered if named else offered[:1]:
+    candidates = ("preference:tie", "preference:5", "preference:7")
+    for base in candidates if named else candidates[:1]:
         if numbers <= set(_PREFERENCES[base][1]):
             return Scale.parse(base + suffix)
     return None
@@ -218,9 +234,9 @@ def _infer_other(distinct: set[str]) -> Scale:
     if None in numbers:
         names = tuple(sorted(distinct))
         return Scale("nominal:" + ",".join(names), "nominal", "nominal", names)
-    whole = [number for number in numbers if isinstance(number, int)]
-    if len(whole) == len(numbers) and 0 < max(whole) - min(whole) < MOST_POINTS:
-        return Scale.parse(f"ordinal:{min(whole)}..{max(whole)}")
+    integers = [number for number in numbers if isinstance(number, int)]
+    if len(integers) == len(numbers) and 0 < max(integers) - min(integers) < MAX_POINTS:
+        return Scale.parse(f"ordinal:{min(integers)}..{max(integers)}")
     return Scale.parse("interval")
 
 
@@ -231,7 +247,7 @@ def _as_text(value: object) -> str:
 
 
 def _as_number(value: object) -> int | float | None:
-    """A finite number, an int where it is whole; None where ``value`` is none."""
+    """A finite number, as an int if it is whole; None if ``value`` is not a number."""
     if isinstance(value, bool):
         return None
     try:
@@ -243,43 +259,55 @@ def _as_number(value: object) -> int | float | None:
     return int(number) if number.is_integer() else number
 
 
-_Parts = tuple[Level, tuple[Label, ...] | None]
+_LevelAndLabels = tuple[Level, tuple[Label, ...] | None]
 
 
-def _read_nominal(spec: str, rest: str) -> _Parts:
+def _read_nominal(spec: str, rest: str) -> _LevelAndLabels:
     names = tuple(name.strip() for name in rest.split(","))
     if len(names) < 2 or "" in names:
-        raise ValueError(f"The scale {spec!r} needs two or more names: nominal:a,b.")
+        raise InvalidInput(
+            "too_few_names", f"The scale {spec!r} needs two or more labels, such as nominal:a,b."
+        )
     if len(set(names)) < len(names):
-        raise ValueError(f"The scale {spec!r} names a label twice: write every label once.")
+        raise InvalidInput(
+            "repeated_label", f"The scale {spec!r} repeats a label. List every label once."
+        )
     return "nominal", names
 
 
 def _read_points(spec: str, rest: str) -> tuple[int, ...]:
     match = _RANGE.fullmatch(rest.strip())
     if match is None:
-        raise ValueError(f"The scale {spec!r} needs both ends: {spec.partition(':')[0]}:1..5.")
+        raise InvalidInput(
+            "ends_missing",
+            f"The scale {spec!r} needs a first and a last point, such as"
+            f" {spec.partition(':')[0]}:1..5.",
+        )
     low, high = int(match[1]), int(match[2])
-    if not low < high < low + MOST_POINTS:
-        raise ValueError(f"The scale {spec!r} must rise, over at most {MOST_POINTS} points.")
+    if not low < high < low + MAX_POINTS:
+        raise InvalidInput(
+            "bad_range",
+            f"The scale {spec!r} must have a last point above its first, and at most {MAX_POINTS}"
+            " points.",
+        )
     return tuple(range(low, high + 1))
 
 
-def _read_ordinal(spec: str, rest: str) -> _Parts:
+def _read_ordinal(spec: str, rest: str) -> _LevelAndLabels:
     return "ordinal", _read_points(spec, rest)
 
 
-def _read_interval(spec: str, rest: str) -> _Parts:
+def _read_interval(spec: str, rest: str) -> _LevelAndLabels:
     return "interval", _read_points(spec, rest) if rest else None
 
 
-def _read_ratio(spec: str, rest: str) -> _Parts:
+def _read_ratio(spec: str, rest: str) -> _LevelAndLabels:
     if rest:
-        raise ValueError(f"The scale {spec!r} takes no ends: write ratio.")
+        raise InvalidInput("ends_not_taken", f"The scale {spec!r} has no end points: write ratio.")
     return "ratio", None
 
 
-_READERS: dict[str, Callable[[str, str], _Parts]] = {
+_READERS: dict[str, Callable[[str, str], _LevelAndLabels]] = {
     "nominal": _read_nominal,
     "ordinal": _read_ordinal,
     "interval": _read_interval,

@@ -1,9 +1,9 @@
-"""Who answers and how: HITs, places, raters, participations, assignments, ratings, tallies."""
+"""Models of data collection: HITs, places, raters, participations, assignments and ratings."""
 
 from annotation.models.hit import HIT, HITUnit, Place
 from annotation.models.rater import Assignment, Participation, Rater
 from annotation.models.rating import Rating, Tally
-from annotation.models.screening import Trial
+from annotation.models.screening import ScreeningAttempt
 
 __all__ = [
     "HIT",
@@ -13,6 +13,6 @@ __all__ = [
     "Place",
     "Rater",
     "Rating",
+    "ScreeningAttempt",
     "Tally",
-    "Trial",
 ]

@@ -9,14 +9,14 @@ from studies.models import Instance, Study, Unit
 
 class HITQuerySet(models.QuerySet["HIT"]):
     def main(self) -> "HITQuerySet":
-        """Those that are collected from: training and qualification have HITs of their own."""
+        """The HITs whose ratings are collected, without those of training and qualification."""
         return self.filter(kind=HIT.Kind.MAIN)
 
 
 class HIT(models.Model):
-    """A bundle of units served together: in the flagship protocol one instance, N comparisons.
+    """A bundle of units rated together; by default N comparisons on one instance.
 
-    A HIT that is not of the main kind has no places: whoever comes has to pass it.
+    HITs of training and qualification have no places, because every annotator does them.
     """
 
     class Kind(models.TextChoices):
@@ -26,7 +26,7 @@ class HIT(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="hits")
     instance = models.ForeignKey(Instance, null=True, on_delete=models.PROTECT, related_name="+")
-    # Where the planning's random draw put it; stopping rules consume instances in this order.
+    # Its position in the random order of the plan; stopping rules consume instances in this order.
     number = models.PositiveIntegerField()
     kind = models.CharField(max_length=15, choices=Kind.choices, default=Kind.MAIN)
     units = models.ManyToManyField(Unit, through="HITUnit", related_name="hits")
@@ -47,7 +47,7 @@ class HIT(models.Model):
 
 
 class HITUnit(models.Model):
-    """A unit's seat in a HIT. `repeat` 1 is a planned repeat of a unit met before.
+    """A unit in a HIT. `repeat` 1 is a planned repeat of a unit shown earlier.
 
     `side_bit` xor the parity of the place decides which system is shown first.
     """
@@ -60,7 +60,7 @@ class HITUnit(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["hit", "unit", "repeat"], name="seat_once_per_hit")
+            models.UniqueConstraint(fields=["hit", "unit", "repeat"], name="unit_once_per_hit")
         ]
 
     def __str__(self) -> str:
@@ -69,26 +69,26 @@ class HITUnit(models.Model):
 
 class PlaceQuerySet(models.QuerySet["Place"]):
     def free(self, now: datetime) -> "PlaceQuerySet":
-        """Not completed, and nobody's live lease: decided here, so no cleaner has to run."""
+        """Places that are neither completed nor leased. Leases expire without a cleanup task."""
         return self.filter(Q(lease_until__isnull=True) | Q(lease_until__lte=now)).filter(
             completed_at__isnull=True
         )
 
     def recount_remaining(self) -> int:
-        """Bring `remaining` of these places in line with their HITs' rows."""
+        """Recompute `remaining` of these places from the rows of their HITs."""
         siblings = Place.objects.filter(hit=OuterRef("hit"), completed_at__isnull=True)
         count = siblings.order_by().values("hit").annotate(n=Count("pk")).values("n")
         return self.update(remaining=Coalesce(Subquery(count), 0))
 
 
 class Place(models.Model):
-    """One of the R complete answers that a HIT must get from humans."""
+    """One of the R complete human responses that a HIT must receive."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="places")
     hit = models.ForeignKey(HIT, on_delete=models.CASCADE, related_name="places")
     number = models.PositiveSmallIntegerField()
-    # How many places of the HIT are not completed. Those of HITs that lack least are given out
-    # first, equals by a random number, so that taking one reads the head of one index.
+    # How many places of the HIT are not completed. Places of HITs that need the fewest are given
+    # out first, in random order among equals, so that taking one reads the head of one index.
     remaining = models.PositiveSmallIntegerField(default=0)
     draw = models.BigIntegerField()
     assignment = models.OneToOneField(
@@ -121,7 +121,7 @@ class Place(models.Model):
         return f"place {self.number} of {self.hit_id}"
 
     def is_free(self, now: datetime) -> bool:
-        """The same as the query's `free`, for a row that is at hand."""
+        """Like the query's `free`, for a row that is already loaded."""
         lapsed = self.lease_until is None or self.lease_until <= now
         return self.completed_at is None and lapsed
 

@@ -7,7 +7,7 @@ from tiebreak.identifiers import new_public_id, new_seed
 
 
 class Rater(models.Model):
-    """Who rates, human or machine. Exports show the pseudonym, never the external id."""
+    """A human or machine rater. Exports contain the pseudonym, never the external id."""
 
     class Kind(models.TextChoices):
         HUMAN = "human"
@@ -39,7 +39,7 @@ class Participation(models.Model):
         NO_CONSENT = "no_consent"
         SCREENED_OUT = "screened_out"
         STOPPED = "stopped"
-        # By their own wish, between two HITs; who finished found no more work.
+        # The annotator chose to stop between two HITs. `finished` means that no work was left.
         LEFT = "left", "left early"
         RETURNED = "returned"
         REJECTED = "rejected"
@@ -49,7 +49,7 @@ class Participation(models.Model):
 
     class PaidPer(models.TextChoices):
         HIT = "hit", "each completed HIT"
-        # Where the number of HITs is limited, one sum pays all of a visit.
+        # If the number of HITs is limited, one payment covers the whole visit.
         VISIT = "visit", "one visit"
         STUDY = "study", "all HITs together"
 
@@ -63,24 +63,24 @@ class Participation(models.Model):
         StudyVersion, null=True, on_delete=models.PROTECT, related_name="+"
     )
     consented_at = models.DateTimeField(null=True)
-    # The platform says that this person is there, or none has to.
+    # Set once the platform confirms the participant, or at once if it need not.
     confirmed_at = models.DateTimeField(null=True)
     guidelines_read_at = models.DateTimeField(null=True)
-    # Nothing stands between them and their first place any more.
+    # When all steps before the first place were complete.
     cleared_at = models.DateTimeField(null=True)
-    # They failed a test and asked for the next try.
+    # Whether the annotator failed a test and asked for another try.
     retries = models.BooleanField(default=False)
     warned_at = models.DateTimeField(null=True)
     # HMAC of the client's IP address for unverified participants, else empty.
     address = models.CharField(max_length=32, blank=True)
-    # What one payment of the platform covers, and so when an annotator may leave early.
+    # What one payment covers, which decides whether an annotator may leave early.
     paid_per = models.CharField(max_length=5, choices=PaidPer.choices, default=PaidPer.HIT)
-    # Seeds this annotator's own order of HITs and of units inside them.
+    # Seed of this annotator's order of units within HITs, and of gold checks.
     order_seed = models.CharField(max_length=64, default=new_seed)
     simulated = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
-    # They left early by their own wish, whatever the status became since.
+    # When the annotator chose to leave early; kept if the status changes later.
     left_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -100,23 +100,24 @@ class Participation(models.Model):
 
     @property
     def may_leave_early(self) -> bool:
-        """Whether a part of the HITs can be paid for, so that stopping between two is offered."""
+        """Whether part of the HITs can be paid, so that stopping between two HITs is offered."""
         if self.paid_per == self.PaidPer.VISIT:
             return self.study.hits_per_annotator is None
         return self.paid_per == self.PaidPer.HIT
 
 
 class Assignment(models.Model):
-    """One rater's work on one HIT: made once, reopened on return.
+    """One rater's work on one HIT, created once and reopened if the rater returns to it.
 
-    A human's has run "" and order ""; a machine's takes no place and is one per run and order.
+    For humans, `run` and `order` are empty. Machines have one assignment per run and order, and
+    take no place.
     """
 
     class Status(models.TextChoices):
         ACTIVE = "active"
         COMPLETED = "completed"
         ABANDONED = "abandoned"
-        WITHDRAWN = "withdrawn"
+        EXCLUDED = "excluded"
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
     hit = models.ForeignKey(HIT, on_delete=models.PROTECT, related_name="assignments")
@@ -128,10 +129,10 @@ class Assignment(models.Model):
         StudyVersion, null=True, on_delete=models.PROTECT, related_name="+"
     )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
-    # The parity of the place it was made for: sides stay as they were shown.
+    # The parity of the place it was created for, so that the sides never change.
     parity = models.PositiveSmallIntegerField(default=0)
     position = models.PositiveIntegerField(default=1)
-    # A unit with a known answer that this HIT carries for this annotator alone.
+    # The gold check that was added to this HIT for this annotator only.
     check_unit = models.ForeignKey(Unit, null=True, on_delete=models.PROTECT, related_name="+")
     run = models.CharField(max_length=100, blank=True)
     order = models.CharField(max_length=100, blank=True)
@@ -155,7 +156,7 @@ class Assignment(models.Model):
 
     @property
     def stage(self) -> str:
-        """`training` or `qualification` where this is one try at it, else empty."""
+        """`training` or `qualification` if this is a try at that stage, else empty."""
         return self.run.partition(":")[0] if self.participation_id is not None else ""
 
     @property

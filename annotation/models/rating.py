@@ -12,13 +12,13 @@ from studies.models.event import AppendOnly
 
 EXCLUDING_FLAGS = ("surplus", "superseded", "partial", "late", "excluded")
 COUNTED = Q(**dict.fromkeys(EXCLUDING_FLAGS, False))
-# First answers to main units: planned repeats and units with a known answer are for other ends.
+# First answers to main units, without planned repeats and reference units.
 MAIN_FIRST = Q(unit__role=Unit.Role.MAIN, repeat=0)
 IN_STATISTICS = COUNTED & MAIN_FIRST
 
 
 class RatingQuerySet(models.QuerySet["Rating"]):
-    """Append-only: rows are added, flags are set, nothing else changes and nothing leaves."""
+    """Append-only: rows are inserted and flags are set; nothing else changes or is deleted."""
 
     def update(self, **changes: Any) -> int:
         return super().update(**_only_flags(changes))
@@ -27,20 +27,20 @@ class RatingQuerySet(models.QuerySet["Rating"]):
         raise AppendOnly("Ratings are append-only: set a flag instead of deleting.")
 
     def counted(self) -> "RatingQuerySet":
-        """Those that no flag takes out: they fill places, and are tallied."""
+        """Ratings without an excluding flag: they fill places and are tallied."""
         return self.filter(COUNTED)
 
     def in_statistics(self) -> "RatingQuerySet":
-        """Those that enter the statistics: counted first answers to main units."""
+        """Ratings that enter the statistics: counted first answers to main units."""
         return self.filter(IN_STATISTICS)
 
 
 class Rating(models.Model):
-    """One rater's answer to one criterion on one unit, append-only.
+    """One rater's answer to one criterion on one unit. Append-only.
 
-    `label` is the canonical text of the scale's label; a preference stands in system order
-    (−1 system A, 0 tie, 1 system B) whatever side was shown. Null, with `raw`, is an unparsed
-    answer of a machine.
+    `label` is the canonical text of the scale's label. A preference is stored in system order
+    (−1 system A, 0 tie, 1 system B), whatever the sides on screen. A machine's answer that could
+    not be parsed has a null label and its text in `raw`.
     """
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="ratings")
@@ -102,8 +102,8 @@ class Rating(models.Model):
     def is_counted(self) -> bool:
         return not any(getattr(self, flag) for flag in EXCLUDING_FLAGS)
 
-    def is_answer_to(self, seat: HITUnit, criterion: Criterion) -> bool:
-        asked = (seat.unit_id, seat.repeat, criterion.pk)
+    def is_answer_to(self, hit_unit: HITUnit, criterion: Criterion) -> bool:
+        asked = (hit_unit.unit_id, hit_unit.repeat, criterion.pk)
         return (self.unit_id, self.repeat, self.criterion_id) == asked
 
 
@@ -115,9 +115,9 @@ def _only_flags(changes: dict[str, Any]) -> dict[str, Any]:
 
 
 class Tally(models.Model):
-    """How often a unit got a label: humans together, each machine rater apart.
+    """How often a unit received a label: from all humans together, and from each machine rater.
 
-    Kept in the transaction that writes the rating, so that counts never lag behind rows.
+    Updated in the transaction that writes the rating, so that counts never lag behind.
     Machine ratings that could not be parsed are counted under the label "".
     """
 
@@ -130,7 +130,7 @@ class Tally(models.Model):
     class Meta:
         verbose_name_plural = "tallies"
         constraints = [
-            # Two partial indexes, because SQLite holds nulls for distinct.
+            # Two partial indexes, because unique constraints treat nulls as distinct.
             models.UniqueConstraint(
                 fields=["unit", "criterion", "label"],
                 condition=Q(rater__isnull=True),

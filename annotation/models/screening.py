@@ -1,4 +1,4 @@
-"""What annotators did in screening."""
+"""Annotators' attempts at the screening stages."""
 
 from django.db import models
 
@@ -6,8 +6,8 @@ from annotation.models.rater import Participation, Rater
 from studies.models import Study
 
 
-class Trial(models.Model):
-    """One try at a stage, with what came of it. Append-only."""
+class ScreeningAttempt(models.Model):
+    """One try at a screening stage, with its result. Append-only."""
 
     class Stage(models.TextChoices):
         COMPREHENSION = "comprehension"
@@ -15,10 +15,10 @@ class Trial(models.Model):
         QUALIFICATION = "qualification"
 
     participation = models.ForeignKey(
-        Participation, on_delete=models.PROTECT, related_name="trials"
+        Participation, on_delete=models.PROTECT, related_name="screening_attempts"
     )
-    # The record of a rater, wherever else it is asked for.
-    rater = models.ForeignKey(Rater, on_delete=models.PROTECT, related_name="trials")
+    # Denormalised, because other studies may accept a rater's passed test.
+    rater = models.ForeignKey(Rater, on_delete=models.PROTECT, related_name="screening_attempts")
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="+")
     stage = models.CharField(max_length=15, choices=Stage.choices)
     number = models.PositiveSmallIntegerField()
@@ -32,7 +32,9 @@ class Trial(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["participation", "stage", "number"], name="trial_once")
+            models.UniqueConstraint(
+                fields=["participation", "stage", "number"], name="screening_attempt_once"
+            )
         ]
 
     def __str__(self) -> str:

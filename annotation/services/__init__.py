@@ -1,1 +1,1 @@
-"""Verbs: each one function, keyword-only, in a transaction of its own."""
+"""Operations that change data: one function each, keyword-only, each in its own transaction."""

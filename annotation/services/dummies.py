@@ -1,4 +1,4 @@
-"""Dummy texts leave a dataset, and with them whatever was made of them."""
+"""Removing dummy texts from a dataset, with everything that was derived from them."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ from tiebreak.errors import DomainError
 
 @dataclass(frozen=True)
 class DummyTexts:
-    """A dataset's dummy texts, and what goes with them: scores, and studies' draws and plans."""
+    """A dataset's dummy texts, and the scores, selections and plans derived from them."""
 
     texts: int
     systems: tuple[str, ...]
@@ -45,51 +45,51 @@ def dummy_texts(dataset: Dataset) -> DummyTexts:
 
 @transaction.atomic
 def remove_dummy_generations(*, dataset: Dataset, confirmed: int) -> DummyTexts:
-    """Delete a dataset's dummy texts, their scores, and the draws and plans that rest on them.
+    """Delete a dataset's dummy texts, their scores, and the selections and plans based on them.
 
-    Before: ``confirmed`` is how many there are, as the researcher was told. After: the dataset
-    holds real texts only, and drafts that had been planned with dummy texts have no plan. Raises
-    `DomainError` while a job may make more, or where people were shown some. Locks the dataset and
-    its studies, so that none is planned meanwhile.
+    Before: ``confirmed`` is the number of dummy texts that the researcher was shown. After: the
+    dataset has real texts only, and drafts planned with dummy texts have no plan. Raises
+    `DomainError` while a job may create more, or if a study with dummy texts was opened. Locks the
+    dataset and its studies, so that none is planned in the meantime.
     """
     dataset = Dataset.objects.select_for_update(no_key=True).get(pk=dataset.pk)
     list(dataset.studies.select_for_update().order_by("pk"))
-    found = dummy_texts(dataset)
-    _check_can_remove(dataset, found, confirmed)
+    removed = dummy_texts(dataset)
+    _check_can_remove(dataset, removed, confirmed)
     for study in list(_planned(dataset)):
-        _check_nobody_saw_them(study)
-        remove_plan(study, with_known_units=True)
+        _check_never_opened(study)
+        remove_plan(study, with_reference_units=True)
     systems = _systems(dataset)
     SelectedInstance.objects.filter(study__in=_draws(systems).values("study")).delete()
     _draws(systems).delete()
     _scores(systems).delete()
     _texts(dataset).delete()
     System.objects.filter(dataset=dataset, generations=None).exclude(variant_of=None).delete()
-    return found
+    return removed
 
 
-def _check_can_remove(dataset: Dataset, found: DummyTexts, confirmed: int) -> None:
+def _check_can_remove(dataset: Dataset, present: DummyTexts, confirmed: int) -> None:
     if dataset.jobs.filter(status__in=UNFINISHED).exists():
         raise DomainError(
             "job_unfinished",
-            "A job on this dataset is not finished yet: let it go on, or stop it, and then remove"
-            " the dummy texts.",
+            "A job on this dataset is not finished. Wait for it or stop it, then remove the dummy"
+            " texts.",
         )
-    if found.texts != confirmed:
+    if present.texts != confirmed:
         raise DomainError(
             "dummies_changed",
-            f"There are {found.texts} dummy texts now, not {confirmed}. Look again, and confirm"
-            " this number.",
+            f"There are now {present.texts} dummy texts instead of {confirmed}. Please review and"
+            " confirm again.",
         )
 
 
-def _check_nobody_saw_them(study: Study) -> None:
+def _check_never_opened(study: Study) -> None:
     has_ratings = Rating.objects.filter(unit__study=study).exists()
     if study.status != Study.Status.DRAFT or has_ratings:
         raise DomainError(
             "dummies_in_use",
-            f"The study “{study.title}” shows dummy texts and was opened, so they stand. Delete"
-            " that study first.",
+            f"The study “{study.title}” uses dummy texts and was opened, so they cannot be removed."
+            " Delete that study first.",
         )
 
 
@@ -106,12 +106,12 @@ def _scores(systems: QuerySet[System]) -> QuerySet[SeparabilityScore]:
 
 
 def _draws(systems: QuerySet[System]) -> QuerySet[InstanceSelection]:
-    """Of drafts: the chances of an open study's instances stand."""
-    compared = Study.objects.filter(systems__in=systems, status=Study.Status.DRAFT)
-    return InstanceSelection.objects.filter(study__in=compared)
+    """Return the selections of drafts; an opened study's inclusion probabilities never change."""
+    drafts = Study.objects.filter(systems__in=systems, status=Study.Status.DRAFT)
+    return InstanceSelection.objects.filter(study__in=drafts)
 
 
 def _planned(dataset: Dataset) -> QuerySet[Study]:
     texts = _texts(dataset)
-    showing = Unit.objects.filter(Q(generation_a__in=texts) | Q(generation_b__in=texts))
-    return Study.objects.filter(pk__in=showing.order_by().values("study"))
+    units = Unit.objects.filter(Q(generation_a__in=texts) | Q(generation_b__in=texts))
+    return Study.objects.filter(pk__in=units.order_by().values("study"))

@@ -1,4 +1,4 @@
-"""Work that leaves the count, by the platform's word or the researcher's, and comes back."""
+"""Excluding work from the results, stopping participations, and reinstating excluded work."""
 
 from datetime import datetime
 
@@ -21,7 +21,7 @@ from studies.freshness import changes_noted
 from studies.models import Study, StudyEvent
 from studies.services import record_event
 
-# A participation in one of these states fills no place.
+# A participation with one of these statuses holds no place, and its ratings do not count.
 OUT = (
     Participation.Status.RETURNED,
     Participation.Status.REJECTED,
@@ -31,39 +31,42 @@ OUT = (
 
 
 @changes_noted()
-def withdraw_work(
+def exclude_work(
     *,
     participation: Participation,
     status: str,
     now: datetime | None = None,
     by: User | None = None,
 ) -> int:
-    """Take all of a participation's ratings out of the count and free its places, at once.
+    """Exclude all ratings of a participation and free its places.
 
-    ``status`` is one of `OUT`, and the reason that the ratings carry from now on. Returns how
-    many assignments it took out; the same again changes nothing. Who is excluded stays excluded,
-    whatever a platform says of them later; that is logged, by nobody where a rule did it.
+    ``status`` is one of `OUT`; the ratings store it as their reason. Returns the number of
+    assignments that were excluded; repeating the call changes nothing. An excluded participation
+    stays excluded, whatever status a platform reports later. Exclusions are logged; ``by`` is
+    None if a rule of the study caused them.
     """
     now = now or database_now()
     participation = _locked(participation)
-    before = participation.status
-    if before == Participation.Status.EXCLUDED:
+    earlier = participation.status
+    if earlier == Participation.Status.EXCLUDED:
         return 0
-    if before in OUT:
-        out = Rating.objects.filter(assignment__participation=participation, excluded_reason=before)
-        set_flags(ratings=out, excluded_reason=status)
+    if earlier in OUT:
+        ratings = Rating.objects.filter(
+            assignment__participation=participation, excluded_reason=earlier
+        )
+        set_flags(ratings=ratings, excluded_reason=status)
     participation.status, participation.finished_at = status, participation.finished_at or now
     participation.save(update_fields=["status", "finished_at"])
     main = participation.assignments.filter(hit__kind=HIT.Kind.MAIN)
-    counted = main.exclude(status=Assignment.Status.WITHDRAWN)
+    counted = main.exclude(status=Assignment.Status.EXCLUDED)
     assignments = list(counted.select_related("hit__study").order_by("hit"))
     for assignment in assignments:
         held = lock_places(assignment=assignment, now=now).held
         for place in _filled_by(assignment, held):
             _release(place)
-        own = Rating.objects.filter(assignment=assignment)
-        set_flags(ratings=own, excluded=True, excluded_reason=status)
-        assignment.status = Assignment.Status.WITHDRAWN
+        ratings = Rating.objects.filter(assignment=assignment)
+        set_flags(ratings=ratings, excluded=True, excluded_reason=status)
+        assignment.status = Assignment.Status.EXCLUDED
         assignment.save(update_fields=["status"])
     if status == Participation.Status.EXCLUDED:
         details = {"annotator": participation.rater.pseudonym, "hits": len(assignments)}
@@ -74,9 +77,9 @@ def withdraw_work(
 
 @changes_noted()
 def stop_work(*, participation: Participation, status: str, now: datetime | None = None) -> bool:
-    """End a participation where it stands: what is complete counts, the HIT in work is left.
+    """End an active participation: completed HITs count, and the current HIT is abandoned.
 
-    False where it had ended already; then nothing changes.
+    Returns False and changes nothing if the participation had already ended.
     """
     now = now or database_now()
     participation = _locked(participation)
@@ -93,18 +96,18 @@ def stop_work(*, participation: Participation, status: str, now: datetime | None
 
 
 def _filled_by(assignment: Assignment, held: Place | None) -> list[Place]:
-    """The place it holds; with `units` also complete ones that lack something without it."""
+    """Return the held place and, with `units`, completed places that use its answers."""
     places = [held] if held is not None else []
     if assignment.hit.study.abandoned == Study.Abandoned.UNITS:
-        done = Place.objects.filter(hit=assignment.hit_id, completed_at__isnull=False)
+        completed = Place.objects.filter(hit=assignment.hit_id, completed_at__isnull=False)
         counted = Rating.objects.counted().filter(assignment=assignment)
-        others = done.exclude(assignment=assignment).filter(ratings__in=counted)
+        others = completed.exclude(assignment=assignment).filter(ratings__in=counted)
         places += others.distinct()
     return places
 
 
 def _leave(assignment: Assignment, now: datetime) -> None:
-    """Free the place of a HIT that is not complete; its answers stay as a fragment."""
+    """Free the place of an incomplete HIT; its answers are kept and flagged as partial."""
     held = lock_places(assignment=assignment, now=now).held
     if held is not None:
         _release(held)
@@ -116,9 +119,9 @@ def _leave(assignment: Assignment, now: datetime) -> None:
 
 @changes_noted()
 def reinstate_work(*, participation: Participation, now: datetime | None = None) -> int:
-    """Undo `withdraw_work`: ratings count again where their place, or another, is still free.
+    """Undo `exclude_work`: ratings count again if their place, or another one, is still free.
 
-    What finds no place any more is surplus. Returns how many assignments came back.
+    Ratings without a free place become surplus. Returns the number of reinstated assignments.
     """
     now = now or database_now()
     participation = _locked(participation)
@@ -130,12 +133,12 @@ def reinstate_work(*, participation: Participation, now: datetime | None = None)
     else:
         participation.status, participation.finished_at = Participation.Status.ACTIVE, None
     participation.save(update_fields=["status", "finished_at"])
-    out = participation.assignments.filter(status=Assignment.Status.WITHDRAWN)
-    assignments = list(out.select_related("hit__study").order_by("hit"))
+    excluded = participation.assignments.filter(status=Assignment.Status.EXCLUDED)
+    assignments = list(excluded.select_related("hit__study").order_by("hit"))
     for assignment in assignments:
         free = lock_places(assignment=assignment, now=now).free
-        own = Rating.objects.filter(assignment=assignment, excluded_reason=reason)
-        set_flags(ratings=own, excluded=False, excluded_reason="")
+        ratings = Rating.objects.filter(assignment=assignment, excluded_reason=reason)
+        set_flags(ratings=ratings, excluded=False, excluded_reason="")
         if assignment.hit.study.abandoned == Study.Abandoned.UNITS:
             _reinstate_units(assignment, free, now)
         else:
@@ -148,36 +151,36 @@ def _locked(participation: Participation) -> Participation:
 
 
 def _release(place: Place) -> None:
-    """Free a locked place; if it was completed, its HIT lacks one more."""
+    """Free a locked place. If it was complete, its HIT needs one more answer."""
     if place.completed_at is not None:
         Place.objects.filter(hit=place.hit_id).update(remaining=F("remaining") + 1)
     Place.objects.filter(pk=place.pk).update(assignment=None, lease_until=None, completed_at=None)
 
 
 def _reinstate_set(assignment: Assignment, place: Place | None, now: datetime) -> None:
-    own = Rating.objects.filter(assignment=assignment)
-    # An open page may have brought the last answers after the work was withdrawn.
+    ratings = Rating.objects.filter(assignment=assignment)
+    # The last answers may have arrived from an open page after the exclusion.
     is_complete = worksheet(assignment).first_open is None
     if is_complete and place is not None:
         hand_over(place=place, assignment=assignment)
         complete_place(place, now)
     elif is_complete:
-        set_flags(ratings=own, surplus=True)
+        set_flags(ratings=ratings, surplus=True)
     else:
-        set_flags(ratings=own, partial=True)
+        set_flags(ratings=ratings, partial=True)
     assignment.status = Assignment.Status.COMPLETED if is_complete else Assignment.Status.ABANDONED
     assignment.completed_at = assignment.completed_at or (now if is_complete else None)
     assignment.save(update_fields=["status", "completed_at"])
 
 
 def _reinstate_units(assignment: Assignment, free: list[Place], now: datetime) -> None:
-    """Each answer takes the first place that still lacks it; what is full then is done."""
+    """Give each answer the first place that still needs it, and complete places that are full."""
     for rating in Rating.objects.filter(assignment=assignment, superseded=False):
         place = place_for_unit(free, rating)
-        one = Rating.objects.filter(pk=rating.pk)
-        set_flags(ratings=one, surplus=place is None)
-        one.update(place=place)
-    done = Assignment.Status.COMPLETED if assignment.completed_at else Assignment.Status.ABANDONED
-    Assignment.objects.filter(pk=assignment.pk).update(status=done)
+        row = Rating.objects.filter(pk=rating.pk)
+        set_flags(ratings=row, surplus=place is None)
+        row.update(place=place)
+    status = Assignment.Status.COMPLETED if assignment.completed_at else Assignment.Status.ABANDONED
+    Assignment.objects.filter(pk=assignment.pk).update(status=status)
     for place in free:
         complete_if_full(place, assignment, now)

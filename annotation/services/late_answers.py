@@ -1,8 +1,8 @@
-"""Answers that came while a study was closed: taken all or not at all, without seeing what they say.
+"""Answers that arrived while a study was closed: accepted or declined together, unseen.
 
-While the study is closed they are kept and flagged. Reopening sets them aside, so that whoever
-comes back, or takes the place over, finds the HIT as it was when the study was closed. Then a
-researcher takes them in, where places are left, or declines them for good.
+While the study is closed, late answers are stored and flagged. Reopening supersedes them, so that
+annotators find their HITs as they were when the study closed. A researcher then accepts all of
+them, as far as places are free, or declines all of them for good.
 """
 
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ from annotation.models.rating import RatingQuerySet
 from annotation.services.places import LockedPlaces, complete_if_full, lock_places, place_for_unit
 from annotation.services.ratings import complete_set
 from annotation.services.screening import is_right
-from annotation.services.tallies import TallyKey, set_flags, shift_tallies, tally_key
+from annotation.services.tallies import TallyKey, apply_tally_deltas, set_flags, tally_key
 from studies.clock import database_now
 from studies.freshness import changes_noted, note_change
 from studies.models import Study, StudyEvent
@@ -26,16 +26,17 @@ from studies.services import record_event
 from tiebreak.errors import DomainError
 
 DECLINED = "declined as late"
-Slot = tuple[int, int, int]
+# Ids of unit and criterion, and the repeat.
+Question = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
 class LateAnswers:
-    """Answers that wait for a decision: how many, and how good, but not what they say.
+    """The number and quality of undecided late answers, without their labels.
 
-    `agreement` is the share of pairs of a late answer and another person's counted one, on the
-    same unit and criterion, that say the same; `usual_agreement` that of counted ones among
-    themselves on those units. None where there is no pair, no check or no time.
+    `agreement` is the proportion of pairs of a late answer and another annotator's counted answer
+    to the same unit and criterion that have equal labels. `usual_agreement` is the same among
+    counted answers to those units. Both, and the times, are None without any data.
     """
 
     answers: int
@@ -50,15 +51,15 @@ class LateAnswers:
 
 
 def pending(study: Study) -> RatingQuerySet:
-    """Late answers of which nobody decided yet. Whether one is current says nothing here."""
+    """Return late answers that were neither accepted nor declined, superseded ones included."""
     late = Rating.objects.filter(assignment__hit__study=study, late=True)
     return late.exclude(excluded_reason=DECLINED)
 
 
 def late_answers(study: Study) -> LateAnswers | None:
-    """What a researcher may know before deciding; None where nothing waits."""
+    """Summarise the pending late answers for the researcher; None if there are none."""
     rows = list(pending(study).select_related("unit", "criterion", "rater").order_by("pk"))
-    latest = list({_whole_slot(row): row for row in rows}.values())
+    latest = list({_answer_key(row): row for row in rows}.values())
     if not latest:
         return None
     units = {row.unit_id for row in latest}
@@ -78,25 +79,25 @@ def late_answers(study: Study) -> LateAnswers | None:
 
 
 def set_late_answers_aside(*, study: Study) -> int:
-    """Nobody's current answers any more; they were not counted, so that no tally changes.
+    """Supersede the pending late answers. They were not counted, so no tally changes.
 
-    Returns how many answers wait for a decision now.
+    Returns how many answers are pending.
     """
-    waiting = pending(study)
-    waiting.filter(superseded=False).update(superseded=True)
-    return len({_whole_slot(row) for row in waiting})
+    rows = pending(study)
+    rows.filter(superseded=False).update(superseded=True)
+    return len({_answer_key(row) for row in rows})
 
 
 @changes_noted()
 def accept_late_answers(
     *, study: Study, by: User | None = None, now: datetime | None = None
 ) -> int:
-    """Count the late answers as if they had come in time, where a place is left for them.
+    """Count the late answers as if they had arrived in time, as far as places are free.
 
-    A HIT that they make whole takes its place, or another that is free; where none is, the set is
-    surplus, so that nobody's answers exceed R. Who answered a unit anew since has said the last
-    word on it. Returns how many answers were taken in. Raises `DomainError` while the study is
-    closed, or where nothing waits. Locks the study, then places HIT by HIT.
+    A HIT that they complete takes its place or another free one. Without a free place the set is
+    surplus, so that no HIT exceeds R. A newer answer by the same annotator takes precedence.
+    Returns how many answers were accepted. Raises `DomainError` while the study is closed, or if
+    no late answers are pending. Locks the study, then places HIT by HIT.
     """
     now = now or database_now()
     study = _locked(study)
@@ -105,25 +106,23 @@ def accept_late_answers(
     for row in rows:
         by_assignment[row.assignment_id].append(row)
     assignments = Assignment.objects.select_related("hit__study", "participation")
-    found = assignments.in_bulk(by_assignment)
-    taken = 0
-    for pk, own in by_assignment.items():
-        taken += _take_in(found[pk], own, now)
+    by_id = assignments.in_bulk(by_assignment)
+    accepted = sum(_accept(by_id[pk], late, now) for pk, late in by_assignment.items())
     note_change(study.pk)
-    details = {"answers": taken, "people": len({row.rater_id for row in rows})}
+    details = {"answers": accepted, "people": len({row.rater_id for row in rows})}
     record_event(study=study, verb=StudyEvent.Verb.ACCEPT_LATE, by=by, details=details)
-    return taken
+    return accepted
 
 
 @changes_noted()
 def decline_late_answers(*, study: Study, by: User | None = None) -> int:
-    """Leave the late answers out for good; they stay in the record. Returns how many."""
+    """Exclude the late answers for good; their rows are kept. Returns how many answers."""
     study = _locked(study)
     rows = list(pending(study))
-    own = Rating.objects.filter(pk__in=[row.pk for row in rows])
-    own.update(superseded=True, excluded=True, excluded_reason=DECLINED)
+    ratings = Rating.objects.filter(pk__in=[row.pk for row in rows])
+    ratings.update(superseded=True, excluded=True, excluded_reason=DECLINED)
     note_change(study.pk)
-    n = len({_whole_slot(row) for row in rows})
+    n = len({_answer_key(row) for row in rows})
     details = {"answers": n, "people": len({row.rater_id for row in rows})}
     record_event(study=study, verb=StudyEvent.Verb.DECLINE_LATE, by=by, details=details)
     return n
@@ -134,38 +133,39 @@ def _locked(study: Study) -> Study:
     if study.status == Study.Status.CLOSED:
         raise DomainError(
             "still_closed",
-            "The study is closed, so more answers may come. Reopen it before you decide on them.",
+            "The study is closed, so more late answers may arrive. Reopen it before you accept or"
+            " decline them.",
         )
     if not pending(study).exists():
-        raise DomainError("nothing_late", "No late answers wait for a decision.")
+        raise DomainError("nothing_late", "There are no late answers to accept or decline.")
     return study
 
 
-def _take_in(assignment: Assignment, late: list[Rating], now: datetime) -> int:
-    """One person's late answers on one HIT, while its places are locked."""
+def _accept(assignment: Assignment, late: list[Rating], now: datetime) -> int:
+    """Accept one annotator's late answers on one HIT, with its places locked."""
     places = lock_places(assignment=assignment, now=now)
     assignment.refresh_from_db(fields=["status", "completed_at"])
     Rating.objects.filter(pk__in=[row.pk for row in late]).update(late=False)
-    current = {_slot(row): row for row in _current(assignment)}
-    last = {_slot(row): row for row in late}
-    wanted = [row for slot, row in last.items() if _is_last_word(row, current.get(slot))]
-    for row in wanted:
-        _take_back(current.get(_slot(row)))
-        _make_current(row, current.get(_slot(row)), assignment, places)
+    current = {_question(row): row for row in _current(assignment)}
+    latest = {_question(row): row for row in late}
+    accepted = [row for key, row in latest.items() if _is_newest(row, current.get(key))]
+    for row in accepted:
+        _supersede(current.get(_question(row)))
+        _make_current(row, current.get(_question(row)), assignment, places)
     _complete(assignment, places, now)
-    return len(wanted)
+    return len(accepted)
 
 
-def _is_last_word(late: Rating, current: Rating | None) -> bool:
+def _is_newest(late: Rating, current: Rating | None) -> bool:
     return current is None or current.pk <= late.pk
 
 
 def _current(assignment: Assignment) -> Iterable[Rating]:
-    own = Rating.objects.filter(assignment=assignment, superseded=False)
-    return own.select_related("rater")
+    rows = Rating.objects.filter(assignment=assignment, superseded=False)
+    return rows.select_related("rater")
 
 
-def _take_back(earlier: Rating | None) -> None:
+def _supersede(earlier: Rating | None) -> None:
     if earlier is not None:
         set_flags(ratings=Rating.objects.filter(pk=earlier.pk), superseded=True)
 
@@ -176,14 +176,14 @@ def _make_current(
     assignment: Assignment,
     places: LockedPlaces,
 ) -> None:
-    """Flags as if it were given now; one that corrects an answer stands where that one stood."""
+    """Set the flags of a new answer; one that replaces an answer takes over its flags and place."""
     is_by_units = assignment.hit.study.abandoned == Study.Abandoned.UNITS
     row.late = row.superseded = row.partial = row.surplus = row.excluded = False
     row.excluded_reason, row.place = "", places.held
     if earlier is not None and earlier.pk != row.pk:
         for name in ("surplus", "partial", "excluded", "excluded_reason", "place"):
             setattr(row, name, getattr(earlier, name))
-    elif assignment.status == Assignment.Status.WITHDRAWN:
+    elif assignment.status == Assignment.Status.EXCLUDED:
         participation = assignment.participation
         row.excluded, row.place = True, None
         row.excluded_reason = participation.status if participation else ""
@@ -196,16 +196,16 @@ def _make_current(
 
 
 def _write(row: Rating) -> None:
-    """The flags and the tally together."""
+    """Save the flags and update the tally."""
     names = ("late", "superseded", "partial", "surplus", "excluded", "excluded_reason", "place")
     row.save(update_fields=names)
     if row.repeat == 0 and row.is_counted:
-        shift_tallies(Counter[TallyKey]({tally_key(row): 1}))
+        apply_tally_deltas(Counter[TallyKey]({tally_key(row): 1}))
 
 
 def _complete(assignment: Assignment, places: LockedPlaces, now: datetime) -> None:
     held, free = places.held, places.free
-    if assignment.status in {Assignment.Status.WITHDRAWN, Assignment.Status.COMPLETED}:
+    if assignment.status in {Assignment.Status.EXCLUDED, Assignment.Status.COMPLETED}:
         return
     if assignment.hit.study.abandoned == Study.Abandoned.UNITS:
         for place in [held] if held else free:
@@ -215,26 +215,26 @@ def _complete(assignment: Assignment, places: LockedPlaces, now: datetime) -> No
         complete_set(assignment, list(_current(assignment)), held or next(iter(free), None), now)
 
 
-def _slot(row: Rating) -> Slot:
+def _question(row: Rating) -> Question:
     return row.unit_id, row.criterion_id, row.repeat
 
 
-def _whole_slot(row: Rating) -> tuple[int, Slot]:
-    return row.assignment_id, _slot(row)
+def _answer_key(row: Rating) -> tuple[int, Question]:
+    return row.assignment_id, _question(row)
 
 
 def _agreement(rows: Iterable[Rating], others: Iterable[Rating]) -> float | None:
-    """The share of pairs by two people, on one unit and criterion, that say the same."""
-    given: dict[tuple[int, int], list[Rating]] = defaultdict(list)
+    """Return the proportion of equal labels in pairs by two raters on one unit and criterion."""
+    by_question: dict[tuple[int, int], list[Rating]] = defaultdict(list)
     for other in others:
-        given[other.unit_id, other.criterion_id].append(other)
-    same = [
+        by_question[other.unit_id, other.criterion_id].append(other)
+    are_equal = [
         row.label == other.label
         for row in rows
-        for other in given[row.unit_id, row.criterion_id]
+        for other in by_question[row.unit_id, row.criterion_id]
         if other.rater_id != row.rater_id
     ]
-    return sum(same) / len(same) if same else None
+    return sum(are_equal) / len(are_equal) if are_equal else None
 
 
 def _seconds(rows: Iterable[Rating]) -> float | None:

@@ -1,4 +1,4 @@
-"""An annotator's part in a study, from the guidelines to its end."""
+"""Steps of a participation: guidelines read, and finished."""
 
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from studies.clock import database_now
 
 
 def mark_guidelines_read(*, participation: Participation, now: datetime | None = None) -> None:
-    """Note the first time the guidelines were read, so that they are shown once and then linked."""
+    """Record when the annotator first read the guidelines; from then on they are only linked."""
     now = now or database_now()
     unread = Participation.objects.filter(pk=participation.pk, guidelines_read_at__isnull=True)
     unread.update(guidelines_read_at=now)
@@ -17,6 +17,6 @@ def mark_guidelines_read(*, participation: Participation, now: datetime | None =
 
 
 def finish_participation(*, participation: Participation, now: datetime | None = None) -> None:
-    """The annotator is done: their completion code may be shown from now on."""
+    """Mark an active participation as finished, so that its completion code may be shown."""
     active = Participation.objects.filter(pk=participation.pk, status=Participation.Status.ACTIVE)
     active.update(status=Participation.Status.FINISHED, finished_at=now or database_now())

@@ -1,4 +1,4 @@
-"""Places: exactly R, by one conditional update, whoever comes and whenever they leave."""
+"""Give out places: each HIT gets exactly R complete answers, whatever annotators do."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,9 +15,21 @@ from annotation.hot_path_sql import (
     lock_person,
     lock_places_of,
 )
+from annotation.messages import (
+    BUDGET_SPENT,
+    DAILY_BUDGET_SPENT,
+    DAILY_LIMIT,
+    LIMIT_REACHED,
+    NO_WORK_LEFT,
+    NOT_CLEARED,
+    PARTICIPATION_ENDED,
+    STUDY_NOT_OPEN,
+    TOO_MANY_AT_ONCE,
+    TOO_MANY_PEOPLE,
+)
 from annotation.models import HIT, Assignment, Participation, Place, Rating
-from annotation.selectors import Share, missing_units, unmet_check
-from annotation.services.addresses import TOO_MANY_PEOPLE, has_room
+from annotation.selectors import AnnotatorProgress, gold_check_for, missing_units
+from annotation.services.addresses import has_room
 from annotation.services.tallies import set_flags
 from studies.freshness import changes_noted
 from studies.models import Study
@@ -25,52 +37,53 @@ from tiebreak.errors import DomainError
 
 
 class NotCleared(DomainError):
-    """Guidelines, a test or the platform's word stand between this annotator and a place."""
+    """The annotator must first read guidelines, pass a test or be confirmed by the platform."""
 
 
 class NoWorkLeft(DomainError):
-    """This annotator is given no more work, now or for good: the end page says why."""
+    """The annotator gets no more work, for now or for good; the end page explains why."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """An assignment with a live place, whether it was made just now, and its annotator's share.
+    """An assignment that holds a place, whether it was just created, and the annotator's progress.
 
-    `has_left` says that they began HITs before and did not complete all of them.
+    `has_unfinished` is true if the annotator started earlier HITs and did not complete all of them.
     """
 
     assignment: Assignment
     is_new: bool
-    share: Share
-    has_left: bool = False
+    progress: AnnotatorProgress
+    has_unfinished: bool = False
 
 
 def take_place(*, participation: Participation, now: datetime | None = None) -> Assignment:
-    """The assignment of `find_work`."""
+    """Return the assignment that `find_work` finds."""
     return find_work(participation=participation, now=now).assignment
 
 
 def find_work(*, participation: Participation, now: datetime | None = None) -> Work:
-    """The annotator's live assignment, or a new one on the free place that is wanted most.
+    """Return the annotator's current assignment, or a new one on the most urgent free place.
 
-    Before: consent was given and every stage passed. After: one active assignment of this participation holds a place
-    whose lease runs from now, by the database's clock unless ``now`` is given; whoever let the
-    place lapse keeps their answers, flagged.
-    The participation needs no more than its public id. Raises `NoWorkLeft`,
-    `NotCleared`, or `DomainError` where the study takes nobody in.
-    Locks: participation, a place or all of a HIT by number, HIT, assignment, tallies; every
-    service keeps this order.
+    Before: consent was given and every screening stage passed. After: exactly one active
+    assignment of this participation holds a place, and its lease starts now (by the database's
+    clock unless ``now`` is given). A previous holder whose lease ran out keeps their answers,
+    flagged. Only the participation's public id is needed.
+
+    Raises `NoWorkLeft`, `NotCleared`, or `DomainError` if the study is not open.
+    Locks, in the order that every service keeps: participation, one place or all places of a HIT
+    by number, HIT, assignment, tallies.
     """
     try:
         return _find_work(participation, now, wait=False)
-    except (_NoneAtHand, IntegrityError):
-        # Anew, because what was locked and found to be taken must not stay locked. Of two tabs,
-        # the one that waited for the lock finds the place that the quicker one took.
+    except (_AllLocked, IntegrityError):
+        # Retry in a new transaction, so that rows which turned out to be taken are unlocked.
+        # With two tabs, the slower one now finds the place that the faster one took.
         return _find_work(participation, now, wait=True)
 
 
-class _NoneAtHand(Exception):
-    """Every free place is busy: wait for them, one may turn out to be free."""
+class _AllLocked(Exception):
+    """All free places are locked by others; waiting for the locks may still yield one."""
 
 
 @changes_noted()
@@ -78,37 +91,37 @@ def _find_work(participation: Participation, now: datetime | None, *, wait: bool
     person = lock_person(participation.public_id, now)
     study = person.study
     _check_may_work(person)
-    share = Share(person.done, min(study.hits_per_annotator or person.hits, person.hits))
+    progress = AnnotatorProgress(
+        person.hits_completed, min(study.hits_per_annotator or person.hits_total, person.hits_total)
+    )
     if person.held is not None and study.status != Study.Status.CLOSED:
         _extend(person, person.held)
-        return Work(person.held, is_new=False, share=share)
+        return Work(person.held, is_new=False, progress=progress)
     _check_is_open(study)
     _check_limits(person)
-    # Busy rows are skipped first, so that nobody queues behind another.
+    # Skip locked rows on the first attempt, so that annotators do not queue behind one another.
     free = lock_free_place(person, wait=wait)
     if free is None and not wait:
-        raise _NoneAtHand
+        raise _AllLocked
     if free is None:
-        raise NoWorkLeft("no_work_left", EVERY_PLACE_TAKEN)
-    assignment = _assign(free, person)
-    is_new = free.left is None
-    return Work(assignment, is_new=is_new, share=share, has_left=person.met > person.done)
-
-
-EVERY_PLACE_TAKEN = (
-    "There is no work left for you in this study: every place is taken or done. Thank you."
-)
+        raise NoWorkLeft("no_work_left", NO_WORK_LEFT)
+    return Work(
+        _assign(free, person),
+        is_new=free.abandoned_assignment_id is None,
+        progress=progress,
+        has_unfinished=person.hits_started > person.hits_completed,
+    )
 
 
 @transaction.atomic
 def has_work(participation: Participation, now: datetime | None = None) -> bool:
-    """Whether a place is held, or free for them at once; none is taken."""
+    """Whether the annotator holds a place or could take one right now. Takes none."""
     return _why_no_place(lock_person(participation.public_id, now)) is None
 
 
 @transaction.atomic
 def why_no_work(participation: Participation, now: datetime | None = None) -> DomainError | None:
-    """What `find_work` would refuse this annotator with; None if it would not. Takes no place."""
+    """Return the error that `find_work` would raise for this annotator, or None. Takes no place."""
     person = lock_person(participation.public_id, now)
     try:
         _check_may_work(person)
@@ -127,13 +140,13 @@ def _why_no_place(person: Person) -> NoWorkLeft | None:
     except NoWorkLeft as refusal:
         return refusal
     if lock_free_place(person, wait=False) is None:
-        return NoWorkLeft("no_work_left", EVERY_PLACE_TAKEN)
+        return NoWorkLeft("no_work_left", NO_WORK_LEFT)
     return None
 
 
 @dataclass(frozen=True)
 class LockedPlaces:
-    """Of a HIT's locked places the one that an assignment holds, or else the free ones."""
+    """The locked place that an assignment holds, or the HIT's free places if it holds none."""
 
     held: Place | None
     free: list[Place]
@@ -141,18 +154,16 @@ class LockedPlaces:
 
 
 def lock_places(*, assignment: Assignment, now: datetime | None = None) -> LockedPlaces:
-    """Lock the HIT's places; ``now`` stands in for the database's clock, which decides.
+    """Lock all places of the assignment's HIT; ``now`` overrides the database's clock.
 
-    Free ones of the same parity come first, so that sides stay balanced. All are locked, by
-    number: that makes one writer at a time on the answers and tallies of a HIT, and a row that
-    is locked and then found to be another's would stay locked anyway. The assignment's study is
-    read anew with them.
+    Free places of the same parity come first, which keeps sides balanced. Locking all of them in
+    the order of their numbers allows one writer at a time on the answers and tallies of a HIT.
+    The assignment's study is re-read in the same statement.
     """
     locked = lock_places_of(assignment.hit_id, now)
     if locked.study is not None:
         assignment.hit.study = locked.study
-    own = (place for place in locked.places if place.assignment_id == assignment.pk)
-    held = next(own, None)
+    held = next((place for place in locked.places if place.assignment_id == assignment.pk), None)
     if held is not None:
         return LockedPlaces(held, [], locked.now)
     free = [place for place in locked.places if place.is_free(locked.now)]
@@ -161,151 +172,120 @@ def lock_places(*, assignment: Assignment, now: datetime | None = None) -> Locke
 
 
 def hand_over(*, place: Place, assignment: Assignment) -> None:
-    """Give a locked free place to an assignment, and flag what its lapsed holder left behind.
+    """Give a locked free place to an assignment, and flag the previous holder's answers.
 
-    With `whole_hit` the fragment leaves the statistics, and whatever the new holder answered
-    before counts from now on. With `units` answers stay where they are: the place needs only
-    what is missing.
+    With `whole_hit`, the previous holder's partial answers leave the statistics, and any earlier
+    answers of the new holder count from now on. With `units`, answers stay with the place, which
+    then only lacks the units without an answer.
     """
-    lapsed = place.assignment_id
+    previous = place.assignment_id
     place.assignment = assignment
     lock_hit(assignment)
-    if lapsed not in (None, assignment.pk):
-        held_by = Assignment.objects.select_for_update().get(pk=lapsed)
-        held_by.status = Assignment.Status.ABANDONED
-        held_by.save(update_fields=["status"])
+    if previous not in (None, assignment.pk):
+        previous_holder = Assignment.objects.select_for_update().get(pk=previous)
+        previous_holder.status = Assignment.Status.ABANDONED
+        previous_holder.save(update_fields=["status"])
     if assignment.hit.study.abandoned == Study.Abandoned.UNITS:
         return
-    if lapsed not in (None, assignment.pk):
-        move_ratings(lapsed, place=None, partial=True)
+    if previous not in (None, assignment.pk):
+        move_ratings(previous, place=None, partial=True)
     move_ratings(assignment.pk, place=place, partial=False)
 
 
 def place_for_unit(places: list[Place], rating: Rating) -> Place | None:
-    """With `units`, the first place that nobody else has given this answer to yet.
+    """With `units`, return the first place that has no such answer from anybody else yet.
 
-    That goes for one's own place too: while its lease was over, a late answer may have come.
+    The annotator's own place is checked too: somebody may have answered for it after its lease ran
+    out.
     """
-    same = Rating.objects.counted().filter(
+    same_question = Rating.objects.counted().filter(
         unit=rating.unit_id, repeat=rating.repeat, criterion=rating.criterion
     )
-    others = same.filter(place__in=places).exclude(assignment=rating.assignment)
+    others = same_question.filter(place__in=places).exclude(assignment=rating.assignment)
     filled = set(others.values_list("place_id", flat=True))
     return next((place for place in places if place.pk not in filled), None)
 
 
 def lock_hit(assignment: Assignment) -> None:
-    """One at a time of those who hold single places of a HIT and touch its ratings."""
+    """Serialise transactions that hold single places of a HIT and change its ratings."""
     HIT.objects.select_for_update().get(pk=assignment.hit_id)
 
 
 def extend_lease(*, place: Place, study: Study, now: datetime) -> None:
-    """Hold a locked place for another whole lease."""
+    """Renew the lease of a locked place for its full length."""
     place.lease_until = lease_end(study, now)
     hold_place(place)
 
 
 def lease_end(study: Study, now: datetime) -> datetime:
-    """Until when a place is held if nothing more is heard."""
+    """When a lease that starts now runs out, unless it is renewed."""
     return now + timedelta(minutes=study.lease_minutes)
-
-
-CLOSED_DOORS: dict[str, str] = {
-    Study.Status.DRAFT: "This study has not begun yet. Please come back when you are invited.",
-    Study.Status.PAUSED: "This study is paused: no new work is given out now. What you answered"
-    " is saved; please come back later.",
-    Study.Status.CLOSED: "This study is closed. What you answered is saved. Thank you.",
-}
-
-
-# To whom nothing of theirs can be saved yet.
-CLOSED_TO_NEWCOMERS: dict[str, str] = {
-    Study.Status.DRAFT: CLOSED_DOORS[Study.Status.DRAFT],
-    Study.Status.PAUSED: "This study is paused, so nobody new is let in just now. Please come back"
-    " later. If a platform sent you and your time there runs out, return your submission: that"
-    " costs you nothing.",
-    Study.Status.CLOSED: "This study is closed, so nobody new can take part. Thank you for your"
-    " interest. If a platform sent you, please return your submission there: that costs you"
-    " nothing.",
-}
 
 
 def _check_is_open(study: Study) -> None:
     if study.status == Study.Status.CLOSED:
-        raise NoWorkLeft(f"study_{study.status}", CLOSED_DOORS[study.status])
+        raise NoWorkLeft(f"study_{study.status}", STUDY_NOT_OPEN[study.status])
     if study.status != Study.Status.OPEN:
-        raise DomainError(f"study_{study.status}", CLOSED_DOORS[study.status])
+        raise DomainError(f"study_{study.status}", STUDY_NOT_OPEN[study.status])
 
 
 def _check_may_work(person: Person) -> None:
     if person.participation.status != Participation.Status.ACTIVE:
-        raise NoWorkLeft(
-            "participation_ended",
-            "Your part in this study has ended, and what you answered is saved. Thank you.",
-        )
+        raise NoWorkLeft("participation_ended", PARTICIPATION_ENDED)
     if not person.is_cleared:
-        raise NotCleared("not_cleared", "A step is missing before the first task: please take it.")
+        raise NotCleared("not_cleared", NOT_CLEARED)
 
 
 def _check_limits(person: Person) -> None:
     study = person.study
-    if study.hits_per_annotator is not None and person.done >= study.hits_per_annotator:
-        raise NoWorkLeft(
-            "limit_reached", "You have done all the work that one person may do here. Thank you."
-        )
-    if study.hits_per_day is not None and _done_today(person) >= study.hits_per_day:
-        raise NoWorkLeft(
-            "daily_limit",
-            "You have done all the work that one person may do here in a day. Thank you; from"
-            " midnight (UTC) on there may be more.",
-        )
+    if study.hits_per_annotator is not None and person.hits_completed >= study.hits_per_annotator:
+        raise NoWorkLeft("limit_reached", LIMIT_REACHED)
+    if study.hits_per_day is not None and _completed_today(person) >= study.hits_per_day:
+        raise NoWorkLeft("daily_limit", DAILY_LIMIT)
     if study.most_answers is not None or study.most_answers_per_day is not None:
         _check_budget(study, person.now)
     if person.participation.address:
         _check_unconfirmed(person)
 
 
-def _done_today(person: Person) -> int:
-    own = Assignment.objects.filter(
+def _completed_today(person: Person) -> int:
+    assignments = Assignment.objects.filter(
         rater=person.participation.rater_id, hit__study=person.study, hit__kind=HIT.Kind.MAIN
     )
-    return own.filter(completed_at__gte=_midnight(person.now)).count()
+    return assignments.filter(completed_at__gte=_midnight(person.now)).count()
 
 
 def _check_budget(study: Study, now: datetime) -> None:
-    """Count what is done and what is held, one taker at a time, so that none comes on top."""
+    """Raise `NoWorkLeft` if completed and held places use up the study's budget.
+
+    Locks the study, so that simultaneous requests cannot exceed the budget.
+    """
     Study.objects.select_for_update().get(pk=study.pk)
     places = Place.objects.filter(study=study)
     held = places.filter(completed_at__isnull=True, lease_until__gt=now).count()
-    done = places.filter(completed_at__isnull=False)
-    if study.most_answers is not None and done.count() + held >= study.most_answers:
-        raise NoWorkLeft("budget_spent", "The study has all the answers it asked for. Thank you.")
-    today = done.filter(completed_at__gte=_midnight(now))
+    completed = places.filter(completed_at__isnull=False)
+    if study.most_answers is not None and completed.count() + held >= study.most_answers:
+        raise NoWorkLeft("budget_spent", BUDGET_SPENT)
+    today = completed.filter(completed_at__gte=_midnight(now))
     if study.most_answers_per_day is not None and (
         today.count() + held >= study.most_answers_per_day
     ):
-        raise NoWorkLeft(
-            "daily_budget_spent",
-            "The study has all the answers it asked for today. Thank you; from midnight (UTC) on"
-            " there may be more.",
-        )
+        raise NoWorkLeft("daily_budget_spent", DAILY_BUDGET_SPENT)
 
 
 def _check_unconfirmed(person: Person) -> None:
-    """Of people whom no platform confirms only so many work from one address, or at once.
+    """Limit how many unverified annotators work from one address, and how many work at once.
 
-    The latter are counted without a lock: a few who come in the same moment may be more.
+    The second limit is counted without a lock, so simultaneous requests may exceed it slightly.
     """
-    own, study = person.participation, person.study
-    # Whoever worked before was let in by this, and need not be counted with every HIT.
-    if not person.met and not has_room(study, address=own.address, rater_id=own.rater_id):
+    participation, study = person.participation, person.study
+    # An annotator who already started a HIT passed this check then.
+    if not person.hits_started and not has_room(
+        study, address=participation.address, rater_id=participation.rater_id
+    ):
         raise NoWorkLeft("too_many_from_address", TOO_MANY_PEOPLE)
     if person.held_unconfirmed >= study.unconfirmed_leases:
-        raise NoWorkLeft(
-            "too_many_at_once",
-            "Too many people work here at this moment, so no work is given out now. Please try"
-            " again in some minutes.",
-        )
+        raise NoWorkLeft("too_many_at_once", TOO_MANY_AT_ONCE)
 
 
 def _midnight(now: datetime) -> datetime:
@@ -313,19 +293,23 @@ def _midnight(now: datetime) -> datetime:
 
 
 def _extend(person: Person, held: Assignment) -> None:
-    """Write the lease again when a tenth of it is gone: a page view need not cost a write."""
+    """Renew the lease once a tenth of it has passed, so that most page views write nothing."""
     end = lease_end(person.study, person.now)
-    late = end - (end - person.now) / 10
-    if person.lease_until is None or person.lease_until < late:
-        own = Place.objects.filter(assignment=held, completed_at__isnull=True)
-        own.update(lease_until=end)
+    renew_below = end - (end - person.now) / 10
+    if person.lease_until is None or person.lease_until < renew_below:
+        places = Place.objects.filter(assignment=held, completed_at__isnull=True)
+        places.update(lease_until=end)
 
 
 def _assign(free: FreePlace, person: Person) -> Assignment:
-    """The rater's one assignment on this HIT: new, or the one they once left, reopened."""
+    """Return the rater's only assignment on this HIT: a new one, or an abandoned one reopened."""
     place = free.place
-    assignment = _new(place, person) if free.left is None else _reopened(free.left, place, person)
-    if free.left is None and place.assignment_id is None:
+    assignment = (
+        _new(place, person)
+        if free.abandoned_assignment_id is None
+        else _reopened(free.abandoned_assignment_id, place, person)
+    )
+    if free.abandoned_assignment_id is None and place.assignment_id is None:
         place.assignment = assignment
     else:
         hand_over(place=place, assignment=assignment)
@@ -341,15 +325,15 @@ def _new(place: Place, person: Person) -> Assignment:
         participation=person.participation,
         study_version_id=person.version_id,
         parity=place.parity,
-        position=person.met + 1,
-        check_unit_id=unmet_check(person, place.hit_id) if person.check_rate else None,
+        position=person.hits_started + 1,
+        check_unit_id=gold_check_for(person, place.hit_id) if person.check_rate else None,
     )
     insert(assignment)
     return assignment
 
 
-def _reopened(left: int, place: Place, person: Person) -> Assignment:
-    assignment = Assignment.objects.get(pk=left)
+def _reopened(assignment_id: int, place: Place, person: Person) -> Assignment:
+    assignment = Assignment.objects.get(pk=assignment_id)
     assignment.hit, assignment.participation = place.hit, person.participation
     assignment.status = Assignment.Status.ACTIVE
     assignment.save(update_fields=["status", "participation"])
@@ -357,7 +341,7 @@ def _reopened(left: int, place: Place, person: Person) -> Assignment:
 
 
 def complete_if_full(place: Place | None, assignment: Assignment, now: datetime) -> bool:
-    """With `units`, a place is complete when every unit has been answered for it, by whomever."""
+    """With `units`, complete the place once every unit has an answer for it, from any annotator."""
     if place is None or place.completed_at is not None or missing_units(place):
         return False
     if place.assignment is None:

@@ -1,4 +1,4 @@
-"""Turning a study's design into HITs with their units, sides and places."""
+"""Planning: turns a study's design into HITs with their units, sides and places."""
 
 import random
 from collections import Counter, defaultdict
@@ -12,8 +12,8 @@ from django.db.models import QuerySet
 
 from annotation.balancing import balanced_bits, dealt
 from annotation.models import HIT, HITUnit, Place, Rating
+from studies.instance_selection.scoring import separability_by_instance
 from studies.models import Generation, Instance, SelectedInstance, Study, System, Unit
-from studies.scoring import separability_by_instance
 from tiebreak.errors import DomainError
 from tiebreak.formats.cells import MAX_ID
 
@@ -23,7 +23,7 @@ DRAW_LIMIT = 2**62
 
 @dataclass(frozen=True)
 class PairPlan:
-    """The part of a plan that compares two systems, or rates one (then ``system_b`` is None)."""
+    """The part of a plan on two systems, or on one (then ``system_b`` is None)."""
 
     system_a: int
     system_b: int | None
@@ -34,10 +34,10 @@ class PairPlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """How many of each a plan has.
+    """The size of a plan.
 
-    `ratings` is what the statistics get when every place is filled: one for each place, unit and
-    criterion. `repeat_ratings` come on top, for units that are shown a second time (`repeats`).
+    `ratings` is the number of ratings in the statistics once every place is filled: one per place,
+    unit and criterion. `repeat_ratings` are additional ratings of repeated units (`repeats`).
     """
 
     instances: int
@@ -50,18 +50,18 @@ class Plan:
     pairs: tuple[PairPlan, ...] = ()
 
     @property
-    def said(self) -> str:
-        """The end of a sentence about what was planned, and what it brings."""
-        repeats = f" and {self.repeat_ratings} of planned repeats" if self.repeats else ""
+    def summary(self) -> str:
+        """The size as the end of a message, such as "Planned …"."""
+        repeats = f" and {self.repeat_ratings} ratings of repeats" if self.repeats else ""
         return (
-            f"{self.hits} HITs with {self.units} units and {self.places} places. They bring"
+            f"{self.hits} HITs with {self.units} units and {self.places} responses. They yield"
             f" {self.ratings} ratings for the statistics{repeats}."
         )
 
 
 @dataclass(frozen=True)
 class _Bundle:
-    """The units of one HIT, not saved yet; its instance where all of them share one."""
+    """The unsaved units of one HIT, and their instance if they share one."""
 
     instance: Instance | None
     units: tuple[Unit, ...]
@@ -69,11 +69,11 @@ class _Bundle:
 
 @transaction.atomic
 def plan_hits(*, study: Study) -> Plan:
-    """Plan every HIT of a draft study anew, with R places each.
+    """Replace the plan of a draft study by a new one, with R places per HIT.
 
-    Before: the study is a draft with a dataset, systems, a criterion and nobody's rating.
-    After: its earlier plan is gone and a whole new one stands; the same seed gives the same plan.
-    Raises `DomainError` with what is missing. Locks the study.
+    Before: the study is a draft with a dataset, systems and a criterion, and without ratings.
+    After: the earlier plan is deleted and the new one is complete; the same seed gives the same
+    plan. Raises `DomainError` that names what is missing. Locks the study.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     _check_can_plan(study)
@@ -86,9 +86,9 @@ def plan_hits(*, study: Study) -> Plan:
 
 
 def forecast_plan(*, study: Study, selected: Iterable[SelectedInstance]) -> Plan:
-    """What `plan_hits` would make if these instances were drawn. Reads only.
+    """Return the plan that `plan_hits` would make for these instances. Reads only.
 
-    Raises `DomainError` where they could not be planned.
+    Raises `DomainError` if they could not be planned.
     """
     _check_can_plan(study)
     return _counted(study, _all_bundles(study, selected))
@@ -110,10 +110,15 @@ def _counted(study: Study, bundles: list[_Bundle]) -> Plan:
         ratings=len(units) * r * criteria,
         repeat_ratings=repeats * r * criteria,
         pairs=tuple(
-            PairPlan(*pair, _instances_of(own), len(own), len(own) * r * criteria)
-            for pair, own in sorted(by_pair.items(), key=lambda item: (item[0][0], item[0][1] or 0))
+            PairPlan(*pair, _instances_of(of_pair), len(of_pair), len(of_pair) * r * criteria)
+            for pair, of_pair in sorted(by_pair.items(), key=_by_system)
         ),
     )
+
+
+def _by_system(item: tuple[tuple[int, int | None], list[Unit]]) -> tuple[int, int]:
+    system_a, system_b = item[0]
+    return system_a, system_b or 0
 
 
 def _instances_of(units: list[Unit]) -> int:
@@ -121,40 +126,40 @@ def _instances_of(units: list[Unit]) -> int:
 
 
 def _repeats_in(study: Study, units: int) -> int:
-    """How many of a HIT's units are shown a second time."""
+    """Return how many of a HIT's units are shown a second time."""
     return min(study.repeats_per_hit, units)
 
 
 def is_plan_current(study: Study) -> bool:
-    """Whether planning anew would give the HITs that stand: the same texts, repeats and places."""
+    """Whether planning again would give the same texts, repeats and places as the stored plan."""
     stored: dict[int, set[tuple[int | None, int | None]]] = defaultdict(set)
-    seats = HITUnit.objects.filter(hit__in=study.hits.main(), repeat=0)
-    for hit, a, b in seats.values_list("hit", "unit__generation_a", "unit__generation_b"):
+    hit_units = HITUnit.objects.filter(hit__in=study.hits.main(), repeat=0)
+    for hit, a, b in hit_units.values_list("hit", "unit__generation_a", "unit__generation_b"):
         stored[hit].add((a, b))
-    wanted = [
+    planned = [
         frozenset((unit.generation_a_id, unit.generation_b_id) for unit in bundle.units)
         for bundle in _all_bundles(study, study.selected.all())
     ]
-    repeats = sum(_repeats_in(study, len(texts)) for texts in wanted)
+    repeats = sum(_repeats_in(study, len(texts)) for texts in planned)
     return (
-        Counter(map(frozenset, stored.values())) == Counter(wanted)
+        Counter(map(frozenset, stored.values())) == Counter(planned)
         and HITUnit.objects.filter(hit__in=study.hits.main(), repeat=1).count() == repeats
-        and study.places.count() == len(wanted) * study.ratings_per_hit
+        and study.places.count() == len(planned) * study.ratings_per_hit
     )
 
 
 @transaction.atomic
 def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
-    """Give every HIT more places. R may only grow: a place once offered stays promised.
+    """Add places to every HIT. R can only increase, because offered places are never withdrawn.
 
-    Returns how many places were added.
+    Returns the number of places added.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     if ratings_per_hit < study.ratings_per_hit:
         raise DomainError(
             "ratings_per_hit_shrinks",
-            f"R is {study.ratings_per_hit} and may only grow. To collect fewer, close the study"
-            " or clone it.",
+            f"R is {study.ratings_per_hit} and can only be increased. To collect fewer ratings,"
+            " close the study or clone it.",
         )
     rng = random.Random(f"{study.seed}:places:{ratings_per_hit}")
     numbers = range(study.ratings_per_hit, ratings_per_hit)
@@ -168,7 +173,7 @@ def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
 
 
 class IncompleteDesign(DomainError):
-    """A plan needs more than is there; `missing` names what."""
+    """The design lacks something that a plan needs; `missing` names it."""
 
     def __init__(self, missing: Mapping[str, str]) -> None:
         needed = " and ".join(missing.values())
@@ -180,12 +185,12 @@ def _check_can_plan(study: Study) -> None:
     if study.status != Study.Status.DRAFT:
         raise DomainError(
             "not_a_draft",
-            f"This study is {study.status}; only a draft can be planned. Clone it to change"
-            " its design.",
+            f"This study is {study.status}, and only drafts can be planned. Clone it to change its"
+            " design.",
         )
     if Rating.objects.filter(unit__study=study).exists():
         raise DomainError(
-            "has_ratings", "This study has ratings, so its plan stands. Clone it to plan anew."
+            "has_ratings", "This study has ratings, so its plan cannot change. Clone it instead."
         )
     missing = {}
     if study.dataset is None:
@@ -200,8 +205,8 @@ def _check_can_plan(study: Study) -> None:
     if study.repeats_per_hit and (study.repeats_per_hit > n or study.repeat_distance > n):
         raise DomainError(
             "repeats_do_not_fit",
-            f"With {n} units per HIT at most {n} can be repeated, each at most {n} units later."
-            " Lower the repeats or their distance, or put more units in a HIT.",
+            f"With {n} units per HIT, at most {n} can be repeated, each at most {n} units later."
+            " Reduce the repeats or their distance, or put more units into each HIT.",
         )
 
 
@@ -209,49 +214,49 @@ def _systems_needed(study: Study) -> int:
     return 2 if study.unit_kind == Study.UnitKind.COMPARISON else 1
 
 
-def remove_plan(study: Study, *, with_known_units: bool = False) -> None:
-    """Delete a draft's HITs and units; those whose answer is known stay unless they are named."""
+def remove_plan(study: Study, *, with_reference_units: bool = False) -> None:
+    """Delete a draft's HITs and units; reference units only if ``with_reference_units``."""
     hits, units = study.hits.main(), study.units.filter(role=Unit.Role.MAIN)
-    if with_known_units:
+    if with_reference_units:
         hits, units = study.hits.all(), study.units.all()
     hits.delete()
     units.delete()
 
 
 def _all_bundles(study: Study, selected: Iterable[SelectedInstance]) -> list[_Bundle]:
-    """Every HIT of a plan, for the instances that were drawn, or for all if none were."""
+    """Return all HITs of a plan, for the selected instances or, without a selection, for all."""
     bundles = list(_bundles(study, selected))
     if study.bundling == Study.Bundling.MIXED:
         bundles = _mixed(study, [unit for bundle in bundles for unit in bundle.units])
     if not bundles:
         raise DomainError(
             "nothing_to_plan",
-            "No instance of the dataset has generations of the systems to compare."
-            " Import generations first.",
+            "No instance of the dataset has generations of the study's systems. Import or sample"
+            " generations first.",
         )
     return bundles
 
 
 def _bundles(study: Study, selected: Iterable[SelectedInstance]) -> Iterator[_Bundle]:
-    """Every HIT's units, instances in the dataset's order, pairs in canonical order."""
+    """Yield each HIT's units, with instances in dataset order and pairs in canonical order."""
     systems = study.ordered_systems()
     rng = random.Random(f"{study.seed}:units")
     scores = separability_by_instance(study)
-    drawn = {(row.instance_id, row.system_a_id, row.system_b_id): row for row in selected}
+    selection = {(row.instance_id, row.system_a_id, row.system_b_id): row for row in selected}
     assert study.dataset is not None
     for instance, by_system in _generations(study.dataset.instances.all(), systems):
         if study.unit_kind == Study.UnitKind.GENERATION:
             yield from _single_bundles(study, instance, systems, by_system, rng)
             continue
         for (index_a, a), (index_b, b) in combinations(enumerate(systems), 2):
-            chosen = drawn.get((instance.pk, a.pk, b.pk))
-            if drawn and chosen is None:
+            row = selection.get((instance.pk, a.pk, b.pk))
+            if selection and row is None:
                 continue
             units = _comparisons(study, instance, (a, b), by_system, rng)
             score = scores.get((instance.pk, a.pk, b.pk))
             for unit in units:
-                if chosen is not None:
-                    _note_draw(unit, chosen)
+                if row is not None:
+                    _store_probabilities(unit, row)
                 unit.key = _unit_key(instance, f"#{index_a}.{index_b}.{unit.sample_a}")
                 if score is not None:
                     unit.separability_raw, unit.separability = score
@@ -261,38 +266,38 @@ def _bundles(study: Study, selected: Iterable[SelectedInstance]) -> Iterator[_Bu
 
 
 def _unit_key(instance: Instance, suffix: str) -> str:
-    """The instance's own key and the suffix, in the length that ids have in files."""
+    """Return the instance's key with the suffix, shortened to the maximum length of ids in files."""
     if len(instance.key) + len(suffix) > MAX_ID:
         suffix = f"~{instance.pk}{suffix}"
     return f"{instance.key[: MAX_ID - len(suffix)].rstrip()}{suffix}"
 
 
-def _note_draw(unit: Unit, chosen: SelectedInstance) -> None:
-    """How the instance came to be here, and how likely that was: estimates weigh by it."""
-    unit.phase = chosen.phase
-    unit.inclusion_probability = chosen.inclusion_probability
-    unit.conditional_inclusion_probability = chosen.conditional_inclusion_probability
+def _store_probabilities(unit: Unit, row: SelectedInstance) -> None:
+    """Copy the phase and inclusion probabilities, by which estimates are weighted."""
+    unit.phase = row.phase
+    unit.inclusion_probability = row.inclusion_probability
+    unit.conditional_inclusion_probability = row.conditional_inclusion_probability
 
 
 def _mixed(study: Study, units: list[Unit]) -> list[_Bundle]:
-    hands = dealt(
+    groups = dealt(
         units,
         pair_of=[(unit.system_a_id, unit.system_b_id) for unit in units],
         instance_of=[unit.instance_id for unit in units],
         size=study.comparisons_per_hit,
         rng=random.Random(f"{study.seed}:bundles"),
     )
-    return [_Bundle(None, tuple(hand)) for hand in hands if hand]
+    return [_Bundle(None, tuple(group)) for group in groups if group]
 
 
-# By sample index, the key of the generation.
+# Maps a sample index to the primary key of the generation.
 Samples = dict[int, int]
 
 
 def _generations(
     instances: QuerySet[Instance], systems: list[System]
 ) -> Iterator[tuple[Instance, dict[int, Samples]]]:
-    """Each instance with its generations by system and sample index; no text is read."""
+    """Yield each instance with its generations by system and sample index. Reads no texts."""
     by_instance: dict[int, dict[int, Samples]] = defaultdict(dict)
     rows = Generation.objects.filter(system__in=systems, instance__in=instances).order_by("pk")
     keys = rows.values_list("instance", "system", "sample_index", "pk")
@@ -309,12 +314,12 @@ def _comparisons(
     by_system: dict[int, Samples],
     rng: random.Random,
 ) -> list[Unit]:
-    """N comparisons: sample k of A against sample k of B, N of the common k drawn at random."""
+    """Return N comparisons of sample k of A with sample k of B, for N random common indices k."""
     a, b = pair
     of_a, of_b = by_system.get(a.pk, {}), by_system.get(b.pk, {})
     common = sorted(of_a.keys() & of_b.keys())
     n = 1 if study.bundling == Study.Bundling.MIXED else study.comparisons_per_hit
-    drawn = sorted(rng.sample(common, min(n, len(common))))
+    indices = sorted(rng.sample(common, min(n, len(common))))
     return [
         Unit(
             study=study,
@@ -329,7 +334,7 @@ def _comparisons(
             inclusion_probability=1.0,
             conditional_inclusion_probability=1.0,
         )
-        for k in drawn
+        for k in indices
     ]
 
 
@@ -340,7 +345,7 @@ def _single_bundles(
     by_system: dict[int, Samples],
     rng: random.Random,
 ) -> Iterator[_Bundle]:
-    """One generation a unit, the systems' generations shuffled and cut into HITs of N."""
+    """Yield HITs of N units with one generation each, shuffled over the systems."""
     units = [
         Unit(
             study=study,
@@ -368,26 +373,28 @@ def _write_plan(study: Study, bundles: list[_Bundle], rng: random.Random) -> Non
     )
     units = [unit for bundle in bundles for unit in bundle.units]
     Unit.objects.bulk_create(units, batch_size=BATCH)
-    HITUnit.objects.bulk_create(_seats(study, hits, bundles, rng), batch_size=BATCH)
+    HITUnit.objects.bulk_create(_hit_units(study, hits, bundles, rng), batch_size=BATCH)
     numbers = range(study.ratings_per_hit)
     places = [place for hit in hits for place in _places(study, hit, numbers, rng)]
     Place.objects.bulk_create(places, batch_size=BATCH)
 
 
-def _seats(
+def _hit_units(
     study: Study, hits: list[HIT], bundles: list[_Bundle], rng: random.Random
 ) -> list[HITUnit]:
-    """A seat per unit, sides balanced per HIT and per pair; and one per repeat, sides swapped."""
-    seated = [(hit, u) for hit, b in zip(hits, bundles, strict=True) for u in b.units]
-    edges = [(hit.pk, (unit.system_a_id, unit.system_b_id)) for hit, unit in seated]
+    """Return the units of each HIT, sides balanced per HIT and pair, and repeats with swapped sides."""
+    assigned = [(hit, u) for hit, b in zip(hits, bundles, strict=True) for u in b.units]
+    edges = [(hit.pk, (unit.system_a_id, unit.system_b_id)) for hit, unit in assigned]
     bits = balanced_bits(edges, rng)
-    seats: dict[int, list[HITUnit]] = {hit.pk: [] for hit in hits}
-    for (hit, unit), bit in zip(seated, bits, strict=True):
-        seats[hit.pk].append(HITUnit(hit=hit, unit=unit, side_bit=bool(bit)))
-    for own in seats.values():
-        again = rng.sample(own, _repeats_in(study, len(own)))
-        own += [HITUnit(hit=s.hit, unit=s.unit, repeat=1, side_bit=not s.side_bit) for s in again]
-    return [seat for own in seats.values() for seat in own]
+    by_hit: dict[int, list[HITUnit]] = {hit.pk: [] for hit in hits}
+    for (hit, unit), bit in zip(assigned, bits, strict=True):
+        by_hit[hit.pk].append(HITUnit(hit=hit, unit=unit, side_bit=bool(bit)))
+    for of_hit in by_hit.values():
+        repeated = rng.sample(of_hit, _repeats_in(study, len(of_hit)))
+        of_hit += [
+            HITUnit(hit=u.hit, unit=u.unit, repeat=1, side_bit=not u.side_bit) for u in repeated
+        ]
+    return [hit_unit for of_hit in by_hit.values() for hit_unit in of_hit]
 
 
 def _places(study: Study, hit: HIT, numbers: range, rng: random.Random) -> Iterator[Place]:

@@ -1,4 +1,4 @@
-"""The way of a rating: one transaction from the form to the tally."""
+"""Saving ratings: one transaction from the submitted answer to the tallies."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -8,6 +8,7 @@ from datetime import datetime
 from django.db.models.functions import Now
 
 from annotation.hot_path_sql import complete_place, insert, ratings_of
+from annotation.messages import NOT_A_LABEL
 from annotation.models import Assignment, HITUnit, Participation, Place, Rating
 from annotation.selectors import is_a_first, worksheet
 from annotation.services.places import (
@@ -19,15 +20,15 @@ from annotation.services.places import (
     place_for_unit,
 )
 from annotation.services.screening import act_on_checks, grade_stage
-from annotation.services.tallies import TallyKey, set_flags, shift_tallies, tally_key
+from annotation.services.tallies import TallyKey, apply_tally_deltas, set_flags, tally_key
 from studies.freshness import changes_noted
 from studies.models import Criterion, Study
-from tiebreak.errors import DomainError
+from tiebreak.errors import DomainError, InvalidInput
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What the page sends: a label as shown (−1 first, +1 second), and how it was given."""
+    """An answer as the page submits it: the label as shown (−1 first, +1 second) and metadata."""
 
     shown_label: str
     client_key: str
@@ -39,16 +40,18 @@ class Answer:
 def submit_rating(
     *,
     assignment: Assignment,
-    seat: HITUnit,
+    hit_unit: HITUnit,
     criterion: Criterion,
     answer: Answer,
     now: datetime | None = None,
 ) -> Rating:
-    """Keep one answer, see `submit_ratings`; returns the row that says it now."""
-    rows = submit_ratings(assignment=assignment, seat=seat, answers={criterion: answer}, now=now)
-    label = _label_in_system_order(answer, assignment, seat, criterion)
-    given = [row for row in rows if row.is_answer_to(seat, criterion) and row.label == label]
-    stored = _stored(given, answer, label)
+    """Save one answer (see `submit_ratings`) and return the row that now holds it."""
+    rows = submit_ratings(
+        assignment=assignment, hit_unit=hit_unit, answers={criterion: answer}, now=now
+    )
+    label = _label_in_system_order(answer, assignment, hit_unit, criterion)
+    matching = [row for row in rows if row.is_answer_to(hit_unit, criterion) and row.label == label]
+    stored = _stored(matching, answer, label)
     assert stored is not None
     return stored
 
@@ -56,87 +59,94 @@ def submit_rating(
 def submit_ratings(
     *,
     assignment: Assignment,
-    seat: HITUnit,
+    hit_unit: HITUnit,
     answers: Mapping[Criterion, Answer],
     now: datetime | None = None,
 ) -> list[Rating]:
-    """Keep all answers to one unit or none, each exactly once; the HIT's last complete it.
+    """Save all answers to one unit, or none, each exactly once; the last ones complete the HIT.
 
-    The same answer again, or the same client key with the same label, changes nothing. A
-    changed answer supersedes. Without a live place an answer is kept and flagged. Returns every
-    row of the assignment. Raises `DomainError` if a label is not of its scale. Locks the HIT's
-    places, which is what everything that touches the answers of a HIT waits for. A check is judged
-    when its HIT is done: until then a slip can be put right, and nothing tells which unit it was.
+    Repeating an answer, or a client key with the same label, changes nothing. A changed answer
+    supersedes the earlier one. Without a live place an answer is kept and flagged. Returns all
+    ratings of the assignment. Raises `DomainError` if a label is not on its scale.
+
+    Locks the HIT's places, as does everything that changes the answers of a HIT. A gold check is
+    graded when its HIT is complete: until then an answer can be corrected, and the annotator
+    cannot tell which unit is the check.
     """
-    desk = _submit(assignment, seat, answers, now)
-    # After that transaction: who is excluded loses places, and those are locked in another order.
-    if assignment.participation is not None and _is_checked(assignment):
-        act_on_checks(participation=assignment.participation, now=desk.now)
-    return desk.written
+    locked = _submit(assignment, hit_unit, answers, now)
+    # In a transaction of its own, because exclusion locks places in another order.
+    if assignment.participation is not None and _completed_with_check(assignment):
+        act_on_checks(participation=assignment.participation, now=locked.now)
+    return locked.ratings
 
 
-def _is_checked(assignment: Assignment) -> bool:
-    """Whether it carried a check and is done; by units, others may have done it meanwhile."""
-    done = Assignment.objects.filter(pk=assignment.pk, status=Assignment.Status.COMPLETED)
-    return assignment.check_unit_id is not None and done.exists()
+def _completed_with_check(assignment: Assignment) -> bool:
+    """Whether the assignment has a gold check and is complete, according to the database.
+
+    With `units`, another annotator's answer may have completed it in the meantime.
+    """
+    completed = Assignment.objects.filter(pk=assignment.pk, status=Assignment.Status.COMPLETED)
+    return assignment.check_unit_id is not None and completed.exists()
 
 
 @changes_noted()
 def _submit(
     assignment: Assignment,
-    seat: HITUnit,
+    hit_unit: HITUnit,
     answers: Mapping[Criterion, Answer],
     now: datetime | None,
-) -> "_Desk":
-    desk = _Desk(assignment, now)
-    is_done = False
+) -> "_LockedAnswers":
+    locked = _LockedAnswers(assignment, now)
+    is_completed = False
     for criterion, answer in answers.items():
-        is_done |= desk.keep(seat, criterion, answer)
-    if desk.held is not None and desk.held.completed_at is None and not is_done:
-        extend_lease(place=desk.held, study=desk.study, now=desk.now)
-    return desk
+        is_completed |= locked.save(hit_unit, criterion, answer)
+    if locked.held is not None and locked.held.completed_at is None and not is_completed:
+        extend_lease(place=locked.held, study=locked.study, now=locked.now)
+    return locked
 
 
-class _Desk:
-    """One assignment's answers while its HIT's places are locked."""
+class _LockedAnswers:
+    """One assignment's answers while the places of its HIT are locked."""
 
     def __init__(self, assignment: Assignment, now: datetime | None) -> None:
         self.assignment = assignment
         self.is_test = bool(assignment.stage)
         if self.is_test:
-            own = Assignment.objects.select_for_update().filter(pk=assignment.pk)
-            locked_at: datetime = own.annotate(locked_at=Now()).get().locked_at
+            rows = Assignment.objects.select_for_update().filter(pk=assignment.pk)
+            locked_at: datetime = rows.annotate(locked_at=Now()).get().locked_at
             now = now or locked_at
         locked = lock_places(assignment=assignment, now=now)
         self.held, self.free, self.now = locked.held, locked.free, locked.now
-        self.written = ratings_of(assignment)
+        self.ratings = ratings_of(assignment)
         self.study = assignment.hit.study
         self.by_units = self.study.abandoned == Study.Abandoned.UNITS
 
-    def keep(self, seat: HITUnit, criterion: Criterion, answer: Answer) -> bool:
-        """Keep one answer; whether it completed a place."""
-        label = _label_in_system_order(answer, self.assignment, seat, criterion)
-        given = [each for each in self.written if each.is_answer_to(seat, criterion)]
-        if _stored(given, answer, label) is not None:
-            return self._finish_what_is_whole()
-        rating = _new_rating(self.assignment, seat, criterion, answer)
+    def save(self, hit_unit: HITUnit, criterion: Criterion, answer: Answer) -> bool:
+        """Save one answer. Returns whether it completed a place."""
+        label = _label_in_system_order(answer, self.assignment, hit_unit, criterion)
+        earlier = [row for row in self.ratings if row.is_answer_to(hit_unit, criterion)]
+        if _stored(earlier, answer, label) is not None:
+            return self._complete_if_held()
+        rating = _new_rating(self.assignment, hit_unit, criterion, answer)
         rating.label, rating.created_at = label, self.now
         rating.place = self._place_for(rating)
-        earlier = next((each for each in given if not each.superseded), None)
+        current = next((row for row in earlier if not row.superseded), None)
         if not self.is_test:
-            _flag(rating, earlier, self.study)
-        is_out = self.assignment.status == Assignment.Status.WITHDRAWN
-        if is_out:
-            rating.excluded, rating.excluded_reason = True, _why_out(self.assignment)
-        _append(rating, earlier)
-        self.written.append(rating)
-        return not rating.late and not is_out and self._complete(rating.place)
+            _flag(rating, current, self.study)
+        is_excluded = self.assignment.status == Assignment.Status.EXCLUDED
+        if is_excluded:
+            rating.excluded, rating.excluded_reason = True, _exclusion_reason(self.assignment)
+        _append(rating, current)
+        self.ratings.append(rating)
+        return not rating.late and not is_excluded and self._complete(rating.place)
 
-    def _finish_what_is_whole(self) -> bool:
-        """Sent again, an answer may find its set whole and its place taken back, but not done."""
-        is_over = self.study.status == Study.Status.CLOSED
-        is_out = self.assignment.status == Assignment.Status.WITHDRAWN
-        return self.held is not None and not is_over and not is_out and self._complete(self.held)
+    def _complete_if_held(self) -> bool:
+        """Complete the held place after a repeated answer, if all answers are there by now."""
+        is_closed = self.study.status == Study.Status.CLOSED
+        is_excluded = self.assignment.status == Assignment.Status.EXCLUDED
+        if self.held is None or is_closed or is_excluded:
+            return False
+        return self._complete(self.held)
 
     def _place_for(self, rating: Rating) -> Place | None:
         if self.is_test or not self.by_units:
@@ -145,18 +155,18 @@ class _Desk:
 
     def _complete(self, place: Place | None) -> bool:
         if self.is_test:
-            return _complete_test(self.assignment, self.written, self.now)
+            return _complete_test(self.assignment, self.ratings, self.now)
         if self.by_units:
             return complete_if_full(place, self.assignment, self.now)
         if self.assignment.status == Assignment.Status.COMPLETED:
             return False
         place = place or next(iter(self.free), None)
-        return complete_set(self.assignment, self.written, place, self.now)
+        return complete_set(self.assignment, self.ratings, place, self.now)
 
 
-def _complete_test(assignment: Assignment, written: list[Rating], now: datetime) -> bool:
-    is_over = assignment.status == Assignment.Status.COMPLETED
-    if is_over or worksheet(assignment, written).first_open is not None:
+def _complete_test(assignment: Assignment, ratings: list[Rating], now: datetime) -> bool:
+    is_completed = assignment.status == Assignment.Status.COMPLETED
+    if is_completed or worksheet(assignment, ratings).first_open is not None:
         return False
     close_assignment(assignment, now)
     grade_stage(assignment=assignment, now=now)
@@ -164,15 +174,15 @@ def _complete_test(assignment: Assignment, written: list[Rating], now: datetime)
 
 
 def complete_set(
-    assignment: Assignment, written: list[Rating], place: Place | None, now: datetime
+    assignment: Assignment, ratings: list[Rating], place: Place | None, now: datetime
 ) -> bool:
-    """One person's complete set completes its place; without one it is kept as surplus."""
-    if worksheet(assignment, written).first_open is not None:
+    """If all units are answered, complete the place, or flag the set as surplus without one."""
+    if worksheet(assignment, ratings).first_open is not None:
         return False
     close_assignment(assignment, now)
     if place is None:
-        own = Rating.objects.filter(assignment=assignment)
-        set_flags(ratings=own, partial=False, surplus=True)
+        rows = Rating.objects.filter(assignment=assignment)
+        set_flags(ratings=rows, partial=False, surplus=True)
         return True
     if place.assignment_id != assignment.pk:
         hand_over(place=place, assignment=assignment)
@@ -180,47 +190,50 @@ def complete_set(
     return True
 
 
-def _why_out(assignment: Assignment) -> str:
-    """As it is now: who sent this was read before their work was withdrawn."""
-    own = Participation.objects.filter(assignments=assignment)
-    return str(own.values_list("status", flat=True).first() or "")
+def _exclusion_reason(assignment: Assignment) -> str:
+    """Read the participation's current status; the loaded one is older than the exclusion."""
+    participations = Participation.objects.filter(assignments=assignment)
+    return str(participations.values_list("status", flat=True).first() or "")
 
 
 def _label_in_system_order(
-    answer: Answer, assignment: Assignment, seat: HITUnit, criterion: Criterion
+    answer: Answer, assignment: Assignment, hit_unit: HITUnit, criterion: Criterion
 ) -> str:
     scale = criterion.parsed_scale
     try:
         label = scale.parse_label(answer.shown_label)
-    except ValueError as error:
-        sentence = f"Please choose one of the answers. ({error})"
-        raise DomainError("not_a_label", sentence, status=400) from error
-    if scale.kind == "preference" and isinstance(label, int) and not is_a_first(assignment, seat):
+    except InvalidInput as error:
+        raise DomainError("not_a_label", NOT_A_LABEL.format(error), status=400) from error
+    if (
+        scale.kind == "preference"
+        and isinstance(label, int)
+        and not is_a_first(assignment, hit_unit)
+    ):
         label = -label
     return str(label)
 
 
-def _stored(given: list[Rating], answer: Answer, label: str) -> Rating | None:
-    """The row that already says this: the current one, or the one this very request once made."""
-    for rating in given:
-        is_this = not rating.superseded or rating.client_key == answer.client_key
-        if rating.label == label and is_this:
+def _stored(earlier: list[Rating], answer: Answer, label: str) -> Rating | None:
+    """Return the row that already holds this answer: the current one, or one by the same request."""
+    for rating in earlier:
+        is_same = not rating.superseded or rating.client_key == answer.client_key
+        if rating.label == label and is_same:
             return rating
     return None
 
 
 def _new_rating(
-    assignment: Assignment, seat: HITUnit, criterion: Criterion, answer: Answer
+    assignment: Assignment, hit_unit: HITUnit, criterion: Criterion, answer: Answer
 ) -> Rating:
     participation = assignment.participation
     return Rating(
         assignment=assignment,
         rater=assignment.rater,
-        unit_id=seat.unit_id,
+        unit_id=hit_unit.unit_id,
         criterion=criterion,
-        repeat=seat.repeat,
+        repeat=hit_unit.repeat,
         study_version_id=assignment.study_version_id,
-        side_a="left" if is_a_first(assignment, seat) else "right",
+        side_a="left" if is_a_first(assignment, hit_unit) else "right",
         layout=answer.layout,
         position=answer.position,
         duration_ms=answer.duration_ms,
@@ -230,7 +243,7 @@ def _new_rating(
 
 
 def _flag(rating: Rating, earlier: Rating | None, study: Study) -> None:
-    """After closing an answer is late. Without a place it is a fragment, or one too many."""
+    """Flag an answer as late if the study is closed, or as partial or surplus without a place."""
     rating.late = study.status == Study.Status.CLOSED
     if rating.assignment.status == Assignment.Status.COMPLETED and earlier is not None:
         for field in ("surplus", "partial", "excluded", "excluded_reason", "place"):
@@ -241,16 +254,16 @@ def _flag(rating: Rating, earlier: Rating | None, study: Study) -> None:
 
 
 def _append(rating: Rating, earlier: Rating | None) -> None:
-    """Insert, superseding the earlier answer, unless the new one came after closing."""
-    shifts: Counter[TallyKey] = Counter()
+    """Insert the answer. It supersedes the earlier one, unless it came after the study closed."""
+    deltas: Counter[TallyKey] = Counter()
     if earlier is not None and rating.late:
         rating.superseded = True
     elif earlier is not None:
-        shifts[tally_key(earlier)] -= int(earlier.is_counted)
+        deltas[tally_key(earlier)] -= int(earlier.is_counted)
         earlier.superseded = True
         earlier.save(update_fields=["superseded"])
         rating.supersedes = earlier
     insert(rating)
-    shifts[tally_key(rating)] += int(rating.is_counted)
+    deltas[tally_key(rating)] += int(rating.is_counted)
     if rating.repeat == 0:
-        shift_tallies(shifts)
+        apply_tally_deltas(deltas)

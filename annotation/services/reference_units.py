@@ -1,4 +1,4 @@
-"""Units whose answer is known: for training, the test before the first HIT, and silent checks."""
+"""Reference units, which have expected labels: for training, the test and gold checks."""
 
 import random
 from collections.abc import Iterable, Mapping
@@ -12,26 +12,28 @@ from django.db.models import Max
 from annotation.balancing import balanced_bits
 from annotation.models import HIT, HITUnit
 from studies.models import Generation, Study, System, Unit
-from studies.perturbing import heavily_perturbed, is_spoilable
-from tiebreak.errors import DomainError
+from studies.perturbation import degraded_copy, is_long_enough
+from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rows import read_jsonl
 
 CONTROL = "perturbed copy"
-# What the database compares with: a larger number names no sample.
+# The column's range in the database, so no sample has a larger index.
 LARGEST_SAMPLE = 2**15
 ROLES = {
-    Unit.Role.GOLD: "checks",
+    Unit.Role.GOLD: "gold checks",
     Unit.Role.TRAINING: "training",
-    Unit.Role.QUALIFICATION: "the test",
+    Unit.Role.QUALIFICATION: "the qualification test",
 }
-EXPLANATION = "One of the two texts was spoilt on purpose: words are missing and out of order."
+EXPLANATION = (
+    "One of the two texts was degraded on purpose: words are missing or in the wrong order."
+)
 
 
 @dataclass(frozen=True)
-class KnownPair:
-    """Two generations of one instance, or one, with what is held right; the first is A."""
+class ReferencePair:
+    """Two generations of one instance (the first is A), or one, with the expected labels."""
 
     a: Generation
     b: Generation | None
@@ -40,12 +42,12 @@ class KnownPair:
 
 
 @transaction.atomic
-def spoil_copies(*, study: Study, role: Unit.Role, n: int, seed: int = 0) -> int:
-    """Make ``n`` units of an original and a heavily perturbed copy of it. Returns how many.
+def degrade_copies(*, study: Study, role: Unit.Role, n: int, seed: int = 0) -> int:
+    """Create ``n`` reference units, each of an original and a degraded copy. Returns how many.
 
-    The copies belong to a system of their own that competes with nobody. Every criterion on a
-    preference scale has the original as its answer. Raises `DomainError` where there is none, or
-    too few texts are long enough.
+    The copies belong to a separate system that no study compares. On every preference criterion
+    the original is expected to win. Raises `DomainError` if there is no such criterion, or if too
+    few texts are long enough.
     """
     labels = _original_wins(study)
     rng = random.Random(f"{study.seed}:{role}:{seed}")
@@ -54,71 +56,74 @@ def spoil_copies(*, study: Study, role: Unit.Role, n: int, seed: int = 0) -> int
         dataset=study.dataset, name=CONTROL, defaults={"is_control": True}
     )
     pairs = [
-        KnownPair(original, _spoilt(original, control, rng), labels, EXPLANATION)
+        ReferencePair(original, _degraded(original, control, rng), labels, EXPLANATION)
         for original in originals
     ]
-    return add_known_units(study=study, role=role, pairs=pairs)
+    return add_reference_units(study=study, role=role, pairs=pairs)
 
 
 @transaction.atomic
-def add_known_units(*, study: Study, role: Unit.Role, pairs: Iterable[KnownPair]) -> int:
-    """Add units of this role; those of a stage get seats in its HIT. Locks the study.
+def add_reference_units(*, study: Study, role: Unit.Role, pairs: Iterable[ReferencePair]) -> int:
+    """Add reference units of this role, and plan the HIT of a training or test. Locks the study.
 
-    A stage that somebody began stands; checks can be added at any time.
+    Gold checks can be added at any time, other units only until an annotator begins the stage.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     stage = HIT.objects.filter(study=study, kind=role.value).first()
     if stage is not None and stage.assignments.exists():
         raise DomainError(
             "stage_begun",
-            f"Somebody has begun {ROLES[role]} already, so its units stand. Clone the study to"
-            " change them.",
+            f"An annotator has already started {ROLES[role]}, so its units cannot change. Clone"
+            " the study to change them.",
         )
     number = study.units.filter(role=role).count()
     units = [_unit(study, role, pair, number + i) for i, pair in enumerate(pairs)]
     Unit.objects.bulk_create(units)
     if role != Unit.Role.GOLD:
-        seat_known_units(study, role)
+        plan_reference_units(study, role)
     return len(units)
 
 
-def import_known_units(
+def import_reference_units(
     *, study: Study, role: Unit.Role, path: Path, limits: Limits = LIMITS
 ) -> int:
-    """Add units from a JSONL file of generations that are there, with the labels held right.
+    """Add reference units from a JSONL file that names existing generations and expected labels.
 
-    A row names `instance`, `system_a` and `sample_a`, for a comparison `system_b` and `sample_b`,
-    `labels` by criterion in system order, and may have an `explanation`. All rows or none:
-    raises `FormatError` with every bad line.
+    A row has `instance`, `system_a` and `sample_a`, for a comparison also `system_b` and
+    `sample_b`, `labels` by criterion in system order, and optionally an `explanation`. Imports all
+    rows or none: raises `FormatError` with every bad line.
     """
     problems = Problems()
     pairs = []
     for line, row in read_jsonl(path, problems, limits):
         with problems.at(path.name, line):
-            pairs.append(_known_pair(study, row))
+            pairs.append(_reference_pair(study, row))
     problems.check()
-    return add_known_units(study=study, role=role, pairs=pairs)
+    return add_reference_units(study=study, role=role, pairs=pairs)
 
 
-def _known_pair(study: Study, row: dict[str, Any]) -> KnownPair:
+def _reference_pair(study: Study, row: dict[str, Any]) -> ReferencePair:
     is_comparison = study.unit_kind == Study.UnitKind.COMPARISON
     sides = ("a", "b") if is_comparison else ("a",)
-    found = [_generation(study, row, side) for side in sides]
-    names = [each.system_id for each in found]
+    generations = [_generation(study, row, side) for side in sides]
+    systems = [generation.system_id for generation in generations]
     order = list(study.study_systems.values_list("system", flat=True))
-    if is_comparison and order.index(names[0]) >= order.index(names[1]):
-        raise ValueError("system_a must come before system_b in the study's order of systems")
-    return KnownPair(
-        found[0],
-        found[1] if is_comparison else None,
-        _known_labels(study, row.get("labels")),
+    if is_comparison and order.index(systems[0]) >= order.index(systems[1]):
+        raise InvalidInput(
+            "systems_out_of_order",
+            "system_a must come before system_b in the study's order of systems",
+        )
+    return ReferencePair(
+        generations[0],
+        generations[1] if is_comparison else None,
+        _expected_labels(study, row.get("labels")),
         _explanation(row.get("explanation")),
     )
 
 
 def _explanation(text: object) -> str:
     if not isinstance(text, str | None):
-        raise ValueError(f"explanation must be a text, not {text!r}"[:200])
+        raise InvalidInput("not_a_text", f"explanation must be a text, not {text!r}"[:200])
     return text or ""
 
 
@@ -128,32 +133,35 @@ def _generation(study: Study, row: dict[str, Any], side: str) -> Generation:
         row.get(f"system_{side}"),
         row.get(f"sample_{side}"),
     )
-    found = Generation.objects.filter(
+    generation = Generation.objects.filter(
         instance__dataset=study.dataset_id,
         instance__key=str(instance),
         system__in=study.systems.all(),
         system__name=str(system),
         sample_index=sample if type(sample) is int and 0 <= sample < LARGEST_SAMPLE else -1,
     ).first()
-    if found is None:
-        raise ValueError(
-            f"instance {instance!r} has no generation {sample!r} of system {system!r} here"
+    if generation is None:
+        raise InvalidInput(
+            "unknown_generation",
+            f"instance {instance!r} has no generation {sample!r} of system {system!r} here",
         )
-    return found
+    return generation
 
 
-def _known_labels(study: Study, labels: object) -> dict[str, str]:
-    """Canonical labels by criterion; at least one, each of its scale."""
+def _expected_labels(study: Study, labels: object) -> dict[str, str]:
+    """Return canonical labels by criterion; at least one, each valid on its scale."""
     scales = {criterion.name: criterion.parsed_scale for criterion in study.criteria.all()}
     if not isinstance(labels, dict) or not labels:
-        raise ValueError("labels must name a criterion and its right label")
+        raise InvalidInput("labels_missing", "labels must map criteria to expected labels")
     unknown = set(labels) - set(scales)
     if unknown:
-        raise ValueError(f"criterion {sorted(unknown)[0]!r} is not one of the study's")
+        raise InvalidInput(
+            "unknown_criterion", f"criterion {sorted(unknown)[0]!r} is not one of the study's"
+        )
     return {name: str(scales[name].parse_label(str(label))) for name, label in labels.items()}
 
 
-def _unit(study: Study, role: Unit.Role, pair: KnownPair, number: int) -> Unit:
+def _unit(study: Study, role: Unit.Role, pair: ReferencePair, number: int) -> Unit:
     return Unit(
         study=study,
         key=f"{role.value}-{number}",
@@ -170,8 +178,8 @@ def _unit(study: Study, role: Unit.Role, pair: KnownPair, number: int) -> Unit:
     )
 
 
-def seat_known_units(study: Study, role: Unit.Role) -> None:
-    """All units of a stage in one HIT without places, sides split evenly."""
+def plan_reference_units(study: Study, role: Unit.Role) -> None:
+    """Put all units of a stage into one HIT without places, with balanced sides."""
     hit, _ = HIT.objects.get_or_create(study=study, kind=role.value, number=1)
     hit.hit_units.all().delete()
     units = list(study.units.filter(role=role).order_by("pk"))
@@ -183,7 +191,7 @@ def seat_known_units(study: Study, role: Unit.Role) -> None:
 
 
 def _original_wins(study: Study) -> dict[str, str]:
-    """The strongest label for system A, of each criterion that compares."""
+    """Return the strongest label for system A on each preference criterion."""
     labels = {
         criterion.name: str(min(int(label) for label in criterion.parsed_scale.order_labels or ()))
         for criterion in study.criteria.all()
@@ -192,17 +200,17 @@ def _original_wins(study: Study) -> dict[str, str]:
     if study.unit_kind != Study.UnitKind.COMPARISON or not labels:
         raise DomainError(
             "nothing_known",
-            "A spoilt copy has a known answer only where two texts are compared. For other"
-            " criteria, import units with the labels you hold right.",
+            "Degraded copies only work for comparisons on a preference scale. For other criteria,"
+            " import units with expected labels from a file.",
         )
     return labels
 
 
 def _originals(study: Study, role: Unit.Role, n: int, rng: random.Random) -> list[Generation]:
-    """One text each of different instances that no such unit uses yet.
+    """Draw one text each from different instances that no reference unit uses yet.
 
-    Checks are made of the instances that the plan asks about, as long as there are any: so their
-    source is one that annotators read anyway.
+    Gold checks use planned instances as long as there are any, so that annotators read their
+    source texts anyway.
     """
     used = study.units.exclude(role=Unit.Role.MAIN).values("instance")
     rows = Generation.objects.filter(
@@ -210,28 +218,28 @@ def _originals(study: Study, role: Unit.Role, n: int, rng: random.Random) -> lis
     ).exclude(instance__in=used)
     by_instance: dict[int, list[Generation]] = {}
     for generation in rows.order_by("pk"):
-        if is_spoilable(generation.text):
+        if is_long_enough(generation.text):
             by_instance.setdefault(generation.instance_id, []).append(generation)
     if len(by_instance) < n:
         raise DomainError(
             "too_few_texts",
-            f"Only {len(by_instance)} more instances have a text that is long enough to be"
-            f" spoilt; {n} were asked for.",
+            f"You asked for {n} units, but only {len(by_instance)} more instances have a text that"
+            " is long enough to be degraded. Please ask for fewer.",
         )
     planned = set(study.units.filter(role=Unit.Role.MAIN).values_list("instance", flat=True))
-    wanted = planned if role == Unit.Role.GOLD else set()
-    drawn = sorted(rng.sample(sorted(by_instance), len(by_instance)), key=lambda i: i not in wanted)
-    drawn = drawn[:n]
-    return [rng.choice(by_instance[instance]) for instance in drawn]
+    preferred = planned if role == Unit.Role.GOLD else set()
+    shuffled = rng.sample(sorted(by_instance), len(by_instance))
+    instances = sorted(shuffled, key=lambda instance: instance not in preferred)[:n]
+    return [rng.choice(by_instance[instance]) for instance in instances]
 
 
-def _spoilt(original: Generation, control: System, rng: random.Random) -> Generation:
-    own = Generation.objects.filter(instance=original.instance_id, system=control)
-    last = own.aggregate(last=Max("sample_index"))["last"]
+def _degraded(original: Generation, control: System, rng: random.Random) -> Generation:
+    copies = Generation.objects.filter(instance=original.instance_id, system=control)
+    last = copies.aggregate(last=Max("sample_index"))["last"]
     return Generation.objects.create(
         instance_id=original.instance_id,
         system=control,
         sample_index=0 if last is None else last + 1,
-        text=heavily_perturbed(original.text, rng),
+        text=degraded_copy(original.text, rng),
         is_dummy=original.is_dummy,
     )

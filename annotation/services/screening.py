@@ -1,4 +1,4 @@
-"""The steps before the first HIT, and the checks mixed in with it."""
+"""Screening: the steps before the first HIT, and the gold checks mixed into later HITs."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,17 +11,18 @@ from django.db import transaction
 from django.db.models import Q
 
 from annotation.hot_path_sql import insert
-from annotation.models import HIT, Assignment, Participation, Rating, Trial
+from annotation.messages import NO_TRY_LEFT, SCREENING_INCOMPLETE, TOO_MANY_PEOPLE, UNANSWERED
+from annotation.models import HIT, Assignment, Participation, Rating, ScreeningAttempt
 from annotation.selectors import reference_units
-from annotation.services.addresses import TOO_MANY_PEOPLE, has_room
-from annotation.services.exclusion import stop_work, withdraw_work
+from annotation.services.addresses import has_room
+from annotation.services.exclusion import exclude_work, stop_work
 from studies.clock import database_now
 from studies.models import Criterion, Screening, Study, Unit
 from tiebreak.errors import DomainError
 
 
 class Step(StrEnum):
-    """What an annotator has to take next before they may have a place."""
+    """The next step that an annotator must complete before getting a place."""
 
     CONFIRMATION = "confirmation"
     GUIDELINES = "guidelines"
@@ -32,7 +33,7 @@ class Step(StrEnum):
 
 
 def next_step(participation: Participation, now: datetime | None = None) -> Step:
-    """The first step that was not taken. Reads only."""
+    """Return the first step that is not complete. Reads only."""
     now = now or database_now()
     if participation.confirmed_at is None:
         return Step.CONFIRMATION
@@ -43,13 +44,13 @@ def next_step(participation: Participation, now: datetime | None = None) -> Step
 
 def _open_stages(participation: Participation, now: datetime) -> Iterator[Step]:
     study, screening = participation.study, screening_of(participation.study)
-    trials = participation.trials.filter(is_passed=True)
-    passed = set(trials.values_list("stage", flat=True))
-    if Trial.Stage.COMPREHENSION not in passed and study.comprehension.exists():
+    attempts = participation.screening_attempts.filter(is_passed=True)
+    passed = set(attempts.values_list("stage", flat=True))
+    if ScreeningAttempt.Stage.COMPREHENSION not in passed and study.comprehension.exists():
         yield Step.COMPREHENSION
     if screening is None:
         return
-    if screening.training_units and Trial.Stage.TRAINING not in passed:
+    if screening.training_units and ScreeningAttempt.Stage.TRAINING not in passed:
         yield Step.TRAINING
     if screening.qualification_units and not is_qualified(participation, screening, now):
         yield Step.QUALIFICATION
@@ -57,7 +58,7 @@ def _open_stages(participation: Participation, now: datetime) -> Iterator[Step]:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """Reference units of one role: how many the screening needs, and how many can be used."""
+    """A role with too few reference units: how many the screening needs, and how many exist."""
 
     role: Unit.Role
     needed: int
@@ -65,11 +66,11 @@ class Shortfall:
 
 
 def reference_unit_shortfalls(study: Study) -> list[Shortfall]:
-    """The roles with fewer reference units than the screening asks for; none: all is there.
+    """Return the roles with fewer reference units than the screening needs.
 
-    A test or a training needs as many units as one try shows. Tries may share units: later ones
-    show others as far as there are any. Gold checks need one unit, or as many as have to be
-    failed before something follows, because nobody meets a check twice.
+    A test or training needs as many units as one try shows; later tries may reuse units. Gold
+    checks need one unit, or as many as must be failed before an action follows, because no
+    annotator sees the same check twice.
     """
     screening = screening_of(study)
     if screening is None:
@@ -91,7 +92,7 @@ def _gold_checks_needed(screening: Screening) -> int:
 
 
 def is_pass_mark_reachable(study: Study) -> bool:
-    """Whether one try at the test shows as many units as have to be right."""
+    """Whether one try at the test shows at least as many units as the pass mark."""
     screening = screening_of(study)
     if screening is None or not screening.qualification_units:
         return True
@@ -99,28 +100,22 @@ def is_pass_mark_reachable(study: Study) -> bool:
 
 
 def check_screening_can_be_passed(study: Study) -> None:
-    """Raise `DomainError` where nobody could pass: then nobody is asked for their consent."""
+    """Raise `DomainError` if nobody could pass, so that nobody is asked for consent in vain."""
     stages = {Unit.Role.TRAINING, Unit.Role.QUALIFICATION}
     is_short = any(shortfall.role in stages for shortfall in reference_unit_shortfalls(study))
     if is_short or not is_pass_mark_reachable(study):
-        raise DomainError("screening_incomplete", INCOMPLETE)
-
-
-INCOMPLETE = (
-    "The researchers still have to complete the first part of this study. Please come back later"
-    " by the same link."
-)
+        raise DomainError("screening_incomplete", SCREENING_INCOMPLETE)
 
 
 def gold_checks_expected(study: Study) -> int:
-    """How many gold checks an annotator meets who does all HITs they may, on average.
+    """Return the average number of gold checks for an annotator who completes all HITs they may.
 
-    With fewer units than that, whoever works long meets no more checks towards the end.
+    With fewer reference units than that, an annotator's last HITs contain no checks.
     """
     screening = screening_of(study)
     hits = study.hits.main().count()
-    most = min(study.hits_per_annotator or hits, hits)
-    return ceil(screening.check_rate * most) if screening else 0
+    max_hits = min(study.hits_per_annotator or hits, hits)
+    return ceil(screening.check_rate * max_hits) if screening else 0
 
 
 def screening_of(study: Study) -> Screening | None:
@@ -128,22 +123,22 @@ def screening_of(study: Study) -> Screening | None:
 
 
 def is_qualified(participation: Participation, screening: Screening, now: datetime) -> bool:
-    """Whether a passed test of this rater is still valid, here or where this study accepts it."""
+    """Whether the rater passed a test, in this study or the one it accepts, that is still valid."""
     studies = [participation.study_id]
     if screening.accepts_from_id is not None:
         studies.append(screening.accepts_from_id)
     valid = Q(valid_until__isnull=True) | Q(valid_until__gt=now)
-    return Trial.objects.filter(
+    return ScreeningAttempt.objects.filter(
         valid,
         rater=participation.rater_id,
         study__in=studies,
-        stage=Trial.Stage.QUALIFICATION,
+        stage=ScreeningAttempt.Stage.QUALIFICATION,
         is_passed=True,
     ).exists()
 
 
 def clear_participation(*, participation: Participation, now: datetime | None = None) -> Step:
-    """Let a participation take places once every step was taken. Returns the next step."""
+    """Allow a participation to take places once every step is complete. Returns the next step."""
     now = now or database_now()
     step = next_step(participation, now)
     if step == Step.NONE and participation.cleared_at is None:
@@ -155,34 +150,31 @@ def clear_participation(*, participation: Participation, now: datetime | None = 
 @transaction.atomic
 def answer_comprehension(
     *, participation: Participation, answers: Mapping[int, int], now: datetime | None = None
-) -> Trial:
-    """Judge one try at the questions about the guidelines; the last one in vain screens out.
+) -> ScreeningAttempt:
+    """Grade one try at the comprehension questions; failing the last try screens out.
 
     ``answers`` maps a question's id to the number of the choice, from 1. Raises `DomainError`
-    if one is missing or no try is left.
+    if an answer is missing or no try is left.
     """
     now = now or database_now()
     participation = Participation.objects.select_for_update().get(pk=participation.pk)
     questions = list(participation.study.comprehension.all())
     if any(question.pk not in answers for question in questions):
         raise DomainError("unanswered", UNANSWERED, status=400)
-    if tries_left(participation, Trial.Stage.COMPREHENSION) == 0:
-        raise DomainError("no_try_left", "There is no try left at these questions.")
+    if tries_left(participation, ScreeningAttempt.Stage.COMPREHENSION) == 0:
+        raise DomainError("no_try_left", NO_TRY_LEFT)
     right = sum(answers[question.pk] == question.answer for question in questions)
-    given = {str(question.pk): answers[question.pk] for question in questions}
+    stored = {str(question.pk): answers[question.pk] for question in questions}
     score = Score(right, of=len(questions), needed=len(questions))
-    return _judge(participation, Trial.Stage.COMPREHENSION, score, now, given)
-
-
-UNANSWERED = "Please answer every question."
+    return _record_attempt(participation, ScreeningAttempt.Stage.COMPREHENSION, score, now, stored)
 
 
 @transaction.atomic
 def begin_stage(*, participation: Participation, now: datetime | None = None) -> Assignment | None:
-    """The assignment of the training or test at hand, made when a new try begins.
+    """Return the assignment of the current training or test, created when a new try begins.
 
-    None where the last try was judged, failed, and another one has to be asked for. Raises
-    `DomainError` where as many people as may have worked from this address.
+    Returns None if the last try failed and the annotator has not asked for another one. Raises
+    `DomainError` if too many people have already worked from this internet address.
     """
     now = now or database_now()
     participation = Participation.objects.select_for_update().get(pk=participation.pk)
@@ -190,58 +182,59 @@ def begin_stage(*, participation: Participation, now: datetime | None = None) ->
     if step not in STAGES or participation.status != Participation.Status.ACTIVE:
         return None
     active = participation.assignments.filter(status=Assignment.Status.ACTIVE, run__gt="")
-    found = active.select_related("hit__study", "participation").first()
-    if found is not None:
-        return found
-    if participation.trials.filter(stage=step).exists() and not participation.retries:
+    assignment = active.select_related("hit__study", "participation").first()
+    if assignment is not None:
+        return assignment
+    if participation.screening_attempts.filter(stage=step).exists() and not participation.retries:
         return None
-    own = participation
-    if not has_room(own.study, address=own.address, rater_id=own.rater_id):
+    if not has_room(
+        participation.study, address=participation.address, rater_id=participation.rater_id
+    ):
         raise DomainError("too_many_from_address", TOO_MANY_PEOPLE)
     return _new_try(participation, step)
 
 
 def ask_for_another_try(*, participation: Participation) -> None:
-    """Begin the stage that was failed anew, where a try is left."""
+    """Let the annotator repeat a failed stage if a try is left."""
     step = next_step(participation)
-    if step not in STAGES or tries_left(participation, Trial.Stage(step.value)) == 0:
-        raise DomainError("no_try_left", "There is no try left.")
+    if step not in STAGES or tries_left(participation, ScreeningAttempt.Stage(step.value)) == 0:
+        raise DomainError("no_try_left", NO_TRY_LEFT)
     Participation.objects.filter(pk=participation.pk).update(retries=True)
 
 
 STAGES = {Step.TRAINING, Step.QUALIFICATION}
 
 
-def tries_left(participation: Participation, stage: Trial.Stage) -> int | None:
-    """How many tries an annotator has left; None where there is no limit."""
+def tries_left(participation: Participation, stage: ScreeningAttempt.Stage) -> int | None:
+    """Return how many tries an annotator has left, or None if there is no limit."""
     screening = screening_of(participation.study) or Screening()
-    most = {
-        Trial.Stage.COMPREHENSION: screening.comprehension_tries,
-        Trial.Stage.TRAINING: None,
-        Trial.Stage.QUALIFICATION: screening.qualification_tries,
+    limit = {
+        ScreeningAttempt.Stage.COMPREHENSION: screening.comprehension_tries,
+        ScreeningAttempt.Stage.TRAINING: None,
+        ScreeningAttempt.Stage.QUALIFICATION: screening.qualification_tries,
     }[stage]
-    if most is None:
+    if limit is None:
         return None
-    used = Trial.objects.filter(
+    used = ScreeningAttempt.objects.filter(
         rater=participation.rater_id, study=participation.study_id, stage=stage
     )
-    return max(0, most - used.count())
+    return max(0, limit - used.count())
 
 
-def grade_stage(*, assignment: Assignment, now: datetime) -> Trial:
-    """Judge a finished training or test, unit by unit. In the answer's transaction."""
+def grade_stage(*, assignment: Assignment, now: datetime) -> ScreeningAttempt:
+    """Grade a finished training or test by unit, in the transaction of the last answer."""
     participation = assignment.participation
     assert participation is not None
     verdicts = by_unit(judged(assignment)).values()
     screening = screening_of(assignment.hit.study) or Screening()
-    stage = Trial.Stage(assignment.stage)
-    needed = screening.pass_mark if stage == Trial.Stage.QUALIFICATION else 0
+    stage = ScreeningAttempt.Stage(assignment.stage)
+    needed = screening.pass_mark if stage == ScreeningAttempt.Stage.QUALIFICATION else 0
     score = Score(sum(verdicts), of=len(verdicts), needed=needed)
-    return _judge(participation, stage, score, now, {})
+    return _record_attempt(participation, stage, score, now, {})
 
 
 def by_unit(answers: Iterable[tuple[Rating, bool]]) -> dict[int, bool]:
-    """Whether a unit is right: all answers on its known criteria have to be."""
+    """Return for each unit whether all answers to its known criteria are right."""
     verdicts: dict[int, bool] = {}
     for row, right in answers:
         verdicts[row.unit_id] = verdicts.get(row.unit_id, True) and right
@@ -249,14 +242,14 @@ def by_unit(answers: Iterable[tuple[Rating, bool]]) -> dict[int, bool]:
 
 
 def judged(assignment: Assignment) -> list[tuple[Rating, bool]]:
-    """The current answers on units whose label is known, and whether each is right."""
+    """Return the current answers that have a known label, and whether each is right."""
     rows = Rating.objects.filter(assignment=assignment, superseded=False)
     rows = rows.select_related("unit", "criterion").order_by("pk")
     return [(row, is_right(row)) for row in rows if row.criterion.name in row.unit.known_labels]
 
 
 def is_right(rating: Rating) -> bool:
-    """Of a preference the known side counts, however strongly it was said."""
+    """Whether an answer matches the known label; of a preference only the side has to match."""
     known = str(rating.unit.known_labels[rating.criterion.name])
     if rating.label is None or rating.criterion.parsed_scale.kind != "preference":
         return rating.label == known
@@ -273,7 +266,7 @@ def _side(label: str) -> str | int:
 
 @dataclass(frozen=True)
 class Score:
-    """Units or questions answered right, of how many, and how many are needed to pass."""
+    """How many units or questions were answered correctly, of how many, and the pass mark."""
 
     right: int
     of: int
@@ -282,7 +275,7 @@ class Score:
 
 @dataclass(frozen=True)
 class CheckRecord:
-    """One annotator's checks so far."""
+    """One annotator's results on gold checks so far."""
 
     right: int
     failed: int
@@ -293,16 +286,16 @@ class CheckRecord:
 
 
 def check_record(participation: Participation) -> CheckRecord:
-    """By unit: a check is passed when every known criterion of it was answered right.
+    """Return a participation's results on gold checks, by unit.
 
-    It enters the record once all of them were answered.
+    A check counts once all its known criteria are answered; it is passed if all answers are right.
     """
-    own = check_records(participation.study_id, rater=participation.rater_id)
-    return own.get(participation.rater_id, CheckRecord(0, 0))
+    records = check_records(participation.study_id, rater=participation.rater_id)
+    return records.get(participation.rater_id, CheckRecord(0, 0))
 
 
 def check_records(study_id: str, *, rater: int | None = None) -> dict[int, CheckRecord]:
-    """The same of everybody in a study, or of one, by rater."""
+    """Return gold-check results by rater, for the whole study or for one rater."""
     rows = Rating.objects.filter(
         assignment__hit__study=study_id, unit__role="gold", superseded=False
     ).select_related("unit", "criterion")
@@ -311,24 +304,24 @@ def check_records(study_id: str, *, rater: int | None = None) -> dict[int, Check
     for row in rows if rater is None else rows.filter(rater=rater):
         if row.criterion.name in row.unit.known_labels:
             answers[row.rater_id].append(row)
-    return {person: _record(own, names) for person, own in answers.items()}
+    return {rater_id: _record(rows, names) for rater_id, rows in answers.items()}
 
 
 def _record(answers: list[Rating], criteria: set[str]) -> CheckRecord:
-    given: dict[int, set[str]] = defaultdict(set)
+    answered: dict[int, set[str]] = defaultdict(set)
     for row in answers:
-        given[row.unit_id].add(row.criterion.name)
-    whole = [
+        answered[row.unit_id].add(row.criterion.name)
+    complete = [
         (row, is_right(row))
         for row in answers
-        if given[row.unit_id] >= criteria & row.unit.known_labels.keys()
+        if answered[row.unit_id] >= criteria & row.unit.known_labels.keys()
     ]
-    verdicts = by_unit(whole).values()
+    verdicts = by_unit(complete).values()
     return CheckRecord(right=sum(verdicts), failed=len(verdicts) - sum(verdicts))
 
 
 def act_on_checks(*, participation: Participation, now: datetime | None = None) -> None:
-    """What the study wants done with who failed too many checks. The same again does no more."""
+    """Apply the study's action if the annotator failed too many gold checks. Idempotent."""
     now = now or database_now()
     screening = screening_of(participation.study)
     if screening is None or screening.check_action == Screening.CheckAction.RECORD:
@@ -342,42 +335,42 @@ def act_on_checks(*, participation: Participation, now: datetime | None = None) 
     elif action == Screening.CheckAction.STOP:
         stop_work(participation=participation, status=Participation.Status.STOPPED, now=now)
     else:
-        withdraw_work(participation=participation, status=Participation.Status.EXCLUDED, now=now)
+        exclude_work(participation=participation, status=Participation.Status.EXCLUDED, now=now)
 
 
 def _new_try(participation: Participation, step: Step) -> Assignment:
     check_screening_can_be_passed(participation.study)
     hit = HIT.objects.get(study=participation.study_id, kind=step.value, number=1)
-    before = Assignment.objects.filter(
+    earlier_tries = Assignment.objects.filter(
         hit=hit, rater=participation.rater_id, participation__isnull=False
     ).count()
     assignment = Assignment(
         hit=hit,
         rater_id=participation.rater_id,
         participation=participation,
-        run=f"{step.value}:{before + 1}",
-        position=before + 1,
+        run=f"{step.value}:{earlier_tries + 1}",
+        position=earlier_tries + 1,
     )
     insert(assignment)
     Participation.objects.filter(pk=participation.pk).update(retries=False)
     return assignment
 
 
-def _judge(
+def _record_attempt(
     participation: Participation,
-    stage: Trial.Stage,
+    stage: ScreeningAttempt.Stage,
     score: Score,
     now: datetime,
     answers: dict[str, int],
-) -> Trial:
+) -> ScreeningAttempt:
     screening = screening_of(participation.study)
     days = screening.valid_days if screening else None
-    trial = Trial.objects.create(
+    attempt = ScreeningAttempt.objects.create(
         participation=participation,
         rater_id=participation.rater_id,
         study_id=participation.study_id,
         stage=stage,
-        number=participation.trials.filter(stage=stage).count() + 1,
+        number=participation.screening_attempts.filter(stage=stage).count() + 1,
         correct=score.right,
         of=score.of,
         is_passed=score.right >= score.needed,
@@ -385,9 +378,11 @@ def _judge(
         valid_until=now + timedelta(days=days) if days else None,
         created_at=now,
     )
-    if trial.is_passed:
+    if attempt.is_passed:
         clear_participation(participation=participation, now=now)
     elif tries_left(participation, stage) == 0:
-        out = Participation.objects.filter(pk=participation.pk, status=Participation.Status.ACTIVE)
-        out.update(status=Participation.Status.SCREENED_OUT, finished_at=now)
-    return trial
+        active = Participation.objects.filter(
+            pk=participation.pk, status=Participation.Status.ACTIVE
+        )
+        active.update(status=Participation.Status.SCREENED_OUT, finished_at=now)
+    return attempt

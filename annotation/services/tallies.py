@@ -1,4 +1,4 @@
-"""Counts per unit and label, kept in the transaction that changes a rating."""
+"""Counts per unit and label, updated in the transaction that changes a rating."""
 
 from collections import Counter
 
@@ -20,15 +20,15 @@ def tally_key(rating: Rating) -> TallyKey:
     return (rating.unit_id, rating.criterion_id, machine, rating.label or "")
 
 
-def shift_tallies(shifts: Counter[TallyKey]) -> None:
+def apply_tally_deltas(deltas: Counter[TallyKey]) -> None:
     """Add to tallies, always in the same order, so that two transactions cannot deadlock."""
-    for (unit, criterion, machine, label), n in sorted(shifts.items(), key=_in_order):
+    for (unit, criterion, machine, label), n in sorted(deltas.items(), key=_in_order):
         if n > 0:
             _add(unit, criterion, machine, label, n)
         elif n < 0:
-            which = Q(rater__isnull=True) if machine is None else Q(rater=machine)
-            kept = Tally.objects.filter(which, unit=unit, criterion=criterion, label=label)
-            kept.update(n=F("n") + n)
+            rater = Q(rater__isnull=True) if machine is None else Q(rater=machine)
+            tallies = Tally.objects.filter(rater, unit=unit, criterion=criterion, label=label)
+            tallies.update(n=F("n") + n)
 
 
 def _in_order(item: tuple[TallyKey, int]) -> tuple[int, int, int, str]:
@@ -37,7 +37,7 @@ def _in_order(item: tuple[TallyKey, int]) -> tuple[int, int, int, str]:
 
 
 def _add(unit: int, criterion: int, machine: int | None, label: str, n: int) -> None:
-    """Insert or add, in one statement: the ORM's own upsert can't add to what is there."""
+    """Insert or increment in one statement; the ORM's upsert cannot increment a value."""
     with connection.cursor() as cursor:
         upsert = _ADD_HUMAN if machine is None else _ADD_MACHINE
         cursor.execute(upsert, [unit, criterion, machine, label, n])
@@ -59,32 +59,31 @@ DO UPDATE SET n = annotation_tally.n + excluded.n
 
 @transaction.atomic
 def set_flags(*, ratings: RatingQuerySet, **flags: bool | str) -> int:
-    """Set flags on the current ratings of a query and bring the tallies along.
+    """Set flags on a query's current ratings and update the tallies, in which repeats never count.
 
-    Returns how many ratings it touched. A repeat is not tallied. Studies whose report it changes
-    are noted.
+    Returns the number of ratings. Records a change for each study whose report is affected.
     """
-    shifts: Counter[TallyKey] = Counter()
+    deltas: Counter[TallyKey] = Counter()
     changed: set[str] = set()
-    own = ratings.filter(superseded=False).select_related("rater", "unit")
-    current = list(own.order_by("pk"))
+    rows = ratings.filter(superseded=False).select_related("rater", "unit")
+    current = list(rows.order_by("pk"))
     for rating in current:
-        before = rating.is_counted
+        was_counted = rating.is_counted
         if any(getattr(rating, flag) != value for flag, value in flags.items()):
             changed.add(rating.unit.study_id)
         for flag, value in flags.items():
             setattr(rating, flag, value)
         if rating.repeat == 0:
-            shifts[tally_key(rating)] += int(rating.is_counted) - int(before)
+            deltas[tally_key(rating)] += int(rating.is_counted) - int(was_counted)
     Rating.objects.filter(pk__in=[rating.pk for rating in current]).update(**flags)
-    shift_tallies(shifts)
+    apply_tally_deltas(deltas)
     for study_id in changed:
         note_change(study_id)
     return len(current)
 
 
 def recount(*, study: Study) -> Counter[TallyKey]:
-    """The tallies as the ratings themselves give them; the kept ones must always equal it."""
+    """Compute the tallies from the ratings; the stored tallies must always equal them."""
     rows = (
         Rating.objects.counted()
         .filter(unit__study=study, repeat=0)
@@ -99,7 +98,7 @@ def recount(*, study: Study) -> Counter[TallyKey]:
     return counts
 
 
-def kept(*, study: Study) -> Counter[TallyKey]:
-    """The tallies as they are kept, zeros left out."""
+def stored_tallies(*, study: Study) -> Counter[TallyKey]:
+    """Return the stored tallies without zeros."""
     rows = Tally.objects.filter(unit__study=study, n__gt=0)
     return Counter({(t.unit_id, t.criterion_id, t.rater_id, t.label): t.n for t in rows})

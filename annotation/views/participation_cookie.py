@@ -1,6 +1,6 @@
-"""Who is at the door: a participation is known from a signed cookie and from nothing else.
+"""Identifies the annotator's participation by a signed cookie, and by nothing else.
 
-The participation itself is the server's session; the cookie only names it, under a signature.
+All state is in the participation itself; the cookie only holds its public id.
 """
 
 from collections.abc import Callable
@@ -18,31 +18,31 @@ from studies.models import Study
 from tiebreak.errors import DomainError
 
 SALT = "annotation.participation"
-MOST_AGE = timedelta(days=90)
+MAX_AGE = timedelta(days=90)
 View = Callable[..., HttpResponse]
 
 
 class SeeOther(HttpResponseRedirect):
-    """After a post: the next page is fetched, and reloading it posts nothing."""
+    """Redirect after a POST with 303, so that reloading the next page posts nothing."""
 
     status_code = 303
 
 
 def annotator_page(view: View) -> View:
-    """A page that no cache keeps, and that shows a refusal as the sentence it is."""
+    """Decorate a view: forbid caching, and show a `DomainError` as a page with its message."""
 
     @wraps(view)
-    def shown(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
             return view(request, *args, **kwargs)
         except DomainError as refusal:
             return notice(request, refusal)
 
-    return never_cache(shown)
+    return never_cache(page)
 
 
 def notice(request: HttpRequest, refusal: DomainError) -> HttpResponse:
-    """A refusal as a page of its own, or as one line for a page that is already there."""
+    """Show a refusal as a page, or as one line for an htmx request."""
     template = "refused.html" if is_htmx(request) else "notice.html"
     return render(
         request,
@@ -57,25 +57,25 @@ def is_htmx(request: HttpRequest) -> bool:
 
 
 def study_at(study_id: str) -> Study:
-    """The study an annotator's link names. Its id is a secret only until it is given out."""
+    """Return the study that an annotator's link names, or raise 404."""
     study = Study.objects.filter(public_id=study_id).first()
     if study is None:
         raise Http404("No such study.")
     return study
 
 
-def named_in(request: HttpRequest, study_id: str) -> Participation | None:
-    """Whom this browser's cookie names, not looked up yet: for services that do so anyway."""
+def participation_stub(request: HttpRequest, study_id: str) -> Participation | None:
+    """Return the participation that the cookie names, without a query, for services that run one."""
     if hasattr(request, "arrival"):
         return _framed(request.arrival, study_id)
     public_id = request.get_signed_cookie(
-        _cookie(study_id), default=None, salt=SALT, max_age=MOST_AGE
+        _cookie(study_id), default=None, salt=SALT, max_age=MAX_AGE
     )
     return Participation(public_id=public_id, study_id=study_id) if public_id else None
 
 
 def _framed(arrival: dict[str, str], study_id: str) -> Participation | None:
-    """Inside a platform's frame the signed address names somebody, and no cookie does."""
+    """Look up the participation that the signed address names: in a frame there is no cookie."""
     return Participation.objects.filter(
         study=study_id if study_id == arrival["study"] else None,
         provider=arrival["provider"],
@@ -83,22 +83,22 @@ def _framed(arrival: dict[str, str], study_id: str) -> Participation | None:
     ).first()
 
 
-def participation_in(request: HttpRequest, study_id: str) -> Participation | None:
-    """This browser's part in the study, if it has one."""
-    named = named_in(request, study_id)
-    if named is None:
+def current_participation(request: HttpRequest, study_id: str) -> Participation | None:
+    """Return this browser's participation in the study, or None."""
+    stub = participation_stub(request, study_id)
+    if stub is None:
         return None
-    own = Participation.objects.filter(public_id=named.public_id, study=study_id)
-    return own.select_related("study", "rater").first()
+    participations = Participation.objects.filter(public_id=stub.public_id, study=study_id)
+    return participations.select_related("study", "rater").first()
 
 
 def remember(response: HttpResponse, participation: Participation) -> None:
-    """Let this browser be known again, by a name that only this server can write."""
+    """Set the signed cookie by which this browser is recognised."""
     response.set_signed_cookie(
         _cookie(participation.study_id),
         participation.public_id,
         salt=SALT,
-        max_age=MOST_AGE,
+        max_age=MAX_AGE,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite="Lax",
@@ -106,7 +106,7 @@ def remember(response: HttpResponse, participation: Participation) -> None:
 
 
 def forget(response: HttpResponse, study_id: str) -> None:
-    """Another submission came in this browser: it begins anew."""
+    """Delete the cookie, because another submission starts in this browser."""
     response.delete_cookie(_cookie(study_id), samesite="Lax")
 
 

@@ -1,4 +1,4 @@
-"""Rating: every request is sent to the one page where the annotator should be."""
+"""Rating pages: every request leads to the page that the annotator should see next."""
 
 from collections.abc import Mapping
 from math import inf
@@ -13,14 +13,21 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms import AnswerForm
 from annotation.hot_path_sql import find_work_of, unit_with_texts
-from annotation.models import Assignment, Participation, Rating, Trial
+from annotation.messages import (
+    ANSWER_NOTES,
+    CHECKS_MISSED,
+    DAMAGED_ANSWER,
+    NO_ANSWER,
+    PLACE_LOST,
+)
+from annotation.models import Assignment, Participation, Rating, ScreeningAttempt
 from annotation.selectors import (
-    Share,
+    AnnotatorProgress,
     Worksheet,
     is_a_first,
     latest_assignment,
-    lost_last,
-    share_of,
+    lost_previous_place,
+    progress_of,
     worksheet,
 )
 from annotation.services.places import NotCleared, NoWorkLeft, find_work
@@ -29,75 +36,58 @@ from annotation.services.screening import judged, screening_of
 from annotation.views.participation_cookie import (
     SeeOther,
     annotator_page,
+    current_participation,
     is_htmx,
-    named_in,
-    participation_in,
+    participation_stub,
 )
-from annotation.views.steps import lesson, step_page
+from annotation.views.steps import feedback_on, step_page
 from annotation.views.unit_presentation import (
     UnitPage,
-    announcement,
     field_of,
     labels_as_shown,
     unit_page,
+    unit_total,
 )
 from studies.models import Study
 from tiebreak.errors import DomainError
 
 
 class Note(NamedTuple):
-    """What an annotator is told beside the unit or its answer."""
+    """A message shown next to the unit or to its saved answer."""
 
     code: str
     sentence: str
 
 
-CHOOSE = "Please choose an answer."
-LOST = Note(
-    "place_lost",
-    "The time for your last task ran out before it was complete, and somebody else took it over."
-    " What you answered there is kept. This is another task.",
-)
-WARNING = Note(
-    "checks_missed",
-    "Please read carefully: some of your answers did not fit texts where the right answer is"
-    " known. If that goes on, your part in this study may end.",
-)
+LOST = Note("place_lost", PLACE_LOST)
+WARNING = Note("checks_missed", CHECKS_MISSED)
 Status = Participation.Status
-# Said beside "Saved" by the flag an answer got.
-FATES = {
-    "late": "The study was closed before this came, so it may not be counted.",
-    "excluded": "Your part in this study has ended, so this is kept and not counted.",
-    "surplus": "The time for this task ran out and somebody else took it over. Your answer is kept"
-    " but may not be counted. Please go on with the next task.",
-    "left": "You stopped before this answer came, so it is kept but may not be counted.",
-}
-DAMAGED = "Your answer arrived damaged and was not saved. Please reload the page and answer again."
 
 
 @require_safe
 @annotator_page
 def rate(request: HttpRequest, study_id: str) -> HttpResponse:
-    named = named_in(request, study_id)
-    if named is None:
+    stub = participation_stub(request, study_id)
+    if stub is None:
         return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     try:
-        work = find_work(participation=named)
+        work = find_work(participation=stub)
     except DomainError as refusal:
-        return _elsewhere(request, study_id, refusal)
+        return _page_without_work(request, study_id, refusal)
     sheet = worksheet(work.assignment, () if work.is_new else None)
+    may_have_lost = work.is_new and work.has_unfinished
     return _page(
         request,
         sheet,
-        sheet.first_open or max(sheet.seats),
-        share=work.share,
-        notice=LOST if work.is_new and work.has_left and lost_last(work.assignment) else None,
+        sheet.first_open or max(sheet.hit_units),
+        progress=work.progress,
+        notice=LOST if may_have_lost and lost_previous_place(work.assignment) else None,
     )
 
 
-def _elsewhere(request: HttpRequest, study_id: str, refusal: DomainError) -> HttpResponse:
-    """The page for whom there is no place, or not yet."""
-    participation = participation_in(request, study_id)
+def _page_without_work(request: HttpRequest, study_id: str, refusal: DomainError) -> HttpResponse:
+    """Return the page for an annotator who gets no place, or none yet."""
+    participation = current_participation(request, study_id)
     if participation is None:
         return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     if isinstance(refusal, NotCleared):
@@ -108,29 +98,29 @@ def _elsewhere(request: HttpRequest, study_id: str, refusal: DomainError) -> Htt
 
 
 def _step(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """What comes before the first place; a training or test has pages like any HIT."""
+    """Return the page of the step before the first HIT; training and tests look like any HIT."""
     page = step_page(request, participation)
     if isinstance(page, HttpResponse):
         return page
     sheet = worksheet(page)
-    share = Share(0, 1)
-    return _page(request, sheet, sheet.first_open or max(sheet.seats), share=share)
+    position = sheet.first_open or max(sheet.hit_units)
+    return _page(request, sheet, position, progress=AnnotatorProgress(0, 1))
 
 
 @require_safe
 @annotator_page
 def look_back(request: HttpRequest, study_id: str, position: int) -> HttpResponse:
-    """An answered unit of the HIT at hand, to correct it; it reserves nothing."""
-    participation = participation_in(request, study_id)
+    """Show an answered unit of the current HIT, so that it can be corrected. Reserves nothing."""
+    participation = current_participation(request, study_id)
     if participation is None:
         return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     assignment = latest_assignment(participation)
     if assignment is None or participation.status != Participation.Status.ACTIVE:
         return redirect("annotation:rate", study_id)
     sheet = _sheet(participation, assignment)
-    if position not in sheet.seats or not sheet.is_answered(position):
+    if position not in sheet.hit_units or not sheet.is_answered(position):
         return redirect("annotation:rate", study_id)
-    return _page(request, sheet, position, share=share_of(participation))
+    return _page(request, sheet, position, progress=progress_of(participation))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -138,110 +128,117 @@ def look_back(request: HttpRequest, study_id: str, position: int) -> HttpRespons
 def answer(request: HttpRequest, study_id: str) -> HttpResponse:
     if request.method != "POST":
         return redirect("annotation:rate", study_id)
-    named = named_in(request, study_id)
-    if named is None:
-        raise Http404("This browser has no part in the study.")
+    stub = participation_stub(request, study_id)
+    if stub is None:
+        raise Http404("This browser has no participation in the study.")
     form = AnswerForm(request.POST)
     if not form.is_valid():
-        raise DomainError("damaged_answer", DAMAGED, status=400)
-    sheet, number = _addressed(named, form)
-    shown = _chosen(request, sheet)
+        raise DomainError("damaged_answer", DAMAGED_ANSWER, status=400)
+    sheet, position = _answered_unit(stub, form)
+    labels = _submitted_labels(request, sheet)
     try:
-        ratings = _save(form, sheet, number, shown)
+        ratings = _save(form, sheet, position, labels)
     except DomainError as refusal:
         if is_htmx(request):
             raise
         participation = sheet.assignment.participation
         assert participation is not None
-        share = share_of(participation)
         return _page(
-            request, worksheet(sheet.assignment), number, share=share, given=shown, refusal=refusal
+            request,
+            worksheet(sheet.assignment),
+            position,
+            progress=progress_of(participation),
+            submitted=labels,
+            refusal=refusal,
         )
     sheet = worksheet(sheet.assignment, ratings)
     if is_htmx(request):
-        steps = _steps(study_id, sheet, number)
-        told = {
-            "lessons": _lessons(sheet, number),
-            "fate": _fate(ratings, sheet.assignment.participation),
-            "may_stop": _may_stop(sheet, done=0),
+        context = _navigation(study_id, sheet, position) | {
+            "feedback": _training_feedback(sheet, position),
+            "status_note": _status_note(ratings, sheet.assignment.participation),
+            "may_stop": _may_stop(sheet, hits_completed=0),
         }
-        return render(request, "annotation/saved.html", steps | told)
-    if sheet.assignment.stage == Trial.Stage.TRAINING:
-        return SeeOther(reverse("annotation:rate-position", args=[study_id, number]))
+        return render(request, "annotation/answer_saved.html", context)
+    if sheet.assignment.stage == ScreeningAttempt.Stage.TRAINING:
+        return SeeOther(reverse("annotation:rate-position", args=[study_id, position]))
     return SeeOther(reverse("annotation:rate", args=[study_id]))
 
 
-def _lessons(sheet: Worksheet, number: int) -> list[dict[str, Any]]:
-    """In training, what is held to be right is said once a unit was answered."""
-    if sheet.assignment.stage != Trial.Stage.TRAINING or not sheet.is_answered(number):
+def _training_feedback(sheet: Worksheet, position: int) -> list[dict[str, Any]]:
+    """Return the expected answers to a training unit once it has been answered."""
+    if sheet.assignment.stage != ScreeningAttempt.Stage.TRAINING or not sheet.is_answered(position):
         return []
-    unit = sheet.seats[number].unit_id
-    return [lesson(row, right) for row, right in judged(sheet.assignment) if row.unit_id == unit]
+    unit = sheet.hit_units[position].unit_id
+    return [
+        feedback_on(row, right) for row, right in judged(sheet.assignment) if row.unit_id == unit
+    ]
 
 
 def _sheet(participation: Participation, assignment: Assignment) -> Worksheet:
-    # Both are at hand; without this the selectors would fetch them again.
+    # Both are already loaded; without these lines the selectors would query them again.
     assignment.participation = participation
     assignment.hit.study = participation.study
     return worksheet(assignment)
 
 
-def _addressed(named: Participation, form: AnswerForm) -> tuple[Worksheet, int]:
-    """The unit an answer belongs to: one of this annotator's own, or it does not exist."""
+def _answered_unit(stub: Participation, form: AnswerForm) -> tuple[Worksheet, int]:
+    """Return the worksheet and position an answer is for; 404 unless they are the annotator's."""
     public_id = form.cleaned_data["assignment"]
-    assignment = find_work_of(public_id, named.public_id, named.study_id)
+    assignment = find_work_of(public_id, stub.public_id, stub.study_id)
     if assignment is None:
         raise Http404("No such assignment in this participation.")
     sheet = worksheet(assignment, ())
-    number: int = form.cleaned_data["position"]
-    if number not in sheet.seats:
+    position: int = form.cleaned_data["position"]
+    if position not in sheet.hit_units:
         raise Http404("No such unit in this assignment.")
-    return sheet, number
+    return sheet, position
 
 
-def _chosen(request: HttpRequest, sheet: Worksheet) -> dict[int, str]:
-    given = {c.pk: request.POST.get(field_of(c), "").strip() for c in sheet.criteria}
-    return {criterion: label for criterion, label in given.items() if label}
+def _submitted_labels(request: HttpRequest, sheet: Worksheet) -> dict[int, str]:
+    labels = {c.pk: request.POST.get(field_of(c), "").strip() for c in sheet.criteria}
+    return {criterion: label for criterion, label in labels.items() if label}
 
 
 def _save(
-    form: AnswerForm, sheet: Worksheet, number: int, shown: Mapping[int, str]
+    form: AnswerForm, sheet: Worksheet, position: int, labels: Mapping[int, str]
 ) -> list[Rating]:
-    """All that was sent of a unit, or nothing. Returns what the assignment's answers are now."""
-    if not shown:
-        raise DomainError("no_answer", CHOOSE, status=400)
+    """Save all submitted labels of a unit, or none. Returns the assignment's ratings."""
+    if not labels:
+        raise DomainError("no_answer", NO_ANSWER, status=400)
     answers = {
-        criterion: form.answer(shown[criterion.pk])
+        criterion: form.answer(labels[criterion.pk])
         for criterion in sheet.criteria
-        if criterion.pk in shown
+        if criterion.pk in labels
     }
-    return submit_ratings(assignment=sheet.assignment, seat=sheet.seats[number], answers=answers)
+    return submit_ratings(
+        assignment=sheet.assignment, hit_unit=sheet.hit_units[position], answers=answers
+    )
 
 
 def _page(
     request: HttpRequest,
     sheet: Worksheet,
-    number: int,
+    position: int,
     *,
-    share: Share,
-    given: Mapping[int, str] | None = None,
+    progress: AnnotatorProgress,
+    submitted: Mapping[int, str] | None = None,
     refusal: DomainError | None = None,
     notice: Note | None = None,
 ) -> HttpResponse:
     study = sheet.assignment.hit.study
-    is_done = sheet.assignment.status == Assignment.Status.COMPLETED
+    is_completed = sheet.assignment.status == Assignment.Status.COMPLETED
     context = {
-        **_steps(study.pk, sheet, number),
+        **_navigation(study.pk, sheet, position),
         "study": study,
-        "page": _unit_page(sheet, number, given or {}),
+        "page": _unit_page(sheet, position, submitted or {}),
         "assignment": sheet.assignment.public_id,
-        "position": number,
+        "position": position,
         "client_key": uuid4(),
-        "hit": share.done if is_done else share.done + 1,
-        "hits": share.of,
-        "needed": _needed(sheet.assignment),
-        "lessons": _lessons(sheet, number),
-        "may_stop": _may_stop(sheet, share.done),
+        "hit": progress.completed if is_completed else progress.completed + 1,
+        "hits": progress.total,
+        "needed": _pass_mark(sheet.assignment),
+        "feedback": _training_feedback(sheet, position),
+        "may_stop": _may_stop(sheet, progress.completed),
         "notice": WARNING if _is_warned(sheet.assignment) else notice,
         "refusal": refusal,
     }
@@ -250,26 +247,27 @@ def _page(
     )
 
 
-def _may_stop(sheet: Worksheet, done: int) -> bool:
-    """Between two HITs, with one done and more to come: then stopping here is offered.
+def _may_stop(sheet: Worksheet, hits_completed: int) -> bool:
+    """Whether to offer stopping: between two HITs, with one completed and more available.
 
-    Told from what is at hand, because every answer asks; the page behind the link counts.
+    Uses only what is already loaded, because it runs for every answer; the page behind the link
+    checks again.
     """
-    participation, own = sheet.assignment.participation, sheet.assignment
+    participation, assignment = sheet.assignment.participation, sheet.assignment
     is_done = sheet.first_open is None
-    is_between = is_done or (done and not sheet.answered)
-    if participation is None or own.stage or not is_between:
+    is_between_hits = is_done or (hits_completed and not sheet.answered)
+    if participation is None or assignment.stage or not is_between_hits:
         return False
-    study = own.hit.study
-    is_last = is_done and own.position >= (study.hits_per_annotator or inf)
+    study = assignment.hit.study
+    is_last = is_done and assignment.position >= (study.hits_per_annotator or inf)
     if is_last or study.status == Study.Status.CLOSED or participation.status != Status.ACTIVE:
         return False
     return participation.may_leave_early
 
 
-def _fate(ratings: list[Rating], participation: Participation | None) -> Note | None:
-    """What became of the answer just given, where it is not simply saved."""
-    latest = max((each for each in ratings if not each.superseded), key=lambda each: each.pk)
+def _status_note(ratings: list[Rating], participation: Participation | None) -> Note | None:
+    """Return the note for the newest answer if it was saved but may not be counted."""
+    latest = max((row for row in ratings if not row.superseded), key=lambda row: row.pk)
     has_left = participation is not None and participation.status == Status.LEFT
     if latest.late:
         code = "late"
@@ -279,12 +277,12 @@ def _fate(ratings: list[Rating], participation: Participation | None) -> Note | 
         code = "left" if has_left else "surplus"
     else:
         return None
-    return Note(code, FATES[code])
+    return Note(code, ANSWER_NOTES[code])
 
 
-def _needed(assignment: Assignment) -> int | None:
-    """How many units of a test have to be right; None elsewhere."""
-    if assignment.stage != Trial.Stage.QUALIFICATION:
+def _pass_mark(assignment: Assignment) -> int | None:
+    """Return how many units of a test must be right, or None outside a test."""
+    if assignment.stage != ScreeningAttempt.Stage.QUALIFICATION:
         return None
     screening = screening_of(assignment.hit.study)
     return screening.pass_mark if screening else None
@@ -295,36 +293,36 @@ def _is_warned(assignment: Assignment) -> bool:
     return participation is not None and participation.warned_at is not None
 
 
-def _unit_page(sheet: Worksheet, number: int, given: Mapping[int, str]) -> UnitPage:
-    seat = sheet.seats[number]
-    a_first = is_a_first(sheet.assignment, seat)
-    stored = labels_as_shown(sheet.labels_of(number), sheet.criteria, a_first=a_first)
+def _unit_page(sheet: Worksheet, position: int, submitted: Mapping[int, str]) -> UnitPage:
+    hit_unit = sheet.hit_units[position]
+    a_first = is_a_first(sheet.assignment, hit_unit)
+    stored = labels_as_shown(sheet.labels_of(position), sheet.criteria, a_first=a_first)
     return unit_page(
-        unit_with_texts(seat.unit_id),
+        unit_with_texts(hit_unit.unit_id),
         sheet.criteria,
         a_first=a_first,
-        shown_labels={**stored, **given},
+        shown_labels={**stored, **submitted},
     )
 
 
-def _steps(study_id: str, sheet: Worksheet, number: int) -> dict[str, Any]:
-    """Where the annotator stands in the HIT, and which pages lie before and behind."""
-    numbers = list(sheet.seats)
-    index = numbers.index(number)
-    earlier = numbers[index - 1] if index else None
-    later = next((n for n in numbers[index + 1 :] if sheet.is_answered(n)), None)
-    here = reverse("annotation:rate", args=[study_id])
+def _navigation(study_id: str, sheet: Worksheet, position: int) -> dict[str, Any]:
+    """Return the annotator's progress in the HIT and the addresses of the neighbouring pages."""
+    positions = list(sheet.hit_units)
+    index = positions.index(position)
+    previous = positions[index - 1] if index else None
+    following = next((n for n in positions[index + 1 :] if sheet.is_answered(n)), None)
+    rate_url = reverse("annotation:rate", args=[study_id])
     return {
         "study_id": study_id,
         "index": index + 1,
-        **announcement(*sheet.announced),
+        **unit_total(*sheet.announced_total),
         "answered": sheet.answered,
-        "stored": len(sheet.labels_of(number)),
+        "stored": len(sheet.labels_of(position)),
         "asked": len(sheet.criteria),
-        "is_answered": sheet.is_answered(number),
+        "is_answered": sheet.is_answered(position),
         "stage": sheet.assignment.stage,
         "is_hit_done": sheet.first_open is None,
-        "previous_url": f"{here}{earlier}/" if earlier else "",
-        # Without a number: the page where the annotator should be.
-        "next_url": f"{here}{later}/" if later else here,
+        "previous_url": f"{rate_url}{previous}/" if previous else "",
+        # Without a position, the address leads to the first open unit.
+        "next_url": f"{rate_url}{following}/" if following else rate_url,
     }

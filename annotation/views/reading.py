@@ -1,4 +1,4 @@
-"""The guidelines: shown once before the first HIT, and to be reread at any time."""
+"""The guidelines page: shown before the first HIT, and available for rereading at any time."""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -9,14 +9,14 @@ from django.views.decorators.http import require_http_methods
 from annotation.models import Participation
 from annotation.selectors import latest_assignment
 from annotation.services.participations import mark_guidelines_read
-from annotation.views.participation_cookie import SeeOther, annotator_page, participation_in
+from annotation.views.participation_cookie import SeeOther, annotator_page, current_participation
 from studies.markdown import render_markdown
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @annotator_page
 def guidelines(request: HttpRequest, study_id: str) -> HttpResponse:
-    participation = participation_in(request, study_id)
+    participation = current_participation(request, study_id)
     if participation is None:
         return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
     if request.method == "POST":
@@ -28,15 +28,15 @@ def guidelines(request: HttpRequest, study_id: str) -> HttpResponse:
 def guidelines_page(request: HttpRequest, participation: Participation) -> HttpResponse:
     context = {
         "study": participation.study,
-        "guidelines": render_markdown(_valid_guidelines(participation)),
+        "guidelines": render_markdown(_current_guidelines(participation)),
         "criteria": participation.study.criteria.all(),
         "is_read": participation.guidelines_read_at is not None,
     }
     return render(request, "annotation/guidelines.html", context)
 
 
-def _valid_guidelines(participation: Participation) -> str:
-    """Those of the HIT in work: a new version is valid from the next one on."""
+def _current_guidelines(participation: Participation) -> str:
+    """Return the guidelines of the HIT in progress; a new version applies from the next HIT on."""
     assignment = latest_assignment(participation)
     if assignment is None or assignment.completed_at is not None:
         return participation.study.guidelines

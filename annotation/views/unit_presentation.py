@@ -1,6 +1,6 @@
-"""A unit as its page shows it: texts in the order of the sides, and the words of each choice.
+"""Presentation of a unit: its texts in the order of the sides, and the wording of each choice.
 
-What is built here knows no system and no row's number, so that no template can show one.
+These objects carry no system names or database ids, so that no template can reveal one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,9 +12,9 @@ from studies.models import Criterion, Instance, Unit
 from tiebreak.scales import BAD, Label, Scale
 
 FIELD = "criterion-{}"
-# More labels than this are typed, not chosen from a row.
-MOST_CHOICES = 20
-# How strongly a text is preferred, by the scale's greatest label and the label's size.
+# Scales with more labels than this get a number field instead of buttons.
+MAX_CHOICES = 20
+# Wording of a preference, by the scale's largest label and then by the label's absolute value.
 STRENGTHS = {
     1: ("is better",),
     2: ("is slightly better", "is much better"),
@@ -25,7 +25,7 @@ TIE, BOTH_BAD = "No preference", "Both are bad"
 
 @dataclass(frozen=True)
 class Choice:
-    """One answer that can be chosen. With a side, its words follow that side's name."""
+    """One possible answer. If it has a side, its words follow the side's name."""
 
     value: str
     words: str
@@ -36,7 +36,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Question:
-    """One criterion: choices, or a number where there are too many to show."""
+    """One criterion as a question: with choices, or with a number field if there are too many."""
 
     field: str
     text: str
@@ -48,7 +48,7 @@ class Question:
 
     @property
     def is_short(self) -> bool:
-        """Whether the choices are numbers or single letters, which fit in one row anywhere."""
+        """Whether all choices are so short that they fit in one row on any screen."""
         return all(len(choice.words) <= 2 for choice in self.choices)
 
 
@@ -60,7 +60,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class UnitPage:
-    """What an annotator sees of a unit."""
+    """The parts of a unit that an annotator sees."""
 
     source: str
     turns: tuple[Turn, ...]
@@ -79,7 +79,7 @@ class UnitPage:
 def unit_page(
     unit: Unit, criteria: Iterable[Criterion], *, a_first: bool, shown_labels: Mapping[int, str]
 ) -> UnitPage:
-    """A unit with its questions; `shown_labels` are those already given, as they were shown."""
+    """Return a unit with its questions; `shown_labels` holds previous answers as displayed."""
     generations = [unit.generation_a]
     if unit.system_b_id is not None:
         generations.append(unit.generation_b)
@@ -93,8 +93,8 @@ def unit_page(
     )
 
 
-def announcement(fewest: int, most: int) -> dict[str, Any]:
-    """How many units a task has: one number, or two where checks are mixed in."""
+def unit_total(fewest: int, most: int) -> dict[str, Any]:
+    """Return the number of units of a task: one number, or two if gold checks may be mixed in."""
     return {"of": str(most) if fewest == most else f"{fewest} or {most}", "most": most}
 
 
@@ -117,7 +117,7 @@ def question(criterion: Criterion, shown_label: str | None) -> Question:
     blank = Question(field_of(criterion), criterion.question, value=shown_label or "")
     if scale.labels is None:
         return replace(blank, low=0 if scale.kind == "ratio" else None)
-    if len(scale.labels) > MOST_CHOICES and scale.kind != "nominal":
+    if len(scale.labels) > MAX_CHOICES and scale.kind != "nominal":
         return replace(blank, low=scale.labels[0], high=scale.labels[-1], step="1")
     choices = tuple(
         _choice(scale, label, key=str(number) if number <= 9 else "", chosen=blank.value)
@@ -140,19 +140,19 @@ def _words(scale: Scale, label: Label) -> tuple[Literal["", "first", "second"], 
     size = int(label)
     if size == 0:
         return "", TIE
-    strongest = max(int(each) for each in scale.order_labels or ())
+    strongest = max(int(order_label) for order_label in scale.order_labels or ())
     return "first" if size < 0 else "second", STRENGTHS[strongest][abs(size) - 1]
 
 
 def choice_as_shown(label: str, criterion: Criterion, *, a_first: bool) -> Choice:
-    """The choice that a stored label was on its annotator's screen, in the same words."""
+    """Return the choice that a stored label was on the annotator's screen."""
     scale = criterion.parsed_scale
     shown = scale.parse_label(as_shown(label, criterion=criterion, a_first=a_first))
     return _choice(scale, shown, key="", chosen="")
 
 
 def turns_of(instance: Instance | None) -> tuple[Turn, ...]:
-    """The conversation of an instance; a message may hold its text in parts."""
+    """Return the conversation of an instance. The text of a message may come in parts."""
     messages: Sequence[Any] = instance.messages if instance else ()
     return tuple(_turn(message) for message in messages if isinstance(message, dict))
 

@@ -4,9 +4,9 @@ from typing import Literal
 
 from studies.models import Study
 
-CHOOSING = "metrics:choosing"
-RECRUITMENT = "recruitment:recruitment"
-KNOWN_UNITS = "admin:studies_study_known_units"
+GENERATE_SELECT = "metrics:generate-select"
+RECRUITMENT = "recruitment:channels"
+REFERENCE_UNITS = "admin:studies_study_reference_units"
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,8 @@ def enough_people(study: Study) -> Iterator[LaunchCheck]:
 
 def _invited(study: Study) -> int | None:
     """How many people can come at most; None where that is not known."""
-    ways = list(study.recruitments.filter(closed_at__isnull=True))
-    counts = [len(people(way)) for way in ways]
+    channels = list(study.channels.filter(closed_at__isnull=True))
+    counts = [len(people(channel)) for channel in channels]
     return sum(counts) if counts and all(counts) else None
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from annotation.services.planning import is_plan_current
-from recruitment.launch.check import CHOOSING, LaunchCheck, counted, error, warning
+from recruitment.launch.check import GENERATE_SELECT, LaunchCheck, counted, error, warning
+from studies.instance_selection.scoring import what_is_missing
 from studies.models import Study, Unit
-from studies.scoring import what_is_missing
 from tiebreak.similarity import similarity_title
 
 
@@ -35,18 +35,18 @@ def scores(study: Study) -> Iterator[LaunchCheck]:
             "draw_not_scored",
             f"The instances were drawn by separability, and {n} of {counted(of, 'unit')} have no δ"
             f" by {title}. Score them, or draw again.",
-            CHOOSING,
+            GENERATE_SELECT,
         )
     elif 0 < n < of:
         yield warning(
             "scores_missing",
             f"{n} of {counted(of, 'unit')} have no δ by {title}, and would be missing from"
             " everything that is said by separability. Score them.",
-            CHOOSING,
+            GENERATE_SELECT,
         )
     elif n and (sentence := what_is_missing(study.similarity)):
         yield warning(
             "encoder_missing",
             f"Nothing is scored by {title}, and it cannot be here: {sentence}",
-            CHOOSING,
+            GENERATE_SELECT,
         )

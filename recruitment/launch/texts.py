@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from django.db.models import Count, F, Q
 
-from recruitment.launch.check import CHOOSING, LaunchCheck, counted, error, warning
+from recruitment.launch.check import GENERATE_SELECT, LaunchCheck, counted, error, warning
 from studies.models import Generation, Study, System, Unit
 
 
@@ -35,7 +35,7 @@ def dummy_texts(study: Study) -> Iterator[LaunchCheck]:
             "dummy_texts",
             f"{counted(n, 'unit')} would show dummy texts, which no model wrote. Remove them,"
             " sample real generations, and plan the HITs again.",
-            CHOOSING,
+            GENERATE_SELECT,
         )
 
 
@@ -55,7 +55,7 @@ def identical_texts(study: Study) -> Iterator[LaunchCheck]:
             f"{n} of {counted(of, 'unit')} would show the same text twice: annotators cannot"
             " choose. Sample at a higher temperature or with other seeds, or leave those"
             " instances out.",
-            CHOOSING,
+            GENERATE_SELECT,
         )
 
 
@@ -75,14 +75,14 @@ def too_few_generations(study: Study) -> Iterator[LaunchCheck]:
             f"N is {n}, and {len(few)} of {counted(of, 'instance')} have fewer generations of each"
             f" system, down to {least}: their HITs show fewer comparisons. Lower N, or sample more"
             " generations.",
-            CHOOSING,
+            GENERATE_SELECT,
         )
     if none:
         yield warning(
             "instances_left_out",
             f"{len(none)} of {counted(of, 'instance')} have no generations to compare for some"
             " pair of systems, and are left out there. Sample what is missing.",
-            CHOOSING,
+            GENERATE_SELECT,
         )
 
 

@@ -1,8 +1,8 @@
-"""Where annotators come from: each provider is a folder here, found by its `PROVIDER`.
+"""The platforms that annotators come from: each is a folder here that defines `PLATFORM`.
 
-A provider knows its platform's protocol and nothing of places or ratings: who somebody at the
-door is, whether the platform says they are there, where they go in the end, and how the platform
-is asked to pay. Adding one is adding a folder.
+A platform knows its own protocol and nothing about places or ratings: who enters, whether the
+submission is active, where the participant returns to, and how payments are requested. To add a
+platform, add a folder.
 """
 
 import pkgutil
@@ -10,46 +10,46 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 
-from recruitment.platforms.provider import (
-    Arrival,
-    Departure,
+from recruitment.platforms.base import (
     Ending,
-    Kept,
+    Platform,
+    PlatformEntry,
     PlatformReport,
-    Provider,
+    PrivacyNotice,
     Reentry,
-    Standing,
+    ReturnInstructions,
+    SubmissionStatus,
 )
 from tiebreak.errors import DomainError
 
 __all__ = [
-    "Arrival",
-    "Departure",
     "Ending",
-    "Kept",
+    "Platform",
+    "PlatformEntry",
     "PlatformReport",
-    "Provider",
+    "PrivacyNotice",
     "Reentry",
-    "Standing",
-    "provider_named",
-    "providers",
+    "ReturnInstructions",
+    "SubmissionStatus",
+    "get_platform",
+    "platforms",
 ]
 
 
 @cache
-def providers() -> dict[str, Provider]:
-    """Every provider by its name."""
-    return {provider.name: provider for provider in _found()}
+def platforms() -> dict[str, Platform]:
+    """All installed platforms by name."""
+    return {platform.name: platform for platform in _installed()}
 
 
-def provider_named(name: str) -> Provider:
-    provider = providers().get(name)
-    if provider is None:
-        raise DomainError("no_such_provider", f"Nobody knows the provider {name!r}.", status=404)
-    return provider
+def get_platform(name: str) -> Platform:
+    platform = platforms().get(name)
+    if platform is None:
+        raise DomainError("no_such_platform", f"There is no platform {name!r}.", status=404)
+    return platform
 
 
-def _found() -> Iterator[Provider]:
+def _installed() -> Iterator[Platform]:
     for module in pkgutil.iter_modules(__path__):
         if module.ispkg:
-            yield import_module(f"{__name__}.{module.name}").PROVIDER
+            yield import_module(f"{__name__}.{module.name}").PLATFORM

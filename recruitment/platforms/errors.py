@@ -1,4 +1,4 @@
-"""What a platform's refusal or silence means for the one who asked."""
+"""Errors of platforms: what a refusal or a missing answer means for the caller."""
 
 from tiebreak.errors import DomainError
 
@@ -6,10 +6,10 @@ from tiebreak.errors import DomainError
 class PlatformError(DomainError):
     """A platform did not do what it was asked, or did not say that it did.
 
-    `is_retryable`: the same request may succeed later and does no harm if it is made again.
-    `may_be_done`: it arrived, or may have, and nobody said what came of it. Of money that means:
-    look it up before asking again. `platform_status` is the platform's own HTTP status, None if it
-    did not answer; `retry_after_s` how long it asked to be left alone.
+    `is_retryable`: the same request may succeed later and does no harm if it is repeated.
+    `may_be_done`: the request may have arrived, but its result is unknown; check a payment on the
+    platform before repeating it. `platform_status` is the platform's HTTP status, None if it did
+    not answer; `retry_after_s` is the pause that it asked for.
     """
 
     def __init__(
@@ -31,15 +31,14 @@ class PlatformError(DomainError):
 
 
 class NotConfirmedYet(DomainError):
-    """The signing key is unknown here until a worker has fetched the keys: `Provider.renew_keys`.
+    """The signing key is unknown until a worker has fetched the keys: see `Platform.renew_keys`.
 
-    Until then nobody is let in, and nothing is looked up by what the link says.
+    Until then nobody is admitted, and the IDs in the link are not looked up.
     """
 
     def __init__(self) -> None:
         super().__init__(
             "entry_not_confirmed_yet",
-            "Your link is being checked. Please open the study from the platform once more in a"
-            " minute.",
+            "Your link is being checked. Please open the study from the platform again in a minute.",
             status=503,
         )

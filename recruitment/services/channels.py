@@ -1,4 +1,4 @@
-"""A study's ways in: set up, closed to newcomers, opened again, removed; and which lead in."""
+"""A study's recruitment channels: set up, close, reopen and remove them, and tell which are open."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,210 +9,191 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import Participation
-from recruitment.models import Recruitment, encrypted
-from recruitment.platforms import Provider, provider_named, providers
+from recruitment.messages import (
+    ACTION_PENDING,
+    CHANNEL_CLOSED,
+    CHANNEL_CLOSED_STATUS,
+    CHANNEL_NOT_READY,
+    HAS_PARTICIPANTS,
+    IS_ON_PLATFORM,
+    NO_SIGNED_LINKS,
+    NOT_SET_UP,
+    OPEN_BY_DEFAULT,
+    OPEN_LINK_REPLACED,
+    OPEN_LINK_STAYS,
+    STILL_ON_PLATFORM,
+    WRONG_LINK,
+)
+from recruitment.models import Channel, encrypted
+from recruitment.platforms import Platform, get_platform, platforms
 from studies.models import Study
 from tiebreak.errors import DomainError
 
-# The way in of a study for which nobody set up any.
+# The channel of a study for which nobody set up any.
 OPEN_LINK = "open-link"
 
 
 @dataclass(frozen=True)
-class WayIn:
-    """One way as it stands, in words for the researcher; no recruitment where none was set up."""
+class ChannelStatus:
+    """What the researcher reads about one channel; `channel` is None where none is stored."""
 
-    provider: Provider
-    recruitment: Recruitment | None
-    state: "State"
+    platform: Platform
+    channel: Channel | None
+    state: "ChannelState"
     sentence: str
-    # Why it can only be closed, and not removed.
+    # Why the channel can be closed but not removed.
     why_kept: DomainError | None = None
 
     @property
     def is_open(self) -> bool:
-        return self.state == State.OPEN
+        return self.state == ChannelState.OPEN
 
 
-class State(StrEnum):
-    """Whether a way lets newcomers in, as the page says it before its sentence."""
+class ChannelState(StrEnum):
+    """Whether new participants can enter; the page shows the value before the sentence."""
 
     OPEN = "Open"
     CLOSED = "Closed"
-    NOBODY_SENT = "Nobody is sent"
+    NOT_SENDING = "The platform sends nobody"
     NOT_READY = "Not ready"
     NOT_SET_UP = "Not set up"
 
 
-def ways_in(study: Study) -> list[WayIn]:
-    """Every way there is: those that lead in first, then those that were set up."""
-    existing = {way.provider: way for way in study.recruitments.all()}
-    found = [_way_in(study, name, existing.get(name)) for name in providers()]
+def channel_statuses(study: Study) -> list[ChannelStatus]:
+    """The status of every possible channel: open ones first, then others that are set up."""
+    stored = {channel.provider: channel for channel in study.channels.all()}
+    statuses = [_channel_status(study, name, stored.get(name)) for name in platforms()]
     return sorted(
-        found, key=lambda way: (not way.is_open, way.recruitment is None, way.provider.title)
+        statuses,
+        key=lambda status: (not status.is_open, status.channel is None, status.platform.title),
     )
 
 
-def recruitment_for(study: Study, provider: str) -> Recruitment:
-    """A study's way in by this provider; that of the open link may not be stored yet."""
-    found = Recruitment.objects.filter(study=study, provider=provider).first()
-    if found is not None:
-        return found
+def channel_for(study: Study, provider: str) -> Channel:
+    """Return the study's channel of this platform; an implied open link is not stored yet.
+
+    Raises `DomainError` if the study has no such channel.
+    """
+    channel = Channel.objects.filter(study=study, provider=provider).first()
+    if channel is not None:
+        return channel
     if provider == OPEN_LINK and is_open_to_all(study):
-        return Recruitment(study=study, provider=provider)
-    raise DomainError("no_such_entry", WRONG_LINK, status=404)
+        return Channel(study=study, provider=provider)
+    raise DomainError("no_such_channel", WRONG_LINK, status=404)
 
 
 def is_open_to_all(study: Study) -> bool:
-    """Whether the open link leads in though nobody set it up: until another way can.
+    """Whether the open link works although nobody set it up, because no other channel is ready.
 
-    What is still being prepared leaves it open, or nobody could enter. A way that was ready does
-    not, also when it was closed: closing a door opens no other.
+    A channel that is still being prepared leaves the open link open, or nobody could enter. A
+    channel that was ready does not, even when it is closed: closing one must not open another.
     """
-    return all(_missing(way) for way in study.recruitments.all())
+    return all(_missing(channel) for channel in study.channels.all())
 
 
 def has_open_link(study: Study) -> bool:
-    """Whether whoever has the study's own address may come in."""
-    own = study.recruitments.filter(provider=OPEN_LINK)
-    return own.filter(closed_at__isnull=True).exists() or is_open_to_all(study)
+    """Whether anyone who has the study's own address can enter."""
+    stored = study.channels.filter(provider=OPEN_LINK)
+    return stored.filter(closed_at__isnull=True).exists() or is_open_to_all(study)
 
 
-def check_lets_in(recruitment: Recruitment) -> None:
-    """Of newcomers only: who agreed before goes on, whatever became of their way in."""
-    if recruitment.closed_at is not None:
-        raise DomainError("way_closed", CLOSED, status=409)
-    if _missing(recruitment):
-        raise DomainError("way_not_ready", NOT_READY, status=409)
+def check_accepts_newcomers(channel: Channel) -> None:
+    """Raise `DomainError` if new participants cannot enter through this channel.
+
+    This is not asked of participants who agreed before: they may continue in any case.
+    """
+    if channel.closed_at is not None:
+        raise DomainError("channel_closed", CHANNEL_CLOSED, status=409)
+    if _missing(channel):
+        raise DomainError("channel_not_ready", CHANNEL_NOT_READY, status=409)
 
 
-WRONG_LINK = (
-    "This study is not entered by this link. Please use the link of the page or the message that"
-    " invited you."
-)
-CLOSED = (
-    "Nobody new is let into this study by this link any more. If a platform sent you, please"
-    " return your submission there: that costs you nothing."
-)
-NOT_READY = (
-    "This study cannot be entered by this link yet. Please come back when you are invited, and"
-    " tell who sent you."
-)
-
-
-def save_recruitment(*, recruitment: Recruitment, token: str = "") -> Recruitment:
-    """Keep a way in with its settings; an empty token leaves the stored one as it is."""
+def save_channel(*, channel: Channel, token: str = "") -> Channel:
+    """Store a channel with its settings; an empty token keeps the stored one."""
     if token:
-        recruitment.secret = encrypted(token)
-    # What a worker writes meanwhile, such as the study's id on the platform, stays.
-    recruitment.save(update_fields=["settings", "secret"] if recruitment.pk else None)
-    return recruitment
+        channel.secret = encrypted(token)
+    # Fields that a worker may write at the same time, such as the study's id, stay as they are.
+    channel.save(update_fields=["settings", "secret"] if channel.pk else None)
+    return channel
 
 
-def renew_signing_key(*, recruitment: Recruitment) -> None:
-    """Make another key: what was signed with the former is worth nothing from now on."""
-    key = provider_named(recruitment.provider).own_secret(recruitment)
+def renew_signing_key(*, channel: Channel) -> None:
+    """Replace the signing key: links that were signed with the old key stop working."""
+    key = get_platform(channel.provider).own_secret(channel)
     if not key:
         raise DomainError("no_signed_links", NO_SIGNED_LINKS, status=400)
-    save_recruitment(recruitment=recruitment, token=key)
+    save_channel(channel=channel, token=key)
 
 
-NO_SIGNED_LINKS = (
-    "This way in has no signed links of its own, so it needs no key: choose signed links first."
-)
+def close_channel(*, channel: Channel, now: datetime | None = None) -> None:
+    """Accept no new participants. Those who agreed before continue, are synced and are paid."""
+    key: dict[str, Any] = {"study": channel.study, "provider": channel.provider}
+    Channel.objects.get_or_create(**key)  # the open link may not be stored yet
+    channel.closed_at = channel.closed_at or now or timezone.now()
+    Channel.objects.filter(**key, closed_at=None).update(closed_at=channel.closed_at)
 
 
-def close_way_in(*, recruitment: Recruitment, now: datetime | None = None) -> None:
-    """Let nobody new in. Who agreed before goes on, is compared with the platform and paid."""
-    own: dict[str, Any] = {"study": recruitment.study, "provider": recruitment.provider}
-    Recruitment.objects.get_or_create(**own)  # the open link may not be stored yet
-    recruitment.closed_at = recruitment.closed_at or now or timezone.now()
-    Recruitment.objects.filter(**own, closed_at=None).update(closed_at=recruitment.closed_at)
-
-
-def reopen_way_in(*, recruitment: Recruitment) -> None:
-    recruitment.closed_at = None
-    Recruitment.objects.filter(pk=recruitment.pk).update(closed_at=None)
+def reopen_channel(*, channel: Channel) -> None:
+    channel.closed_at = None
+    Channel.objects.filter(pk=channel.pk).update(closed_at=None)
 
 
 @transaction.atomic
-def remove_way_in(*, recruitment: Recruitment, now: datetime | None = None) -> None:
-    """Forget a way by which nobody ever came. It opens no other: the open link stays closed.
+def remove_channel(*, channel: Channel, now: datetime | None = None) -> None:
+    """Delete a channel through which nobody entered. An open link that was closed stays closed.
 
-    Raises `DomainError` where somebody came, or the platform knows of it.
+    Raises `DomainError` if participants entered through it or the platform has a study for it.
     """
-    stored = Recruitment.objects.select_for_update().filter(pk=recruitment.pk).first()
-    if stored is None:  # somebody was quicker
+    stored = Channel.objects.select_for_update().filter(pk=channel.pk).first()
+    if stored is None:  # another request removed it first
         return
-    recruitment = stored
-    if (why := _why_kept(recruitment)) is not None:
+    channel = stored
+    if (why := _why_kept(channel)) is not None:
         raise why
-    study = recruitment.study
+    study = channel.study
     was_open = is_open_to_all(study)
-    recruitment.delete()
+    channel.delete()
     if is_open_to_all(study) and not was_open:
-        close_way_in(recruitment=Recruitment(study=study, provider=OPEN_LINK), now=now)
+        close_channel(channel=Channel(study=study, provider=OPEN_LINK), now=now)
 
 
-def _way_in(study: Study, name: str, way: Recruitment | None) -> WayIn:
-    provider = provider_named(name)
-    if way is not None:
-        return WayIn(provider, way, *_state(way, provider), _why_kept(way))
+def _channel_status(study: Study, name: str, channel: Channel | None) -> ChannelStatus:
+    platform = get_platform(name)
+    if channel is not None:
+        return ChannelStatus(platform, channel, *_state(channel, platform), _why_kept(channel))
     if name != OPEN_LINK:
-        return WayIn(provider, None, State.NOT_SET_UP, "Nobody can enter by it.")
+        return ChannelStatus(platform, None, ChannelState.NOT_SET_UP, NOT_SET_UP)
     if not is_open_to_all(study):
-        return WayIn(provider, None, State.CLOSED, AWAY)
-    audience = provider.audience(Recruitment(study=study, provider=name))
-    return WayIn(provider, None, State.OPEN, f"To {audience}. {BY_ITSELF}")
+        return ChannelStatus(platform, None, ChannelState.CLOSED, OPEN_LINK_REPLACED)
+    audience = platform.audience(Channel(study=study, provider=name))
+    return ChannelStatus(platform, None, ChannelState.OPEN, f"{audience} {OPEN_BY_DEFAULT}")
 
 
-BY_ITSELF = (
-    "That is because no other way in is ready: as soon as one is, this one closes. Set it up, and"
-    " it stays open beside them."
-)
-AWAY = "Another way was set up. Set this one up too if whoever has the link may come as well."
+def _state(channel: Channel, platform: Platform) -> tuple[ChannelState, str]:
+    """The channel's state, and a sentence saying who can enter or why nobody can."""
+    if channel.closed_at is not None:
+        rest = STILL_ON_PLATFORM.format(platform.title) if channel.external_id else ""
+        return ChannelState.CLOSED, CHANNEL_CLOSED_STATUS + rest
+    if missing := _missing(channel):
+        return ChannelState.NOT_READY, missing
+    if why := platform.why_not_sending(channel):
+        return ChannelState.NOT_SENDING, why
+    return ChannelState.OPEN, platform.audience(channel)
 
 
-def _state(way: Recruitment, provider: Provider) -> tuple[State, str]:
-    """Whether it lets somebody new in, and whom or why not."""
-    if way.closed_at is not None:
-        there = STILL_THERE.format(provider.title) if way.external_id else ""
-        return State.CLOSED, f"Nobody new enters by it. {GOING_ON}{there}"
-    if missing := _missing(way):
-        return State.NOT_READY, f"Nobody can enter by it yet. {missing}"
-    if why := provider.why_nobody_comes(way):
-        return State.NOBODY_SENT, why
-    return State.OPEN, f"To {provider.audience(way)}."
+def _missing(channel: Channel) -> str:
+    return get_platform(channel.provider).missing(channel)
 
 
-GOING_ON = "Who entered before goes on, and is paid as before."
-STILL_THERE = (
-    " Its study on {} was not stopped by this: press “Stop” below, or people are still sent and"
-    " turned away here. Until everybody is paid, “Compare now” and “Pay all complete work” go on"
-    " working."
-)
-
-
-def _missing(way: Recruitment) -> str:
-    return provider_named(way.provider).missing(way)
-
-
-def _why_kept(way: Recruitment) -> DomainError | None:
-    if way.provider == OPEN_LINK:
-        return DomainError("is_open_link", "The open link cannot be removed: close it.")
-    if Participation.objects.filter(study=way.study_id, provider=way.provider).exists():
-        return DomainError(
-            "somebody_came",
-            "Somebody came by it, and their work and pay belong to it: close it instead.",
-        )
-    if way.external_id:
-        title = provider_named(way.provider).title
-        return DomainError(
-            "is_on_platform",
-            f"Its study is on {title}: stop it there, and close this way in instead.",
-        )
-    if way.pending:
-        return DomainError(
-            "already_asking", "The platform is being asked something: wait until that is answered."
-        )
+def _why_kept(channel: Channel) -> DomainError | None:
+    """Why this channel cannot be removed; None if it can."""
+    if channel.provider == OPEN_LINK:
+        return DomainError("is_open_link", OPEN_LINK_STAYS)
+    if Participation.objects.filter(study=channel.study_id, provider=channel.provider).exists():
+        return DomainError("has_participants", HAS_PARTICIPANTS)
+    if channel.external_id:
+        title = get_platform(channel.provider).title
+        return DomainError("is_on_platform", IS_ON_PLATFORM.format(title))
+    if channel.pending:
+        return DomainError("action_pending", ACTION_PENDING)
     return None

@@ -1,4 +1,4 @@
-"""A study's design once more, as a draft of its own; nobody's answers and no platform's word."""
+"""Cloning a study: a new draft with the same design, without ratings or platform data."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from annotation.models import Rating
-from annotation.services.reference_units import seat_known_units
-from recruitment.models import Payment, Recruitment
-from recruitment.platforms import provider_named
+from annotation.services.reference_units import plan_reference_units
+from recruitment.models import Channel, Payment
+from recruitment.platforms import get_platform
 from recruitment.platforms.invitation import people
 from studies.models import Study, Unit
 from studies.services import copy_design, copy_rows
 from tiebreak.errors import DomainError
 
-# Every model that belongs to a study is in one of these. Of units and HITs those are copied whose
-# answer is known; of a way in what describes it, and not its connection.
+# Every model that belongs to a study is in one of these sets. Only reference units and their HITs
+# are copied, and only those settings of a channel that do not connect it to an account.
 COPIED = frozenset(
     {
         "studies.Criterion",
@@ -27,7 +27,7 @@ COPIED = frozenset(
         "annotation.HIT",
         "studies.Screening",
         "studies.ComprehensionQuestion",
-        "recruitment.Recruitment",
+        "recruitment.Channel",
     }
 )
 NOT_COPIED = frozenset(
@@ -39,7 +39,7 @@ NOT_COPIED = frozenset(
         "studies.Job",
         "annotation.Place",
         "annotation.Participation",
-        "annotation.Trial",
+        "annotation.ScreeningAttempt",
         "metrics.ReportSnapshot",
     }
 )
@@ -47,7 +47,7 @@ NOT_COPIED = frozenset(
 
 @dataclass(frozen=True)
 class Clone:
-    """The new draft, and what of the original it does not have, in words with counts."""
+    """The new draft, and the parts of the original that were not copied, with counts."""
 
     study: Study
     not_copied: tuple[str, ...]
@@ -55,41 +55,41 @@ class Clone:
 
 @transaction.atomic
 def clone_study(*, study: Study) -> Clone:
-    """A new draft with the same design: plan it, and it asks the same questions.
+    """Create a new draft with the same design, which asks the same questions once it is planned.
 
-    Copied besides the settings are criteria, systems, members, drawn instances, screening,
-    comprehension questions, units whose answer is known, and the ways in without their connection
-    to a platform. Seeds are new. What was left behind is listed.
+    Copies the settings, criteria, systems, members, selected instances, screening, comprehension
+    questions, reference units, and the channels without their connections to platforms. Seeds are
+    new. The result lists what was not copied.
     """
     clone = copy_design(study=study)
     copy_rows(study.units.exclude(role=Unit.Role.MAIN).order_by("pk"), study=clone)
     for role in (Unit.Role.TRAINING, Unit.Role.QUALIFICATION):
         if study.hits.filter(kind=role.value).exists():
-            seat_known_units(clone, role)
-    Recruitment.objects.bulk_create(
-        _unconnected(way, clone) for way in study.recruitments.order_by("pk")
+            plan_reference_units(clone, role)
+    Channel.objects.bulk_create(
+        _unconnected(channel, clone) for channel in study.channels.order_by("pk")
     )
-    return Clone(clone, tuple(_left_behind(study)))
+    return Clone(clone, tuple(_not_copied(study)))
 
 
-def _unconnected(way: Recruitment, study: Study) -> Recruitment:
-    """The same way in as its researcher described it. One that was closed opens no door."""
-    described = _described(way.provider)
-    settings = {name: value for name, value in way.settings.items() if name in described}
-    return Recruitment(
-        study=study, provider=way.provider, settings=settings, closed_at=way.closed_at
+def _unconnected(channel: Channel, study: Study) -> Channel:
+    """A copy of the channel without its connection to a platform; a closed one stays closed."""
+    copied_settings = _copied_settings(channel.provider)
+    settings = {name: value for name, value in channel.settings.items() if name in copied_settings}
+    return Channel(
+        study=study, provider=channel.provider, settings=settings, closed_at=channel.closed_at
     )
 
 
-def _described(provider: str) -> set[str]:
+def _copied_settings(provider: str) -> set[str]:
     try:
-        found = provider_named(provider)
-    except DomainError:  # of an installation that had another platform
+        platform = get_platform(provider)
+    except DomainError:  # the platform is not installed here
         return set()
-    return set(found.settings_form.base_fields) - found.settings_of_account
+    return set(platform.settings_form.base_fields) - platform.settings_of_account
 
 
-def _left_behind(study: Study) -> Iterator[str]:
+def _not_copied(study: Study) -> Iterator[str]:
     counts = (
         (study.hits.main().count(), "HIT", "HITs"),
         (study.participations.count(), "annotator", "annotators"),
@@ -97,30 +97,31 @@ def _left_behind(study: Study) -> Iterator[str]:
         (Payment.objects.filter(participation__study=study).count(), "payment", "payments"),
         (study.versions.count(), "version of the texts", "versions of the texts"),
         (study.jobs.count(), "job", "jobs"),
-        (study.events.count(), "entry of the log", "entries of the log"),
+        (study.events.count(), "log entry", "log entries"),
     )
     yield from (f"{n} {one if n == 1 else many}" for n, one, many in counts if n)
-    yield from (said for way in study.recruitments.order_by("pk") if (said := _connection(way)))
+    connections = map(_connection, study.channels.order_by("pk"))
+    yield from filter(None, connections)
 
 
-def _connection(way: Recruitment) -> str:
-    """What of a way in the clone has to be given anew."""
-    if n := len(people(way)):
+def _connection(channel: Channel) -> str:
+    """The parts of a channel that have to be entered again for the clone."""
+    if n := len(people(channel)):
         return f"{n} {'person' if n == 1 else 'people'} invited"
-    lost = [
+    missing = [
         name
         for name, is_there in (
-            ("access token", way.secret),
-            ("webhooks", way.webhook_secret),
-            (f"study {way.external_id} there", way.external_id),
+            ("access token", channel.secret),
+            ("webhooks", channel.webhook_secret),
+            (f"study {channel.external_id}", channel.external_id),
         )
         if is_there
     ]
-    return f"the connection to {_title(way.provider)} ({', '.join(lost)})" if lost else ""
+    return f"the connection to {_title(channel.provider)} ({', '.join(missing)})" if missing else ""
 
 
 def _title(provider: str) -> str:
     try:
-        return provider_named(provider).title
+        return get_platform(provider).title
     except DomainError:
         return provider

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from annotation.counts import study_counts
-from annotation.models import Assignment, Participation, Rater, Rating, Trial
+from annotation.models import Assignment, Participation, Rater, Rating, ScreeningAttempt
 from annotation.services.planning import plan_hits
 from recruitment.forms import MAX_RATERS
 from recruitment.services.cloning import clone_study
@@ -22,7 +22,7 @@ from recruitment.services.launch_checks import launch_checks
 from recruitment.services.lifecycle import close_study, open_study
 from recruitment.simulation.bots import Bot, Visit, Walk
 from recruitment.simulation.raters import known_choices, known_labels, one_connection, walk_study
-from studies.jobs import UNFINISHED, Progress, send, stop_job, work_of
+from studies.jobs import UNFINISHED, Progress, register_handler, send, stop_job
 from studies.models import Job, Study
 from tiebreak.errors import DomainError
 
@@ -140,7 +140,7 @@ def prepare_dry_run(*, study: Study, options: DryRunOptions, by: User | None = N
     copy.dry_run_of = study
     copy.save(update_fields=["title", "dry_run_of"])
     # Bots come by the open link, which other ways in would close.
-    copy.recruitments.all().delete()
+    copy.channels.all().delete()
     return Job.objects.create(
         study=copy,
         dataset=study.dataset,
@@ -175,7 +175,7 @@ def remove_dry_run(*, job: Job) -> None:
     own._raw_delete(own.db)
     study.places.all().delete()
     Assignment.objects.filter(participation__study=study).delete()
-    Trial.objects.filter(study=study).delete()
+    ScreeningAttempt.objects.filter(study=study).delete()
     study.participations.all().delete()
     Rater.objects.filter(pk__in=raters, participations__isnull=True).delete()
     study.hits.all().delete()
@@ -188,7 +188,7 @@ def dry_runs_of(study: Study) -> QuerySet[Job]:
     return own.select_related("study").order_by("-pk")
 
 
-@work_of(Job.Kind.DRY_RUN)
+@register_handler(Job.Kind.DRY_RUN)
 def take_dry_run(job: Job) -> Iterator[Progress]:
     """Plan and open the copy, send bots until every place is filled or no bot fills one, close it.
 
@@ -255,8 +255,10 @@ def _keep(job: Job, findings: Findings, told: list[Conclusion] | None = None) ->
 def conclusions(study: Study, options: DryRunOptions, findings: Findings) -> list[Conclusion]:
     """What a researcher should know before people come, the gravest first."""
     told = [
-        *_of_a_stage(study, Trial.Stage.COMPREHENSION, "the questions about the guidelines"),
-        *_of_a_stage(study, Trial.Stage.QUALIFICATION, "the test"),
+        *_of_a_stage(
+            study, ScreeningAttempt.Stage.COMPREHENSION, "the questions about the guidelines"
+        ),
+        *_of_a_stage(study, ScreeningAttempt.Stage.QUALIFICATION, "the test"),
         *_of_places(study, options, findings),
         *_of_exclusions(study),
         *(
@@ -267,10 +269,12 @@ def conclusions(study: Study, options: DryRunOptions, findings: Findings) -> lis
     return [Conclusion(code=code, sentence=sentence) for code, sentence in told]
 
 
-def _of_a_stage(study: Study, stage: Trial.Stage, words: str) -> Iterator[tuple[str, str]]:
-    trials = Trial.objects.filter(study=study, stage=stage)
-    tried = trials.values("participation").distinct().count()
-    passed = trials.filter(is_passed=True).values("participation").distinct().count()
+def _of_a_stage(
+    study: Study, stage: ScreeningAttempt.Stage, words: str
+) -> Iterator[tuple[str, str]]:
+    screening_attempts = ScreeningAttempt.objects.filter(study=study, stage=stage)
+    tried = screening_attempts.values("participation").distinct().count()
+    passed = screening_attempts.filter(is_passed=True).values("participation").distinct().count()
     if tried and not passed:
         sentence = f"Nobody could pass {words}: {_raters(tried)} tried, and none did."
         yield f"nobody_passed_{stage.value}", sentence

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
-from recruitment.launch import asking, limits, plan, texts, ways
+from recruitment.launch import channels, limits, plan, questions, texts
 from recruitment.launch.check import LaunchCheck, Look
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -10,15 +10,15 @@ from tiebreak.errors import DomainError
 # What annotators would stumble over, whenever they come.
 ALWAYS: tuple[Look, ...] = (
     plan.planned,
-    asking.criteria,
-    asking.reference_units,
+    questions.criteria,
+    questions.reference_units,
     texts.missing_texts,
 )
 # What spoils a study from its first answer on, and cannot be helped later.
 AT_FIRST: tuple[Look, ...] = (
     plan.plan_as_designed,
-    asking.guidelines,
-    asking.gold_checks_for_all,
+    questions.guidelines,
+    questions.gold_checks_for_all,
     texts.dummy_texts,
     texts.identical_texts,
     texts.empty_texts,
@@ -29,10 +29,10 @@ AT_FIRST: tuple[Look, ...] = (
     limits.limits_agree,
     limits.time_to_answer,
     limits.repeats_fit,
-    ways.somebody_can_enter,
-    ways.nobody_else_can_enter,
-    ways.platforms_know_enough,
-    ways.public_address,
+    channels.somebody_can_enter,
+    channels.nobody_else_can_enter,
+    channels.platforms_know_enough,
+    channels.public_address,
 )
 
 

@@ -1,4 +1,4 @@
-"""The way out: back to where somebody came from, at the end or between two HITs."""
+"""Leaving a study, at the end or between two HITs, and what an annotator is owed then."""
 
 from datetime import datetime
 from decimal import ROUND_UP, Decimal
@@ -6,60 +6,50 @@ from decimal import ROUND_UP, Decimal
 from django.db import transaction
 
 from annotation.models import Participation
-from annotation.selectors import hits_of_visit, share_of
+from annotation.selectors import hits_of_visit, progress_of
 from annotation.services.exclusion import stop_work
 from annotation.services.places import has_work
-from recruitment.models import Recruitment, Submission
-from recruitment.platforms import Departure, Ending, provider_named
+from recruitment.messages import NOTHING_COMPLETED, ONE_PAYMENT_FOR_ALL
+from recruitment.models import Channel, Submission
+from recruitment.platforms import Ending, ReturnInstructions, get_platform
 from tiebreak.errors import DomainError
 
 
-def departure(participation: Participation, ending: Ending) -> Departure:
-    """The way out of somebody who was in."""
+def return_instructions(participation: Participation, ending: Ending) -> ReturnInstructions:
+    """How this participant returns to the platform they came from."""
     submission = participation.submission
-    recruitment = submission.recruitment or Recruitment(
+    channel = submission.channel or Channel(
         study_id=participation.study_id, provider=participation.provider
     )
-    return provider_named(recruitment.provider).depart(recruitment, submission, ending)
+    return get_platform(channel.provider).return_instructions(channel, submission, ending)
 
 
 def check_may_leave_early(participation: Participation) -> None:
-    """Raises `DomainError` with what to do instead."""
+    """Raise `DomainError`, with what to do instead, if the participant may not leave early."""
     if not participation.may_leave_early:
-        raise DomainError("one_sum_for_all", ONE_SUM)
+        raise DomainError("one_payment_for_all", ONE_PAYMENT_FOR_ALL)
     if not hits_of_visit(participation):
-        raise DomainError("nothing_complete", NOTHING_YET)
+        raise DomainError("nothing_complete", NOTHING_COMPLETED)
 
 
 def owed_on_leaving(participation: Participation) -> Decimal | None:
-    """The share of the reward that their HITs are, in whole cents; all where no work is left."""
-    study, share = participation.study, share_of(participation)
-    reward, done = study.reward, hits_of_visit(participation)
-    is_share = study.hits_per_annotator is not None and done < share.of
+    """The reward's share for the completed HITs, in whole cents; all of it if no work is left."""
+    study, progress = participation.study, progress_of(participation)
+    reward, completed = study.reward, hits_of_visit(participation)
+    is_share = study.hits_per_annotator is not None and completed < progress.total
     if reward is None or not is_share or not has_work(participation):
         return reward
-    return (reward * done / share.of).quantize(Decimal("0.01"), ROUND_UP)
+    return (reward * completed / progress.total).quantize(Decimal("0.01"), ROUND_UP)
 
 
 def leave_early(*, participation: Participation, now: datetime | None = None) -> None:
-    """End one's part by one's own wish: complete HITs count, and the one in work is given away.
+    """End a participation at the annotator's wish: completed HITs count, an active one is freed.
 
-    What they are owed is kept with them. Raises `DomainError` as `check_may_leave_early` does. The
-    same again changes nothing.
+    Stores what they are owed. A repeated call changes nothing. Raises `DomainError` as
+    `check_may_leave_early` does.
     """
     check_may_leave_early(participation)
     owed = owed_on_leaving(participation)
     with transaction.atomic():
         if stop_work(participation=participation, status=Participation.Status.LEFT, now=now):
             Submission.objects.filter(participation=participation).update(owed=owed)
-
-
-ONE_SUM = (
-    "Where you came from, one sum is paid for all tasks together, so a part of them has no code."
-    " You may pause and come back in this browser. If you do not wish to go on, return your"
-    " submission there."
-)
-NOTHING_YET = (
-    "In this visit you have completed no task yet, so there is nothing to be paid for. If you do not"
-    " wish to go on, just close this page. Your place is then given to somebody else."
-)

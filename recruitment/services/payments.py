@@ -1,4 +1,4 @@
-"""Money: what platforms are asked to pay, each once, and what they say they paid."""
+"""Payments: each is requested from a platform once, or recorded when the platform reports it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -9,51 +9,53 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation.models import Participation
-from annotation.services.exclusion import withdraw_work
+from annotation.services.exclusion import exclude_work
 from recruitment.ledger import screen_out_reward
-from recruitment.models import Payment, Recruitment, Submission
-from recruitment.platforms import provider_named
+from recruitment.messages import BAD_AMOUNT, NO_PLATFORM, PAID_ALREADY, SETTLED_ALREADY
+from recruitment.models import Channel, Payment, Submission
+from recruitment.platforms import get_platform
 from recruitment.platforms.errors import PlatformError
 from tiebreak.errors import DomainError
 
-MOST = Decimal(100_000)
+MAX_AMOUNT = Decimal(100_000)
 
 
 def approve(*, participations: Sequence[Participation], now: datetime | None = None) -> int:
-    """Have the platform pay for these, and take its word that it did. Returns how many.
+    """Have the platforms approve these submissions, which pays them. Returns how many were approved.
 
-    Where it refuses some, the others are paid and noted; the refusal comes at the end.
+    If a platform refuses some, the others are still approved and recorded; the refusal is raised
+    at the end.
     """
     now = now or timezone.now()
-    done, refused = 0, None
-    for recruitment, own in _by_recruitment(participations):
-        provider = provider_named(recruitment.provider)
-        lots = [own] if provider.approves_together else [[each] for each in own]
-        for lot in lots:
+    n_approved, refusal = 0, None
+    for channel, group in _by_channel(participations):
+        platform = get_platform(channel.provider)
+        batches = [group] if platform.approves_together else [[single] for single in group]
+        for batch in batches:
             try:
-                provider.approve(recruitment, lot)
+                platform.approve(channel, batch)
             except DomainError as error:
-                refused = error
+                refusal = error
                 continue
-            for participation in lot:
+            for participation in batch:
                 note_reward(participation, Payment.Kind.REWARD, now)
-            done += len(lot)
-    if refused is not None:
-        raise refused
-    return done
+            n_approved += len(batch)
+    if refusal is not None:
+        raise refusal
+    return n_approved
 
 
 def reject(
     *, participation: Participation, message: str, category: str, now: datetime | None = None
 ) -> None:
-    """Have the platform refuse pay, and take the work out of the count.
+    """Have the platform reject the submission, and exclude the work.
 
-    The platform is asked first: where it refuses, nothing changes here.
+    The platform is asked first: if it refuses, nothing changes here.
     """
     now = now or timezone.now()
-    recruitment = _recruitment(participation)
-    provider_named(recruitment.provider).reject(recruitment, participation, message, category)
-    withdraw_work(participation=participation, status=Participation.Status.REJECTED, now=now)
+    channel = _channel(participation)
+    get_platform(channel.provider).reject(channel, participation, message, category)
+    exclude_work(participation=participation, status=Participation.Status.REJECTED, now=now)
 
 
 def pay(
@@ -64,14 +66,14 @@ def pay(
     reason: str = "",
     now: datetime | None = None,
 ) -> Payment:
-    """Pay a bonus or for having been screened out, once: the row stands before the platform acts.
+    """Pay a bonus or a screen-out reward once: the row is stored before the platform is asked.
 
-    Where it surely was not paid, the row says refused and another may be made. Where nobody knows,
-    it stays asked, counts as money spent, and the ledger asks the researcher to look it up.
+    If the payment certainly failed, the row becomes refused and another may be made. If the result
+    is unknown, the row stays asked, counts as spent, and the ledger asks the researcher to check.
     """
     now = now or timezone.now()
     check_amount(amount)
-    recruitment = _recruitment(participation)
+    channel = _channel(participation)
     try:
         with transaction.atomic():
             payment = Payment.objects.create(
@@ -83,23 +85,19 @@ def pay(
                 created_at=now,
             )
     except IntegrityError as error:
-        raise DomainError("paid_already", "This was paid already, or is being paid.") from error
-    return _paid(payment, lambda: provider_named(recruitment.provider).pay(recruitment, payment))
+        raise DomainError("paid_already", PAID_ALREADY) from error
+    return _request_payment(payment, lambda: get_platform(channel.provider).pay(channel, payment))
 
 
 def check_amount(amount: Decimal) -> None:
-    is_money = amount.is_finite() and 0 < amount < MOST and amount == round(amount, 2)
-    if not is_money:
-        raise DomainError(
-            "no_amount",
-            f"Give an amount greater than zero and under {MOST}, with at most two decimals.",
-            status=400,
-        )
+    is_valid = amount.is_finite() and 0 < amount < MAX_AMOUNT and amount == round(amount, 2)
+    if not is_valid:
+        raise DomainError("no_amount", BAD_AMOUNT.format(MAX_AMOUNT), status=400)
 
 
-def _paid(payment: Payment, ask: Callable[[], str]) -> Payment:
+def _request_payment(payment: Payment, request: Callable[[], str]) -> Payment:
     try:
-        payment.external_id = ask()
+        payment.external_id = request()
     except DomainError as error:
         if not (isinstance(error, PlatformError) and error.may_be_done):
             payment.status = Payment.Status.REFUSED
@@ -113,7 +111,7 @@ def _paid(payment: Payment, ask: Callable[[], str]) -> Payment:
 def note_payment(
     *, participation: Participation, amount: Decimal, now: datetime | None = None
 ) -> Payment:
-    """Write down a reward that was paid outside of any platform known here, once."""
+    """Record, once, a reward that the researcher paid outside of any platform."""
     check_amount(amount)
     try:
         with transaction.atomic():
@@ -126,11 +124,11 @@ def note_payment(
                 created_at=now or timezone.now(),
             )
     except IntegrityError as error:
-        raise DomainError("paid_already", "This was paid already.") from error
+        raise DomainError("paid_already", PAID_ALREADY) from error
 
 
 def note_reward(participation: Participation, kind: Payment.Kind, now: datetime) -> None:
-    """Write down what a platform says it paid by itself, once however often it says so."""
+    """Record what a platform reports as paid, once however often it is reported."""
     study = participation.study
     amount = study.reward if kind == Payment.Kind.REWARD else screen_out_reward(participation)
     if amount is None:
@@ -139,7 +137,7 @@ def note_reward(participation: Participation, kind: Payment.Kind, now: datetime)
     if noted.exclude(status=Payment.Status.REFUSED).exists():
         noted.filter(status=Payment.Status.ASKED).update(status=Payment.Status.PAID)
         return
-    with suppress(IntegrityError), transaction.atomic():  # a webhook and a round may come at once
+    with suppress(IntegrityError), transaction.atomic():  # a webhook and a sync may race
         Payment.objects.create(
             participation=participation,
             kind=kind,
@@ -151,39 +149,37 @@ def note_reward(participation: Participation, kind: Payment.Kind, now: datetime)
 
 
 def settle_payment(*, payment: Payment, was_paid: bool) -> None:
-    """Write down what a researcher found on the platform about money that nobody knew of."""
+    """Record what a researcher found on the platform about an unconfirmed payment."""
     status = Payment.Status.PAID if was_paid else Payment.Status.REFUSED
     unknown = Payment.objects.filter(pk=payment.pk, status=Payment.Status.ASKED)
     if not unknown.update(status=status):
-        raise DomainError("settled_already", "What became of this payment is known already.")
+        raise DomainError("settled_already", SETTLED_ALREADY)
 
 
 def settle(*, participation: Participation, now: datetime | None = None) -> None:
-    """Note that a researcher looked at what does not add up, and let it be."""
-    own = Submission.objects.filter(participation=participation)
-    own.update(settled_at=now or timezone.now())
+    """Mark a submission as settled, so that the ledger no longer lists it for a decision."""
+    submission = Submission.objects.filter(participation=participation)
+    submission.update(settled_at=now or timezone.now())
 
 
 def ask_to_return(*, participation: Participation, reason: str) -> None:
-    """Ask somebody who submitted nothing to return the submission, which costs them nothing."""
-    recruitment = _recruitment(participation)
-    provider_named(recruitment.provider).ask_to_return(recruitment, participation, reason)
+    """Ask a participant without completed work to return the submission."""
+    channel = _channel(participation)
+    get_platform(channel.provider).ask_to_return(channel, participation, reason)
 
 
-def _recruitment(participation: Participation) -> Recruitment:
-    recruitment = participation.submission.recruitment
-    if recruitment is None:
-        raise DomainError(
-            "no_platform", "This annotator came by the open link: there is nobody to ask."
-        )
-    return recruitment
+def _channel(participation: Participation) -> Channel:
+    channel = participation.submission.channel
+    if channel is None:
+        raise DomainError("no_platform", NO_PLATFORM)
+    return channel
 
 
-def _by_recruitment(
+def _by_channel(
     participations: Sequence[Participation],
-) -> Iterable[tuple[Recruitment, list[Participation]]]:
-    groups: dict[int, tuple[Recruitment, list[Participation]]] = {}
+) -> Iterable[tuple[Channel, list[Participation]]]:
+    groups: dict[int, tuple[Channel, list[Participation]]] = {}
     for participation in participations:
-        recruitment = _recruitment(participation)
-        groups.setdefault(recruitment.pk, (recruitment, []))[1].append(participation)
+        channel = _channel(participation)
+        groups.setdefault(channel.pk, (channel, []))[1].append(participation)
     return groups.values()

@@ -1,4 +1,4 @@
-"""What passes between a study and the platforms its annotators come from."""
+"""Synchronisation with platforms: confirmations, submission statuses, webhooks and publishing."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -8,54 +8,54 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from annotation.models import Participation
-from annotation.services.exclusion import reinstate_work, withdraw_work
+from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.screening import clear_participation
 from jobs.queue import enqueue
-from recruitment.models import Payment, PlatformEvent, Recruitment, Submission, encrypted
-from recruitment.platforms import Arrival, PlatformReport, Standing, provider_named
+from recruitment.models import Channel, Payment, PlatformEvent, Submission, encrypted
+from recruitment.platforms import PlatformEntry, PlatformReport, SubmissionStatus, get_platform
 from recruitment.platforms.errors import PlatformError
-from recruitment.services.entry import meet
+from recruitment.services.entry import get_or_create_participation
 from recruitment.services.payments import note_reward
 from studies.clock import database_now
 from tiebreak.errors import DomainError
 
-# How often a platform is asked about one person who waits at the door.
+# A platform is asked about one waiting participant at most this often.
 ASK_AGAIN = timedelta(seconds=5)
-# How often the keys of signed links are fetched at most, whoever comes with whatever key.
+# The keys of signed links are fetched at most this often, whatever keys the links name.
 ASK_KEYS_AGAIN = timedelta(seconds=15)
 
-# What a platform's word does to the work behind it.
-OUT_BY = {
-    Standing.RETURNED: Participation.Status.RETURNED,
-    Standing.REJECTED: Participation.Status.REJECTED,
-    Standing.TIMED_OUT: Participation.Status.TIMED_OUT,
+# The status that excludes the work of a submission.
+EXCLUDED_BY = {
+    SubmissionStatus.RETURNED: Participation.Status.RETURNED,
+    SubmissionStatus.REJECTED: Participation.Status.REJECTED,
+    SubmissionStatus.TIMED_OUT: Participation.Status.TIMED_OUT,
 }
-BACK_BY = {Standing.WORKING, Standing.SUBMITTED, Standing.APPROVED}
-BY_PLATFORM = set(OUT_BY.values())
+REINSTATED_BY = {SubmissionStatus.WORKING, SubmissionStatus.SUBMITTED, SubmissionStatus.APPROVED}
+ENDED_BY_PLATFORM = set(EXCLUDED_BY.values())
 
 
-def ask_platform(*, participation: Participation, now: datetime | None = None) -> None:
-    """Have a worker ask whether somebody who waits is there; once in a while for each."""
+def enqueue_confirmation(*, participation: Participation, now: datetime | None = None) -> None:
+    """Have a worker ask the platform about a waiting participant, at most every few seconds."""
     now = now or database_now()
     if participation.confirmed_at is not None:
         return
     due = Q(asked_platform_at__isnull=True) | Q(asked_platform_at__lte=now - ASK_AGAIN)
-    own = Submission.objects.filter(participation=participation)
-    if own.filter(due).update(asked_platform_at=now):
+    submission = Submission.objects.filter(participation=participation)
+    if submission.filter(due).update(asked_platform_at=now):
         try:
             enqueue("recruitment.tasks.confirm_participation_task", participation.pk)
         except DomainError:
-            # They go on waiting, and the page asks again.
-            own.update(asked_platform_at=None)
+            # The participant keeps waiting, and the page asks again.
+            submission.update(asked_platform_at=None)
 
 
 def confirm_participation(*, participation: Participation, now: datetime | None = None) -> bool:
-    """Ask the platform whether a submission is active, and let it on if so. Slow: for tasks."""
+    """Confirm the participation if its submission is active on the platform. Slow: for tasks."""
     now = now or database_now()
-    recruitment = participation.submission.recruitment
-    if participation.confirmed_at is not None or recruitment is None:
+    channel = participation.submission.channel
+    if participation.confirmed_at is not None or channel is None:
         return True
-    if not provider_named(recruitment.provider).is_there(recruitment, participation):
+    if not get_platform(channel.provider).is_submission_active(channel, participation):
         return False
     mark_confirmed(participation=participation, now=now)
     return True
@@ -68,41 +68,40 @@ def mark_confirmed(*, participation: Participation, now: datetime) -> None:
     clear_participation(participation=participation, now=now)
 
 
-def sync_recruitment(*, recruitment: Recruitment, now: datetime | None = None) -> int:
-    """Bring every submission in line with the platform's word. Returns how many changed.
+def sync_channel(*, channel: Channel, now: datetime | None = None) -> int:
+    """Update every submission from the platform's reports. Returns how many changed.
 
-    What a platform can't tell now stays as it was, and the recruitment says why.
+    If the platform cannot be asked, nothing changes and the channel stores the reason.
     """
     now = now or database_now()
     try:
-        provider = provider_named(recruitment.provider)
-        reports = list(provider.reports(recruitment))
-        status = provider.platform_status(recruitment)
+        platform = get_platform(channel.provider)
+        reports = list(platform.submission_reports(channel))
+        status = platform.platform_status(channel)
     except DomainError as error:
-        recruitment.sync_problem = error.message
-        recruitment.save(update_fields=["sync_problem"])
+        channel.sync_problem = error.message
+        channel.save(update_fields=["sync_problem"])
         raise
-    changed = apply_reports(recruitment=recruitment, reports=reports, now=now)
-    recruitment.sync_problem, recruitment.synced_at = "", now
-    recruitment.external_status = status or recruitment.external_status
-    recruitment.save(update_fields=["sync_problem", "synced_at", "external_status"])
+    changed = apply_reports(channel=channel, reports=reports, now=now)
+    channel.sync_problem, channel.synced_at = "", now
+    channel.external_status = status or channel.external_status
+    channel.save(update_fields=["sync_problem", "synced_at", "external_status"])
     return changed
 
 
-def apply_reports(
-    *, recruitment: Recruitment, reports: Iterable[PlatformReport], now: datetime
-) -> int:
-    return sum(_apply(recruitment, report, now) for report in reports)
+def apply_reports(*, channel: Channel, reports: Iterable[PlatformReport], now: datetime) -> int:
+    return sum(_apply(channel, report, now) for report in reports)
 
 
-def _apply(recruitment: Recruitment, report: PlatformReport, now: datetime) -> bool:
-    """One submission. Who is unknown here came, or was paid, without ever entering the study.
+def _apply(channel: Channel, report: PlatformReport, now: datetime) -> bool:
+    """Update one submission; returns whether anything changed.
 
-    Such a one gets a participation without consent, so that the ledger shows it.
+    A submission that never entered the study gets a participation without consent, so that the
+    ledger shows it.
     """
-    participation = meet(
-        study=recruitment.study,
-        recruitment=recruitment,
+    participation = get_or_create_participation(
+        study=channel.study,
+        channel=channel,
         external_id=report.external_id,
         submission_id=report.submission_id,
         now=report.started_at or now,
@@ -113,103 +112,106 @@ def _apply(recruitment: Recruitment, report: PlatformReport, now: datetime) -> b
     submission.entered_code = report.entered_code
     submission.platform_seen_at = now
     submission.save(update_fields=["platform_status", "entered_code", "platform_seen_at"])
-    if report.standing in OUT_BY and participation.status not in BY_PLATFORM:
-        withdraw_work(participation=participation, status=OUT_BY[report.standing], now=now)
-    elif report.standing in BACK_BY and participation.status in BY_PLATFORM:
+    if report.submission_status in EXCLUDED_BY and participation.status not in ENDED_BY_PLATFORM:
+        exclude_work(
+            participation=participation, status=EXCLUDED_BY[report.submission_status], now=now
+        )
+    elif report.submission_status in REINSTATED_BY and participation.status in ENDED_BY_PLATFORM:
         reinstate_work(participation=participation, now=now)
-    if report.standing == Standing.APPROVED:
+    if report.submission_status == SubmissionStatus.APPROVED:
         note_reward(participation, Payment.Kind.REWARD, now)
-    elif report.standing == Standing.SCREENED_OUT:
+    elif report.submission_status == SubmissionStatus.SCREENED_OUT:
         note_reward(participation, Payment.Kind.SCREEN_OUT, now)
     participation.refresh_from_db()
     return before != (report.status, report.entered_code, participation.status)
 
 
 def receive_event(
-    *, recruitment: Recruitment, headers: dict[str, str], body: bytes, now: datetime | None = None
+    *, channel: Channel, headers: dict[str, str], body: bytes, now: datetime | None = None
 ) -> bool:
-    """Let a genuine webhook in, once. It only says where to look: the platform is asked anew.
+    """Process a webhook once, by fetching the submission that it names from the platform again.
 
-    So neither the order of events nor their age matters. Returns whether it was new. Raises
-    `DomainError` for one that the platform did not sign, or signed too long ago.
+    So neither the order of events nor their age matters. Returns whether the event was new. Raises
+    `DomainError` if the platform did not sign it, or signed it too long ago.
     """
     now = now or database_now()
-    provider = provider_named(recruitment.provider)
-    event, submission = provider.submission_in_event(recruitment, headers, body, now)
+    platform = get_platform(channel.provider)
+    event, submission = platform.submission_in_event(channel, headers, body, now)
     try:
         with transaction.atomic():
-            noted = PlatformEvent.objects.create(recruitment=recruitment, event_id=event)
+            stored_event = PlatformEvent.objects.create(channel=channel, event_id=event)
     except IntegrityError:
         return False
     try:
         if submission:
-            enqueue("recruitment.tasks.sync_submission_task", recruitment.pk, submission)
+            enqueue("recruitment.tasks.sync_submission_task", channel.pk, submission)
     except DomainError:
-        noted.delete()  # so that it is heard when the platform sends it again
+        stored_event.delete()  # so that a repeated delivery is processed
         raise
     return True
 
 
-def ask_for_keys(*, recruitment: Recruitment, now: datetime | None = None) -> None:
-    """Have a worker fetch what signed links are checked with; once in a while for everybody."""
+def enqueue_key_renewal(*, channel: Channel, now: datetime | None = None) -> None:
+    """Have a worker fetch the keys of signed links, at most every few seconds per channel."""
     now = now or database_now()
     with transaction.atomic():
-        own = Recruitment.objects.select_for_update().get(pk=recruitment.pk)
-        asked_at = own.settings.get("keys_asked_at", "")
+        stored = Channel.objects.select_for_update().get(pk=channel.pk)
+        asked_at = stored.settings.get("keys_asked_at", "")
         if asked_at and datetime.fromisoformat(asked_at) > now - ASK_KEYS_AGAIN:
             return
-        own.settings["keys_asked_at"] = now.isoformat()
-        own.save(update_fields=["settings"])
+        stored.settings["keys_asked_at"] = now.isoformat()
+        stored.save(update_fields=["settings"])
     with suppress(DomainError):  # the page asks again
-        enqueue("recruitment.tasks.renew_keys_task", recruitment.pk)
+        enqueue("recruitment.tasks.renew_keys_task", channel.pk)
 
 
-def renew_keys(*, recruitment: Recruitment) -> None:
-    """Slow: for tasks."""
-    provider_named(recruitment.provider).renew_keys(recruitment)
+def renew_keys(*, channel: Channel) -> None:
+    """Fetch the keys of signed links. Slow: for tasks."""
+    get_platform(channel.provider).renew_keys(channel)
 
 
-def confirm_by_signature(*, recruitment: Recruitment, arrival: Arrival) -> None:
-    """Let on whom the platform signs now, and who agreed when nobody did."""
-    own = Participation.objects.filter(
-        study=recruitment.study_id,
-        provider=recruitment.provider,
-        submission_id=arrival.submission_id,
-        rater__external_id=arrival.external_id,
+def confirm_by_signature(*, channel: Channel, entry: PlatformEntry) -> None:
+    """Confirm a waiting participation that agreed before its link was signed."""
+    matches = Participation.objects.filter(
+        study=channel.study_id,
+        provider=channel.provider,
+        submission_id=entry.submission_id,
+        rater__external_id=entry.external_id,
     )
-    waiting = own.filter(consented_at__isnull=False, confirmed_at__isnull=True).first()
-    if arrival.is_confirmed and waiting is not None:
+    waiting = matches.filter(consented_at__isnull=False, confirmed_at__isnull=True).first()
+    if entry.is_confirmed and waiting is not None:
         mark_confirmed(participation=waiting, now=database_now())
 
 
-def sync_submission(
-    *, recruitment: Recruitment, submission_id: str, now: datetime | None = None
-) -> bool:
-    """The same as `sync_recruitment` for one submission."""
+def sync_submission(*, channel: Channel, submission_id: str, now: datetime | None = None) -> bool:
+    """Update one submission from the platform; returns whether anything changed."""
     now = now or database_now()
-    report = provider_named(recruitment.provider).report_on(recruitment, submission_id)
-    return report is not None and _apply(recruitment, report, now)
+    report = get_platform(channel.provider).report_on(channel, submission_id)
+    return report is not None and _apply(channel, report, now)
 
 
-def publish(*, recruitment: Recruitment, places: int, entry_url: str) -> str:
-    """Make the study on the platform with so many places, or give it more."""
-    provider = provider_named(recruitment.provider)
-    recruitment.external_id = provider.publish(recruitment, places, entry_url)
-    recruitment.save(update_fields=["external_id"])
-    with suppress(PlatformError):  # the next round tells
-        recruitment.external_status = provider.platform_status(recruitment)
-        recruitment.save(update_fields=["external_status"])
-    return recruitment.external_id
+def publish(*, channel: Channel, participants: int, entry_url: str) -> str:
+    """Create the study on the platform, or raise its number of participants."""
+    platform = get_platform(channel.provider)
+    channel.external_id = platform.publish(channel, participants, entry_url)
+    channel.save(update_fields=["external_id"])
+    with suppress(PlatformError):  # the next sync fetches it
+        channel.external_status = platform.platform_status(channel)
+        channel.save(update_fields=["external_status"])
+    return channel.external_id
 
 
-def listen(*, recruitment: Recruitment, events_url: str) -> None:
-    """Have the platform tell of changes; what it signs with is kept encrypted."""
-    secret = provider_named(recruitment.provider).listen(recruitment, events_url)
-    recruitment.webhook_secret = encrypted(secret)
-    recruitment.save(update_fields=["webhook_secret"])
+def subscribe_webhook(*, channel: Channel, events_url: str) -> None:
+    """Subscribe to the platform's events; the secret that signs them is stored encrypted."""
+    secret = get_platform(channel.provider).subscribe_webhook(channel, events_url)
+    channel.webhook_secret = encrypted(secret)
+    channel.save(update_fields=["webhook_secret"])
 
 
-def steer(*, recruitment: Recruitment, verb: str) -> str:
-    recruitment.external_status = provider_named(recruitment.provider).steer(recruitment, verb)
-    recruitment.save(update_fields=["external_status"])
-    return recruitment.external_status
+def transition_platform_study(*, channel: Channel, action: str) -> str:
+    """Publish, start, pause or stop the study on the platform; returns its new status."""
+    channel.external_status = get_platform(channel.provider).transition_platform_study(
+        channel, action
+    )
+    channel.save(update_fields=["external_status"])
+    return channel.external_status

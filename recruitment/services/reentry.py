@@ -1,5 +1,7 @@
-"""Whether an id at the door is its owner's: bound to the browser that agreed, where anybody can
-write the id into a link."""
+"""Whether the person with an ID is its owner.
+
+Where anybody could write an ID into a link, the ID is bound to the browser that agreed with it.
+"""
 
 import hashlib
 from dataclasses import dataclass
@@ -7,75 +9,65 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 
 from annotation.models import Participation
-from recruitment.models import Recruitment
-from recruitment.platforms import Reentry, provider_named
-from recruitment.services.channels import check_lets_in
+from recruitment.messages import OTHER_BROWSER, RETURN_TO_PANEL
+from recruitment.models import Channel
+from recruitment.platforms import Reentry, get_platform
+from recruitment.services.channels import check_accepts_newcomers
 from tiebreak.errors import DomainError
 
 
 @dataclass(frozen=True)
 class Browser:
-    """What a browser proves by its signed cookies: a word of its own, and a part it has already."""
+    """What signed cookies prove about a browser: its own token, and its participation if any."""
 
-    word: str = ""
+    token: str = ""
     participation: str = ""
 
     @property
     def digest(self) -> str:
-        return hashlib.sha256(self.word.encode()).hexdigest()[:32] if self.word else ""
+        return hashlib.sha256(self.token.encode()).hexdigest()[:32] if self.token else ""
 
 
-class AskPanel(DomainError):
-    """Somebody has to go back to where they came from; `url` is the page, where there is one."""
+class ReturnToPanel(DomainError):
+    """The person must return to the page that invited them; `url` is that page, or empty."""
 
     def __init__(self, url: str) -> None:
-        super().__init__("ask_panel", ASK_PANEL, status=403)
+        super().__init__("return_to_panel", RETURN_TO_PANEL, status=403)
         self.url = url
 
 
-def check_at_door(
-    *, recruitment: Recruitment, external_id: str, submission_id: str, browser: Browser
+def is_allowed_reentry(
+    *, channel: Channel, external_id: str, submission_id: str, browser: Browser
 ) -> bool:
-    """Whether this is another browser of somebody known, which the researcher allows.
+    """Whether a known person comes in another browser and the channel's rule allows that.
 
-    Raises `DomainError` for newcomers where the way takes nobody in, and as the researcher's rule
-    has it for another browser. Whom no cookie proves gets the same answer at a closed way whether
-    anybody of this id exists or not.
+    Raises `DomainError` for new participants if the channel is closed, and for another browser
+    if the rule refuses it. At a closed channel a browser without a matching cookie gets the same
+    answer whether or not the ID is known.
     """
-    provider = provider_named(recruitment.provider)
-    rule = provider.reentry(recruitment)
-    theirs = _agreed(recruitment).filter(rater__external_id=external_id)
-    is_own = rule == Reentry.FREE or _is_among(theirs, browser)
-    if not (is_own and _agreed(recruitment).filter(submission_id=submission_id).exists()):
-        check_lets_in(recruitment)
-    if is_own or not theirs.exists():
+    platform = get_platform(channel.provider)
+    rule = platform.reentry(channel)
+    same_person = _consented(channel).filter(rater__external_id=external_id)
+    is_own = rule == Reentry.FREE or _is_among(same_person, browser)
+    if not (is_own and _consented(channel).filter(submission_id=submission_id).exists()):
+        check_accepts_newcomers(channel)
+    if is_own or not same_person.exists():
         return False
     if rule == Reentry.FLAG:
         return True
     if rule == Reentry.ASK:
-        raise AskPanel(provider.panel_page(recruitment, external_id))
+        raise ReturnToPanel(platform.panel_page(channel, external_id))
     raise DomainError("other_browser", OTHER_BROWSER, status=403)
 
 
-OTHER_BROWSER = (
-    "Somebody began this study with your id in another browser. If that was you, please go on"
-    " there: everything you answered is saved. If not, please tell whoever invited you."
-)
-ASK_PANEL = (
-    "Somebody began this study with your id in another browser. If that was you, please go on"
-    " there: everything you answered is saved. If you cannot, please go back to the page that"
-    " invited you and ask there."
-)
-
-
-def _agreed(recruitment: Recruitment) -> QuerySet[Participation]:
+def _consented(channel: Channel) -> QuerySet[Participation]:
     return Participation.objects.filter(
-        study=recruitment.study_id, provider=recruitment.provider, consented_at__isnull=False
+        study=channel.study_id, provider=channel.provider, consented_at__isnull=False
     )
 
 
-def _is_among(theirs: QuerySet[Participation], browser: Browser) -> bool:
-    own = Q(public_id=browser.participation)
+def _is_among(participations: QuerySet[Participation], browser: Browser) -> bool:
+    is_own = Q(public_id=browser.participation)
     if browser.digest:
-        own |= Q(submission__browser=browser.digest)
-    return theirs.filter(own).exists()
+        is_own |= Q(submission__browser=browser.digest)
+    return participations.filter(is_own).exists()

@@ -67,7 +67,7 @@ def _check_has_no_people(study: Study) -> None:
             "People took part in this study, so no bot enters it. Start a dry run instead: bots"
             " then rate a copy of the study.",
         )
-    if study.recruitments.exclude(external_id="").exists():
+    if study.channels.exclude(external_id="").exists():
         raise DomainError(
             "has_platform",
             "This study is connected with a crowd platform, so no bot enters it. Start a dry run"
@@ -92,10 +92,10 @@ def known_labels(study: Study) -> dict[tuple[str, ...], str]:
 
 def _either_way(unit: Unit, criterion: Criterion, label: str) -> dict[tuple[str, ...], str]:
     texts = [each.text for each in (unit.generation_a, unit.generation_b) if each is not None]
-    ways = {True: texts, False: texts[::-1]}
+    channels = {True: texts, False: texts[::-1]}
     return {
         known_by(criterion.question, shown): as_shown(label, criterion=criterion, a_first=a_first)
-        for a_first, shown in ways.items()
+        for a_first, shown in channels.items()
     }
 
 

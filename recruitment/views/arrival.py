@@ -1,4 +1,4 @@
-"""The way in from a platform: its link says who comes, once; then a signed word of ours does."""
+"""Entry through a platform's link, which is exchanged for a signed token of this server."""
 
 import secrets
 from ipaddress import ip_network
@@ -17,147 +17,157 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.views.participation_cookie import (
     SeeOther,
     annotator_page,
+    current_participation,
     forget,
-    participation_in,
     study_at,
 )
 from recruitment.framing import allow_frames, framed_address
-from recruitment.models import Recruitment
-from recruitment.platforms import Arrival, provider_named
+from recruitment.messages import EVENT_TOO_LARGE
+from recruitment.models import Channel
+from recruitment.platforms import PlatformEntry, get_platform
 from recruitment.platforms.errors import NotConfirmedYet
-from recruitment.services.channels import OPEN_LINK, has_open_link, recruitment_for
-from recruitment.services.platform_sync import ask_for_keys, confirm_by_signature, receive_event
-from recruitment.services.reentry import Browser, check_at_door
+from recruitment.services.channels import OPEN_LINK, channel_for, has_open_link
+from recruitment.services.platform_sync import (
+    confirm_by_signature,
+    enqueue_key_renewal,
+    receive_event,
+)
+from recruitment.services.reentry import Browser, is_allowed_reentry
 from studies.client_address import client_address
 from studies.models import Study
 from tiebreak.errors import DomainError
 
 SALT = "annotation.arrival"
-MOST_AGE = 24 * 60 * 60
-MOST_EVENT_BYTES = 64 * 1024
+MAX_AGE = 24 * 60 * 60
+MAX_EVENT_BYTES = 64 * 1024
 
 
 @require_safe
 @annotator_page
 def arrive(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
-    """Exchange the platform's parameters for a word of ours; nothing is written by it."""
+    """Exchange the platform's parameters for a signed entry token; this stores no person."""
     study = study_at(study_id)
-    recruitment = recruitment_for(study, provider)
-    source = provider_named(provider)
+    channel = channel_for(study, provider)
+    platform = get_platform(provider)
     try:
-        arrival = source.arrive(request, recruitment)
+        entry = platform.read_entry(request, channel)
     except DomainError as refusal:
-        # An old link, reloaded where somebody is in already, is as good as none.
-        if participation_in(request, study_id) or arrival_at(request, study):
+        # An expired link that is reloaded in a browser that has already entered does no harm.
+        if current_participation(request, study_id) or stored_entry(request, study):
             return SeeOther(reverse("recruitment:welcome", args=[study_id]))
         if not isinstance(refusal, NotConfirmedYet):
             raise
-        ask_for_keys(recruitment=recruitment)
+        enqueue_key_renewal(channel=channel)
         return render(request, "recruitment/checking_link.html", {"study": study})
-    if arrival is None:
+    if entry is None:
         response = render(request, "recruitment/platform_preview.html", {"study": study})
-        return allow_frames(response, source.frame_ancestors(recruitment))
-    browser = _browser(request, recruitment, arrival)
-    check_at_door(
-        recruitment=recruitment,
-        external_id=arrival.external_id,
-        submission_id=arrival.submission_id,
+        return allow_frames(response, platform.frame_ancestors(channel))
+    browser = _browser(request, channel, entry)
+    is_allowed_reentry(
+        channel=channel,
+        external_id=entry.external_id,
+        submission_id=entry.submission_id,
         browser=browser,
     )
-    confirm_by_signature(recruitment=recruitment, arrival=arrival)
-    return _welcomed(request, study, provider, arrival, browser, is_framed=source.is_framed)
+    confirm_by_signature(channel=channel, entry=entry)
+    return _redirect_to_welcome(request, channel, entry, browser)
 
 
-def _browser(request: HttpRequest, recruitment: Recruitment, arrival: Arrival) -> Browser:
-    """What the cookies prove of this browser's part, if it is by this very id; else a new word."""
-    known = browser_of(request, recruitment.study_id)
-    present = participation_in(request, recruitment.study_id)
-    is_theirs = present is not None and (
-        (present.provider, present.rater.external_id) == (recruitment.provider, arrival.external_id)
+def _browser(request: HttpRequest, channel: Channel, entry: PlatformEntry) -> Browser:
+    """What the cookies prove: the browser's token, and its participation under this same ID."""
+    known = browser_of(request, channel.study_id)
+    participation = current_participation(request, channel.study_id)
+    is_own = participation is not None and (
+        (participation.provider, participation.rater.external_id)
+        == (channel.provider, entry.external_id)
     )
-    own = present.public_id if present is not None and is_theirs else known.participation
-    return Browser(known.word or secrets.token_urlsafe(16), own)
+    public_id = participation.public_id if participation and is_own else known.participation
+    return Browser(known.token or secrets.token_urlsafe(16), public_id)
 
 
 def browser_of(request: HttpRequest, study_id: str) -> Browser:
-    """As the cookie of the last arrival in this study has it."""
-    word = _from_cookie(request, study_id) or {}
-    return Browser(word.get("browser", ""), word.get("participation", ""))
+    """The browser as the entry cookie of this study describes it."""
+    cookie = _read_cookie(request, study_id) or {}
+    return Browser(cookie.get("browser", ""), cookie.get("participation", ""))
 
 
-def _welcomed(
-    request: HttpRequest,
-    study: Study,
-    provider: str,
-    arrival: Arrival,
-    browser: Browser,
-    *,
-    is_framed: bool,
+def _redirect_to_welcome(
+    request: HttpRequest, channel: Channel, entry: PlatformEntry, browser: Browser
 ) -> HttpResponse:
-    word = {
-        "study": study.pk,
-        "provider": provider,
-        "person": arrival.external_id,
-        "submission": arrival.submission_id,
-        "confirmed": arrival.is_confirmed,
-        "extra": arrival.extra,
+    """Go on to the welcome page with the entry in a cookie, or in the address inside a frame."""
+    study_id = channel.study_id
+    content = {
+        "study": study_id,
+        "provider": channel.provider,
+        "person": entry.external_id,
+        "submission": entry.submission_id,
+        "confirmed": entry.is_confirmed,
+        "extra": entry.extra,
     }
-    welcome = reverse("recruitment:welcome", args=[study.pk])
-    if is_framed:
-        return SeeOther(framed_address(word, welcome))
+    welcome = reverse("recruitment:welcome", args=[study_id])
+    if get_platform(channel.provider).is_framed:
+        return SeeOther(framed_address(content, welcome))
     response = SeeOther(welcome)
-    bound = {"browser": browser.word, "participation": browser.participation}
+    _set_cookie(response, study_id, content, browser)
+    participation = current_participation(request, study_id)
+    if participation is not None and participation.submission_id != entry.submission_id:
+        forget(response, study_id)
+    return response
+
+
+def _set_cookie(
+    response: HttpResponse, study_id: str, content: dict[str, Any], browser: Browser
+) -> None:
+    proof = {"browser": browser.token, "participation": browser.participation}
     response.set_cookie(
-        _cookie(study.pk),
-        signing.dumps(word | bound, salt=SALT, compress=True),
-        max_age=MOST_AGE,
+        _cookie_name(study_id),
+        signing.dumps(content | proof, salt=SALT, compress=True),
+        max_age=MAX_AGE,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,
         samesite="Lax",
     )
-    present = participation_in(request, study.pk)
-    if present is not None and present.submission_id != arrival.submission_id:
-        forget(response, study.pk)
-    return response
 
 
-def arrival_at(request: HttpRequest, study: Study) -> tuple[Recruitment, Arrival] | None:
-    """Who followed a platform's link to this study in this browser, if anybody did."""
-    word: dict[str, Any] | None = getattr(request, "arrival", None) or _from_cookie(
+def stored_entry(request: HttpRequest, study: Study) -> tuple[Channel, PlatformEntry] | None:
+    """The platform entry that this browser or frame carries; None if there is none."""
+    content: dict[str, Any] | None = getattr(request, "arrival", None) or _read_cookie(
         request, study.pk
     )
-    if word is None or word["study"] != study.pk:
+    if content is None or content["study"] != study.pk:
         return None
     try:
-        recruitment = recruitment_for(study, word["provider"])
-    except DomainError:  # it was removed since
+        channel = channel_for(study, content["provider"])
+    except DomainError:  # the channel was removed in the meantime
         return None
-    arrival = Arrival(word["person"], word["submission"], word["confirmed"], word["extra"])
-    return recruitment, arrival
+    entry = PlatformEntry(
+        content["person"], content["submission"], content["confirmed"], content["extra"]
+    )
+    return channel, entry
 
 
-def newcomer(request: HttpRequest, study: Study) -> tuple[Recruitment, Arrival]:
-    """The same, or somebody new by the open link where the study has one.
+def entry_or_open_link(request: HttpRequest, study: Study) -> tuple[Channel, PlatformEntry]:
+    """The stored entry, or a new one through the open link.
 
-    Who followed a link that leads in no more, and has the open one now, comes by that.
+    The open link also serves a browser whose stored entry no longer admits anybody.
     """
-    known = arrival_at(request, study)
-    if known is not None:
+    stored = stored_entry(request, study)
+    if stored is not None:
         browser = browser_of(request, study.pk)
-        if _leads_in(*known, browser) or not has_open_link(study):
-            return known
-    recruitment = recruitment_for(study, OPEN_LINK)
-    arrival = provider_named(OPEN_LINK).arrive(request, recruitment)
-    assert arrival is not None
-    return recruitment, arrival
+        if _is_admitted(*stored, browser) or not has_open_link(study):
+            return stored
+    channel = channel_for(study, OPEN_LINK)
+    entry = get_platform(OPEN_LINK).read_entry(request, channel)
+    assert entry is not None
+    return channel, entry
 
 
-def _leads_in(recruitment: Recruitment, arrival: Arrival, browser: Browser) -> bool:
+def _is_admitted(channel: Channel, entry: PlatformEntry, browser: Browser) -> bool:
     try:
-        check_at_door(
-            recruitment=recruitment,
-            external_id=arrival.external_id,
-            submission_id=arrival.submission_id,
+        is_allowed_reentry(
+            channel=channel,
+            external_id=entry.external_id,
+            submission_id=entry.submission_id,
             browser=browser,
         )
     except DomainError:
@@ -166,57 +176,56 @@ def _leads_in(recruitment: Recruitment, arrival: Arrival, browser: Browser) -> b
 
 
 def address_of(request: HttpRequest) -> str:
-    """A keyed hash of where a request came from: enough to count by, nothing to look up.
+    """HMAC of the client's network address, for the limits per address.
 
-    "" where that is not known, as behind a socket whose proxy is not named in the settings: all
-    would be one. Of IPv6 the network counts, because every household has 2**64 addresses.
+    Empty if the address is unknown, as behind a socket whose proxy the settings do not name:
+    otherwise everybody would share one. IPv6 counts by network, because each household has 2**64
+    addresses.
     """
     address = client_address(request)
     if not address:
         return ""
-    place = str(ip_network(f"{address}/64", strict=False)) if ":" in address else address
-    return salted_hmac("annotation.address", place).hexdigest()[:32]
+    network = str(ip_network(f"{address}/64", strict=False)) if ":" in address else address
+    return salted_hmac("annotation.address", network).hexdigest()[:32]
 
 
-def _from_cookie(request: HttpRequest, study_id: str) -> dict[str, Any] | None:
+def _read_cookie(request: HttpRequest, study_id: str) -> dict[str, Any] | None:
     try:
-        word: dict[str, Any] = signing.loads(
-            request.COOKIES.get(_cookie(study_id), ""), salt=SALT, max_age=MOST_AGE
+        content: dict[str, Any] = signing.loads(
+            request.COOKIES.get(_cookie_name(study_id), ""), salt=SALT, max_age=MAX_AGE
         )
     except signing.BadSignature:
         return None
-    return word
+    return content
 
 
-def _cookie(study_id: str) -> str:
+def _cookie_name(study_id: str) -> str:
     return f"from-{study_id}"
 
 
 @csrf_exempt
 @require_POST
 def event(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
-    """A platform's webhook. It is let in by its signature alone."""
+    """Receive a platform's webhook, which only its signature authenticates."""
     try:
         body = _bounded_body(request)
-        recruitment = recruitment_for(study_at(study_id), provider)
+        channel = channel_for(study_at(study_id), provider)
         receive_event(
-            recruitment=recruitment,
+            channel=channel,
             headers={name.lower(): value for name, value in request.headers.items()},
             body=body,
             now=timezone.now(),
         )
     except DomainError as refusal:
-        told = {"code": refusal.code, "message": refusal.message}
-        return JsonResponse(told, status=refusal.status)
+        content = {"code": refusal.code, "message": refusal.message}
+        return JsonResponse(content, status=refusal.status)
     return HttpResponse(status=204)
 
 
 def _bounded_body(request: HttpRequest) -> bytes:
-    """Read before anybody proved who sends it, so no more than an event ever has."""
-    body: bytes = request.read(MOST_EVENT_BYTES + 1)
-    if len(body) > MOST_EVENT_BYTES:
-        raise DomainError("event_too_large", TOO_LARGE, status=413)
+    """The body, limited because it is read before the signature is checked."""
+    body: bytes = request.read(MAX_EVENT_BYTES + 1)
+    if len(body) > MAX_EVENT_BYTES:
+        message = EVENT_TOO_LARGE.format(MAX_EVENT_BYTES)
+        raise DomainError("event_too_large", message, status=413)
     return body
-
-
-TOO_LARGE = f"An event has {MOST_EVENT_BYTES} bytes at most: this one was not read."

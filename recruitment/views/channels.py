@@ -1,4 +1,4 @@
-"""The researcher's page of the ways into a study: who can enter now, and what each way still needs."""
+"""The researcher's page of recruitment channels: who can enter now, and what each channel lacks."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
+from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,33 +14,50 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from recruitment.confirmations import paying_all, publishing, starting, stopping
-from recruitment.models import Recruitment
-from recruitment.platforms import Provider, provider_named
+from recruitment.messages import (
+    CHANNEL_GONE,
+    NOT_TESTED,
+    OPEN_LINK_NOW_CLOSED,
+    PARTICIPANTS_NEEDED,
+    PENDING,
+)
+from recruitment.models import Channel
+from recruitment.platforms import Platform, get_platform
 from recruitment.platforms.invitation import invitations
 from recruitment.public_address import public_url
 from recruitment.services.channels import (
     OPEN_LINK,
-    WayIn,
-    close_way_in,
+    ChannelStatus,
+    channel_for,
+    channel_statuses,
+    close_channel,
     is_open_to_all,
-    recruitment_for,
-    remove_way_in,
+    remove_channel,
     renew_signing_key,
-    reopen_way_in,
-    save_recruitment,
-    ways_in,
+    reopen_channel,
+    save_channel,
 )
-from recruitment.services.platform_actions import ask_for
+from recruitment.services.platform_actions import enqueue_action
 from studies import confirming
 from studies.access import researchers_only, study_for
 from studies.models import Study, StudyEvent
 from studies.services import record_event
 from tiebreak.errors import DomainError
 
+MAX_PARTICIPANTS = 100_000
+# With these codes the platform rejected the token itself; with others it could not be asked.
+TOKEN_REFUSED = {"platform_token_refused", "platform_forbidden", "bad_token"}
+# The actions that stand in the study's log.
+LOGGED = {
+    "publish": StudyEvent.Verb.PUBLISH,
+    "start": StudyEvent.Verb.PUBLISH,
+    "approve-all": StudyEvent.Verb.PAY,
+}
+
 
 @require_safe
 @researchers_only
-def recruitment(request: HttpRequest, study_id: str) -> HttpResponse:
+def channel_list(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id)
     return _page(request, study)
 
@@ -47,110 +65,109 @@ def recruitment(request: HttpRequest, study_id: str) -> HttpResponse:
 @require_POST
 @researchers_only
 def save(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
-    """Set up a way in, or change what it was told. Its secret is only ever written."""
+    """Set up a channel or change its settings. Its token can be replaced but never read."""
     study = study_for(request.user, study_id)
-    source = _provider(provider)
-    refused = _saved(request, study, source)
+    platform = _platform(provider)
+    refused = _save_settings(request, study, platform)
     if refused is not None:
         return refused
-    places = request.POST.get("places", "")
-    query = f"?{urlencode({f'places-{source.name}': places})}" if places else ""
-    return redirect(reverse("recruitment:recruitment", args=[study_id]) + query)
+    participants = request.POST.get("participants", "")
+    query = f"?{urlencode({_participants_key(platform): participants})}" if participants else ""
+    return redirect(reverse("recruitment:channels", args=[study_id]) + query)
 
 
-def _saved(request: HttpRequest, study: Study, source: Provider) -> HttpResponse | None:
-    """Keep the settings that were sent; the page once more, as typed, where they are refused."""
-    provider = source.name
-    form = source.settings_form(request.POST, auto_id=f"{source.name}_%s")
+def _save_settings(request: HttpRequest, study: Study, platform: Platform) -> HttpResponse | None:
+    """Store the posted settings; return the page with the typed values if they are refused."""
+    form = _form(platform, request.POST)
     if not form.is_valid():
-        return _page(request, study, refused={provider: form}, status=400)
-    way = Recruitment.objects.filter(study=study, provider=provider).first()
-    way = way or Recruitment(study=study, provider=provider)
-    stated = {name: _plain(value) for name, value in form.cleaned_data.items()}
-    way.settings = {**way.settings, **stated}
-    token = request.POST.get("token", "").strip() if source.has_token else ""
-    refusal = _tried(source, token)
+        return _page(request, study, refused={platform.name: form}, status=400)
+    channel = Channel.objects.filter(study=study, provider=platform.name).first()
+    channel = channel or Channel(study=study, provider=platform.name)
+    cleaned = {name: _plain(value) for name, value in form.cleaned_data.items()}
+    channel.settings = {**channel.settings, **cleaned}
+    token = request.POST.get("token", "").strip() if platform.has_token else ""
+    refusal = _token_refusal(platform, token)
     if refusal is not None and refusal.code in TOKEN_REFUSED:
-        told = {provider: refusal}
-        return _page(request, study, refused={provider: form}, tokens_refused=told, status=400)
-    if not way.secret and not token:
-        token = source.own_secret(way)
+        return _page(
+            request,
+            study,
+            refused={platform.name: form},
+            tokens_refused={platform.name: refusal},
+            status=400,
+        )
     was_open_to_all = is_open_to_all(study)
-    save_recruitment(recruitment=way, token=token)
-    messages.success(request, f"{source.title}: saved.")
+    save_channel(channel=channel, token=token or _new_secret(platform, channel))
+    messages.success(request, f"{platform.title}: saved.")
     if refusal is not None:
-        said = NOT_TRIED.format(source.title, refusal.message)
-        messages.warning(request, said, extra_tags=refusal.code)
-    if was_open_to_all and provider != OPEN_LINK and not is_open_to_all(study):
-        messages.success(request, OPEN_LINK_CLOSED, extra_tags="open_link_closed")
+        sentence = NOT_TESTED.format(platform.title, refusal.message)
+        messages.warning(request, sentence, extra_tags=refusal.code)
+    if was_open_to_all and platform.name != OPEN_LINK and not is_open_to_all(study):
+        messages.success(request, OPEN_LINK_NOW_CLOSED, extra_tags="open_link_closed")
     return None
 
 
-def _tried(source: Provider, token: str) -> DomainError | None:
-    """What the platform says against a token that was typed, or that it could not be asked."""
+def _new_secret(platform: Platform, channel: Channel) -> str:
+    return "" if channel.secret else platform.own_secret(channel)
+
+
+def _token_refusal(platform: Platform, token: str) -> DomainError | None:
+    """Why the platform refused the token, or why it could not be tested; None if it works."""
     try:
         if token:
-            source.try_token(token)
+            platform.try_token(token)
     except DomainError as refusal:
         return refusal
     return None
 
 
-TOKEN_REFUSED = {"platform_token_refused", "platform_forbidden", "bad_token"}
-NOT_TRIED = "{}: the token is saved, and could not be tried yet. {}"
-OPEN_LINK_CLOSED = (
-    "With this way ready, the open link leads in no more. Set it up as well if it is to stay open."
-)
-
-
 @require_POST
 @researchers_only
-def turn(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpResponse:
-    """Close a way in, open it again, remove it, or give it another signing key."""
+def change_state(request: HttpRequest, study_id: str, provider: str, action: str) -> HttpResponse:
+    """Close, reopen or remove a channel, or replace its signing key."""
     study = study_for(request.user, study_id)
-    if verb not in TURNS:
-        raise Http404("No such thing can be done to a way in.")
-    source = _provider(provider)
+    if action not in STATE_CHANGES:
+        raise Http404("There is no such action for a channel.")
+    platform = _platform(provider)
     refused = None
-    if "has_settings" in request.POST and verb != "remove":
-        # A door is closed whatever else was typed; that stays on the page.
-        refused = _saved(request, study, source)
+    if "has_settings" in request.POST and action != "remove":
+        # Refused settings must not keep a channel open; they stay on the page.
+        refused = _save_settings(request, study, platform)
     try:
-        sentence = TURNS[verb](recruitment_for(study, provider))
+        sentence = STATE_CHANGES[action](channel_for(study, provider))
     except DomainError as refusal:
-        # Of two presses the second finds it gone.
-        gone = f"{source.title} is no way into this study any more."
-        said = gone if refusal.code == "no_such_entry" else refusal.message
-        messages.error(request, said, extra_tags=refusal.code)
+        # Double submit: the second POST finds the channel already deleted.
+        is_gone = refusal.code == "no_such_channel"
+        sentence = CHANNEL_GONE.format(platform.title) if is_gone else refusal.message
+        messages.error(request, sentence, extra_tags=refusal.code)
     else:
-        messages.success(request, f"{source.title}: {sentence}")
+        messages.success(request, f"{platform.title}: {sentence}")
     if refused is not None:
-        form = source.settings_form(request.POST, auto_id=f"{source.name}_%s")
+        form = _form(platform, request.POST)
         return _page(request, study, refused={provider: form}, status=400)
-    return redirect("recruitment:recruitment", study_id)
+    return redirect("recruitment:channels", study_id)
 
 
-def _close(way: Recruitment) -> str:
-    close_way_in(recruitment=way)
-    return "closed. Nobody new enters by it; who is at work goes on."
+def _close(channel: Channel) -> str:
+    close_channel(channel=channel)
+    return "No new participants can enter. Participants who already entered can continue."
 
 
-def _reopen(way: Recruitment) -> str:
-    reopen_way_in(recruitment=way)
-    return "no longer closed."
+def _reopen(channel: Channel) -> str:
+    reopen_channel(channel=channel)
+    return "New participants are allowed again."
 
 
-def _remove(way: Recruitment) -> str:
-    remove_way_in(recruitment=way)
-    return "removed, with its settings."
+def _remove(channel: Channel) -> str:
+    remove_channel(channel=channel)
+    return "The channel and its settings were removed."
 
 
-def _renew_key(way: Recruitment) -> str:
-    renew_signing_key(recruitment=way)
-    return "a new signing key was made. Links that were signed with the former lead in no more."
+def _renew_key(channel: Channel) -> str:
+    renew_signing_key(channel=channel)
+    return "A new signing key was created. Links that were signed with the old key no longer work."
 
 
-TURNS: dict[str, Callable[[Recruitment], str]] = {
+STATE_CHANGES: dict[str, Callable[[Channel], str]] = {
     "close": _close,
     "reopen": _reopen,
     "remove": _remove,
@@ -160,133 +177,137 @@ TURNS: dict[str, Callable[[Recruitment], str]] = {
 
 @require_POST
 @researchers_only
-def ask(request: HttpRequest, study_id: str, provider: str, verb: str) -> HttpResponse:
+def act(request: HttpRequest, study_id: str, provider: str, action: str) -> HttpResponse:
+    """Save the form that the button belongs to, ask for confirmation, and enqueue the action."""
     study = study_for(request.user, study_id)
-    way = Recruitment.objects.filter(study=study, provider=provider).first()
-    if way is None:
-        raise Http404("No such way in.")
-    if "has_settings" in request.POST:  # the button was in the form: what was typed comes first
-        refused = _saved(request, study, _provider(provider))
+    channel = Channel.objects.filter(study=study, provider=provider).first()
+    if channel is None:
+        raise Http404("The study has no such channel.")
+    if "has_settings" in request.POST:
+        refused = _save_settings(request, study, _platform(provider))
         if refused is not None:
             return refused
-        way.refresh_from_db()
-    arguments = {
-        "places": request.POST.get("places", ""),
-        "entry_url": entry_url(request, way),
-        "events_url": _absolute(request, "recruitment:event", way),
-    }
+        channel.refresh_from_db()
+    participants = request.POST.get("participants", "")
     try:
-        asked = _question(way, verb, arguments["places"])
-        if asked is not None and not confirming.is_confirmed(request, [asked]):
-            back = reverse("recruitment:recruitment", args=[study_id])
-            carry = [("places", arguments["places"])]
-            return confirming.ask(request, [asked], back=back, carry=carry)
-        ask_for(recruitment=way, verb=verb, **arguments)
-        if verb in LOGGED:
-            record_event(
-                study=study,
-                verb=LOGGED[verb],
-                by=cast(User, request.user),
-                details={"way": way.provider, "asked": verb, "places": arguments["places"]},
+        question = _question(channel, action, participants)
+        if question is not None and not confirming.is_confirmed(request, [question]):
+            back = reverse("recruitment:channels", args=[study_id])
+            return confirming.ask(
+                request, [question], back=back, carry=[("participants", participants)]
             )
+        enqueue_action(
+            channel=channel,
+            action=action,
+            participants=participants,
+            entry_url=entry_url(request, channel),
+            events_url=_absolute(request, "recruitment:event", channel),
+        )
+        if action in LOGGED:
+            details = {"channel": provider, "asked": action, "participants": participants}
+            by = cast(User, request.user)
+            record_event(study=study, verb=LOGGED[action], by=by, details=details)
     except DomainError as refusal:
         messages.error(request, refusal.message, extra_tags=refusal.code)
-    return redirect("recruitment:recruitment", study_id)
+    return redirect("recruitment:channels", study_id)
 
 
-LOGGED = {
-    "publish": StudyEvent.Verb.PUBLISH,
-    "start": StudyEvent.Verb.PUBLISH,
-    "approve-all": StudyEvent.Verb.PAY,
-}
-
-
-def _question(way: Recruitment, verb: str, places: str) -> confirming.Question | None:
-    """What is asked before the platform is: what costs money, or ends the study there."""
-    if verb != "publish":
-        ask_about = {"start": starting, "stop": stopping, "approve-all": paying_all}.get(verb)
-        return ask_about(way) if ask_about else None
-    if not places.isdecimal() or not 0 < int(places) <= MOST_PLACES:
-        sentence = f"Say how many people are wanted: a number from 1 to {MOST_PLACES}."
-        raise DomainError("no_places", sentence, status=400)
-    return publishing(way, int(places))
-
-
-MOST_PLACES = 100_000
+def _question(channel: Channel, action: str, participants: str) -> confirming.Question | None:
+    """The confirmation for actions that cost money or stop the study; None for the others."""
+    if action != "publish":
+        questions = {"start": starting, "stop": stopping, "approve-all": paying_all}
+        return questions[action](channel) if action in questions else None
+    if not participants.isdecimal() or not 0 < int(participants) <= MAX_PARTICIPANTS:
+        sentence = PARTICIPANTS_NEEDED.format(MAX_PARTICIPANTS)
+        raise DomainError("no_participants", sentence, status=400)
+    return publishing(channel, int(participants))
 
 
 def _page(
     request: HttpRequest,
     study: Study,
     *,
-    refused: dict[str, Any] | None = None,
+    refused: dict[str, Form] | None = None,
     tokens_refused: dict[str, DomainError] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    found = ways_in(study)
+    statuses = channel_statuses(study)
     context = {
         "study": study,
-        "ways": [
-            _shown(request, study, way, (refused or {}).get(way.provider.name))
-            | {"token_refused": (tokens_refused or {}).get(way.provider.name)}
-            for way in found
+        "channels": [
+            _status_context(request, study, channel_status, (refused or {}).get(name))
+            | {"token_refused": (tokens_refused or {}).get(name)}
+            for channel_status in statuses
+            for name in [channel_status.platform.name]
         ],
-        "open_ways": [way for way in found if way.is_open],
-        "is_waiting": any(way.recruitment and way.recruitment.pending for way in found),
+        "open_channels": [each for each in statuses if each.is_open],
+        "is_waiting": any(each.channel and each.channel.pending for each in statuses),
     }
     return render(request, "recruitment/channels.html", context, status=status)
 
 
-def _shown(request: HttpRequest, study: Study, found: WayIn, refused: Any) -> dict[str, Any]:
-    source = found.provider
-    way = found.recruitment or Recruitment(study=study, provider=source.name)
-    link = entry_url(request, way) if found.is_open else ""
-    initial = way.settings or None
+def _status_context(
+    request: HttpRequest, study: Study, status: ChannelStatus, refused: Form | None
+) -> dict[str, Any]:
+    platform = status.platform
+    channel = status.channel or Channel(study=study, provider=platform.name)
+    link = entry_url(request, channel) if status.is_open else ""
+    typed = request.POST.get("participants", "")
     return {
-        "provider": source,
-        "recruitment": found.recruitment,
-        "is_open": found.is_open,
-        "state": found.state.value,
-        "sentence": found.sentence,
-        "why_kept": found.why_kept,
-        "form": refused or source.settings_form(auto_id=f"{source.name}_%s", initial=initial),
-        "link": link if source.has_one_link else "",
-        "has_token": bool(way.secret),
-        "signing_key": source.shown_secret(way),
-        "places": request.POST.get("places", "")
-        if refused
-        else request.GET.get(f"places-{source.name}", ""),
-        "can_publish": type(source).publish is not Provider.publish,
-        "can_listen": type(source).listen is not Provider.listen,
-        "invitations": [] if source.has_one_link or not link else _invitations(way, link),
+        "platform": platform,
+        "channel": status.channel,
+        "is_open": status.is_open,
+        "state": status.state.value,
+        "sentence": status.sentence,
+        "why_kept": status.why_kept,
+        "pending": PENDING.get(channel.pending, ""),
+        "form": refused or _form(platform, initial=channel.settings or None),
+        "link": link if platform.has_one_link else "",
+        "has_token": bool(channel.secret),
+        "signing_key": platform.shown_secret(channel),
+        "participants": typed if refused else request.GET.get(_participants_key(platform), ""),
+        "can_publish": type(platform).publish is not Platform.publish,
+        "can_subscribe": type(platform).subscribe_webhook is not Platform.subscribe_webhook,
+        "invitations": [] if platform.has_one_link or not link else _invitations(channel, link),
     }
 
 
-def _invitations(way: Recruitment, link: str) -> list[tuple[str, str]]:
+def _form(platform: Platform, data: Any = None, *, initial: Any = None) -> Form:
+    return platform.settings_form(data, auto_id=f"{platform.name}_%s", initial=initial)
+
+
+def _participants_key(platform: Platform) -> str:
+    """The query parameter that carries the typed number of participants over a redirect."""
+    return f"participants-{platform.name}"
+
+
+def _invitations(channel: Channel, link: str) -> list[tuple[str, str]]:
     return [
-        (person, f"{link}?{urlencode({'invitation': token})}") for person, token in invitations(way)
+        (person, f"{link}?{urlencode({'invitation': token})}")
+        for person, token in invitations(channel)
     ]
 
 
-def entry_url(request: HttpRequest, way: Recruitment) -> str:
-    """What to give to the platform, or to people."""
-    if way.provider == OPEN_LINK:
-        return public_url(request, reverse("recruitment:welcome", args=[way.study_id]))
-    parameters = provider_named(way.provider).entry_parameters
-    url = _absolute(request, "recruitment:arrive", way)
+def entry_url(request: HttpRequest, channel: Channel) -> str:
+    """The link that the researcher gives to the platform or to participants."""
+    if channel.provider == OPEN_LINK:
+        return public_url(request, reverse("recruitment:welcome", args=[channel.study_id]))
+    parameters = get_platform(channel.provider).entry_parameters
+    url = _absolute(request, "recruitment:arrive", channel)
     return f"{url}?{parameters}" if parameters else url
 
 
-def _absolute(request: HttpRequest, name: str, way: Recruitment) -> str:
-    return public_url(request, reverse(name, args=[way.study_id, way.provider]))
+def _absolute(request: HttpRequest, name: str, channel: Channel) -> str:
+    return public_url(request, reverse(name, args=[channel.study_id, channel.provider]))
 
 
-def _provider(name: str) -> Provider:
+def _platform(name: str) -> Platform:
     try:
-        return provider_named(name)
+        return get_platform(name)
     except DomainError as refusal:
         raise Http404(refusal.message) from refusal
 
 
 def _plain(value: Any) -> Any:
+    """Decimals as text, because JSON has none."""
     return str(value) if isinstance(value, Decimal) else value

@@ -1,4 +1,4 @@
-"""The researcher's page of dry runs: start one, see how far it is, read what it found."""
+"""The researcher's page of dry runs: start one, follow its progress, read its results."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -26,13 +26,13 @@ from studies.models import Job, Study
 from studies.refusals import form_errors
 from tiebreak.errors import DomainError
 
-MOST_SHOWN = 10
+MAX_SHOWN = 10
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @researchers_only
 def dry_runs(request: HttpRequest, study_id: str) -> HttpResponse:
-    """A form that is refused is shown again as it was filled in."""
+    """Show the page and start a dry run; a refused form is shown again with its values."""
     study = study_for(request.user, study_id)
     form = DryRunForm(request.POST or None, initial={"raters": suggested_raters(study)})
     if request.method == "POST" and form.is_valid():
@@ -51,7 +51,7 @@ def dry_runs(request: HttpRequest, study_id: str) -> HttpResponse:
 @require_safe
 @researchers_only
 def part(request: HttpRequest, study_id: str) -> HttpResponse:
-    """The list, which changes by itself, without the form that somebody may be filling in."""
+    """The list alone, which refreshes without touching a form that is being filled in."""
     study = study_for(request.user, study_id)
     return render(request, "recruitment/dry_run_list.html", _runs(study))
 
@@ -61,7 +61,9 @@ def part(request: HttpRequest, study_id: str) -> HttpResponse:
 def stop(request: HttpRequest, study_id: str, job_id: str) -> HttpResponse:
     study = study_for(request.user, study_id)
     end_dry_run(job=_job(study, job_id))
-    messages.success(request, "The dry run has ended; what its raters did stands in its copy.")
+    messages.success(
+        request, "The dry run was stopped. The bots' answers so far are in its copy of the study."
+    )
     return redirect("recruitment:dry-runs", study.pk)
 
 
@@ -83,15 +85,15 @@ def remove(request: HttpRequest, study_id: str, job_id: str) -> HttpResponse:
 
 
 def _removing(job: Job) -> Question:
-    found = study_counts(job.study)
+    counts = study_counts(job.study)
     return Question(
         title="Delete this dry run?",
         sentences=(
-            f"Its copy of the study goes with {found.ratings} simulated ratings and what the bots"
-            " met. Nothing of the study itself is touched. This cannot be undone.",
+            f"This deletes its copy of the study with {counts.ratings} simulated ratings and the"
+            " bots' findings. The study itself is not changed. This cannot be undone.",
         ),
         button="Delete the dry run",
-        facts=(job.public_id, job.status, found.ratings),
+        facts=(job.public_id, job.status, counts.ratings),
     )
 
 
@@ -104,7 +106,7 @@ def _job(study: Study, job_id: str) -> Job:
 
 @dataclass(frozen=True)
 class Run:
-    """One dry run as the page tells of it."""
+    """One dry run as shown on the page."""
 
     job: Job
     progress: StudyCounts
@@ -125,5 +127,5 @@ class Run:
 
 
 def _runs(study: Study) -> dict[str, Any]:
-    runs = [Run(job, study_counts(job.study)) for job in dry_runs_of(study)[:MOST_SHOWN]]
+    runs = [Run(job, study_counts(job.study)) for job in dry_runs_of(study)[:MAX_SHOWN]]
     return {"study": study, "runs": runs, "is_moving": any(run.is_moving for run in runs)}

@@ -1,4 +1,4 @@
-"""The end: what became of the work, and the way back to where the annotator came from."""
+"""The pages on which annotators leave: the end of a study, and stopping early."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -6,48 +6,30 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.models import Participation
-from annotation.selectors import hits_of_visit, share_of
+from annotation.selectors import hits_of_visit, progress_of
 from annotation.services.participations import finish_participation
 from annotation.services.places import NoWorkLeft, why_no_work
-from annotation.views.participation_cookie import SeeOther, annotator_page, participation_in
-from recruitment.platforms import Departure, Ending
+from annotation.views.participation_cookie import SeeOther, annotator_page, current_participation
+from recruitment.messages import ENDED, NEXT_STEP
+from recruitment.platforms import Ending, ReturnInstructions
 from recruitment.services.entry import is_paid, resume_participation
 from recruitment.services.leaving import (
     check_may_leave_early,
-    departure,
     leave_early,
     owed_on_leaving,
+    return_instructions,
 )
 from studies.models import Study
 from tiebreak.errors import DomainError
 
 Status = Participation.Status
-# What became of it, and what to do, for who ended otherwise than by finishing.
-SENTENCES: dict[str, str] = {
-    Status.SCREENED_OUT: "The questions or the test were not passed, so there is no work for you"
-    " in this study. Your invitation says whether the time this took is paid.",
-    Status.STOPPED: "Several answers did not fit texts where the right answer is known, so no"
-    " further work is given to you. What you completed before counts.",
-    Status.EXCLUDED: "Several answers did not fit texts where the right answer is known, so your"
-    " part in this study has ended and others will repeat it. If you think this is a mistake,"
-    " please write to the researchers.",
-    Status.RETURNED: "Your submission was returned on the platform, so what you answered here"
-    " does not count. If you take the study up there again in time, come back by its link.",
-    Status.RELEASED: "You were away for longer than a place is held, so it was given to somebody"
-    " else. What you completed before counts.",
-    Status.REJECTED: "Your submission was not accepted by the researchers. The platform has their"
-    " message, and a way to answer it.",
-    Status.TIMED_OUT: "The platform's time for this submission is over, so others may have taken"
-    " your place. Your answers are kept. If they can still count, the researchers will settle it"
-    " with you on the platform.",
-}
 
 
 @require_safe
 @annotator_page
 def end(request: HttpRequest, study_id: str) -> HttpResponse:
-    """Where annotators are sent for whom there is no work; others go back to theirs."""
-    participation = participation_in(request, study_id)
+    """The page for annotators without work; others are sent back to their task."""
+    participation = current_participation(request, study_id)
     if participation is None:
         return redirect("recruitment:welcome", study_id)
     refusal = why_no_work(participation)
@@ -59,44 +41,37 @@ def end(request: HttpRequest, study_id: str) -> HttpResponse:
 def _end_page(
     request: HttpRequest, participation: Participation, refusal: DomainError
 ) -> HttpResponse:
-    """Who completed no HIT stays welcome: a place that somebody left may become free again."""
+    """Finish the participation, but only if a HIT was completed: otherwise work may still come."""
     done = hits_of_visit(participation)
     if done:
         finish_participation(participation=participation)
     ending = _ending(participation, done)
-    way_out = departure(participation, ending)
+    instructions = return_instructions(participation, ending)
     context = {
         "study": participation.study,
         "done": done,
         "is_completed": ending == Ending.COMPLETED,
-        "departure": way_out,
+        "is_screened_out": ending == Ending.SCREENED_OUT,
+        "return_instructions": instructions,
         "refusal": _ended(participation) or refusal,
-        "advice": _advice(way_out) if ending == Ending.SCREENED_OUT else "",
+        "advice": _advice(instructions) if ending == Ending.SCREENED_OUT else "",
         "may_resume": _may_resume(participation),
     }
     return render(request, "recruitment/end.html", context)
 
 
 def _ended(participation: Participation) -> DomainError | None:
-    sentence = SENTENCES.get(participation.status)
+    sentence = ENDED.get(participation.status)
     return DomainError(participation.status, sentence) if sentence else None
 
 
-def _advice(way_out: Departure) -> str:
-    """What to do now, by what the page really shows."""
-    if way_out.post_to:
-        return ADVICE["form"]
-    if way_out.url:
-        return ADVICE["link"]
-    return ADVICE["code" if way_out.code else "none"]
-
-
-ADVICE = {
-    "form": "Please submit the HIT below, so that the platform knows.",
-    "link": "Please go back by the button below, so that whoever invited you knows.",
-    "code": "Please give the code below to whoever invited you.",
-    "none": "You can close this page.",
-}
+def _advice(instructions: ReturnInstructions) -> str:
+    """What a screened-out annotator should do next, by what the page shows."""
+    if instructions.post_to:
+        return NEXT_STEP["form"]
+    if instructions.url:
+        return NEXT_STEP["link"]
+    return NEXT_STEP["code" if instructions.code else "none"]
 
 
 def _ending(participation: Participation, done: int) -> Ending:
@@ -108,16 +83,18 @@ def _ending(participation: Participation, done: int) -> Ending:
 
 
 def _may_resume(participation: Participation) -> bool:
-    share = share_of(participation)
+    progress = progress_of(participation)
     is_open = participation.study.status == Study.Status.OPEN
-    is_welcome = participation.status in {Status.ACTIVE, Status.FINISHED}
-    return is_open and is_welcome and share.done < share.of and not is_paid(participation)
+    may_work = participation.status in {Status.ACTIVE, Status.FINISHED}
+    return (
+        is_open and may_work and progress.completed < progress.total and not is_paid(participation)
+    )
 
 
 @require_POST
 @annotator_page
 def look_again(request: HttpRequest, study_id: str) -> HttpResponse:
-    participation = participation_in(request, study_id)
+    participation = current_participation(request, study_id)
     if participation is None:
         return redirect("recruitment:welcome", study_id)
     resume_participation(participation=participation)
@@ -126,9 +103,9 @@ def look_again(request: HttpRequest, study_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @annotator_page
-def stop(request: HttpRequest, study_id: str) -> HttpResponse:
-    """Asked once more, with what it means for the pay, before somebody leaves early."""
-    participation = participation_in(request, study_id)
+def leave(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Ask for confirmation, with the effect on the payment, before somebody leaves early."""
+    participation = current_participation(request, study_id)
     if participation is None:
         return redirect("recruitment:welcome", study_id)
     if participation.status != Status.ACTIVE:
@@ -140,7 +117,7 @@ def stop(request: HttpRequest, study_id: str) -> HttpResponse:
     context = {
         "study": participation.study,
         "done": hits_of_visit(participation),
-        "of": share_of(participation).of,
+        "of": progress_of(participation).total,
         "owed": owed_on_leaving(participation),
     }
     return render(request, "recruitment/leave.html", context)

@@ -1,115 +1,112 @@
-"""The welcome: what is asked and what is kept. Nothing is written before somebody agrees."""
+"""The welcome page with consent and privacy notice. Nothing is stored before somebody agrees."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from annotation.messages import CLOSED_TO_NEWCOMERS
 from annotation.models import Participation
-from annotation.services.places import CLOSED_TO_NEWCOMERS
 from annotation.services.screening import check_screening_can_be_passed
 from annotation.views.participation_cookie import (
     SeeOther,
     annotator_page,
-    participation_in,
+    current_participation,
     remember,
     study_at,
 )
 from recruitment.forms import ConsentForm
-from recruitment.models import Recruitment
-from recruitment.platforms import Arrival, Ending, Reentry, provider_named
-from recruitment.platforms.open_link import entry_word
-from recruitment.services.entry import give_consent
-from recruitment.services.platform_sync import ask_platform
-from recruitment.services.reentry import check_at_door
+from recruitment.messages import CHOOSE, CONSENT_CHANGED, DRY_RUN_ONLY
+from recruitment.models import Channel
+from recruitment.platforms import Ending, PlatformEntry, Reentry, get_platform
+from recruitment.platforms.open_link import new_entry_token
+from recruitment.services.entry import Entrant, give_consent
+from recruitment.services.platform_sync import enqueue_confirmation
+from recruitment.services.reentry import Browser, is_allowed_reentry
 from recruitment.simulation.raters import is_simulated
-from recruitment.views.arrival import address_of, browser_of, newcomer
+from recruitment.views.arrival import address_of, browser_of, entry_or_open_link
 from studies.markdown import render_markdown
 from studies.models import Study
 from tiebreak.errors import DomainError
-
-CHOOSE = "Please choose whether you agree."
-CHANGED = "This text was changed while you read it. Please read it again."
-DRY_RUN = (
-    "This is a dry run of a study: only programs take part in it. Please use the study's link."
-)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @annotator_page
 def welcome(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_at(study_id)
-    participation = participation_in(request, study_id)
+    participation = current_participation(request, study_id)
     if participation is not None:
         return _resumed(request, participation)
-    way, arrival = newcomer(request, study)  # or there is no way in by this link
+    channel, entry = entry_or_open_link(request, study)
     if study.status != Study.Status.OPEN:
         raise DomainError(f"{study.status}_to_newcomers", CLOSED_TO_NEWCOMERS[study.status])
     if study.dry_run_of_id is not None and not is_simulated(request, study.pk):
-        raise DomainError("dry_run", DRY_RUN)
-    check_at_door(
-        recruitment=way,
-        external_id=arrival.external_id,
-        submission_id=arrival.submission_id,
+        raise DomainError("dry_run", DRY_RUN_ONLY)
+    is_allowed_reentry(
+        channel=channel,
+        external_id=entry.external_id,
+        submission_id=entry.submission_id,
         browser=browser_of(request, study_id),
     )
     check_screening_can_be_passed(study)
     if request.method == "POST":
-        return _decide(request, study, way, arrival)
-    return _welcome(request, study, way)
+        return _decide(request, study, channel, entry)
+    return _welcome(request, study, channel)
 
 
 def _resumed(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """Whoever agreed before goes on, once their platform has confirmed them."""
+    """Continue an existing participation, as soon as the platform has confirmed it."""
     is_active = participation.status == Participation.Status.ACTIVE
     if not is_active or participation.confirmed_at is not None:
         return redirect("annotation:rate", participation.study_id)
-    ask_platform(participation=participation)
+    enqueue_confirmation(participation=participation)
     return render(request, "recruitment/waiting.html", {"study": participation.study})
 
 
 def _decide(
-    request: HttpRequest, study: Study, recruitment: Recruitment, arrival: Arrival
+    request: HttpRequest, study: Study, channel: Channel, entry: PlatformEntry
 ) -> HttpResponse:
     form = ConsentForm(request.POST)
     if not form.is_valid():
         refusal = DomainError("no_choice", CHOOSE, status=400)
-        return _welcome(request, study, recruitment, refusal=refusal)
+        return _welcome(request, study, channel, refusal=refusal)
     if not form.agrees:
-        return _declined(request, study, recruitment)
+        return _declined(request, study, channel)
     if form.cleaned_data["version"] != _version_number(study):
-        refusal = DomainError("consent_changed", CHANGED)
-        return _welcome(request, study, recruitment, refusal=refusal)
-    provider = provider_named(recruitment.provider)
-    simulated = is_simulated(request, study.pk)
-    is_vouched_for = provider.confirms(recruitment) or arrival.is_confirmed or simulated
-    participation = give_consent(
-        study=study,
-        provider=recruitment.provider,
-        external_id=arrival.external_id,
-        submission_id=arrival.submission_id,
-        recruitment=recruitment if recruitment.pk else None,
-        is_confirmed=arrival.is_confirmed or not provider.confirms(recruitment),
-        address="" if is_vouched_for else address_of(request),
-        return_params=arrival.extra,
-        paid_per=provider.paid_per,
-        simulated=simulated,
-        browser=browser_of(request, study.pk)
-        if provider.reentry(recruitment) != Reentry.FREE
-        else None,
-    )
+        refusal = DomainError("consent_changed", CONSENT_CHANGED)
+        return _welcome(request, study, channel, refusal=refusal)
+    participation = give_consent(study=study, entrant=_entrant(request, channel, entry))
     response = SeeOther(reverse("annotation:rate", args=[study.pk]))
     if not hasattr(request, "arrival"):
         remember(response, participation)
     return response
 
 
-def _declined(request: HttpRequest, study: Study, recruitment: Recruitment) -> HttpResponse:
-    provider = provider_named(recruitment.provider)
+def _entrant(request: HttpRequest, channel: Channel, entry: PlatformEntry) -> Entrant:
+    platform = get_platform(channel.provider)
+    simulated = is_simulated(request, channel.study_id)
+    is_verified = platform.confirms(channel) or entry.is_confirmed or simulated
+    is_bound = platform.reentry(channel) != Reentry.FREE
+    return Entrant(
+        provider=channel.provider,
+        external_id=entry.external_id,
+        submission_id=entry.submission_id,
+        channel=channel if channel.pk else None,
+        is_confirmed=entry.is_confirmed or not platform.confirms(channel),
+        address="" if is_verified else address_of(request),
+        return_params=entry.extra,
+        paid_per=platform.paid_per,
+        simulated=simulated,
+        browser=browser_of(request, channel.study_id) if is_bound else Browser(),
+    )
+
+
+def _declined(request: HttpRequest, study: Study, channel: Channel) -> HttpResponse:
+    platform = get_platform(channel.provider)
     context = {
         "study": study,
-        "departure": provider.depart(recruitment, None, Ending.NO_CONSENT),
-        "kept": provider.keeps(recruitment),
+        "return_instructions": platform.return_instructions(channel, None, Ending.NO_CONSENT),
+        "privacy_notice": platform.privacy_notice(channel),
     }
     return render(request, "recruitment/declined.html", context)
 
@@ -117,17 +114,17 @@ def _declined(request: HttpRequest, study: Study, recruitment: Recruitment) -> H
 def _welcome(
     request: HttpRequest,
     study: Study,
-    recruitment: Recruitment,
+    channel: Channel,
     *,
     refusal: DomainError | None = None,
 ) -> HttpResponse:
     context = {
         "study": study,
         "consent": render_markdown(study.consent),
-        "kept": provider_named(recruitment.provider).keeps(recruitment),
+        "privacy_notice": get_platform(channel.provider).privacy_notice(channel),
         "version": _version_number(study),
         "refusal": refusal,
-        "entry": entry_word(),
+        "entry": new_entry_token(),
     }
     status = refusal.status if refusal else 200
     return render(request, "recruitment/welcome.html", context, status=status)

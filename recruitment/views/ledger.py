@@ -1,4 +1,4 @@
-"""The researcher's page of people and money: the ledger, and what settles each of its rows."""
+"""The researcher's page of participants and payments: the ledger and the actions on its rows."""
 
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
@@ -12,150 +12,157 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.models import Participation
-from annotation.services.exclusion import reinstate_work, stop_work, withdraw_work
+from annotation.services.exclusion import exclude_work, reinstate_work, stop_work
 from annotation.services.screening import check_records
 from recruitment.confirmations import asking_to_return, excluding, paying, releasing
-from recruitment.ledger import Entry, ledger, owed, platform_title
-from recruitment.models import Payment, Recruitment
-from recruitment.platforms import provider_named
+from recruitment.launch.check import counted
+from recruitment.ledger import LedgerRow, ledger, owed, pays_by_platform, platform_title
+from recruitment.messages import AMOUNT_NOT_A_NUMBER, NO_PLATFORM, NO_REWARD
+from recruitment.models import Payment
 from recruitment.services.payments import note_payment, settle, settle_payment
-from recruitment.services.platform_actions import ask_for
+from recruitment.services.platform_actions import enqueue_action
 from studies.access import researchers_only, study_for
 from studies.confirming import Question, ask, is_confirmed
-from studies.models import Study, StudyEvent
+from studies.models import StudyEvent
 from studies.services import record_event
 from tiebreak.errors import DomainError
 
 Status = Participation.Status
 
 
+MAX_ROWS = 1000
+# Lists of submissions that need a decision, each with the one action that settles a row.
+LISTS = (
+    (
+        "awaiting_payment",
+        "Awaiting payment",
+        "Completed work that has not been paid yet.",
+        "approve",
+    ),
+    (
+        "screened_out",
+        "Failed the test, awaiting payment",
+        "These participants failed the test and were promised payment for taking it.",
+        "approve",
+    ),
+    (
+        "paid_without_data",
+        "Paid without data",
+        "These participants were paid but have no completed work here. Payments cannot be undone.",
+        "settle",
+    ),
+    (
+        "surplus",
+        "Surplus",
+        "Completed work for which no place was left. It is paid, but is not in the statistics.",
+        "settle",
+    ),
+    (
+        "late",
+        "Late",
+        "Answers that arrived after the study was closed.",
+        "settle",
+    ),
+    (
+        "stuck",
+        "Stuck",
+        "No answer for longer than a place is reserved, or submitted on the platform but not"
+        " finished here.",
+        "release",
+    ),
+)
+LABELS = {
+    "settle": "Mark as settled",
+    "release": "Free the place",
+    "ask-to-return": "Ask to return submission",
+}
+
+
 @require_safe
 @researchers_only
-def books(request: HttpRequest, study_id: str) -> HttpResponse:
+def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id)
-    found = ledger(study)
+    study_ledger = ledger(study)
     lists = [
         (
             name,
             title,
             sentence,
-            [_row(e) | _way_out(e, verb, label, study) for e in getattr(found, name)],
+            [
+                _row(row) | _row_action(row, action, study.currency)
+                for row in getattr(study_ledger, name)
+            ],
         )
-        for name, title, sentence, verb, label in LISTS
+        for name, title, sentence, action in LISTS
     ]
     unknown = Payment.objects.filter(participation__study=study, status=Payment.Status.ASKED)
     records = check_records(study.pk)
-    people = [
-        _row(entry) | {"checks": records.get(entry.participation.rater_id)}
-        for entry in found.entries
+    participants = [
+        _row(row) | {"checks": records.get(row.participation.rater_id)}
+        for row in study_ledger.rows[:MAX_ROWS]
     ]
     context = {
         "study": study,
-        "money": found.money,
+        "money": study_ledger.money,
         "lists": lists,
         "unknown": unknown.select_related("participation__rater"),
-        "people": people[:MOST_ROWS],
-        "counted": found.counted,
-        "more": max(0, len(people) - MOST_ROWS),
-        "is_unverified": any(entry.participation.address for entry in found.entries),
+        "participants": participants,
+        "counted": study_ledger.counted,
+        "more": max(0, len(study_ledger.rows) - MAX_ROWS),
+        "is_unverified": any(row.participation.address for row in study_ledger.rows),
         "has_reward": study.reward is not None,
     }
     return render(request, "recruitment/ledger.html", context)
 
 
-MOST_ROWS = 1000
-# What does not add up, and the one thing that settles each.
-LISTS = (
-    (
-        "data_without_payment",
-        "Data without payment",
-        "Complete work, and nobody was paid for it.",
-        "approve",
-        "Pay",
-    ),
-    (
-        "screened_out",
-        "Screened out and not paid",
-        "They did not pass the test, and were promised pay for taking it.",
-        "approve",
-        "Pay",
-    ),
-    (
-        "paid_without_data",
-        "Paid without data",
-        "Paid, and no complete work is here. Money that is paid stays paid.",
-        "settle",
-        "Let it be",
-    ),
-    (
-        "surplus",
-        "Surplus",
-        "Complete work that found every place taken. It is paid, and enters no statistic.",
-        "settle",
-        "Let it be",
-    ),
-    (
-        "late",
-        "Late",
-        "Answers that came after the study was closed.",
-        "settle",
-        "Let it be",
-    ),
-    (
-        "stuck",
-        "Stuck",
-        "Silent for longer than a place is held, or submitted there and not finished here.",
-        "release",
-        "Free the place",
-    ),
-)
+def _row_action(row: LedgerRow, action: str, currency: str) -> dict[str, str]:
+    """The action of a row and its label; submissions without work are asked to be returned."""
+    channel = row.participation.submission.channel
+    if action == "release" and not row.hits and pays_by_platform(channel):
+        action = "ask-to-return"
+    if action == "approve":
+        return {"action": action, "label": _pay_label(row, currency)}
+    return {"action": action, "label": LABELS[action]}
 
 
-def _way_out(entry: Entry, verb: str, label: str, study: Study) -> dict[str, Any]:
-    """The one action of a row. Who submitted there and did nothing here is asked to return it."""
-    way = entry.participation.submission.recruitment
-    if verb == "release" and not entry.hits and _can_be_asked(way):
-        return {"verb": "ask-to-return", "label": "Ask to return it"}
-    if verb == "approve" and entry.participation.submission.owed is not None:
-        # It may be less than the others get: whoever pays has to know how much.
-        return {
-            "verb": verb,
-            "label": f"{label} {entry.participation.submission.owed} {study.currency}",
-        }
-    return {"verb": verb, "label": label}
+def _pay_label(row: LedgerRow, currency: str) -> str:
+    """Names the amount if the annotator left early: it may be less than the reward."""
+    submission = row.participation.submission
+    title = platform_title(row.participation)
+    if not pays_by_platform(submission.channel):
+        is_partial = submission.owed is not None
+        return f"Mark {submission.owed} {currency} as paid" if is_partial else "Mark as paid"
+    if submission.owed is None:
+        return f"Pay via {title}"
+    return f"Pay {submission.owed} {currency} via {title}"
 
 
-def _can_be_asked(way: Recruitment | None) -> bool:
-    """Whether there is a platform with a token; a panel's secret is the key of its links."""
-    return way is not None and bool(way.secret) and provider_named(way.provider).has_token
-
-
-def _row(entry: Entry) -> dict[str, Any]:
+def _row(row: LedgerRow) -> dict[str, Any]:
     return {
-        "entry": entry,
-        "participation": entry.participation,
-        "platform": platform_title(entry.participation),
-        "name": entry.participation.rater.pseudonym,
+        "ledger_row": row,
+        "participation": row.participation,
+        "source": platform_title(row.participation),
+        "name": row.participation.rater.pseudonym,
     }
 
 
 @require_POST
 @researchers_only
-def act(request: HttpRequest, study_id: str, participation_id: str, verb: str) -> HttpResponse:
+def act(request: HttpRequest, study_id: str, participation_id: str, action: str) -> HttpResponse:
     study = study_for(request.user, study_id)
-    found = Participation.objects.filter(study=study, public_id=participation_id)
-    participation = found.select_related("study", "submission__recruitment", "rater").first()
-    if participation is None or verb not in ACTS:
-        raise Http404("Nobody of that id is in this study.")
+    matches = Participation.objects.filter(study=study, public_id=participation_id)
+    participation = matches.select_related("study", "submission__channel", "rater").first()
+    if participation is None or action not in ACTIONS:
+        raise Http404("This study has no such participant or action.")
     try:
-        asked = QUESTIONS[verb](participation, request) if verb in QUESTIONS else None
-        if asked is not None and not is_confirmed(request, [asked]):
+        question = QUESTIONS[action](participation, request) if action in QUESTIONS else None
+        if question is not None and not is_confirmed(request, [question]):
             back, amount = (
                 reverse("recruitment:ledger", args=[study_id]),
                 request.POST.get("amount"),
             )
-            return ask(request, [asked], back=back, carry=[("amount", amount)] if amount else [])
-        messages.success(request, ACTS[verb](participation, request))
+            return ask(request, [question], back=back, carry=[("amount", amount)] if amount else [])
+        messages.success(request, ACTIONS[action](participation, request))
     except DomainError as refusal:
         messages.error(request, refusal.message, extra_tags=refusal.code)
     return redirect("recruitment:ledger", study_id)
@@ -163,57 +170,65 @@ def act(request: HttpRequest, study_id: str, participation_id: str, verb: str) -
 
 @require_POST
 @researchers_only
-def settle_money(request: HttpRequest, study_id: str, payment_id: str, word: str) -> HttpResponse:
-    """A researcher looked on the platform whether money went out that nobody knows of."""
+def record_payment_outcome(
+    request: HttpRequest, study_id: str, payment_id: str, outcome: str
+) -> HttpResponse:
+    """Record what the researcher found on the platform about an unconfirmed payment."""
     study = study_for(request.user, study_id)
     payment = Payment.objects.filter(
         participation__study=study, public_id=payment_id, status=Payment.Status.ASKED
     ).first()
-    if payment is None or word not in {"paid", "unpaid"}:
-        raise Http404("No such payment waits to be looked up.")
-    settle_payment(payment=payment, was_paid=word == "paid")
-    messages.success(request, "Noted.")
+    if payment is None or outcome not in {"paid", "unpaid"}:
+        raise Http404("This study has no such unconfirmed payment.")
+    settle_payment(payment=payment, was_paid=outcome == "paid")
+    messages.success(request, "The outcome of the payment was recorded.")
     return redirect("recruitment:ledger", study_id)
 
 
 def _settle(participation: Participation, _: HttpRequest) -> str:
     settle(participation=participation)
-    return "Noted: it is listed no more."
+    return "The submission was marked as settled and is no longer listed."
 
 
 def _release(participation: Participation, _: HttpRequest) -> str:
     stop_work(participation=participation, status=Status.RELEASED)
-    return "The place is free again; what was answered is kept as a fragment."
+    return "The place is free again. The answers of the unfinished HIT are kept as a partial set."
 
 
 def _exclude(participation: Participation, request: HttpRequest) -> str:
     by = cast(User, request.user)
-    n = withdraw_work(participation=participation, status=Status.EXCLUDED, by=by)
-    return f"Excluded: {n} HIT{'' if n == 1 else 's'} left the count and will be replaced."
+    n = exclude_work(participation=participation, status=Status.EXCLUDED, by=by)
+    return f"Excluded: {counted(n, 'HIT')} no longer count and will be replaced."
 
 
 def _reinstate(participation: Participation, _: HttpRequest) -> str:
     n = reinstate_work(participation=participation)
-    return f"{n} HIT{'' if n == 1 else 's'} came back; what found its place taken is surplus."
+    return f"Reinstated: {counted(n, 'HIT')} count again, or are surplus if the place was taken."
 
 
 def _pay(participation: Participation, request: HttpRequest) -> str:
-    """By the platform where there is one; else the researcher pays, and this notes it."""
-    way = participation.submission.recruitment
-    amount = owed(participation) if (stated := _amount(request)) is None else stated
+    """Pay via the platform; without one, record that the researcher has paid."""
+    channel = participation.submission.channel
+    typed = _amount(request)
+    amount = owed(participation) if typed is None else typed
     if amount is None:
-        raise DomainError("no_reward", "Say in the study what annotators are paid.")
-    if way is None or not _can_be_asked(way):
+        raise DomainError("no_reward", NO_REWARD)
+    if channel is None or not pays_by_platform(channel):
         note_payment(participation=participation, amount=amount)
         _log_payment(participation, request, amount)
-        return "Noted as paid."
-    person = participation.public_id
+        return "The payment was recorded."
     if kind := PAID_APART.get(participation.status):
-        ask_for(recruitment=way, verb="pay", participation=person, kind=kind, amount=str(amount))
+        enqueue_action(
+            channel=channel,
+            action="pay",
+            participation=participation.public_id,
+            kind=kind,
+            amount=str(amount),
+        )
     else:
-        ask_for(recruitment=way, verb="approve", participation=person)
+        enqueue_action(channel=channel, action="approve", participation=participation.public_id)
     _log_payment(participation, request, amount)
-    return "The platform is being asked; the ledger shows it when it is done."
+    return "The payment was requested. The ledger shows it once the platform has answered."
 
 
 def _log_payment(participation: Participation, request: HttpRequest, amount: Decimal) -> None:
@@ -222,7 +237,7 @@ def _log_payment(participation: Participation, request: HttpRequest, amount: Dec
     record_event(study=participation.study, verb=verb, by=by, details=details)
 
 
-# Whose submission the platform closed cannot be approved any more: what is owed is a bonus.
+# A submission that the platform closed cannot be approved any more, so the debt is paid as a bonus.
 PAID_APART: dict[str, str] = {
     Status.RETURNED: Payment.Kind.OWED,
     Status.TIMED_OUT: Payment.Kind.OWED,
@@ -234,21 +249,21 @@ def _amount(request: HttpRequest) -> Decimal | None:
     try:
         return Decimal(request.POST["amount"]) if request.POST.get("amount") else None
     except InvalidOperation as error:
-        raise DomainError(
-            "amount_not_a_number", "Give the amount as a number.", status=400
-        ) from error
+        raise DomainError("amount_not_a_number", AMOUNT_NOT_A_NUMBER, status=400) from error
 
 
 def _ask_to_return(participation: Participation, _: HttpRequest) -> str:
-    way = participation.submission.recruitment
-    if way is None:
-        raise DomainError("no_platform", "This annotator came by the open link.")
+    channel = participation.submission.channel
+    if channel is None:
+        raise DomainError("no_platform", NO_PLATFORM)
     stop_work(participation=participation, status=Status.RELEASED)
-    ask_for(recruitment=way, verb="ask-to-return", participation=participation.public_id)
-    return "The place is free again, and the platform asks them to return the submission."
+    enqueue_action(channel=channel, action="ask-to-return", participation=participation.public_id)
+    return (
+        "The place is free again. The platform will ask the participant to return the submission."
+    )
 
 
-ACTS: dict[str, Callable[[Participation, HttpRequest], str]] = {
+ACTIONS: dict[str, Callable[[Participation, HttpRequest], str]] = {
     "settle": _settle,
     "release": _release,
     "exclude": _exclude,
@@ -256,7 +271,7 @@ ACTS: dict[str, Callable[[Participation, HttpRequest], str]] = {
     "approve": _pay,
     "ask-to-return": _ask_to_return,
 }
-# What is asked first: it ends somebody's part, or moves money.
+# Actions that end a participation or move money need a confirmation.
 QUESTIONS: dict[str, Callable[[Participation, HttpRequest], Question]] = {
     "release": lambda participation, _: releasing(participation),
     "exclude": lambda participation, _: excluding(participation),

@@ -1,4 +1,4 @@
-"""A study as its annotators see it, for the researcher. It writes nothing and reserves nothing."""
+"""A preview of the annotators' pages for the researcher. It stores and reserves nothing."""
 
 from itertools import groupby
 from typing import Any
@@ -10,9 +10,9 @@ from django.views.decorators.http import require_safe
 
 from annotation.models import HIT, HITUnit
 from annotation.selectors import mixes_in_checks
-from annotation.views.unit_presentation import announcement, unit_page
-from recruitment.models import Recruitment
-from recruitment.services.channels import ways_in
+from annotation.views.unit_presentation import unit_page, unit_total
+from recruitment.models import Channel
+from recruitment.services.channels import channel_statuses
 from studies.access import study_for
 from studies.markdown import render_markdown
 from studies.models import Generation, Study, System, Unit
@@ -31,7 +31,7 @@ def preview(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id)
     name = request.GET.get("page", "welcome")
     if name not in PAGES:
-        raise Http404("No such page of the preview.")
+        raise Http404("The preview has no such page.")
     context = {
         "study": study,
         "preview": PAGES,
@@ -40,38 +40,46 @@ def preview(request: HttpRequest, study_id: str) -> HttpResponse:
         "guidelines": render_markdown(study.guidelines),
         "criteria": study.criteria.all(),
         **(_sample(study) if name == "unit" else {}),
-        **(_by_way(request, study) if name == "welcome" else {}),
+        **(_by_channel(request, study) if name == "welcome" else {}),
     }
     return render(request, TEMPLATES[name], context)
 
 
-def _by_way(request: HttpRequest, study: Study) -> dict[str, Any]:
-    """What is kept depends on the way somebody comes: each that was set up, or is open, shows it."""
-    found = {way.provider.name: way for way in ways_in(study) if way.recruitment or way.is_open}
-    names = {name: way.provider.title for name, way in found.items()}
-    via = request.GET.get("via", next(iter(names)))
-    if via not in names:
-        raise Http404("No such way into the study.")
-    way = found[via].recruitment or Recruitment(study=study, provider=via)
-    return {"kept": found[via].provider.keeps(way), "vias": names, "via": via}
+def _by_channel(request: HttpRequest, study: Study) -> dict[str, Any]:
+    """The privacy notice of the chosen channel: what is stored depends on the channel."""
+    statuses = {
+        status.platform.name: status
+        for status in channel_statuses(study)
+        if status.channel or status.is_open
+    }
+    titles = {name: status.platform.title for name, status in statuses.items()}
+    via = request.GET.get("via", next(iter(titles)))
+    if via not in titles:
+        raise Http404("The study has no such channel.")
+    channel = statuses[via].channel or Channel(study=study, provider=via)
+    return {
+        "privacy_notice": statuses[via].platform.privacy_notice(channel),
+        "channels": titles,
+        "via": via,
+    }
 
 
 def _sample(study: Study) -> dict[str, Any]:
-    """The first unit of the plan, or one made up from the generations before there is a plan."""
-    seats = HITUnit.objects.filter(hit__study=study, hit__kind=HIT.Kind.MAIN).order_by(
+    """The first planned unit, or before planning an unsaved one made of the generations."""
+    hit_units = HITUnit.objects.filter(hit__study=study, hit__kind=HIT.Kind.MAIN).order_by(
         "hit__number", "pk"
     )
-    seat = seats.select_related(
+    hit_unit = hit_units.select_related(
         "unit__generation_a", "unit__generation_b", "unit__instance", "hit"
     ).first()
-    unit = seat.unit if seat else unplanned_unit(study)
-    a_first = seat is None or not seat.side_bit
-    n = seat.hit.hit_units.count() if seat else study.comparisons_per_hit
+    unit = hit_unit.unit if hit_unit else unplanned_unit(study)
+    a_first = hit_unit is None or not hit_unit.side_bit
+    n = hit_unit.hit.hit_units.count() if hit_unit else study.comparisons_per_hit
     return {
         "page": unit and unit_page(unit, study.criteria.all(), a_first=a_first, shown_labels={}),
         "has_dummies": unit is not None and _has_dummies(unit),
         "index": 1,
-        **announcement(n, n + mixes_in_checks(study)),
+        **unit_total(n, n + mixes_in_checks(study)),
         "answered": 0,
         "hit": 1,
         "hits": study.hits.main().count() or 1,
@@ -84,10 +92,10 @@ def _has_dummies(unit: Unit) -> bool:
 
 
 def unplanned_unit(study: Study) -> Unit | None:
-    """A unit of the first instance that has what one needs; it is not saved."""
-    wanted = 2 if study.unit_kind == Study.UnitKind.COMPARISON else 1
-    systems = _systems(study)[:wanted]
-    if len(systems) < wanted:
+    """An unsaved unit of the first instance with enough generations; None if there is none."""
+    needed = 2 if study.unit_kind == Study.UnitKind.COMPARISON else 1
+    systems = _systems(study)[:needed]
+    if len(systems) < needed:
         return None
     rows = (
         Generation.objects.filter(instance__dataset=study.dataset_id, system__in=systems)
@@ -96,15 +104,15 @@ def unplanned_unit(study: Study) -> Unit | None:
     )
     for _, samples in groupby(rows, key=lambda row: (row.instance_id, row.sample_index)):
         by_system = {row.system_id: row for row in samples}
-        if len(by_system) == wanted:
+        if len(by_system) == needed:
             return _unit(study, [by_system[system] for system in systems])
     return None
 
 
 def _systems(study: Study) -> list[int]:
-    named = list(study.study_systems.values_list("system_id", flat=True))
-    if named or study.dataset is None:
-        return named
+    system_ids = list(study.study_systems.values_list("system_id", flat=True))
+    if system_ids or study.dataset is None:
+        return system_ids
     competing = System.objects.competing().filter(dataset=study.dataset)
     return list(competing.values_list("pk", flat=True))
 

@@ -1,5 +1,5 @@
-// Saves each choice when it is made, keeps what could not be sent, and gives every step a key.
-// Without this script the page is a form with a button, and does the same.
+// Saves each answer as soon as it is chosen, stores unsent answers in the browser, and adds
+// keyboard shortcuts. Without this script the page is a plain form with the same effect.
 "use strict";
 
 (() => {
@@ -11,33 +11,34 @@
   const questions = [...form.querySelectorAll("fieldset")];
   const stacked = window.matchMedia("(max-width: 40rem)");
 
-  // --- How long the page was looked at -------------------------------------------------------
-  let seen = 0;
-  let since = document.hidden ? null : performance.now();
-  const visibleMs = () => Math.round(seen + (since === null ? 0 : performance.now() - since));
+  // --- How long the page was visible ---------------------------------------------------------
+  let visibleBefore = 0;
+  let visibleSince = document.hidden ? null : performance.now();
+  const visibleMs = () =>
+    Math.round(visibleBefore + (visibleSince === null ? 0 : performance.now() - visibleSince));
   document.addEventListener("visibilitychange", () => {
-    seen = visibleMs();
-    since = document.hidden ? null : performance.now();
+    visibleBefore = visibleMs();
+    visibleSince = document.hidden ? null : performance.now();
   });
 
-  // --- What is not saved yet: kept until the server has confirmed it ---------------------------
+  // --- Unsaved answers, stored until the server confirms them -----------------------------------
   const fieldOf = (question) => question.querySelector("input").name;
-  const slot = (question) =>
+  const storageKey = (question) =>
     ["unsent", form.elements.assignment.value, form.elements.position.value, fieldOf(question)].join(":");
-  const unsentIn = (question) => JSON.parse(sessionStorage.getItem(slot(question)) || "null");
-  const unsent = () => questions.filter((question) => unsentIn(question) !== null);
+  const unsentAnswer = (question) => JSON.parse(sessionStorage.getItem(storageKey(question)) || "null");
+  const unsent = () => questions.filter((question) => unsentAnswer(question) !== null);
   const newKey = () =>
     crypto.randomUUID
       ? crypto.randomUUID()
       : Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(16).padStart(8, "0")).join("-");
 
-  // The same choice sent again carries the same key, so that it is the same answer.
-  function keep(question, value) {
-    const earlier = unsentIn(question);
+  // A repeated request has the same key, so that the server recognises the same answer.
+  function store(question, value) {
+    const earlier = unsentAnswer(question);
     if (earlier && earlier.value === value) return earlier;
-    const choice = { value, key: newKey(), duration: visibleMs() };
-    sessionStorage.setItem(slot(question), JSON.stringify(choice));
-    return choice;
+    const answer = { value, key: newKey(), duration: visibleMs() };
+    sessionStorage.setItem(storageKey(question), JSON.stringify(answer));
+    return answer;
   }
 
   function show(question, value) {
@@ -52,24 +53,24 @@
   let timer = null;
   let isLeaving = false;
 
-  function say(sentence, alarming = false) {
+  function showStatus(sentence, isAlarm = false) {
     const line = document.createElement("span");
     line.textContent = sentence;
-    line.className = alarming ? "alarm" : "";
+    line.className = isAlarm ? "alarm" : "";
     status.replaceChildren(line);
   }
 
   const progress = () => document.getElementById("progress");
   const send = (question) => window.htmx.trigger(question, "resend");
 
-  // An answer may have arrived though its confirmation did not: until then nobody knows.
-  const OFFLINE = "No connection. Your answer waits in this browser and is not saved yet.";
-  const UNKNOWN = "It is not known yet whether your answer is saved. Trying again…";
-  function sayWhatWaits() {
+  // The server may have saved an answer although its confirmation was lost.
+  const OFFLINE = "No connection. Your answer is stored in this browser but not saved yet.";
+  const UNKNOWN = "Your answer may not be saved yet. Trying again…";
+  function showUnsent() {
     const n = unsent().length;
     if (n) progress().dataset.waiting = n;
-    if (n && timer === null && navigator.onLine) say("Saving…");
-    else if (n) say(navigator.onLine ? UNKNOWN : OFFLINE, true);
+    if (n && timer === null && navigator.onLine) showStatus("Saving…");
+    else if (n) showStatus(navigator.onLine ? UNKNOWN : OFFLINE, true);
   }
 
   function retrySoon() {
@@ -77,10 +78,10 @@
     attempts += 1;
     clearTimeout(timer);
     timer = setTimeout(retryNow, wait * 1000);
-    sayWhatWaits();
+    showUnsent();
   }
 
-  // Only where a retry was waiting: what is on its way already needs no second copy.
+  // Does nothing unless a retry is pending: requests in flight must not be sent twice.
   function retryNow() {
     if (timer === null) return;
     clearTimeout(timer);
@@ -97,14 +98,14 @@
       event.preventDefault();
       return;
     }
-    // Only this question travels: a repeated request must not bring back another's old answer.
+    // Send this question only: a repeated request must not restore an old answer to another one.
     for (const other of questions) if (other !== question) delete parameters[fieldOf(other)];
-    const choice = keep(question, value);
-    parameters.client_key = choice.key;
-    parameters.duration_ms = String(choice.duration);
+    const answer = store(question, value);
+    parameters.client_key = answer.key;
+    parameters.duration_ms = String(answer.duration);
     parameters.layout = stacked.matches ? "stacked" : "side_by_side";
-    question.dataset.sending = choice.key;
-    say("Saving…");
+    question.dataset.sending = answer.key;
+    showStatus("Saving…");
   });
 
   document.addEventListener("htmx:afterRequest", (event) => {
@@ -116,107 +117,109 @@
       return;
     }
     attempts = 0;
-    const kept = unsentIn(question);
-    if (kept && kept.key === question.dataset.sending) sessionStorage.removeItem(slot(question));
+    const stored = unsentAnswer(question);
+    if (stored && stored.key === question.dataset.sending) sessionStorage.removeItem(storageKey(question));
     if (code < 400) {
-      sayWhatWaits();
-      leaveIfSaved();
-    } else if (code !== 400 && code !== 409) say("Not saved: this page is out of date. Please reload it.", true);
+      showUnsent();
+      continueIfSaved();
+    } else if (code !== 400 && code !== 409) {
+      showStatus("Not saved: this page is out of date. Please reload it.", true);
+    }
   });
 
-  // In training, what is held right appears below the choices: it must not stay unseen.
+  // In training, feedback appears below the choices, possibly outside the visible area.
   document.addEventListener("htmx:oobAfterSwap", () => {
-    const lessons = document.getElementById("lessons");
-    if (lessons && lessons.children.length) lessons.scrollIntoView({ block: "nearest" });
+    const feedback = document.getElementById("feedback");
+    if (feedback?.children.length) feedback.scrollIntoView({ block: "nearest" });
   });
 
-  // What a page says that comes back from the browser's own store may be of long ago.
+  // A page restored from the browser's back/forward cache may be out of date.
   window.addEventListener("pageshow", (event) => {
     if (!event.persisted || isPreview) return;
     if (navigator.onLine) location.reload();
-    else say("No connection. It is not known yet what is saved.", true);
+    else showStatus("No connection. This page may be out of date.", true);
   });
-  window.addEventListener("offline", () => isPreview || sayWhatWaits());
+  window.addEventListener("offline", () => isPreview || showUnsent());
   window.addEventListener("online", () => {
     retryNow();
-    leaveIfSaved();
+    continueIfSaved();
   });
   window.addEventListener("beforeunload", (event) => {
     if (!isPreview && unsent().length) event.preventDefault();
   });
 
-  // --- Going on and going back -----------------------------------------------------------------
+  // --- Next and previous -------------------------------------------------------------------------
   const nextLink = () => document.querySelector("#next a");
 
-  function leaveIfSaved() {
+  function continueIfSaved() {
     if (isLeaving && navigator.onLine && !unsent().length) nextLink()?.click();
   }
 
-  function goOn() {
+  function goNext() {
     if (isPreview || !form.reportValidity()) return;
     isLeaving = true;
     if (unsent().length) retryNow();
-    else if (nextLink()) leaveIfSaved();
+    else if (nextLink()) continueIfSaved();
     else questions.forEach(send);
   }
 
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    goOn();
+    goNext();
   });
-  // A choice that waits for its turn is kept as well: until it is sent, it is not saved.
+  // Store a choice at once, because its request may have to wait for earlier ones.
   form.addEventListener("change", (event) => {
     isLeaving = false;
     const chosen = event.target;
-    if (!isPreview && chosen.type === "radio") keep(chosen.closest("fieldset"), chosen.value);
+    if (!isPreview && chosen.type === "radio") store(chosen.closest("fieldset"), chosen.value);
   });
-  // Without a connection the next page would be the browser's own, with nothing on it.
+  // Without a connection, following a link would show the browser's error page.
   document.addEventListener("click", (event) => {
     if (navigator.onLine || isPreview || !event.target.closest("#next a, #previous")) return;
     event.preventDefault();
     isLeaving = event.target.closest("#next a") !== null;
-    say("No connection. Please wait here: the next page comes when it is back.", true);
+    showStatus("No connection. Please wait: the next page opens when you are back online.", true);
   });
-  // What is typed is kept at once, and sent when the field is left or the page comes back.
+  // Store typed numbers at once; they are sent when the field loses focus or the page is reloaded.
   form.addEventListener("input", (event) => {
     const typed = event.target;
     if (!isPreview && typed.type === "number" && typed.checkValidity() && typed.value) {
-      keep(typed.closest("fieldset"), typed.value);
+      store(typed.closest("fieldset"), typed.value);
     }
   });
 
-  function goBack() {
+  function goPrevious() {
     document.getElementById("previous")?.click();
   }
 
-  // --- Keys ------------------------------------------------------------------------------------
+  // --- Keyboard shortcuts ------------------------------------------------------------------------
   const isAnswered = (question) => question.querySelector("input:checked, input[type=number]:valid") !== null;
 
-  // The question that digits answer: where the focus is, else the first that is open.
+  // The question that digit keys answer: the focused one, or else the first unanswered one.
   let current = null;
-  function moveTo(question) {
+  function setCurrent(question) {
     current = question;
-    for (const each of questions) each.classList.toggle("current", each === question);
+    for (const other of questions) other.classList.toggle("current", other === question);
   }
-  moveTo(questions.find((question) => !isAnswered(question)) || questions[0]);
-  form.addEventListener("focusin", (event) => moveTo(event.target.closest("fieldset")));
+  setCurrent(questions.find((question) => !isAnswered(question)) || questions[0]);
+  form.addEventListener("focusin", (event) => setCurrent(event.target.closest("fieldset")));
 
   function choose(key) {
     const input = current.querySelector(`[data-key="${key}"]`);
     if (!input) return;
-    const open = questions.find((question) => question !== current && !isAnswered(question));
+    const unanswered = questions.find((question) => question !== current && !isAnswered(question));
     const isNew = !input.checked;
     input.checked = true;
     if (isNew) input.dispatchEvent(new Event("change", { bubbles: true }));
-    (open ? open.querySelector("input") : input).focus();
+    (unanswered ? unanswered.querySelector("input") : input).focus();
   }
 
   const showKeys = () => dialog.showModal();
   const KEYS = {
-    n: goOn,
-    b: goBack,
-    p: goBack,
-    u: goBack,
+    n: goNext,
+    b: goPrevious,
+    p: goPrevious,
+    u: goPrevious,
     d: () => document.dispatchEvent(new Event("tiebreak:differences")),
     "?": showKeys,
   };
@@ -232,7 +235,7 @@
     if (event.key === "Enter") {
       if (event.target.closest("a, button")) return;
       event.preventDefault();
-      goOn();
+      goNext();
     } else if (/^[1-9]$/.test(event.key)) {
       choose(event.key);
     } else {
@@ -240,11 +243,11 @@
     }
   });
 
-  // --- What a reload found unsent is shown and sent again -----------------------------------------
+  // --- After a reload, show unsent answers and send them again ------------------------------------
   if (!isPreview) {
     window.addEventListener("load", () => {
       for (const question of unsent()) {
-        show(question, unsentIn(question).value);
+        show(question, unsentAnswer(question).value);
         send(question);
       }
     });

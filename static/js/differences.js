@@ -1,17 +1,17 @@
-// Marks the words in which two texts differ. The text itself is never changed, only wrapped.
+// Marks the words in which two texts differ. The words are wrapped, and never changed.
 "use strict";
 
 (() => {
-  const MOST_CELLS = 9_000_000; // two texts of 3,000 words each
+  const MAX_CELLS = 9_000_000; // two texts of 3,000 words each
   const texts = [...document.querySelectorAll(".compared")];
   const originals = texts.map((element) => element.textContent);
   let marked = false;
 
-  const words = (text) => text.split(/(\s+)/).filter((part) => part !== "");
+  const splitText = (text) => text.split(/(\s+)/).filter((part) => part !== "");
   const isWord = (part) => part.trim() !== "";
 
-  // Which words of `a` and of `b` belong to a longest common subsequence.
-  function common(a, b) {
+  // Returns the indices of the words of `a` and of `b` in a longest common subsequence.
+  function commonWords(a, b) {
     const width = b.length + 1;
     const lengths = new Uint16Array((a.length + 1) * width);
     for (let i = a.length - 1; i >= 0; i -= 1) {
@@ -37,7 +37,7 @@
     return [inA, inB];
   }
 
-  // A run of differing words becomes one mark, the spaces inside it included.
+  // Wraps each run of differing words, with the spaces between them, in one mark.
   function wrap(element, parts, shared) {
     const fragment = document.createDocumentFragment();
     let run = [];
@@ -70,10 +70,10 @@
   }
 
   function mark() {
-    const parts = originals.map(words);
-    const [a, b] = parts.map((each) => each.filter(isWord));
-    if ((a.length + 1) * (b.length + 1) > MOST_CELLS) return false;
-    common(a, b).forEach((shared, side) => wrap(texts[side], parts[side], shared));
+    const parts = originals.map(splitText);
+    const [a, b] = parts.map((tokens) => tokens.filter(isWord));
+    if ((a.length + 1) * (b.length + 1) > MAX_CELLS) return false;
+    commonWords(a, b).forEach((shared, side) => wrap(texts[side], parts[side], shared));
     return true;
   }
 

@@ -1,20 +1,20 @@
-// Asks before a page is left on which something was typed and not sent.
+// Warns before leaving a page with unsaved changes.
 "use strict";
 (() => {
-  // What was refused stands on the page and nowhere else.
+  // The values of a refused form are stored nowhere else.
   const changed = new Set(document.querySelectorAll("form:has(.errorlist)"));
   let sending = null;
 
-  const note = (event) => {
+  const recordChange = (event) => {
     const form = event.target.form || event.target.closest("form");
     if (form) changed.add(form);
   };
-  // Rows added to a form, or taken out of it, are changes too.
+  // Adding or removing rows of a formset is a change, too.
   for (const name of ["input", "change", "formset:added", "formset:removed"]) {
-    document.addEventListener(name, note);
+    document.addEventListener(name, recordChange);
   }
 
-  // What is sent is not lost; what stands in another form of the page would be.
+  // The submitted form is not lost; changes in other forms of the page would be.
   document.addEventListener("submit", (event) => {
     sending = event.target;
     setTimeout(() => { sending = null; }, 1000);
@@ -24,7 +24,7 @@
     if (isUnsaved()) event.preventDefault();
   });
 
-  // A page that waits for a platform looks again by itself, unless somebody is typing in it.
+  // A page that waits for a platform reloads by itself, unless it has unsaved changes.
   const seconds = Number(document.documentElement.dataset.lookAgain);
   if (seconds) {
     setInterval(() => { if (!isUnsaved()) window.location.reload(); }, seconds * 1000);

@@ -29,7 +29,7 @@ question = "Which summary do you prefer?"
 
 
 def write_demo_bundle(path: Path) -> None:
-    """Write the bundle folder at `path`, made if absent; the same bytes every time."""
+    """Write the bundle folder at `path`, created if necessary, always with the same bytes."""
     path.mkdir(parents=True, exist_ok=True)
     sources = load_sources()
     systems = ", ".join(json.dumps(name) for name in SYSTEMS)
@@ -42,7 +42,7 @@ def write_demo_bundle(path: Path) -> None:
 
 
 def generation_rows(sources: Iterable[Source]) -> Iterator[Mapping[str, object]]:
-    """The K generations of each system for each source, with the seed that makes them again."""
+    """Yield K generations of each system for each source, with the seeds that reproduce them."""
     for source in sources:
         for name in SYSTEMS:
             for index in range(SAMPLES):

@@ -6,7 +6,7 @@ import numpy as np
 
 from studies.demo.prose import words
 
-FEWEST_WORDS = 5
+MIN_WORDS = 5
 # Each leaves a whole sentence behind; only tails that the main clause does not need are cut.
 _ASIDES = (
     re.compile(r", (?:who|which|whose|of which)\b[^,.;]+,(?= )"),
@@ -28,6 +28,6 @@ def condense(text: str, *, rng: np.random.Generator, keep: float) -> str:
     for pattern, rest in _CUTS:
         shorter = pattern.sub(rest, text, count=1)
         spared = rng.random() < keep
-        if shorter != text and not spared and len(words(shorter)) >= FEWEST_WORDS:
+        if shorter != text and not spared and len(words(shorter)) >= MIN_WORDS:
             text = shorter
     return text

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tiebreak.errors import InvalidInput
+
 _TURN = re.compile(r"^([A-Z][\w'-]*): (.+)$")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”]?\s+(?=[\"“A-Z0-9])")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
@@ -37,12 +39,12 @@ class Sentence:
 
 
 def words(text: str) -> list[str]:
-    """The lower-case words of a text, numbers included."""
+    """Return the lower-case words of a text, including numbers."""
     return [word.lower() for word in _WORD.findall(text)]
 
 
 def read_sentences(source: str) -> list[Sentence]:
-    """The sentences of a source text in order; turns are lines of the form `Name: text`."""
+    """Return the sentences of a source text in order; turns are lines of the form `Name: text`."""
     turns = [_TURN.match(line) for line in source.splitlines() if line.strip()]
     if turns and all(turns):
         return _dialogue_sentences([(turn[1], turn[2]) for turn in turns if turn])
@@ -50,14 +52,14 @@ def read_sentences(source: str) -> list[Sentence]:
 
 
 def proper_names(sentences: Sequence[Sentence]) -> frozenset[str]:
-    """Speakers, and the words that are capitalised inside a sentence."""
+    """Return the speakers and the words that are capitalised inside a sentence."""
     inner = (re.findall(r"(?<=[\w,] )[A-Z][\w-]*", sentence.text) for sentence in sentences)
     speakers = {sentence.speaker for sentence in sentences}
     return frozenset(speakers.union(*inner))
 
 
 def uncapitalised(text: str, names: frozenset[str]) -> str:
-    """The text with a small first letter, unless it opens with a name."""
+    """Lower-case the first letter, unless the text opens with a name."""
     first = re.match(r"[\w-]*", text)
     if first is None or first[0] in names:
         return text
@@ -72,9 +74,9 @@ def sample_order(
     The largest Gumbel-perturbed scores are such a draw; temperature 0 takes the best scores.
     """
     if temperature < 0:
-        raise ValueError(f"temperature is {temperature}; give 0 or more.")
+        raise InvalidInput("out_of_range", f"temperature is {temperature}; give 0 or more.")
     noise = rng.gumbel(size=len(scores))
-    # The last digits of a matrix product depend on the machine; they must not decide a tie.
+    # Round, because the last digits of a matrix product depend on the machine and could break ties.
     ranked = np.argsort(-(np.round(scores, 9) + temperature * noise), kind="stable")
     return [int(index) for index in ranked[:size]]
 
@@ -88,7 +90,7 @@ def _dialogue_sentences(turns: Sequence[tuple[str, str]]) -> list[Sentence]:
 
 
 def _addressee(turns: Sequence[tuple[str, str]], number: int) -> str:
-    """Whom a turn speaks to: a name that it calls, else the last other speaker, else the next."""
+    """Return the addressee of a turn: a name it calls, or the last other speaker, or the next."""
     speaker, text = turns[number]
     others = [name for name, _ in (*reversed(turns[:number]), *turns[number:]) if name != speaker]
     called = [name for name in others if re.match(rf"{name}[,?]", text)]

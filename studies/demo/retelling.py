@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from studies.demo.prose import Sentence, words
 from studies.demo.speech import plain, predicate_of_speaker, shift_person
 
-FEWEST_WORDS = 5
+MIN_WORDS = 5
 _IMPERATIVES = "Ask|Bring|Call|Give|Keep|Leave|Make|Meet|Take|Tell|Try|Put|Send"
 _REQUEST = re.compile(r"(?:Can|Could|Would|Will) you (?:please )?(.+)\?$")
 _ORDER = re.compile(rf"(?:Please (.+)|((?:{_IMPERATIVES})\b.+))$")
@@ -45,20 +45,20 @@ class Clause:
 
 
 def retell(sentence: Sentence) -> Clause | None:
-    """The clause for a sentence, or None where it holds nothing that can be told."""
+    """Return the clause for a sentence, or None if it contains nothing to report."""
     text = plain(sentence.text).rstrip(".!")
     text = re.sub(rf"^{sentence.addressee}, (\w)", lambda match: match[1].upper(), text)
-    told = _asked(text) or _planned(text) or _stated(text)
-    if told is None or len(words(text)) < FEWEST_WORDS:
+    report = _asked(text) or _planned(text) or _stated(text)
+    if report is None or len(words(text)) < MIN_WORDS:
         return None
-    act, predicate = told
+    act, predicate = report
     predicate = shift_person(predicate, addressee=sentence.addressee)
     predicate = predicate.replace("{addressee}", sentence.addressee)
     return Clause(sentence.speaker, act, predicate, sentence.turn, _worth(sentence, act, predicate))
 
 
 def _asked(text: str) -> tuple[str, str] | None:
-    """Requests, orders and the questions whose words keep their order when reported."""
+    """Match requests, orders and questions whose word order stays the same when reported."""
     forms: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
         (_REQUEST, lambda match: f"asks {{addressee}} to {match[1]}"),
         (_ORDER, lambda match: f"tells {{addressee}} to {_lower_first(match[1] or match[2])}"),
@@ -71,7 +71,7 @@ def _asked(text: str) -> tuple[str, str] | None:
 
 
 def _planned(text: str) -> tuple[str, str] | None:
-    """Promises and suggestions: what will or should be done next."""
+    """Match promises and suggestions."""
     promise = predicate_of_speaker(text) if text.startswith("I will ") else None
     if promise:
         return "plans", promise
@@ -85,9 +85,9 @@ def _stated(text: str) -> tuple[str, str] | None:
         return None
     text = _ASIDE_REQUEST.sub("", text)
     text = re.sub(r"^I could (?!not)", "I offer to ", text)
-    own = predicate_of_speaker(text)
-    if own:
-        return "is", own
+    predicate = predicate_of_speaker(text)
+    if predicate:
+        return "is", predicate
     return ("states", text) if _FINITE.search(text) else None
 
 
@@ -108,7 +108,7 @@ def _lower_first(text: str) -> str:
 
 
 def _worth(sentence: Sentence, act: str, predicate: str) -> float:
-    """Plans and facts are worth telling; asides and sentences that lean on others less so."""
+    """Score a clause: plans and facts score high, asides and dependent sentences low."""
     by_act = {"plans": 1.2, "asks": 0.4, "states": 0.4, "is": 0.2}[act]
     opens = 1.0 if sentence.turn == 0 and not sentence.is_question else 0.0
     fact = 0.7 if _FACT.search(predicate) else 0.0

@@ -1,4 +1,4 @@
-"""The demo study's source texts, as they lie in `sources.toml`."""
+"""The demo study's source texts, read from `sources.toml`."""
 
 import tomllib
 from dataclasses import dataclass
@@ -17,6 +17,6 @@ class Source:
 
 
 def load_sources() -> tuple[Source, ...]:
-    """All source texts, in the order of the file."""
+    """Return all source texts in the order of the file."""
     rows = tomllib.loads(SOURCES_FILE.read_text(encoding="utf-8"))["source"]
     return tuple(Source(row["id"], row["category"], row["text"].strip()) for row in rows)

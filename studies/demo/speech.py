@@ -1,4 +1,4 @@
-"""Moves what is said in the first person into the third: "I'll wait" → "(Mara) will wait"."""
+"""Converts the first person into the third: "I'll wait" → "(Mara) will wait"."""
 
 import re
 
@@ -38,7 +38,7 @@ _SHIFTS = (
 
 
 def plain(text: str) -> str:
-    """A sentence without contractions, opening fillers and hedges, with a capital in front."""
+    """Remove contractions, opening fillers and hedges, and capitalise the first letter."""
     for pattern, replacement in _CONTRACTIONS:
         text = re.sub(pattern, replacement, text)
     text = _HEDGES.sub("", _FILLERS.sub("", text)).strip()
@@ -46,7 +46,7 @@ def plain(text: str) -> str:
 
 
 def third_person(verb: str) -> str:
-    """A verb that stood after "I" or "you", as it stands after a name."""
+    """Inflect a verb that followed "I" or "you" for the third person."""
     if verb in _IRREGULAR:
         return _IRREGULAR[verb]
     if verb in _MODALS or verb in _PASTS or verb.endswith("ed"):
@@ -57,7 +57,7 @@ def third_person(verb: str) -> str:
 
 
 def predicate_of_speaker(text: str) -> str | None:
-    """What follows an opening "I", inflected for a name instead; None where another opens."""
+    """Return what follows an opening "I", in the third person; None if the text opens otherwise."""
     match = re.match(r"I (?:(?:also|only|still) )?(\w+)( not)?(.*)$", text)
     if match is None:
         return None
@@ -66,7 +66,7 @@ def predicate_of_speaker(text: str) -> str | None:
 
 
 def shift_person(text: str, *, addressee: str) -> str:
-    """A sentence as a third person tells it: "I" becomes "they", "you" the addressee."""
+    """Report a sentence in the third person: "I" becomes "they", "you" the addressee."""
     text = re.sub(r"\b[Yy]our\b", f"{addressee}'s", text)
     text = re.sub(
         rf"((?:^|\b(?:{_SUBORDINATORS}) ))[Yy]ou (\w+)",

@@ -1,4 +1,4 @@
-"""The demo study's two systems: small, real, seeded, and different in principle."""
+"""The demo study's two systems: small seeded summarisers that work on different principles."""
 
 import zlib
 from typing import Protocol
@@ -7,6 +7,7 @@ import numpy as np
 
 from studies.demo.digest import digest
 from studies.demo.excerpt import excerpt
+from tiebreak.errors import InvalidInput
 
 DEFAULT_TEMPERATURE = 0.5
 
@@ -21,10 +22,12 @@ SYSTEMS: dict[str, Summariser] = {"excerpt": excerpt, "digest": digest}
 
 
 def generate(name: str, source: str, *, seed: int, temperature: float = DEFAULT_TEMPERATURE) -> str:
-    """One generation of the system `name`; the same arguments always give the same text."""
+    """Return one generation of the system `name`; the same arguments always give the same text."""
     if name not in SYSTEMS:
-        raise ValueError(f"There is no system {name!r}; choose one of {', '.join(SYSTEMS)}.")
+        raise InvalidInput(
+            "unknown_system", f"There is no system {name!r}; choose one of {', '.join(SYSTEMS)}."
+        )
     if not source.strip():
-        raise ValueError("The source text is empty; give a text to summarise.")
+        raise InvalidInput("empty", "The source text is empty; give a text to summarise.")
     rng = np.random.default_rng([seed, zlib.crc32(f"{name}\n{source}".encode())])
     return SYSTEMS[name](source, rng=rng, temperature=temperature)

@@ -1,4 +1,4 @@
-"""What is asked: datasets, studies, criteria, units, separability."""
+"""Models of the study design: datasets, studies, criteria, units, selection and separability."""
 
 from studies.models.changes import ReportChanges
 from studies.models.dataset import Dataset, Generation, Instance, System

@@ -1,4 +1,4 @@
-"""Bounds for numbers that a person, a bundle or a platform can set."""
+"""Bounds for numbers that come from forms, bundles or platforms."""
 
 import math
 from decimal import Decimal
@@ -7,10 +7,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.validators import BaseValidator, MaxValueValidator, MinValueValidator
 
-# What a column of its kind holds on PostgreSQL; a seed may be any of them.
+# The ranges of PostgreSQL's integer and bigint columns; a seed may be any value in them.
 MAX_SEED = 2**31 - 1
 MIN_BIG_SEED, MAX_BIG_SEED = -(2**63), 2**63 - 1
-# More than any study had so far, few enough for a page to count with.
+# Larger than any study so far, and small enough to compute with.
 MAX_COUNT = 100_000_000
 MAX_POSITION = 10_000
 MAX_LEASE_MINUTES = 100_000
@@ -18,27 +18,27 @@ MAX_MINUTES_PER_HIT = 10_080
 MAX_VALID_DAYS = 36_500
 MAX_REWARD = Decimal(1_000_000)
 MAX_HOURLY_RATE = Decimal(100_000)
-# Further away from 0, no similarity's δ is a measurement any more.
+# No similarity yields a δ further from 0.
 MAX_DELTA = 1e6
 
 
 def validate_finite(value: Any) -> None:
-    """NaN is neither below nor above any bound, so that comparing alone lets it through.
+    """Reject NaN and infinity; NaN would pass the minimum and maximum validators.
 
-    A whole number is finite, and may have more digits than `isfinite` can take.
+    Integers are always finite, and may have more digits than `isfinite` accepts.
     """
     if not isinstance(value, int) and not math.isfinite(value):
         raise ValidationError("Enter a finite number.", code="not_finite")
 
 
 def between(low: Any, high: Any) -> list[Any]:
-    """The validators of a number from ``low`` to ``high``, both allowed."""
+    """Return validators for a number from ``low`` to ``high``, inclusive."""
     return [validate_finite, MinValueValidator(low), MaxValueValidator(high)]
 
 
 def bounds_of(validators: list[Any]) -> tuple[Any, Any]:
-    """(low, high) as `between` or two validators state them; None where there is none."""
-    stated = [each for each in validators if isinstance(each, BaseValidator)]
-    low = [each.limit_value for each in stated if isinstance(each, MinValueValidator)]
-    high = [each.limit_value for each in stated if isinstance(each, MaxValueValidator)]
+    """Return (low, high) from minimum and maximum validators; None for a bound that is missing."""
+    limits = [validator for validator in validators if isinstance(validator, BaseValidator)]
+    low = [limit.limit_value for limit in limits if isinstance(limit, MinValueValidator)]
+    high = [limit.limit_value for limit in limits if isinstance(limit, MaxValueValidator)]
     return max(low, default=None), min(high, default=None)

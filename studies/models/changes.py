@@ -4,9 +4,9 @@ from studies.models.study import Study
 
 
 class ReportChanges(models.Model):
-    """How often something changed that a study's report is made of, other than by a new rating.
+    """Counts the changes, other than new ratings, that make a study's stored report out of date.
 
-    A row of its own: on the study's row a bump would make annotators wait for one another.
+    The counter has its own row, because updates of the study's row would block annotators.
     """
 
     study = models.OneToOneField(

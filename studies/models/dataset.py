@@ -6,6 +6,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 
 from studies.models.bounds import MAX_BIG_SEED, MAX_POSITION, MIN_BIG_SEED, between
+from tiebreak.errors import InvalidInput
 from tiebreak.formats.cells import check_name
 from tiebreak.identifiers import new_public_id
 
@@ -33,11 +34,11 @@ def _is_list_of_stops(value: object) -> bool:
     return (
         isinstance(value, list)
         and len(value) <= MAX_STOPS
-        and all(isinstance(each, str) and 0 < len(each) <= MAX_STOP_LENGTH for each in value)
+        and all(isinstance(stop, str) and 0 < len(stop) <= MAX_STOP_LENGTH for stop in value)
     )
 
 
-# What each setting may be, and how that is said.
+# For each decoding setting, the validator and the description of valid values.
 DECODING: dict[str, tuple[Callable[[object], bool], str]] = {
     "temperature": (_is_temperature, f"a number from 0 to {MAX_TEMPERATURE}"),
     "top_p": (_is_share, "a number above 0 and up to 1"),
@@ -47,20 +48,26 @@ DECODING: dict[str, tuple[Callable[[object], bool], str]] = {
 
 
 def validate_name(name: str) -> None:
-    """The rule that files are read by: what comes in here can be exported and imported again."""
+    """Apply the rule for names in files, so that the name can be exported and imported again."""
     try:
         check_name("The name", name)
-    except ValueError as error:
-        raise ValidationError(f"{error}.") from error
+    except InvalidInput as error:
+        raise ValidationError(f"{error}.", code=error.code) from error
 
 
 def validate_decoding(value: object) -> None:
     if not isinstance(value, dict) or value.keys() - DECODING.keys():
         allowed = ", ".join(sorted(DECODING))
-        raise ValidationError(f"Decoding is an object with no other settings than {allowed}.")
-    odd = [name for name, given in value.items() if not DECODING[name][0](given)]
-    if odd:
-        raise ValidationError([f"{name} must be {DECODING[name][1]}." for name in odd])
+        sentence = f"Decoding must be a JSON object with no settings other than {allowed}."
+        raise ValidationError(sentence, code="unknown_setting")
+    invalid = [name for name, setting in value.items() if not DECODING[name][0](setting)]
+    if invalid:
+        raise ValidationError(
+            [
+                ValidationError(f"{name} must be {DECODING[name][1]}.", code=f"bad_{name}")
+                for name in invalid
+            ]
+        )
 
 
 class Dataset(models.Model):
@@ -86,7 +93,7 @@ class Dataset(models.Model):
 
 class SystemQuerySet(models.QuerySet["System"]):
     def competing(self) -> "SystemQuerySet":
-        """Those that studies compare: neither spoilt copies nor the same system made warmer."""
+        """Systems that studies compare: no degraded copies and no temperature variants."""
         return self.filter(is_control=False, variant_of=None)
 
 
@@ -96,26 +103,27 @@ class System(models.Model):
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="systems")
     name = models.CharField(max_length=200, validators=[validate_name])
     language_model = models.CharField(
-        max_length=200, blank=True, help_text="The name the model server knows it by."
+        max_length=200, blank=True, help_text="The model's name on the model server."
     )
     prompt_template = models.TextField(
-        blank=True, help_text="{source}, {reference} and {category} are filled in."
+        blank=True,
+        help_text="{source}, {reference} and {category} are replaced by the instance's values.",
     )
     decoding = models.JSONField(
         default=dict,
         blank=True,
         validators=[validate_decoding],
-        help_text='Such as {"temperature": 0.5, "top_p": 1.0, "max_tokens": 512}.',
+        help_text='For example {"temperature": 0.5, "top_p": 1.0, "max_tokens": 512}.',
     )
     server = models.CharField(
         max_length=50,
         blank=True,
-        help_text="The model server that has it, by its name in this installation; empty is the"
-        " one that the job names.",
+        help_text="The name of the model server in this installation. Leave empty to use the"
+        " server that is chosen when sampling starts.",
     )
-    # Spoilt copies, for units with a known answer. It competes with nobody.
+    # The system of degraded copies in reference units; no study compares it.
     is_control = models.BooleanField(default=False, editable=False)
-    # The same at another temperature, to see whether δ depends on it. It competes with nobody.
+    # The same system at another temperature, to see whether δ depends on it; no study compares it.
     variant_of = models.ForeignKey(
         "self", null=True, on_delete=models.CASCADE, related_name="variants", editable=False
     )
@@ -133,7 +141,7 @@ class System(models.Model):
 
 
 class Instance(models.Model):
-    """One input on which systems are compared. Its source text is optional."""
+    """One input on which systems are compared. The source text is optional."""
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="instances")
     key = models.CharField(max_length=200, validators=[validate_name])
@@ -164,7 +172,7 @@ class Generation(models.Model):
         null=True, blank=True, validators=between(MIN_BIG_SEED, MAX_BIG_SEED)
     )
     params = models.JSONField(default=dict, blank=True)
-    # A dummy text was invented to try the platform out; no study that people rate may show it.
+    # Invented for trying out the platform; never shown in a study that people rate.
     is_dummy = models.BooleanField(default=False, editable=False)
 
     class Meta:

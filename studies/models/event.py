@@ -7,13 +7,13 @@ from studies.models.study import Study
 
 
 class AppendOnly(TypeError):
-    """A row that stands for ever would be changed or deleted."""
+    """Raised on an attempt to change or delete an append-only row."""
 
 
 class StudyEvent(models.Model):
-    """What was done to a study, when and by whom, with the numbers it was decided on. Append-only.
+    """An entry of a study's activity log: what was done, when and by whom, with details. Append-only.
 
-    Nobody's name stands where a rule of the study acted, or a command of the server.
+    `by` is null if a rule of the study or a management command acted.
     """
 
     class Verb(models.TextChoices):
@@ -23,8 +23,8 @@ class StudyEvent(models.Model):
         REOPEN = "reopen", "reopened"
         EXCLUDE = "exclude", "excluded an annotator"
         DRAW = "draw", "drew instances"
-        TAKE_ALL = "take-all", "took every instance"
-        PUBLISH = "publish", "asked a platform for people"
+        TAKE_ALL = "take-all", "selected all instances"
+        PUBLISH = "publish", "published on a platform"
         PAY = "pay", "paid"
         ACCEPT_LATE = "accept-late", "accepted late answers"
         DECLINE_LATE = "decline-late", "declined late answers"
@@ -53,9 +53,9 @@ class StudyEvent(models.Model):
 
     @property
     def details_in_words(self) -> str:
-        """Such as `completed 22, of 36`; what is empty is left out."""
-        said = {
+        """Return the details as text such as `completed: 22; of: 36`, without empty ones."""
+        texts = {
             name.replace("_", " "): ", ".join(map(str, value)) if isinstance(value, list) else value
             for name, value in self.details.items()
         }
-        return "; ".join(f"{name}: {value}" for name, value in said.items() if value != "")
+        return "; ".join(f"{name}: {value}" for name, value in texts.items() if value != "")

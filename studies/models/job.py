@@ -9,16 +9,16 @@ from tiebreak.identifiers import new_public_id
 
 
 class Job(models.Model):
-    """Long work in chunks: what it is, how far it came, and who is at it.
+    """Long-running work in chunks: its kind, its progress and the worker that holds it.
 
-    What a chunk made is committed with it, so a job that was stopped, by hand or by a crash, goes
-    on where it was. Whoever works holds a lease; when that is over, anybody may take the job up.
+    Each chunk's results are committed, so a job that was paused or crashed continues where it
+    stopped. A worker holds a lease; when the lease runs out, another worker may claim the job.
     """
 
     class Kind(models.TextChoices):
         SAMPLING = "sampling", "sample generations"
         SCORING = "scoring", "score separability"
-        DRY_RUN = "dry_run", "take a dry run"
+        DRY_RUN = "dry_run", "do a dry run"
 
     class Status(models.TextChoices):
         QUEUED = "queued"
@@ -26,7 +26,7 @@ class Job(models.Model):
         PAUSED = "paused"
         DONE = "done"
         FAILED = "failed"
-        # By a researcher and for good: unlike what failed, it does not go on.
+        # By a researcher, for good: unlike a failed job, it cannot be resumed.
         STOPPED = "stopped"
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
@@ -37,12 +37,12 @@ class Job(models.Model):
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED)
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0, validators=[MinValueValidator(0)])
-    # What was there when the present run began: the rate is of this run.
+    # The value of `done` when the current run began, so that the rate refers to this run only.
     done_before = models.PositiveIntegerField(default=0)
     failed = models.PositiveIntegerField(default=0)
     truncated = models.PositiveIntegerField(default=0)
     problem = models.TextField(blank=True)
-    # What a job found, where it is not rows of its own.
+    # A result that is not stored in rows of its own.
     result = models.JSONField(default=dict, blank=True)
     claim = models.CharField(max_length=22, blank=True)
     lease_until = models.DateTimeField(null=True)
@@ -50,9 +50,9 @@ class Job(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
     created_at = models.DateTimeField(default=timezone.now)
-    # Since when it waits, however often its message was sent.
+    # When it was queued, however often its message was sent again since then.
     queued_at = models.DateTimeField(null=True)
-    # When its message last went to the queue.
+    # When its message was last sent to the queue.
     sent_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)

@@ -2,7 +2,7 @@ from django.db import models
 
 
 class Round(models.Model):
-    """When something that is due every so often was last begun, by whichever worker."""
+    """When a periodic task was last started by any worker."""
 
     name = models.CharField(max_length=50, primary_key=True)
     begun_at = models.DateTimeField()

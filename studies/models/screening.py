@@ -1,4 +1,4 @@
-"""The screening design: what stands between an annotator and their first HIT, and gold checks."""
+"""The screening design: the steps before an annotator's first HIT, and gold checks."""
 
 from django.core.exceptions import ValidationError
 from django.db import models
@@ -8,51 +8,53 @@ from studies.models.study import Study
 
 
 class Screening(models.Model):
-    """What stands between an annotator and their first HIT, and the checks mixed in later.
+    """The steps before an annotator's first HIT, and the gold checks mixed into later HITs.
 
-    Zero units switch a part off. The units come from the study's own of that role.
+    Zero units switch a step off. The units are the study's reference units of that role.
     """
 
     class CheckAction(models.TextChoices):
-        RECORD = "record", "only keep the record"
-        WARN = "warn", "tell the annotator to read more carefully"
-        STOP = "stop", "give out no more work; what was done counts"
-        EXCLUDE = "exclude", "give out no more work, and replace what was done"
+        RECORD = "record", "do nothing, only record the results"
+        WARN = "warn", "ask the annotator to read more carefully"
+        STOP = "stop", "give no more work; completed HITs count"
+        EXCLUDE = "exclude", "give no more work and exclude all ratings"
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="screening")
     comprehension_tries = models.PositiveSmallIntegerField(
+        "attempts at the comprehension questions",
         default=2,
         validators=between(2, 100),
-        help_text="Crowd platforms ask for two at least.",
+        help_text="Crowdsourcing platforms require at least two.",
     )
     training_units = models.PositiveSmallIntegerField(
         default=0,
         validators=between(0, 1000),
-        help_text="Practised with the right answer shown after each.",
+        help_text="The expected answer is shown after each.",
     )
     qualification_units = models.PositiveSmallIntegerField(
-        "units of the test", default=0, validators=between(0, 1000)
+        "units in the qualification test", default=0, validators=between(0, 1000)
     )
     pass_mark = models.PositiveSmallIntegerField(
-        "pass mark, in units",
+        "pass mark (units)",
         default=9,
         validators=between(1, 1000),
-        help_text="A unit is right when the answers to all its known criteria are.",
+        help_text="A unit is correct if all its criteria with an expected label are answered"
+        " correctly.",
     )
     qualification_tries = models.PositiveSmallIntegerField(
-        "tries", default=1, validators=between(1, 100)
+        "attempts at the test", default=1, validators=between(1, 100)
     )
     shows_answers = models.BooleanField(
-        "show what was right after the test",
+        "show the expected answers after a failed test",
         default=False,
-        help_text="With tries left, later tries draw other units as long as there are any.",
+        help_text="Further attempts use other units as long as there are any.",
     )
     valid_days = models.PositiveIntegerField(
-        "a passed test is valid for days",
+        "validity of a passed test (days)",
         null=True,
         blank=True,
         validators=between(1, MAX_VALID_DAYS),
-        help_text="Empty: for ever.",
+        help_text="Leave empty for unlimited validity.",
     )
     accepts_from = models.ForeignKey(
         Study,
@@ -60,22 +62,25 @@ class Screening(models.Model):
         blank=True,
         on_delete=models.SET_NULL,
         related_name="+",
-        verbose_name="accept who passed the test of",
+        verbose_name="also accept the test of",
+        help_text="Annotators who passed the test of this study skip it here.",
     )
     check_rate = models.FloatField(
-        "share of HITs that carry a check",
+        "share of HITs with a gold check",
         default=0,
         validators=between(0, 1),
-        help_text="A unit with a known answer, silently mixed in; nobody meets one twice.",
+        help_text="From 0 to 1. A gold check is a unit with an expected answer that is mixed in"
+        " unannounced. No annotator sees the same one twice.",
     )
     checks_failed = models.PositiveSmallIntegerField(
-        "act after so many failed checks",
+        "failed checks before acting",
         default=2,
         validators=between(1, 1000),
-        help_text="Crowd platforms allow a rejection for one under five minutes, else for two.",
+        help_text="Crowdsourcing platforms allow a rejection after one failed check in studies"
+        " under five minutes, and after two in longer ones.",
     )
     check_action = models.CharField(
-        "then", max_length=10, choices=CheckAction.choices, default=CheckAction.RECORD
+        "action", max_length=10, choices=CheckAction.choices, default=CheckAction.RECORD
     )
 
     def __str__(self) -> str:
@@ -83,22 +88,25 @@ class Screening(models.Model):
 
     def clean(self) -> None:
         if self.qualification_units and self.pass_mark > self.qualification_units:
-            raise ValidationError(
-                {"pass_mark": "The pass mark is more than the units of the test."}
-            )
+            sentence = "The pass mark is higher than the number of units in the test."
+            error = ValidationError(sentence, code="pass_mark_unreachable")
+            raise ValidationError({"pass_mark": error})
 
 
 class ComprehensionQuestion(models.Model):
-    """Asked about the guidelines before anything else, with choices to tick."""
+    """A multiple-choice question about the guidelines, asked before training and test."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="comprehension")
     position = models.PositiveSmallIntegerField(default=0, validators=between(0, MAX_POSITION))
     text = models.CharField(max_length=500)
-    choices = models.TextField(help_text="One a line.")
+    choices = models.TextField(help_text="One per line.")
     answer = models.PositiveSmallIntegerField(
-        "right choice", default=1, validators=between(1, 1000), help_text="1 is the first."
+        "correct choice",
+        default=1,
+        validators=between(1, 1000),
+        help_text="The number of the choice; 1 is the first.",
     )
-    explanation = models.TextField(blank=True, help_text="Shown when the answer was wrong.")
+    explanation = models.TextField(blank=True, help_text="Shown after a wrong answer.")
 
     class Meta:
         ordering = ["position", "id"]
@@ -112,6 +120,10 @@ class ComprehensionQuestion(models.Model):
 
     def clean(self) -> None:
         if len(self.options) < 2:
-            raise ValidationError({"choices": "Give two choices at least, one a line."})
+            error = ValidationError(
+                "Enter at least two choices, one per line.", code="too_few_choices"
+            )
+            raise ValidationError({"choices": error})
         if self.answer > len(self.options):
-            raise ValidationError({"answer": f"There are only {len(self.options)} choices."})
+            sentence = f"There are only {len(self.options)} choices."
+            raise ValidationError({"answer": ValidationError(sentence, code="no_such_choice")})

@@ -6,20 +6,22 @@ from studies.models.dataset import Instance, System
 from studies.models.study import Study
 
 MAX_FLOOR = 100
-FLOOR_TOO_HIGH = f"Beside a floor above {MAX_FLOOR} no δ counts. Enter less, or draw at random."
+FLOOR_TOO_HIGH = (
+    f"With a floor above {MAX_FLOOR}, δ has no effect. Enter a lower floor, or draw at random."
+)
 
 
 class InstanceSelection(models.Model):
-    """Which instances are worth a human's time: the design they are drawn by, per system pair.
+    """The design by which instances are selected for annotation, per pair of systems.
 
-    Without one a study takes all instances of its dataset.
+    A study without one uses all instances of its dataset.
     """
 
     class Design(models.TextChoices):
         UNIFORM = "uniform", "at random"
-        PROPORTIONAL = "proportional", "with a chance that grows with separability"
+        PROPORTIONAL = "proportional", "with probability increasing in separability"
         TOP = "top", "the most separable"
-        STRATA = "strata", "equally many from each range of separability"
+        STRATA = "strata", "the same number from each range of separability"
 
     class Weights(models.TextChoices):
         LOGISTIC = "logistic", "logistic in δ, steep around 0.4"
@@ -33,7 +35,7 @@ class InstanceSelection(models.Model):
     control_share = models.FloatField(
         default=0.2,
         validators=between(0, 1),
-        help_text="Drawn uniformly first: what tells how much the selection gained.",
+        help_text="Share drawn uniformly at random first, to measure the gain from the selection.",
     )
     weights = models.CharField(max_length=8, choices=Weights.choices, default=Weights.LOGISTIC)
     floor = models.FloatField(
@@ -52,7 +54,7 @@ class InstanceSelection(models.Model):
 
 
 class SelectedInstance(models.Model):
-    """One instance that was drawn for a pair of systems, and how likely that was."""
+    """An instance drawn for a pair of systems, with its inclusion probability."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="selected")
     instance = models.ForeignKey(Instance, on_delete=models.CASCADE, related_name="+")
@@ -60,7 +62,7 @@ class SelectedInstance(models.Model):
     system_b = models.ForeignKey(System, on_delete=models.CASCADE, related_name="+")
     phase = models.CharField(max_length=10)
     inclusion_probability = models.FloatField(validators=between(0, 1))
-    # Of the design phase, given the control sample; null in the control sample itself.
+    # Of the design phase, given the control sample; null for the control sample itself.
     conditional_inclusion_probability = models.FloatField(null=True, validators=between(0, 1))
 
     class Meta:

@@ -5,7 +5,7 @@ from studies.models.dataset import Instance, System
 
 class SeparabilityScoreQuerySet(models.QuerySet["SeparabilityScore"]):
     def known(self, pair: tuple[System, System], similarity: str) -> "SeparabilityScoreQuerySet":
-        """Those of a system pair whose δ is defined."""
+        """Scores of a system pair with a defined δ."""
         a, b = pair
         return self.filter(system_a=a, system_b=b, similarity=similarity, delta__isnull=False)
 
@@ -13,7 +13,7 @@ class SeparabilityScoreQuerySet(models.QuerySet["SeparabilityScore"]):
 class SeparabilityScore(models.Model):
     """Alignments and δ of one instance, for one system pair and one similarity.
 
-    An alignment without enough generations is null, not 0.
+    An alignment is null if there are too few generations.
     """
 
     instance = models.ForeignKey(Instance, on_delete=models.CASCADE, related_name="separability")
@@ -25,9 +25,9 @@ class SeparabilityScore(models.Model):
     cross_alignment = models.FloatField(null=True)
     delta = models.FloatField(null=True)
     delta_standard_error = models.FloatField(null=True)
-    # The encoder by name and revision, its layer and the like; {} of similarities of words.
+    # The encoder's name, revision, layer and so on; empty for lexical similarities.
     settings = models.JSONField(default=dict)
-    # Of the texts behind it, how many were longer than the encoder's window.
+    # How many of its texts were truncated to the encoder's maximum length.
     truncated = models.PositiveSmallIntegerField(default=0)
     samples_a = models.PositiveSmallIntegerField()
     samples_b = models.PositiveSmallIntegerField()

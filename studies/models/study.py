@@ -17,6 +17,7 @@ from studies.models.bounds import (
     between,
 )
 from studies.models.dataset import Dataset, System, validate_name
+from tiebreak.errors import InvalidInput
 from tiebreak.identifiers import new_public_id, new_seed
 from tiebreak.scales import Scale
 
@@ -27,17 +28,18 @@ if TYPE_CHECKING:
 def validate_scale(spec: str) -> None:
     try:
         Scale.parse(spec)
-    except ValueError as error:
-        raise ValidationError(str(error)) from error
+    except InvalidInput as error:
+        raise ValidationError(error.message, code=error.code) from error
 
 
 def validate_currency(code: str) -> None:
     if not re.fullmatch("[A-Z]{3}", code):
-        raise ValidationError("A currency is three capital letters, such as GBP or USD.")
+        sentence = "A currency is three capital letters, such as GBP or USD."
+        raise ValidationError(sentence, code="not_a_currency")
 
 
 class Study(models.Model):
-    """One question, its design and its state: draft, open, paused or closed."""
+    """A study: its design, its settings and its status (draft, open, paused or closed)."""
 
     class Status(models.TextChoices):
         DRAFT = "draft"
@@ -47,15 +49,15 @@ class Study(models.Model):
 
     class Abandoned(models.TextChoices):
         WHOLE_HIT = "whole_hit", "offer the whole HIT again"
-        UNITS = "units", "offer only the units that are missing"
+        UNITS = "units", "offer only the missing units"
 
     class Bundling(models.TextChoices):
-        INSTANCE = "instance", "one instance and one pair of systems a HIT"
-        MIXED = "mixed", "instances and pairs of systems mixed in each HIT"
+        INSTANCE = "instance", "one instance and one pair of systems per HIT"
+        MIXED = "mixed", "several instances and pairs of systems per HIT"
 
     class UnitKind(models.TextChoices):
-        COMPARISON = "comparison", "a comparison of two generations"
-        GENERATION = "generation", "one generation at a time"
+        COMPARISON = "comparison", "comparison of two generations"
+        GENERATION = "generation", "a single generation"
 
     public_id = models.CharField(
         primary_key=True, max_length=22, default=new_public_id, editable=False
@@ -73,7 +75,8 @@ class Study(models.Model):
     )
     guidelines = models.TextField(blank=True, help_text="Markdown. Shown before the first HIT.")
     consent = models.TextField(
-        blank=True, help_text="Markdown. Nothing is kept of an annotator before they agree to it."
+        blank=True,
+        help_text="Markdown. Nothing about an annotator is stored before they agree to it.",
     )
     unit_kind = models.CharField(
         max_length=10, choices=UnitKind.choices, default=UnitKind.COMPARISON
@@ -82,99 +85,104 @@ class Study(models.Model):
         "ratings per HIT (R)",
         default=3,
         validators=between(1, 1000),
-        help_text="How many annotators complete each HIT. May grow later, never shrink.",
+        help_text="How many annotators complete each HIT. It can be increased later, but not"
+        " decreased.",
     )
     comparisons_per_hit = models.PositiveSmallIntegerField(
         "comparisons per HIT (N)",
         default=5,
         validators=between(1, 100),
-        help_text="How many comparisons an annotator rates in a row.",
+        help_text="How many comparisons an annotator rates in one task.",
     )
     bundling = models.CharField(
-        "a HIT holds",
+        "bundling",
         max_length=10,
         choices=Bundling.choices,
         default=Bundling.INSTANCE,
-        help_text="Mixed: each pair of systems is compared once per instance, and a HIT holds"
-        " each pair as often as the others (±1) and no instance twice.",
+        help_text="With several per HIT, each pair of systems is compared once per instance. A HIT"
+        " contains each pair equally often (±1) and no instance twice.",
     )
     repeats_per_hit = models.PositiveSmallIntegerField(
         "repeats per HIT",
         default=0,
         validators=between(0, 100),
-        help_text="Units shown a second time with the sides swapped, to measure whether annotators"
-        " agree with themselves. They enter no other statistic.",
+        help_text="Units shown a second time with the sides swapped, to measure self-agreement."
+        " They are used for no other statistic.",
     )
     repeat_distance = models.PositiveSmallIntegerField(
-        "a repeat comes at least so many units later",
+        "minimum distance of a repeat, in units",
         default=3,
         validators=between(1, 100),
     )
     abandoned = models.CharField(
-        "abandoned work", max_length=10, choices=Abandoned.choices, default=Abandoned.WHOLE_HIT
+        "abandoned HITs", max_length=10, choices=Abandoned.choices, default=Abandoned.WHOLE_HIT
     )
     hits_per_annotator = models.PositiveIntegerField(
-        "HITs per annotator at most",
+        "maximum HITs per annotator",
         null=True,
         blank=True,
         validators=between(1, MAX_COUNT),
-        help_text="Empty: as many as there are.",
+        help_text="Leave empty for no limit.",
     )
     hits_per_day = models.PositiveIntegerField(
-        "HITs per annotator and day at most",
+        "maximum HITs per annotator per day",
         null=True,
         blank=True,
         validators=between(1, MAX_COUNT),
-        help_text="Days are counted in UTC.",
+        help_text="Leave empty for no limit. Days are in UTC.",
     )
     most_answers = models.PositiveIntegerField(
-        "complete HIT answers at most, in all",
+        "maximum responses in total",
         null=True,
         blank=True,
         validators=between(1, MAX_COUNT),
-        help_text="The study's budget. Empty: R for every HIT.",
+        help_text="The study's budget in completed HITs, counted over all annotators. Leave empty"
+        " to collect R responses for every HIT.",
     )
     most_answers_per_day = models.PositiveIntegerField(
-        "complete HIT answers at most per day",
+        "maximum responses per day",
         null=True,
         blank=True,
         validators=between(1, MAX_COUNT),
+        help_text="Leave empty for no limit. Days are in UTC.",
     )
     annotators_per_address = models.PositiveIntegerField(
-        "annotators from one internet address at most",
+        "maximum annotators per internet address",
         null=True,
         blank=True,
         default=20,
         validators=between(1, MAX_COUNT),
-        help_text="Of those whose identity no platform confirms, in the whole study; whoever comes"
-        " back counts once. Empty: no limit, for classrooms.",
+        help_text="Counts only annotators whose identity no platform confirms, each of them once."
+        " Leave empty for no limit, for example in a classroom.",
     )
     entries_per_address_per_hour = models.PositiveIntegerField(
-        "new annotators from one internet address per hour at most",
+        "maximum new annotators per internet address per hour",
         null=True,
         blank=True,
         default=20,
         validators=between(1, MAX_COUNT),
-        help_text="Empty: no limit.",
+        help_text="Leave empty for no limit.",
     )
     unconfirmed_leases = models.PositiveIntegerField(
-        "places held at once by unconfirmed annotators at most",
+        "maximum unverified annotators at the same time",
         default=1000,
         validators=between(1, MAX_COUNT),
+        help_text="How many HITs may be in progress by annotators whom no platform confirms.",
     )
     lease_minutes = models.FloatField(
-        "minutes a place is held",
+        "minutes until an unfinished HIT is released",
         default=30,
         validators=between(0.1, MAX_LEASE_MINUTES),
-        help_text="Counted from an annotator's last answer; then the place is offered again.",
+        help_text="Counted from the annotator's last answer. After that, the HIT is offered to"
+        " others.",
     )
     similarity = models.CharField(max_length=200, default="rouge1")
     minutes_per_hit = models.FloatField(
-        "minutes a HIT takes",
+        "estimated minutes per HIT",
         null=True,
         blank=True,
         validators=between(0.1, MAX_MINUTES_PER_HIT),
-        help_text="As promised to annotators; platforms ask for it.",
+        help_text="Shown to annotators and required by platforms.",
     )
     reward = models.DecimalField(
         "reward per annotator",
@@ -191,13 +199,13 @@ class Study(models.Model):
         null=True,
         blank=True,
         validators=between(Decimal(0), MAX_HOURLY_RATE),
-        help_text="The ledger warns when the median that is really paid falls under it.",
+        help_text="The ledger warns if the median hourly pay falls below this rate.",
     )
-    # Set on a copy that only bots rate, so that no simulated rating enters the study itself.
+    # Set on a copy that only bots rate, so that no simulated rating enters the original study.
     dry_run_of = models.ForeignKey(
         "self", null=True, on_delete=models.CASCADE, related_name="dry_runs", editable=False
     )
-    # Secret: decides sides and order; whoever knows it knows which system stands where.
+    # Secret: it determines sides and order, so it would reveal which system is on which side.
     seed = models.CharField(max_length=64, default=new_seed, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -211,16 +219,16 @@ class Study(models.Model):
         return self.title
 
     def ordered_systems(self) -> list[System]:
-        """In canonical order: the first is A."""
+        """Return the systems in canonical order; the first is system A."""
         return [row.system for row in self.study_systems.select_related("system")]
 
     def system_pairs(self) -> list[tuple[System, System]]:
-        """Every two systems, in canonical order."""
+        """Return all pairs of systems in canonical order."""
         return list(combinations(self.ordered_systems(), 2))
 
 
 class StudySystem(models.Model):
-    """A system's place in the study's canonical order: position 0 is system A."""
+    """A system's position in the study's canonical order: position 0 is system A."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="study_systems")
     system = models.ForeignKey(System, on_delete=models.PROTECT)
@@ -238,7 +246,7 @@ class StudySystem(models.Model):
 
 
 class StudyVersion(models.Model):
-    """What annotators were told and held to, as it stood from one moment on. Never changed."""
+    """The texts and limits that applied to annotators from one moment on. Immutable."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
@@ -262,7 +270,7 @@ class StudyVersion(models.Model):
 
 
 class Criterion(models.Model):
-    """What is asked of a unit, with the scale that names its level of measurement."""
+    """A question asked about each unit, with its rating scale."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="criteria")
     name = models.CharField(max_length=200, validators=[validate_name])
@@ -271,7 +279,8 @@ class Criterion(models.Model):
         max_length=500,
         default="preference:tie",
         validators=[validate_scale],
-        help_text="preference · preference:tie · preference:5 · ordinal:1..5 · nominal:a,b · …",
+        help_text="For example preference, preference:tie, preference:5, ordinal:1..5 or"
+        " nominal:a,b.",
     )
     position = models.PositiveSmallIntegerField(default=0, validators=between(0, MAX_POSITION))
 
@@ -291,7 +300,7 @@ class Criterion(models.Model):
 
 
 class Membership(models.Model):
-    """A researcher's part in a study. Who has none does not learn that it exists."""
+    """A researcher's access to a study. Without it, the study is invisible to them."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="memberships")
     user: "models.ForeignKey[User, User]" = models.ForeignKey(

@@ -1,4 +1,4 @@
-"""Good bundles, spoilt at random: one seed, one bundle, always the same."""
+"""Valid bundles corrupted at random; a seed always gives the same bundle."""
 
 import csv
 import io
@@ -347,7 +347,7 @@ MUTATIONS = (
 NAMES = ["../x", "/x", "a\\b", "c:x", "a/b/c/d", "a" * 300, "é.txt", "study.toml/x", "x\u202e", " "]
 
 
-def spoilt_files(rng: random.Random) -> Files:
+def corrupted_files(rng: random.Random) -> Files:
     files = good_files(rng)
     for _ in range(rng.choice([0, 1, 1, 1, 1, 2, 3])):
         if any(name.endswith(".jsonl") for name in files):
@@ -362,7 +362,7 @@ def written(files: Files, folder: Path) -> Path:
     return folder
 
 
-def spoilt_archive(files: Files, path: Path, rng: random.Random) -> Path:
+def corrupted_archive(files: Files, path: Path, rng: random.Random) -> Path:
     """A .zip of the files that is damaged, cut short or oddly named, or none of it."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():

@@ -10,13 +10,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotation.counts import study_counts
-from annotation.models import Assignment, HITUnit, Participation, Place, Rating, Trial
-from annotation.services.exclusion import reinstate_work, withdraw_work
+from annotation.models import Assignment, HITUnit, Participation, Place, Rating, ScreeningAttempt
+from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.places import NoWorkLeft, has_work, take_place
 from annotation.services.ratings import Answer, submit_rating
 from annotation.services.screening import begin_stage
 from studies.clock import database_now
-from studies.jobs import LEASE, run_job, take_up_abandoned_jobs
+from studies.jobs import LEASE, requeue_stale_jobs, run_job
 from studies.models import Job, Study
 from tests.annotation.services.test_screening import study_with
 from tests.studies.factories import make_open_study, make_participation, make_study
@@ -35,16 +35,16 @@ def host_clock_off_by(offset: timedelta) -> Iterator[None]:
         yield
 
 
-def answer(assignment: Assignment, seat: HITUnit, label: str = "1") -> Rating:
+def answer(assignment: Assignment, hit_unit: HITUnit, label: str = "1") -> Rating:
     return submit_rating(
         assignment=assignment,
-        seat=seat,
+        hit_unit=hit_unit,
         criterion=assignment.hit.study.criteria.get(),
-        answer=Answer(label, f"key-{seat.pk}-{label}"),
+        answer=Answer(label, f"key-{hit_unit.pk}-{label}"),
     )
 
 
-def seats(assignment: Assignment) -> list[HITUnit]:
+def hit_units(assignment: Assignment) -> list[HITUnit]:
     return list(assignment.hit.hit_units.all())
 
 
@@ -74,15 +74,15 @@ def test_a_host_an_hour_ahead_takes_no_live_place(abandoned):
     assert Place.objects.get().assignment == held
 
 
-def test_an_answer_at_a_host_an_hour_ahead_ends_nobodys_lease():
+def test_an_answer_at_a_host_an_hour_ahead_ends_no_lease():
     study = one_place()
     ann, bob = make_participation(study, "ann"), make_participation(study, "bob")
     lapsed = take_place(participation=ann)
     Place.objects.update(lease_until=database_now() - timedelta(minutes=1))
     held = take_place(participation=bob)
     with host_clock_off_by(HOUR):
-        for seat in seats(lapsed):  # a complete set takes a free place, and this one is not
-            answer(lapsed, seat)
+        for hit_unit in hit_units(lapsed):  # a complete set takes a free place, and this one is not
+            answer(lapsed, hit_unit)
     place = Place.objects.get()
     assert (place.assignment, place.completed_at) == (held, None)
     assert Rating.objects.filter(assignment=lapsed, surplus=True).count() == 2
@@ -94,7 +94,7 @@ def test_a_lease_runs_as_long_whichever_host_gave_it(offset):
     with host_clock_off_by(offset):
         held = take_place(participation=make_participation(study))
         given = Place.objects.get().lease_until
-        rating = answer(held, seats(held)[0])
+        rating = answer(held, hit_units(held)[0])
         renewed = Place.objects.get().lease_until
     for lease in (given, renewed):
         assert is_about_now(lease - timedelta(minutes=30))
@@ -115,9 +115,9 @@ def test_work_comes_back_only_where_a_place_is_free_by_the_databases_clock():
     study = one_place()
     ann, bob = make_participation(study, "ann"), make_participation(study, "bob")
     done = take_place(participation=ann)
-    for seat in seats(done):
-        answer(done, seat)
-    withdraw_work(participation=ann, status=Participation.Status.RETURNED)
+    for hit_unit in hit_units(done):
+        answer(done, hit_unit)
+    exclude_work(participation=ann, status=Participation.Status.RETURNED)
     held = take_place(participation=bob)
     with host_clock_off_by(HOUR):
         reinstate_work(participation=ann)
@@ -137,11 +137,11 @@ def test_a_test_passed_at_a_host_with_another_clock_is_valid_as_long(offset):
     ann = make_participation(study)
     with host_clock_off_by(offset):
         test = begin_stage(participation=ann)
-        for seat in seats(test):
-            answer(test, seat)
-    trial = Trial.objects.get()
-    assert is_about_now(trial.created_at)
-    assert is_about_now(trial.valid_until - timedelta(days=1))
+        for hit_unit in hit_units(test):
+            answer(test, hit_unit)
+    attempt = ScreeningAttempt.objects.get()
+    assert is_about_now(attempt.created_at)
+    assert is_about_now(attempt.valid_until - timedelta(days=1))
 
 
 def test_a_host_an_hour_ahead_takes_no_live_job(monkeypatch):
@@ -157,7 +157,7 @@ def test_a_host_an_hour_ahead_takes_no_live_job(monkeypatch):
         sent_at=now,
     )
     with host_clock_off_by(HOUR):
-        assert take_up_abandoned_jobs() == 0
+        assert requeue_stale_jobs() == 0
         assert not run_job(job_id=job.pk)
     job.refresh_from_db()
     assert job.claim == "another"
@@ -168,7 +168,7 @@ def test_a_save_at_a_host_costs_no_statement_for_the_clock():
     ann = make_participation(study)
     with CaptureQueriesContext(connection) as asked:
         held = take_place(participation=ann)
-        answer(held, seats(held)[0])
+        answer(held, hit_units(held)[0])
     alone = [sql for each in asked if (sql := each["sql"].strip()).startswith(f"SELECT {CLOCK}")]
     assert len(asked) > 4
     assert alone == []

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.db import models
 from django.urls import reverse
 
-from annotation.models import Place, Trial
+from annotation.models import Place, ScreeningAttempt
 from annotation.services.planning import plan_hits
 from metrics.services import refresh_report
 from recruitment.services.lifecycle import open_study
@@ -45,8 +45,8 @@ def pages(study: Study) -> list[str]:
         *(
             reverse(name, args=[study.pk])
             for name in (
-                *("recruitment:ledger", "recruitment:recruitment", "recruitment:preview"),
-                *("metrics:dashboard", "metrics:choosing", "metrics:report"),
+                *("recruitment:ledger", "recruitment:channels", "recruitment:preview"),
+                *("metrics:dashboard", "metrics:generate-select", "metrics:report"),
             )
         ),
     ]
@@ -88,7 +88,7 @@ def test_a_screening_of_extremes_is_taken(which):
     ann = annotator(study)
     assert ann.here().status_code == 200
     ann.choose()
-    assert Trial.objects.count() == 1
+    assert ScreeningAttempt.objects.count() == 1
     assert ann.here().status_code in {200, 302}
 
 

@@ -11,7 +11,7 @@ from annotation.selectors import worksheet
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_ratings
-from annotation.services.reference_units import spoil_copies
+from annotation.services.reference_units import degrade_copies
 from annotation.services.screening import check_record
 from studies.models import Generation, Screening, Study, Unit
 from tests.annotation.annotators import Annotator, annotator, form_of
@@ -30,7 +30,7 @@ def study_with_checks(
     study = make_study(instances=instances, comparisons_per_hit=n, **design)
     Generation.objects.update(text=PROSE)
     plan_hits(study=study)
-    spoil_copies(study=study, role=Unit.Role.GOLD, n=gold)
+    degrade_copies(study=study, role=Unit.Role.GOLD, n=gold)
     Screening.objects.create(study=study, check_rate=check_rate)
     return open_knowingly(study)
 
@@ -42,19 +42,19 @@ def take_all(participation: Participation, hits: int) -> list[Assignment]:
         assignment = take_place(participation=participation)
         done.append(assignment)
         sheet = worksheet(assignment)
-        for seat in sheet.seats.values():
-            known = "-1" if int(seat.side_bit) ^ assignment.parity == 0 else "1"
+        for hit_unit in sheet.hit_units.values():
+            known = "-1" if int(hit_unit.side_bit) ^ assignment.parity == 0 else "1"
             answers = {
-                c: Answer(known, client_key=f"{seat.unit_id}-{c.pk}") for c in sheet.criteria
+                c: Answer(known, client_key=f"{hit_unit.unit_id}-{c.pk}") for c in sheet.criteria
             }
-            submit_ratings(assignment=assignment, seat=seat, answers=answers)
+            submit_ratings(assignment=assignment, hit_unit=hit_unit, answers=answers)
     return done
 
 
 def instances_in_order(assignment: Assignment) -> list[int]:
-    seats = worksheet(assignment).seats.values()
+    hit_units = worksheet(assignment).hit_units.values()
     of_unit = dict(Unit.objects.values_list("pk", "instance_id"))
-    return [of_unit[seat.unit_id] for seat in seats]
+    return [of_unit[hit_unit.unit_id] for hit_unit in hit_units]
 
 
 def test_a_check_is_of_its_hits_own_instance_where_there_is_one_of_it():
@@ -101,7 +101,7 @@ def test_checks_are_made_of_instances_that_the_plan_asks_about():
     half = [f"note-{i}" for i in range(6)]
     Generation.objects.filter(instance__key__in=half, system__name="system-1").delete()
     plan_hits(study=study)
-    spoil_copies(study=study, role=Unit.Role.GOLD, n=6)
+    degrade_copies(study=study, role=Unit.Role.GOLD, n=6)
     planned = set(HIT.objects.main().values_list("instance", flat=True))
     checked = set(Unit.objects.filter(role="gold").values_list("instance", flat=True))
     assert checked <= planned
@@ -110,7 +110,7 @@ def test_checks_are_made_of_instances_that_the_plan_asks_about():
 def test_where_others_may_complete_a_place_a_check_is_never_last():
     study = study_with_checks(gold=4, abandoned=Study.Abandoned.UNITS)
     for assignment in take_all(make_participation(study), 8):
-        *_, last = worksheet(assignment).seats.values()
+        *_, last = worksheet(assignment).hit_units.values()
         assert last.unit_id != assignment.check_unit_id
     assert check_record(make_participation(study)).of == 4
 
@@ -164,8 +164,8 @@ def test_the_page_of_a_check_is_built_like_every_other():
     assignment = Assignment.objects.get()
     check = next(
         number
-        for number, seat in worksheet(assignment).seats.items()
-        if seat.unit_id == assignment.check_unit_id
+        for number, hit_unit in worksheet(assignment).hit_units.items()
+        if hit_unit.unit_id == assignment.check_unit_id
     )
     pages = {number: structure(html) for number, (html, _, _) in shown.items()}
     # The first page has no way back, and the one after it has.

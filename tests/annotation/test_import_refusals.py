@@ -12,8 +12,10 @@ from django.urls import reverse
 
 from annotation.importing import import_study
 from annotation.models import Rating
-from annotation.services.reference_units import import_known_units
+from annotation.services.reference_units import import_reference_units
+from annotation.uploads import ADVICE
 from studies.models import Study, Unit
+from tests.refusals import places_of
 from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import STUDY, append, make_bundle, ratings, write_lines
 from tiebreak.errors import DomainError
@@ -243,15 +245,16 @@ def test_an_upload_past_a_limit_is_told_the_limit_and_the_command(
     setattr(settings, setting, limit)
     page = post(desk, content).content.decode()
     assert f"{limit:,}" in page
-    assert "manage.py import_study" in page
+    assert ADVICE in page
     assert not Study.objects.exists()
 
 
 def test_the_command_takes_more_rows_than_an_upload(tmp_path, settings):
     folder = make_bundle(tmp_path / "b")
     settings.TIEBREAK_MAX_UPLOAD_ROWS = 1
-    with pytest.raises(CommandError, match="--max-rows"):
+    with pytest.raises(CommandError, match="--max-rows") as refusal:
         call_command("import_study", str(folder), "--max-rows", "11")
+    assert places_of(refusal.value)[0] == ("generations.jsonl", 12, "too_many_rows")
     call_command("import_study", str(folder), "--max-rows", "12")
     assert Study.objects.count() == 1
 
@@ -315,7 +318,7 @@ def test_an_archive_whose_list_leaves_out_the_ratings_is_refused(tmp_path):
         {"labels": {"preference": [1]}},
     ],
 )
-def test_a_bad_row_of_known_units_is_named_with_its_line(row, tmp_path):
+def test_a_bad_row_of_reference_units_is_named_with_its_line(row, tmp_path):
     study = make_open_study(instances=1)
     good = {
         "instance": "note-0",
@@ -327,7 +330,7 @@ def test_a_bad_row_of_known_units_is_named_with_its_line(row, tmp_path):
     }
     (tmp_path / "known.jsonl").write_text("".join(json.dumps(r) + "\n" for r in (good, good | row)))
     with pytest.raises(DomainError) as refusal:
-        import_known_units(study=study, role=Unit.Role.GOLD, path=tmp_path / "known.jsonl")
+        import_reference_units(study=study, role=Unit.Role.GOLD, path=tmp_path / "known.jsonl")
     assert [problem.line for problem in refusal.value.problems] == [2]
 
 

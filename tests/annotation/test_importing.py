@@ -15,15 +15,15 @@ from annotation.services.participations import mark_guidelines_read
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_rating
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from metrics.selectors import source_of
-from recruitment.services.entry import give_consent
+from recruitment.services.entry import Entrant, give_consent
+from studies.instance_selection.scoring import score_separability
 from studies.models import Dataset, SeparabilityScore, Study
-from studies.scoring import score_separability
 from tests.paths import GOLDEN
+from tests.refusals import places_of, refused
 from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import FLAWS, make_bundle
-from tiebreak.errors import DomainError
 from tiebreak.formats import FormatError
 from tiebreak.report import build_report, read_source
 
@@ -56,25 +56,27 @@ def test_a_bundle_with_ratings_becomes_a_closed_study(tmp_path):
     assert study.hits.count() == 3
     assert Place.objects.filter(completed_at__isnull=False).count() == 6
     assert study.units.filter(generation_a__isnull=True).count() == 0
-    assert kept(study=study) == recount(study=study)
+    assert stored_tallies(study=study) == recount(study=study)
 
 
 @pytest.mark.parametrize("flaw", FLAWS)
-def test_22_a_flawed_bundle_leaves_the_database_as_it_was(flaw, tmp_path):
-    damage, sentence = FLAWS[flaw]
+def test_an_invalid_bundle_leaves_the_database_unchanged(flaw, tmp_path):
+    damage, place = FLAWS[flaw]
     folder = make_bundle(tmp_path / "b", with_ratings=True)
     damage(folder)
     before = rows_everywhere()
-    with pytest.raises(FormatError, match=sentence):
+    with pytest.raises(FormatError) as refusal:
         import_study(path=folder)
+    assert places_of(refusal.value)[0] == place
     assert rows_everywhere() == before
 
 
 def test_the_command_says_line_and_reason(tmp_path):
     folder = make_bundle(tmp_path / "b")
     FLAWS["broken line"][0](folder)
-    with pytest.raises(CommandError, match=r"Nothing was imported\.\ngenerations\.jsonl, line 13"):
+    with pytest.raises(CommandError, match=r"generations\.jsonl.*\b13\b") as refusal:
         call_command("import_study", str(folder))
+    assert places_of(refusal.value) == [("generations.jsonl", 13, "not_json")]
 
 
 def test_the_same_content_is_one_dataset(tmp_path):
@@ -104,28 +106,30 @@ def test_an_export_is_imported_again(tmp_path):
     assert report_of(source_of(again))["criteria"] == report_of(source_of(study))["criteria"]
 
 
-def test_an_export_names_nobody(tmp_path):
+def test_an_export_contains_no_external_ids(tmp_path):
     """Not by a platform's ids, nor by an address, a code or a researcher's name."""
     ruth = User.objects.create_user("ruth-the-researcher", email="ruth@example.org")
     study = make_open_study(instances=1, comparisons_per_hit=2, member=ruth)
-    way = study.recruitments.create(provider="panel", external_id="platform-study-7")
+    channel = study.channels.create(provider="panel", external_id="platform-study-7")
     ann = give_consent(
         study=study,
-        provider="panel",
-        external_id="WORKER-A1B2C3",
-        submission_id="SUBMISSION-D4E5F6",
-        recruitment=way,
-        address="f00dfeedf00dfeedf00dfeedf00dfeed",
-        return_params={"person": "ann@example.org"},
+        entrant=Entrant(
+            provider="panel",
+            external_id="WORKER-A1B2C3",
+            submission_id="SUBMISSION-D4E5F6",
+            channel=channel,
+            address="f00dfeedf00dfeedf00dfeedf00dfeed",
+            return_params={"person": "ann@example.org"},
+        ),
     )
     mark_guidelines_read(participation=ann)
     assignment = take_place(participation=ann)
-    for seat in assignment.hit.hit_units.all():
+    for hit_unit in assignment.hit.hit_units.all():
         submit_rating(
             assignment=assignment,
-            seat=seat,
+            hit_unit=hit_unit,
             criterion=study.criteria.get(),
-            answer=Answer("1", client_key=f"client-key-{seat.pk}"),
+            answer=Answer("1", client_key=f"client-key-{hit_unit.pk}"),
         )
     ann.refresh_from_db()
     out = tmp_path / "out"
@@ -152,9 +156,9 @@ def _content(path: Path) -> str:
 
 def test_an_export_overwrites_nothing(tmp_path):
     study = make_open_study(instances=1)
-    with pytest.raises(DomainError, match="there already"):
+    with refused("out_exists"):
         export_study(study=study, out=make_bundle(tmp_path / "b"))
-    with pytest.raises(DomainError, match="xml is not a format"):
+    with refused("unknown_format"):
         export_study(study=study, out=tmp_path / "out", formats=["xml"])
 
 
@@ -217,5 +221,8 @@ def test_machines_keep_their_runs_and_orders_and_take_no_place(tmp_path):
     assert Assignment.objects.count() == 5
     assert Place.objects.count() == 0
     machine = Rating.objects.first().rater
-    assert kept(study=study)[study.units.get().pk, study.criteria.get().pk, machine.pk, ""] == 1
+    assert (
+        stored_tallies(study=study)[study.units.get().pk, study.criteria.get().pk, machine.pk, ""]
+        == 1
+    )
     assert Study.objects.get().status == "closed"

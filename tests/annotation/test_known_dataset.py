@@ -13,6 +13,7 @@ from django.urls import reverse
 from annotation.importing import import_study
 from studies.access import datasets_of
 from studies.models import Dataset, Generation, Study, System
+from tests.refusals import refused
 from tests.tiebreak.formats.bundles import make_bundle
 from tiebreak.errors import DomainError
 
@@ -84,6 +85,7 @@ def test_the_page_asks_before_it_uses_the_dataset_again(client, bundle, ada):
     page = upload(client, bundle)
     assert page.status_code == 200
     assert Study.objects.count() == 1
+    assert page.context["form"].has_error("bundle", code="known_dataset")
     html = page.content.decode()
     assert 'type="checkbox" name="use_known"' in html
     assert "Notes" in html
@@ -105,8 +107,9 @@ def test_the_command_says_it_and_can_refuse(bundle, ada, capsys):
     call_command("import_study", str(bundle), "--owner", "ada", "--json")
     assert json.loads(capsys.readouterr().out)["dataset_was_known"] is False
     call_command("import_study", str(bundle), "--owner", "ada")
-    assert "here already" in capsys.readouterr().out
+    _, remark = capsys.readouterr().out.splitlines()
+    assert "Notes" in remark
     call_command("import_study", str(bundle), "--owner", "ada", "--json")
     assert json.loads(capsys.readouterr().out)["dataset_was_known"] is True
-    with pytest.raises(CommandError):
+    with refused("known_dataset", CommandError):
         call_command("import_study", str(bundle), "--owner", "ada", "--known-dataset", "refuse")

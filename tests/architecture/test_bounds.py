@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 
 from metrics.forms import SamplingForm
-from recruitment.platforms import providers
+from recruitment.platforms import platforms
 from studies.models import System
 from studies.models.bounds import bounds_of
 
@@ -35,7 +35,7 @@ SET_BY_THE_SERVER = {
     "annotation.Place": {"number", "remaining", "draw"},
     "annotation.Assignment": {"parity", "position"},
     "annotation.Tally": {"n"},
-    "annotation.Trial": {"number", "correct", "of"},
+    "annotation.ScreeningAttempt": {"number", "correct", "of"},
 }
 
 
@@ -93,7 +93,7 @@ def test_no_page_of_the_admin_shows_a_number_that_is_excused():
 
 
 @pytest.mark.parametrize(
-    "form", [SamplingForm, *(each.settings_form for each in providers().values())]
+    "form", [SamplingForm, *(each.settings_form for each in platforms().values())]
 )
 def test_a_number_of_a_form_has_two_ends(form):
     for name, field in form.base_fields.items():

@@ -26,7 +26,7 @@ ANONYMOUS = {
     "recruitment:arrive",
     "recruitment:event",
     "recruitment:look-again",
-    "recruitment:stop",
+    "recruitment:leave",
     "annotation:comprehension",
     "annotation:try-again",
 }

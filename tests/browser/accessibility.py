@@ -1,31 +1,31 @@
-"""What axe finds, what is wider than the screen, and what is too small to read."""
+"""Checks of a page: axe, its width, the uniqueness of ids, and the size of text in figures."""
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 
 def check_accessible(page: Page) -> None:
-    found = Axe().run(page).response["violations"]
-    complaints = [(each["id"], each["nodes"][0]["html"]) for each in found]
-    assert not complaints, complaints
+    violations = Axe().run(page).response["violations"]
+    summaries = [(rule["id"], rule["nodes"][0]["html"]) for rule in violations]
+    assert not summaries, summaries
 
 
 def check_fits(page: Page) -> None:
-    wide, high = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-    assert wide <= high, f"{page.url}: {wide} pixels on a screen of {high}"
+    content, screen = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+    assert content <= screen, f"{page.url}: {content} pixels wide on a screen of {screen}"
 
 
 def check_ids(page: Page) -> None:
-    """A label finds its field by an id, so no two elements share one."""
-    ids = page.evaluate("[...document.querySelectorAll('[id]')].map((each) => each.id)")
-    twice = {each for each in ids if ids.count(each) > 1}
-    assert not twice, twice
+    """Check that ids are unique, because labels refer to their fields by id."""
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map((element) => element.id)")
+    duplicates = {name for name in ids if ids.count(name) > 1}
+    assert not duplicates, duplicates
 
 
 def check_legible(page: Page) -> None:
-    """A figure that shrinks with the screen takes its words along: below 11 px nobody reads them."""
+    """Check that text in figures is at least 11 px, because figures may shrink with the screen."""
     sizes = page.evaluate(
-        "[...document.querySelectorAll('svg.chart text')].map((each) =>"
-        " parseFloat(getComputedStyle(each).fontSize) * each.getScreenCTM().a)"
+        "[...document.querySelectorAll('svg.chart text')].map((text) =>"
+        " parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"
     )
-    assert min(sizes, default=12) >= 11, f"{page.url}: words of {min(sizes):.1f} pixels"
+    assert min(sizes, default=12) >= 11, f"{page.url}: text of {min(sizes):.1f} pixels"

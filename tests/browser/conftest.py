@@ -1,4 +1,4 @@
-"""One Chromium for all browser tests: the one this machine has, with nothing going outside."""
+"""Chromium for the browser tests: the installed one, without access to other hosts."""
 
 import os
 import shutil
@@ -41,21 +41,24 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
 
 @pytest.fixture
 def chromium_page(page: Page) -> Iterator[Page]:
-    """A page that fails its test if the policy refused anything, or a script or a file broke."""
+    """A page that fails its test on a policy violation, a script error or a missing static file."""
     complaints: list[str] = []
     page.set_default_timeout(10_000)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("console", lambda line: complaints.append(line.text) if _is_fault(line) else None)
-    page.on("response", lambda answer: complaints.append(answer.url) if _is_lost(answer) else None)
+    page.on(
+        "response",
+        lambda answer: complaints.append(answer.url) if _is_missing_file(answer) else None,
+    )
     yield page
     assert complaints == []
 
 
 def _is_fault(line: ConsoleMessage) -> bool:
-    # Refused requests are said here too; tests cause them on purpose and look at what follows.
+    # Refused requests are logged here, too. Some tests cause them on purpose.
     is_request = line.text.startswith(("Failed to load resource", "htmx:", "Response Status Error"))
     return line.type in {"error", "warning"} and not is_request
 
 
-def _is_lost(answer: Response) -> bool:
+def _is_missing_file(answer: Response) -> bool:
     return answer.status >= 400 and "/static/" in answer.url

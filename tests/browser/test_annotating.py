@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from annotation.models import Participation, Rating
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from studies.models import Generation, Instance, Study
 from tests.browser.accessibility import check_accessible
 from tests.studies.factories import make_open_study
@@ -80,7 +80,7 @@ def test_a_hit_can_be_completed_with_keys_alone(chromium_page: Page, live_server
     expect(page.get_by_role("status")).to_have_text(code)
     assert Rating.objects.counted().count() == 5
     assert Rating.objects.filter(label="0").count() == 2
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
 
 
 def test_undo_goes_back_and_a_correction_supersedes(chromium_page: Page, live_server):
@@ -131,9 +131,9 @@ def test_a_choice_made_without_a_line_is_kept_and_sent_when_it_is_back(
     enter(page, live_server, study)
     context.set_offline(True)
     page.keyboard.press("1")
-    expect(status(page)).to_contain_text("is not saved yet")
+    expect(status(page)).to_contain_text("not saved yet")
     page.keyboard.press("3")
-    expect(status(page)).to_contain_text("is not saved yet")
+    expect(status(page)).to_contain_text("not saved yet")
     expect(page.get_by_role("radio", name="Right is better")).to_be_checked()
     assert not Rating.objects.exists()
     context.set_offline(False)
@@ -150,7 +150,7 @@ def test_a_choice_that_was_not_saved_survives_a_reload(
     enter(page, live_server, study)
     page.on("dialog", lambda dialog: dialog.accept())
     page.keyboard.press("3")
-    expect(status(page)).to_contain_text("not known yet whether")
+    expect(status(page)).to_contain_text("may not be saved yet")
     page.unroute_all()
     page.reload()
     expect(page.get_by_role("radio", name="Right is better")).to_be_checked()
@@ -202,7 +202,7 @@ def test_after_a_broken_line_the_page_says_what_the_server_holds(
     context.set_offline(True)
     page.keyboard.press("1")
     page.keyboard.press("2")
-    expect(status(page)).to_contain_text("is not saved yet")
+    expect(status(page)).to_contain_text("not saved yet")
     waiting = "(element) => getComputedStyle(element, '::after').content"
     assert "2" in page.locator("#progress").evaluate(waiting)
     assert not Rating.objects.exists()
@@ -230,7 +230,7 @@ def test_saved_is_not_said_while_another_answer_is_on_its_way(
     enter(page, live_server, study)
     page.keyboard.press("1")
     page.keyboard.press("2")
-    expect(status(page)).to_contain_text("not known yet whether")
+    expect(status(page)).to_contain_text("may not be saved yet")
     page.keyboard.press("Shift+Tab")
     page.get_by_role("radio", name="Right is better").check()
     page.wait_for_timeout(500)
@@ -256,7 +256,7 @@ def test_without_a_line_nobody_is_led_off_the_page(
     expect(status(page)).to_have_text("Saved")
     context.set_offline(True)
     page.get_by_role("link", name="Next").click()
-    expect(status(page)).to_contain_text("Please wait here")
+    expect(status(page)).to_contain_text("Please wait")
     at_unit(page, 1)
     context.set_offline(False)
     at_unit(page, 2)
@@ -317,10 +317,10 @@ def test_the_keys_are_explained_and_can_be_turned_off(chromium_page: Page, live_
     page, study = chromium_page, make_open_study(instances=1)
     enter(page, live_server, study)
     page.keyboard.press("?")
-    dialog = page.get_by_role("dialog", name="Keys")
+    dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
     expect(dialog).to_be_visible()
     page.keyboard.press("1")  # while the dialog is open, keys answer nothing
-    dialog.get_by_label("Use single keys").uncheck()
+    dialog.get_by_label("Enable keyboard shortcuts").uncheck()
     dialog.get_by_role("button", name="Close").click()
     page.keyboard.press("1")
     expect(page.get_by_role("radio", checked=True)).to_have_count(0)
@@ -349,7 +349,7 @@ def test_without_javascript_the_page_does_the_same(browser, live_server):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     enter(page, live_server, study)
-    expect(page.get_by_text("all keys")).to_be_hidden()
+    expect(page.get_by_text("all shortcuts")).to_be_hidden()
     for number in range(1, 6):
         at_unit(page, number)
         page.get_by_role("radio", name="No preference").check()
@@ -382,7 +382,7 @@ def test_the_preview_can_be_tried_and_sends_nothing(
 def test_between_two_hits_one_may_stop(chromium_page: Page, live_server):
     page, study = chromium_page, make_open_study(instances=3, comparisons_per_hit=1)
     enter(page, live_server, study)
-    link = page.get_by_role("link", name="like to stop here")
+    link = page.get_by_role("link", name="Stop participating")
     expect(link).to_be_hidden()
     page.get_by_role("radio", name="No preference").check()
     link.click()  # it came with the confirmation that the answer is saved

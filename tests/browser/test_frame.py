@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from annotation.models import Participation, Place
-from recruitment.models import Recruitment
+from recruitment.models import Channel
 from tests.recruitment.platforms.fake_mturk import MTurkSimulator
 from tests.studies.factories import make_open_study
 
@@ -18,7 +18,7 @@ pytestmark = [
 
 def test_mturk_from_preview_to_submit_in_a_frame(live_server, settings, browser: Browser):
     study = make_open_study(instances=2, comparisons_per_hit=2, hits_per_annotator=1)
-    Recruitment.objects.create(study=study, provider="mturk", external_id="HIT1")
+    Channel.objects.create(study=study, provider="mturk", external_id="HIT1")
     entry = f"{live_server.url}/s/{study.pk}/via/mturk/".replace("localhost", "127.0.0.1")
     settings.ALLOWED_HOSTS = ["*"]
     with MTurkSimulator(host="localhost") as platform:

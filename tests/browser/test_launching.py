@@ -10,10 +10,10 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from annotation.models import Rating
-from annotation.selectors import seats_of
+from annotation.selectors import hit_units_of
 from annotation.services.places import take_place
 from annotation.services.ratings import Answer, submit_rating
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from studies.models import Generation, Membership, Study
 from tests.browser.accessibility import check_accessible, check_fits, check_ids
 from tests.studies.factories import make_participation, make_study
@@ -60,11 +60,11 @@ def log_in(page: Page, url: str) -> None:
     page.get_by_role("button", name="Log in").click()
 
 
-def rate(study: Study, assignment, seats) -> None:
+def rate(study: Study, assignment, hit_units) -> None:
     criterion = study.criteria.get()
-    for seat in seats:
-        answer = Answer(shown_label="1", client_key=f"{seat.pk}", duration_ms=4000)
-        submit_rating(assignment=assignment, seat=seat, criterion=criterion, answer=answer)
+    for hit_unit in hit_units:
+        answer = Answer(shown_label="1", client_key=f"{hit_unit.pk}", duration_ms=4000)
+        submit_rating(assignment=assignment, hit_unit=hit_unit, criterion=criterion, answer=answer)
 
 
 def test_a_study_is_mended_opened_closed_reopened_and_takes_late_answers(page: Page, live_server):
@@ -96,7 +96,7 @@ def test_a_study_is_mended_opened_closed_reopened_and_takes_late_answers(page: P
     expect(page.get_by_text("The study is open")).to_be_visible()
     study.refresh_from_db()
     assignment = take_place(participation=make_participation(study), now=timezone.now())
-    first, *others = seats_of(assignment)
+    first, *others = hit_units_of(assignment)
     rate(study, assignment, [first])
 
     page.get_by_role("button", name="Close…").click()
@@ -117,7 +117,7 @@ def test_a_study_is_mended_opened_closed_reopened_and_takes_late_answers(page: P
     expect(page.get_by_text("4 late answers were taken in")).to_be_visible()
     look(page, "log", of_ours=False)
     assert Rating.objects.counted().count() == 5
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
 
 
 def test_leaving_with_something_typed_asks_and_sending_it_does_not(

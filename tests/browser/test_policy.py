@@ -9,9 +9,9 @@ from django.urls import reverse
 from playwright.sync_api import Page
 
 from metrics.services import refresh_report
+from studies.instance_selection.scoring import score_separability
 from studies.models import Membership, Study
-from studies.scoring import score_separability
-from tests.browser.test_desk import with_everything
+from tests.browser.test_researcher_pages import with_everything
 from tests.studies.factories import make_open_study
 
 pytestmark = [
@@ -72,11 +72,11 @@ def researcher_pages(study: Study) -> list[str]:
         at("admin:auth_user_changelist"),
         at("admin:password_change"),
         "/studies/nothing/",
-        at("recruitment:recruitment", study.pk),
+        at("recruitment:channels", study.pk),
         at("recruitment:ledger", study.pk),
         at("recruitment:preview", study.pk),
         at("metrics:dashboard", study.pk),
-        at("metrics:choosing", study.pk),
+        at("metrics:generate-select", study.pk),
     ]
 
 
@@ -110,7 +110,7 @@ def test_a_part_that_htmx_is_waiting_for_is_told_by_our_own_style(watched, live_
     Membership.objects.create(study=study, user=ruth)
     score_separability(study=study)
     refresh_report(study=study)
-    for name in ("metrics:dashboard", "metrics:choosing"):
+    for name in ("metrics:dashboard", "metrics:generate-select"):
         assert visit(watched, live_server.url + at(name, study.pk)) == []
         assert watched.evaluate("htmx.config.includeIndicatorStyles") is False
         assert watched.evaluate("document.querySelectorAll('style').length") == 0

@@ -15,8 +15,8 @@ from annotation.models import Participation, Rating
 from studies.models import Generation, Study
 from tests.tiebreak.formats.bundles import write_lines
 
-# A busy machine may take its time over a job, and none of it is waited for in vain.
-PATIENCE_MS = 60_000
+# A busy machine may need long for a job; tests do not wait longer than needed.
+TIMEOUT_MS = 60_000
 
 pytestmark = [
     pytest.mark.browser,
@@ -47,7 +47,7 @@ question = "Which note is easier to read?"
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
-    """Texts that are long enough for their spoilt copies to be told from them."""
+    """Write texts that are long enough to differ from their degraded copies."""
     rng = random.Random(0)
     words = [f"word{n}" for n in range(300)]
     folder = tmp_path / "bundle"
@@ -81,7 +81,7 @@ def bundle(tmp_path: Path) -> Path:
 
 
 def see(locator: Locator) -> None:
-    expect(locator).to_be_visible(timeout=PATIENCE_MS)
+    expect(locator).to_be_visible(timeout=TIMEOUT_MS)
 
 
 def log_in(page: Page, url: str) -> None:
@@ -102,20 +102,20 @@ def upload(page: Page, url: str, bundle: Path) -> Study:
 
 
 def draw(page: Page, url: str, study: Study) -> None:
-    page.goto(f"{url}/studies/{study.pk}/choosing/")
-    page.get_by_role("button", name="Score what is not scored").click()
+    page.goto(f"{url}/studies/{study.pk}/generate-and-select/")
+    page.get_by_role("button", name="Score remaining instances").click()
     see(page.get_by_text("10 of 10"))
     page.get_by_label("Instances per pair of systems").fill("4")
     page.get_by_label("Control share").fill("0.5")
-    page.get_by_role("button", name="See what it would bring").click()
-    page.get_by_role("button", name="Draw these").click()
+    page.get_by_role("button", name="Preview selection").click()
+    page.get_by_role("button", name="Draw instances").click()
     confirm(page)
     see(page.get_by_text("Drew 4 instances"))
     assert study.selected.filter(phase="control").count() == 2
 
 
 def screen(page: Page, url: str, study: Study) -> None:
-    """A training of one unit and a test of two, each with both criteria, from spoilt copies."""
+    """A training of one unit and a test of two, each with both criteria, from degraded copies."""
     change = f"{url}/admin/studies/study/{study.pk}/change/"
     page.goto(change)
     page.get_by_role("button", name="Add another Screening").click()
@@ -125,10 +125,10 @@ def screen(page: Page, url: str, study: Study) -> None:
     page.get_by_role("button", name="Save and continue editing").click()
     see(page.get_by_text("was changed successfully"))
     for role, n in (("training", 1), ("qualification", 2)):
-        page.get_by_role("button", name="Make known units…").click()
+        page.get_by_role("button", name="Add reference units…").click()
         page.locator("select[name=role]").select_option(role)
         page.locator("input[name=n]").fill(str(n))
-        page.get_by_role("button", name="Make units").click()
+        page.get_by_role("button", name="Add units").click()
         see(page.get_by_text(f"Made {n} units"))
 
 
@@ -148,24 +148,26 @@ def press(page: Page, name: str) -> None:
 
 
 def confirm(page: Page) -> None:
-    """Read what follows, and mean it."""
+    """Confirm on the confirmation page."""
     page.locator(".confirm button.primary").click()
 
 
 def annotate(browser: Browser, url: str, study: Study, labels: tuple[str, str]) -> Participation:
-    """One annotator from the link to the end, who tells an original from its spoilt copy."""
-    spoilt = set(Generation.objects.filter(system__is_control=True).values_list("text", flat=True))
-    known = set(study.participations.values_list("pk", flat=True))
+    """Let an annotator rate until the end, who prefers an original to its degraded copy."""
+    degraded = set(
+        Generation.objects.filter(system__is_control=True).values_list("text", flat=True)
+    )
+    others = set(study.participations.values_list("pk", flat=True))
     with browser.new_context() as context:
         page = context.new_page()
-        page.set_default_timeout(PATIENCE_MS)
+        page.set_default_timeout(TIMEOUT_MS)
         page.goto(f"{url}/s/{study.pk}/")
         press(page, "I agree")
         press(page, "Start")
         while not _has_ended(page):
-            _answer(page, spoilt, labels)
+            _answer(page, degraded, labels)
         see(page.get_by_role("heading", name="Thank you"))
-    return study.participations.exclude(pk__in=known).get()
+    return study.participations.exclude(pk__in=others).get()
 
 
 def _has_ended(page: Page) -> bool:
@@ -174,23 +176,23 @@ def _has_ended(page: Page) -> bool:
     return end.is_visible()
 
 
-def _answer(page: Page, spoilt: set[str], labels: tuple[str, str]) -> None:
-    """The original where one text is spoilt, else the given labels; then on to the next page."""
+def _answer(page: Page, degraded: set[str], labels: tuple[str, str]) -> None:
+    """Prefer the original to a degraded copy, else give these labels; then go to the next page."""
     texts = [text.strip() for text in page.locator("article .text").all_inner_texts()]
-    if spoilt & set(texts):
-        is_first = texts[1] in spoilt
+    if degraded & set(texts):
+        is_first = texts[1] in degraded
         labels = ("-1", "-2") if is_first else ("1", "2")
     for name, label in zip(("preference", "ease"), labels, strict=True):
         with page.expect_response("**/answer/"):
             page.locator(f"input[name=criterion-{name}][value='{label}']").check()
     step = page.locator("#next a")
     see(step)
-    here = _identity(page)
+    before = _identity(page)
     step.click()
     page.wait_for_function(
         "before => (document.querySelector('#answer [name=assignment]')?.value ?? '')"
         " + (document.querySelector('#answer [name=position]')?.value ?? '') !== before",
-        arg=here,
+        arg=before,
     )
 
 
@@ -207,7 +209,7 @@ def exclude(page: Page, url: str, study: Study, person: Participation) -> None:
     see(page.get_by_text("4 HITs left the count"))
 
 
-def turn(page: Page, url: str, study: Study, name: str, state: str) -> None:
+def change_state(page: Page, url: str, study: Study, name: str, state: str) -> None:
     page.goto(f"{url}/admin/studies/study/{study.pk}/change/")
     press(page, f"{name}…")
     confirm(page)
@@ -218,28 +220,28 @@ def test_from_an_upload_to_the_analysis(
     chromium_page: Page, browser: Browser, live_server: Any, bundle: Path, tmp_path: Path
 ):
     url, page = live_server.url, chromium_page
-    page.set_default_timeout(PATIENCE_MS)
+    page.set_default_timeout(TIMEOUT_MS)
     log_in(page, url)
     study = upload(page, url, bundle)
     draw(page, url, study)
     screen(page, url, study)
     dry_run(page, url, study)
-    turn(page, url, study, "Open", "open")
+    change_state(page, url, study, "Open", "open")
 
     annotate(browser, url, study, ("-1", "-2"))
     careless = annotate(browser, url, study, ("0", "0"))
     assert not study.places.filter(completed_at=None).exists()
     exclude(page, url, study, careless)
     assert study.places.filter(completed_at=None).count() == 4
-    turn(page, url, study, "Close", "closed")
-    turn(page, url, study, "Reopen", "open")
+    change_state(page, url, study, "Close", "closed")
+    change_state(page, url, study, "Reopen", "open")
     annotate(browser, url, study, ("-1", "-1"))
     assert not study.places.filter(completed_at=None).exists()
-    turn(page, url, study, "Close", "closed")
+    change_state(page, url, study, "Close", "closed")
 
     page.goto(f"{url}/studies/{study.pk}/")
-    see(page.get_by_text("8 of 8 places done"))
-    see(page.get_by_text("As of 16 ratings"))
+    see(page.get_by_text("8 of 8 responses completed"))
+    see(page.get_by_text("Computed from 16 ratings"))
     shown = page.request.get(f"{url}/studies/{study.pk}/report.json").json()
     out, report = tmp_path / "export", tmp_path / "report.json"
     call_command("export_study", study.pk, "--out", str(out))

@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from annotation.models import HITUnit
 from annotation.services.planning import plan_hits
-from annotation.services.reference_units import spoil_copies
+from annotation.services.reference_units import degrade_copies
 from studies.models import ComprehensionQuestion, Generation, Instance, Screening, Study, Unit
 from tests.browser.accessibility import check_accessible, check_fits
 from tests.studies.factories import make_open_study, make_study, open_knowingly
@@ -78,7 +78,7 @@ def test_right_to_left_texts_start_at_the_right_in_every_block(chromium_page: Pa
     expect(page.get_by_role("heading", name="Quick check")).to_be_visible()
     assert is_right_aligned(page.locator("legend"))
     page.get_by_role("radio").first.check()
-    page.get_by_role("button", name="Answer").click()
+    page.get_by_role("button", name="Submit answers").click()
     for block in (".source > .text", ".turn .text", ".compared", "legend"):
         assert is_right_aligned(page.locator(block).first), block
     assert (
@@ -129,7 +129,7 @@ def screened_study() -> Study:
     )
     plan_hits(study=study)
     for role in (Unit.Role.TRAINING, Unit.Role.QUALIFICATION):
-        spoil_copies(study=study, role=role, n=1)
+        degrade_copies(study=study, role=role, n=1)
     Unit.objects.exclude(role="main").update(explanation=WORD)
     Screening.objects.create(
         study=study,
@@ -156,26 +156,26 @@ def test_no_page_is_wider_than_the_screen(chromium_page: Page, live_server, widt
     check_fits(page)
     page.get_by_role("button", name="Start").click()
     for choice in (0, 1):  # wrong, and with the explanation right
-        expect(page.get_by_role("button", name="Answer")).to_be_visible()
+        expect(page.get_by_role("button", name="Submit answers")).to_be_visible()
         check_fits(page)
         page.get_by_role("radio").nth(choice).check()
-        page.get_by_role("button", name="Answer").click()
+        page.get_by_role("button", name="Submit answers").click()
     expect(page.get_by_text("not counted")).to_be_visible()
     answer_wrong(page, "training")
-    expect(page.locator("#lessons")).to_contain_text("Not quite.")
+    expect(page.locator("#feedback")).to_contain_text("Not quite.")
     check_fits(page)
-    page.get_by_role("link", name="Go on").click()
+    page.get_by_role("link", name="Continue", exact=True).click()
     expect(page.get_by_text("1 needed")).to_be_visible()
     answer_wrong(page, "qualification")
-    page.get_by_role("link", name="Go on").click()
+    page.get_by_role("link", name="Continue", exact=True).click()
     expect(page.get_by_role("heading", name="Not passed yet")).to_be_visible()
-    expect(page.locator(".lessons")).to_contain_text("Not quite.")
+    expect(page.locator(".feedback")).to_contain_text("Not quite.")
     check_fits(page)
     check_accessible(page)
 
 
 def answer_wrong(page: Page, stage: str) -> None:
-    """Say that the spoilt copy is better."""
+    """Prefer the degraded copy."""
     first_is_right = not HITUnit.objects.get(hit__kind=stage).side_bit
     page.locator("fieldset").nth(0).get_by_role("radio").nth(2 if first_is_right else 0).check()
     page.locator("fieldset").nth(1).get_by_role("radio").nth(1).check()
@@ -191,7 +191,7 @@ def test_training_says_what_was_expected_in_the_words_of_the_choices(
     page, study = chromium_page, make_study(instances=4, comparisons_per_hit=1)
     Generation.objects.update(text=PROSE)
     plan_hits(study=study)
-    spoil_copies(study=study, role=Unit.Role.TRAINING, n=1)
+    degrade_copies(study=study, role=Unit.Role.TRAINING, n=1)
     Screening.objects.create(study=study, training_units=1)
     open_knowingly(study)
     page.set_viewport_size({"width": width, "height": 800})

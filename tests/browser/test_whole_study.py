@@ -13,9 +13,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from annotation.importing import import_study
 from annotation.models import Rating
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
+from studies.instance_selection.scoring import score_separability
 from studies.models import Dataset, Study
-from studies.scoring import score_separability
 from tests.tiebreak.formats.bundles import make_bundle
 
 pytestmark = [
@@ -123,8 +123,8 @@ def test_a_study_from_the_admin_to_the_export(
     score_separability(study=study)
 
     researcher.goto(f"{url}/studies/{study.pk}/")
-    expect(researcher.get_by_text("9 of 9 places done")).to_be_visible()
-    expect(researcher.get_by_text("As of 18 ratings")).to_be_visible(timeout=20_000)
+    expect(researcher.get_by_text("9 of 9 responses completed")).to_be_visible()
+    expect(researcher.get_by_text("Computed from 18 ratings")).to_be_visible(timeout=20_000)
     shown = researcher.request.get(f"{url}/studies/{study.pk}/report.json").json()
 
     out, report = tmp_path / "export", tmp_path / "report.json"
@@ -136,7 +136,7 @@ def test_a_study_from_the_admin_to_the_export(
     assert set(Counter(row["unit"] for row in counted).values()) == {3}
     assert len({row["unit"] for row in counted}) == 6
     assert Rating.objects.filter(superseded=True).count() == len(rows) - 18 >= 1
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
 
 
 def test_the_admin_runs_under_the_policy(chromium_page: Page, live_server: Any, dataset: Dataset):

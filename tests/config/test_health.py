@@ -1,4 +1,4 @@
-"""The address that a monitor asks."""
+"""The health check, which monitoring services poll."""
 
 import json
 from datetime import timedelta
@@ -22,7 +22,7 @@ WORDS = {"status", "database", "broker", "scheduler", "jobs"}
 @pytest.fixture(autouse=True)
 def _unseen(monkeypatch) -> None:
     cache.clear()
-    monkeypatch.setattr("studies.health.LOOK_EVERY_SECONDS", 0)
+    monkeypatch.setattr("studies.health.CACHE_SECONDS", 0)
 
 
 @pytest.fixture
@@ -42,15 +42,15 @@ def test_it_works(client):
     assert ask(client) == (200, dict.fromkeys(WORDS, "ok"))
 
 
-def test_without_a_round_for_long_the_scheduler_is_late(client):
-    status, said = ask(client)
-    assert (status, said["scheduler"], said["status"]) == (503, "late", "failing")
+def test_the_scheduler_is_late_without_a_recent_round(client):
+    status, report = ask(client)
+    assert (status, report["scheduler"], report["status"]) == (503, "late", "failing")
     Round.objects.create(name="jobs", begun_at=database_now() - LATE - timedelta(minutes=1))
     assert ask(client)[1]["scheduler"] == "late"
 
 
 @pytest.mark.usefixtures("running")
-def test_a_stuck_job_shows(client):
+def test_a_stuck_job_is_reported(client):
     study = make_study()
     Job.objects.create(
         study=study,
@@ -59,57 +59,57 @@ def test_a_stuck_job_shows(client):
         status="running",
         lease_until=database_now() - LEASE,
     )
-    status, said = ask(client)
-    assert (status, said["jobs"], said["database"]) == (503, "stuck", "ok")
-    assert set(said) == WORDS
+    status, report = ask(client)
+    assert (status, report["jobs"], report["database"]) == (503, "stuck", "ok")
+    assert set(report) == WORDS
 
 
 @pytest.mark.usefixtures("running")
-def test_a_broker_that_is_away_shows(client, monkeypatch):
+def test_an_unreachable_broker_is_reported(client, monkeypatch):
     def away(**_: object) -> None:
         raise ConnectionRefusedError
 
     monkeypatch.setattr("studies.health.current_app.connection_for_write", away)
-    status, said = ask(client)
-    assert (status, said["broker"], said["scheduler"]) == (503, "unreachable", "ok")
+    status, report = ask(client)
+    assert (status, report["broker"], report["scheduler"]) == (503, "unreachable", "ok")
 
 
-def test_a_database_that_is_away_shows_and_is_no_error_page(client, monkeypatch):
+def test_an_unreachable_database_is_reported_as_json(client, monkeypatch):
     def away() -> None:
         raise DatabaseError
 
     client.force_login(User.objects.create_superuser("root"))
     monkeypatch.setattr("studies.health.database_now", away)
-    status, said = ask(client)
-    assert (status, said["database"], said["jobs"]) == (503, "unreachable", "unknown")
-    assert set(said) == WORDS
+    status, report = ask(client)
+    assert (status, report["database"], report["jobs"]) == (503, "unreachable", "unknown")
+    assert set(report) == WORDS
 
 
 @pytest.mark.usefixtures("running")
-def test_numbers_are_for_researchers_alone(client):
+def test_only_researchers_see_numbers(client):
     assert set(ask(client)[1]) == WORDS
     client.force_login(User.objects.create_user("annotator"))
     assert set(ask(client)[1]) == WORDS
     client.force_login(User.objects.create_user("ruth", is_staff=True))
-    said = ask(client)[1]
-    assert said["stuck_jobs"] == 0
-    assert 0 <= said["scheduler_age_seconds"] < 60
+    report = ask(client)[1]
+    assert report["stuck_jobs"] == 0
+    assert 0 <= report["scheduler_age_seconds"] < 60
 
 
-def test_asking_often_does_not_look_often(client, monkeypatch):
+def test_frequent_requests_share_one_check(client, monkeypatch):
     looks = []
-    monkeypatch.setattr("studies.health.LOOK_EVERY_SECONDS", 60)
+    monkeypatch.setattr("studies.health.CACHE_SECONDS", 60)
     monkeypatch.setattr("studies.health._broker_answers", lambda: not looks.append(1))
     for _ in range(5):
         ask(client)
     assert len(looks) == 1
 
 
-def test_only_reading_is_answered(client):
+def test_post_is_not_allowed(client):
     assert client.post("/health/").status_code == 405
 
 
-def test_a_browsers_own_question_for_an_icon_is_answered(client):
+def test_favicon_ico_redirects_to_the_icon(client):
     answer = client.get("/favicon.ico")
     assert answer.status_code == 302
     assert answer["Location"].endswith("favicon.svg")

@@ -1,4 +1,4 @@
-"""The only door for researchers, and how it stands against guessing."""
+"""The log-in page of researchers, and its defence against guessing."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from django.utils import timezone
 
 pytestmark = pytest.mark.django_db
 
-DOOR = "/admin/login/"
+LOGIN = "/admin/login/"
 RIGHT, WRONG = "a long passphrase", "guess"
 PROXY = "10.0.0.1"
 HOME, AWAY = "198.51.100.7", "203.0.113.9"
@@ -28,56 +28,56 @@ def behind_proxy(settings) -> None:
 
 
 def status(password: str, address: str = AWAY, *, name: str = "rea", **headers: str) -> int:
-    """What one attempt in a fresh browser is answered: 302 is in, 200 wrong, 429 stopped."""
+    """Return the status of one attempt in a new browser: 302 in, 200 wrong, 429 locked out."""
     answer = {"username": name, "password": password}
-    return Client().post(DOOR, answer, REMOTE_ADDR=address, **headers).status_code
+    return Client().post(LOGIN, answer, REMOTE_ADDR=address, **headers).status_code
 
 
 def by_proxy(password: str, forwarded: str, *, name: str = "rea") -> int:
     return status(password, PROXY, name=name, HTTP_X_FORWARDED_FOR=forwarded)
 
 
-def test_guessing_a_password_is_stopped_for_a_while():
+def test_guessing_a_password_locks_the_address_out():
     for _ in range(8):
         assert status(WRONG) in {200, 429}
     assert status(RIGHT) == 429
     assert status(RIGHT, HOME) == 302
 
 
-def test_no_account_is_there_to_begin_with_and_nobody_signs_up():
+def test_there_is_no_default_account_and_no_sign_up():
     User.objects.all().delete()
     for path in ("/accounts/signup/", "/signup/", "/register/", "/admin/signup/"):
         assert Client().get(path).status_code in {302, 404}
     assert Client().get(reverse("admin:index")).status_code == 302
 
 
-def test_wrong_passwords_from_elsewhere_lock_nobody_out_behind_a_proxy(behind_proxy):
+def test_wrong_passwords_from_another_address_lock_nobody_out_behind_a_proxy(behind_proxy):
     for _ in range(9):
         by_proxy(WRONG, AWAY)
     assert by_proxy(RIGHT, AWAY) == 429
     assert by_proxy(RIGHT, HOME) == 302
 
 
-def test_a_forged_header_is_no_new_address(behind_proxy):
+def test_a_forged_header_gives_no_new_address(behind_proxy):
     answers = [by_proxy(WRONG, f"192.0.2.{i}, {AWAY}") for i in range(9)]
     assert answers[-1] == 429
     assert by_proxy(RIGHT, f"{HOME}, {AWAY}") == 429
     assert by_proxy(RIGHT, f"{AWAY}, {HOME}") == 302
 
 
-def test_without_a_proxy_the_header_says_nothing():
+def test_without_a_proxy_the_header_is_ignored():
     answers = [status(WRONG, HTTP_X_FORWARDED_FOR=f"192.0.2.{i}") for i in range(9)]
     assert answers[-1] == 429
 
 
-def test_one_password_tried_on_many_names_is_stopped():
+def test_trying_one_password_on_many_names_locks_the_address_out():
     answers = [status(WRONG, name=f"person-{i}") for i in range(40)]
     assert set(answers[:39]) == {200}
     assert status(RIGHT) == 429
     assert status(RIGHT, HOME) == 302
 
 
-def test_a_name_guessed_at_from_many_addresses_is_stopped_but_its_owner_is_not(settings):
+def test_guessing_from_many_addresses_locks_the_name_but_not_its_owner(settings):
     settings.TIEBREAK_LOGIN_FAILURES_OF_NAME = 10
     assert status(RIGHT, HOME) == 302
     for i in range(10):
@@ -87,7 +87,7 @@ def test_a_name_guessed_at_from_many_addresses_is_stopped_but_its_owner_is_not(s
     assert status(WRONG, AWAY, name="another") == 200
 
 
-def test_an_address_is_forgotten_in_time(settings):
+def test_addresses_are_deleted_after_ninety_days(settings):
     settings.TIEBREAK_LOGIN_FAILURES_OF_NAME = 10
     status(RIGHT, HOME)
     AccessLog.objects.update(attempt_time=timezone.now() - timedelta(days=91))
@@ -99,19 +99,19 @@ def test_an_address_is_forgotten_in_time(settings):
     assert AccessLog.objects.count() == 1
 
 
-def test_the_addresses_of_one_ipv6_network_are_one():
+def test_the_addresses_of_an_ipv6_network_count_as_one():
     for i in range(1, 10):
         status(WRONG, f"2001:db8:1:2::{i:x}")
     assert status(RIGHT, "2001:db8:1:2:abcd::1") == 429
     assert status(RIGHT, "2001:db8:1:3::1") == 302
 
 
-def test_a_name_that_nobody_has_is_answered_as_one_that_somebody_has():
+def test_responses_do_not_reveal_whether_a_name_exists():
     answers = [[status(WRONG, name=name) for _ in range(9)] for name in ("rea", "nobody")]
     assert answers[0] == answers[1]
 
 
-def test_whoever_is_stopped_does_not_prolong_it():
+def test_attempts_during_a_lockout_do_not_prolong_it():
     for _ in range(30):
         status(WRONG)
     assert AccessAttempt.objects.get().failures_since_start == 8

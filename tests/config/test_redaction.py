@@ -38,21 +38,21 @@ LINK = f"/s/abc/via/prolific/?PROLIFIC_PID={WORKER}&SESSION_ID=x"
         f"DETAIL:  Failing row contains (1, {WORKER}, null).",
     ],
 )
-def test_a_line_loses_what_names_somebody(line):
+def test_tokens_and_worker_ids_are_redacted(line):
     cleaned = redacted(line)
     assert TOKEN not in cleaned
     assert WORKER not in cleaned
     assert cleaned.startswith(line[:9])
 
 
-def test_a_line_that_names_nobody_stays_as_it_is():
+def test_a_line_without_personal_data_is_unchanged():
     line = '"GET /rate/abc/ HTTP/1.1" 200 512 "-" "Mozilla/5.0 (X11)" /foo/f.py Why? Because.'
     assert redacted(line) == line
 
 
 @pytest.fixture
 def written(settings):
-    """What Django writes with the server's own logging settings."""
+    """Return a stream with what Django logs under our logging settings."""
     stream = io.StringIO()
     handlers = [
         h for h in logging.getLogger().handlers if isinstance(h.formatter, RedactingFormatter)
@@ -86,7 +86,7 @@ def test_a_traceback_names_no_worker(written):
     assert WORKER not in written.getvalue()
 
 
-def test_no_handler_of_django_writes_around_the_cleaned_one():
+def test_every_handler_redacts():
     assert logging.getLogger("django").handlers == []
     assert logging.getLogger("django.server").handlers
     for name in ("", "django.server"):
@@ -99,7 +99,7 @@ def test_requests_to_platforms_are_not_logged_line_by_line():
     assert logging.getLogger("httpx").level == logging.WARNING  # whatever the root logger says
 
 
-def test_a_workers_own_handlers_are_cleaned():
+def test_handlers_of_a_celery_worker_redact():
     logger, stream = logging.Logger("worker"), io.StringIO()
     app.log._configure_logger(logger, stream, logging.INFO, "%(message)s", colorize=False)
     from celery.signals import after_setup_logger
@@ -108,7 +108,7 @@ def test_a_workers_own_handlers_are_cleaned():
     logger.info("asked %s", LINK)
     assert "asked" in stream.getvalue()
     assert WORKER not in stream.getvalue()
-    redact_handlers(logger)  # twice is once
+    redact_handlers(logger)  # a second call adds no second formatter
     assert not isinstance(logger.handlers[0].formatter.inner, RedactingFormatter)
 
 
@@ -135,10 +135,10 @@ def test_gunicorn_logs_neither_the_framed_token_nor_the_query(tmp_path, program)
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(timeout=20)
-    said = log.read_text()
-    assert "GET /f/…" in said
-    assert TOKEN not in said
-    assert WORKER not in said
+    logged = log.read_text()
+    assert "GET /f/…" in logged
+    assert TOKEN not in logged
+    assert WORKER not in logged
 
 
 def _answer(url: str, headers: dict[str, str]) -> httpx.Response:

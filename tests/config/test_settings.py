@@ -1,4 +1,4 @@
-"""Settings come from the environment; each test starts a process of its own."""
+"""Settings are read from the environment; each test starts a new process."""
 
 import ast
 import os
@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from config.settings import DEVELOPMENT_KEY
 from tests.paths import ROOT
 from tiebreak.gateway import ModelSettings, open_models
 
@@ -33,6 +34,11 @@ def start(
     )
 
 
+def complaint(result: subprocess.CompletedProcess[str]) -> str:
+    """What stopped the start, without the lines of code that led there."""
+    return result.stderr.partition("ImproperlyConfigured: ")[2]
+
+
 def test_development_needs_no_variable():
     assert start().stdout.split() == ["False", "False"]
 
@@ -42,27 +48,28 @@ def test_production_starts_with_a_key_and_hosts_of_its_own():
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("name", "value"),
     [
-        ({"TIEBREAK_SECRET_KEY": ""}, "TIEBREAK_SECRET_KEY"),
-        ({"TIEBREAK_SECRET_KEY": "short"}, "at least 50"),
-        ({"TIEBREAK_HOSTS": "*"}, "TIEBREAK_HOSTS"),
-        ({"TIEBREAK_DEBUG": "1"}, "must be off"),
+        ("TIEBREAK_SECRET_KEY", ""),
+        ("TIEBREAK_SECRET_KEY", "short"),
+        ("TIEBREAK_SECRET_KEY", DEVELOPMENT_KEY),
+        ("TIEBREAK_HOSTS", "*"),
+        ("TIEBREAK_DEBUG", "1"),
     ],
 )
-def test_02_production_refuses_what_only_development_may_have(change, sentence):
-    result = start(**(GOOD | change))
+def test_production_refuses_development_settings(name, value):
+    result = start(**(GOOD | {name: value}))
     assert result.returncode != 0
-    assert sentence in result.stderr
+    assert name in complaint(result)
 
 
 @pytest.mark.parametrize("name", sorted(GOOD.keys() - {"TIEBREAK_ENV"}))
 @pytest.mark.parametrize("is_empty", [False, True])
-def test_production_refuses_to_start_where_something_was_forgotten(name, is_empty):
-    left = {key: value for key, value in GOOD.items() if key != name}
-    result = start(**left, **({name: ""} if is_empty else {}))
+def test_production_refuses_to_start_without_a_required_setting(name, is_empty):
+    others = {key: value for key, value in GOOD.items() if key != name}
+    result = start(**others, **({name: ""} if is_empty else {}))
     assert result.returncode != 0
-    assert f"Production needs {'a ' if 'KEY' in name else ''}{name}" in result.stderr
+    assert name in complaint(result)
 
 
 @pytest.mark.parametrize(
@@ -75,22 +82,15 @@ def test_production_refuses_to_start_where_something_was_forgotten(name, is_empt
         ("TIEBREAK_TASKS_EAGER", "1"),
     ],
 )
-def test_production_refuses_what_only_one_process_shares(name, value):
+def test_production_refuses_backends_that_hosts_cannot_share(name, value):
     result = start(**(GOOD | {name: value}))
     assert result.returncode != 0
-    assert name in result.stderr
+    assert name in complaint(result)
 
 
 @pytest.mark.parametrize("url", ["rediss://q.example.org/0", "amqp://q.example.org//"])
-def test_production_takes_any_broker_that_reaches_every_host(url):
+def test_production_accepts_any_network_broker(url):
     assert start(**(GOOD | {"TIEBREAK_BROKER_URL": url})).returncode == 0
-
-
-def test_02_production_refuses_the_development_key():
-    from config.settings import DEVELOPMENT_KEY
-
-    result = start(**(GOOD | {"TIEBREAK_SECRET_KEY": DEVELOPMENT_KEY}))
-    assert "of its own" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -123,11 +123,11 @@ def test_a_malformed_value_stops_the_start(name, value):
     }
     result = start(**(other.get(name, {}) | {name: value}))
     assert result.returncode != 0
-    assert name in result.stderr
+    assert name in complaint(result)
 
 
 def test_model_servers_are_read_with_their_keys_and_options():
-    told = start(
+    result = start(
         TIEBREAK_MODEL_SERVERS=(
             "lab=https://m.example.org/v1,v6=http://[::1]:8000,v6b=http://[::1],here=vllm:/w/llama"
         ),
@@ -136,7 +136,7 @@ def test_model_servers_are_read_with_their_keys_and_options():
         TIEBREAK_MODEL_OPTIONS_HERE='{"tensor_parallel_size": 2}',
         show="TIEBREAK_MODEL_SERVERS",
     )
-    servers = ast.literal_eval(told.stdout)
+    servers = ast.literal_eval(result.stdout)
     assert servers["lab"] == {
         "provider": "http",
         "base_url": "https://m.example.org/v1",
@@ -151,12 +151,12 @@ def test_model_servers_are_read_with_their_keys_and_options():
         "model": "/w/llama",
         "options": {"tensor_parallel_size": 2},
     }
-    for name in ("lab", "v6", "v6b"):  # each is one that may be asked
+    for name in ("lab", "v6", "v6b"):  # the gateway accepts each of them
         assert open_models(ModelSettings(model="m", **servers[name])).model == "m"
 
 
 @pytest.mark.parametrize(
-    ("given", "address"),
+    ("environment", "address"),
     [
         ({}, ""),
         ({"TIEBREAK_PUBLIC_URL": "https://rate.example.org/"}, "https://rate.example.org"),
@@ -164,16 +164,16 @@ def test_model_servers_are_read_with_their_keys_and_options():
         (GOOD | {"TIEBREAK_PUBLIC_URL": "https://r.example.org"}, "https://r.example.org"),
     ],
 )
-def test_the_public_address_is_the_one_that_is_set_or_that_of_the_first_host(given, address):
-    told = start(**given, show="TIEBREAK_PUBLIC_URL")
-    assert told.stdout.strip() == address
+def test_the_public_url_defaults_to_the_first_host(environment, address):
+    result = start(**environment, show="TIEBREAK_PUBLIC_URL")
+    assert result.stdout.strip() == address
 
 
 @pytest.mark.parametrize(
     "address",
     ["rate.example.org", "ftp://x.org", "https://x.org/path", "https://a:b@x.org", "https://[x"],
 )
-def test_a_public_address_that_is_no_origin_stops_the_start(address):
+def test_a_public_url_that_is_no_origin_stops_the_start(address):
     result = start(TIEBREAK_PUBLIC_URL=address)
     assert result.returncode != 0
-    assert "TIEBREAK_PUBLIC_URL" in result.stderr
+    assert "TIEBREAK_PUBLIC_URL" in complaint(result)

@@ -1,4 +1,4 @@
-"""Small studies at random, and the estimates and the words of their reports."""
+"""Small random studies, and the estimates and page texts of their reports."""
 
 import json
 import random
@@ -34,7 +34,7 @@ def validator() -> jsonschema.Draft202012Validator:
 
 
 def report_of(rows: list[dict], **options) -> dict:
-    """A report that is valid JSON, follows the schema, and can be shown."""
+    """Return a report after checking that it is valid JSON, follows the schema and can be shown."""
     found = build_report(RatingTable.from_rows(rows), **{"replicates": 20, **options})
     json.dumps(found, allow_nan=False)
     validator().validate(found)
@@ -43,7 +43,7 @@ def report_of(rows: list[dict], **options) -> dict:
 
 
 def estimates(found: object, path: str = "") -> Iterator[tuple[str, dict]]:
-    """Every estimate of a report, and where it stands."""
+    """Yield every estimate of a report with its path."""
     if isinstance(found, list):
         for index, each in enumerate(found):
             yield from estimates(each, f"{path}[{index}]")
@@ -55,12 +55,12 @@ def estimates(found: object, path: str = "") -> Iterator[tuple[str, dict]]:
 
 
 def words(found: dict) -> str:
-    """Everything that the dashboard shows of a report's numbers."""
+    """Return everything that the dashboard shows of a report, as JSON."""
     return json.dumps([asdict(each) for each in sections(found)], default=str, ensure_ascii=False)
 
 
 def preferences(labels: list[list[object]], **more) -> list[dict]:
-    """Instances with one unit each, and the labels that raters gave it."""
+    """Return ratings of instances with one unit each: a list of labels per instance."""
     return [
         {
             "unit": f"u{i}",
@@ -71,16 +71,16 @@ def preferences(labels: list[list[object]], **more) -> list[dict]:
             "system_b": "b",
             **more,
         }
-        for i, given in enumerate(labels)
-        for r, label in enumerate(given)
+        for i, instance_labels in enumerate(labels)
+        for r, label in enumerate(instance_labels)
     ]
 
 
 def drawn_study(design: str, *, seed: int, n: int = 100, control_share: float = 0.0) -> list[dict]:
-    """Ratings of instances drawn from 1,000 of which the first system wins 45%, 65% at the top."""
+    """Return ratings of drawn instances: the first system wins 45% of 1,000, 65% of the top ones."""
     rng = np.random.default_rng(seed)
     delta = rng.permutation(1000) / 1000
-    found = select(
+    drawn = select(
         delta,
         n,
         design=design,
@@ -97,17 +97,17 @@ def drawn_study(design: str, *, seed: int, n: int = 100, control_share: float = 
             "label": -1 if rng.random() < wins[i] else 1,
             "system_a": "first",
             "system_b": "second",
-            "phase": str(found.phase[i]),
-            "inclusion_probability": float(found.inclusion[i]),
+            "phase": str(drawn.phase[i]),
+            "inclusion_probability": float(drawn.inclusion[i]),
             "separability_raw": float(delta[i]),
         }
-        for i in np.flatnonzero(found.selected)
+        for i in np.flatnonzero(drawn.selected)
         for r in range(3)
     ]
 
 
 def odd_study(rng: random.Random) -> tuple[list[dict], dict[str, str]]:
-    """A few ratings of any shape that a file may have, and the scales declared for them."""
+    """Return a few ratings of any shape that a file may have, and their declared scales."""
     scale = rng.choice(list(SCALES))
     labels = _labels(rng, SCALES[scale])
     raters = rng.choice([0, 1, 1, 2, 4])
@@ -123,9 +123,9 @@ def odd_study(rng: random.Random) -> tuple[list[dict], dict[str, str]]:
             a, b = sorted(rng.sample(systems, 2)) if systems else ("", "")
             about |= {"unit": f"u{instance}-{unit}", "instance": f"i{instance}", "criterion": "c"}
             about |= {"system_a": a, "system_b": b}
-            given = ["bad"] if has_bad_instance and instance == 0 else labels
+            choices = ["bad"] if has_bad_instance and instance == 0 else labels
             rows += [
-                about | {"rater": f"r{r}", "label": rng.choice(given), "side_a": "left"}
+                about | {"rater": f"r{r}", "label": rng.choice(choices), "side_a": "left"}
                 for r in range(raters)
                 if rng.random() < 0.9
             ]

@@ -1,12 +1,13 @@
-"""From few instances: the value and the reason, no interval, no finding."""
+"""With few instances there is a value and a reason, but no interval and no finding."""
 
 import numpy as np
 import pytest
 
 from metrics.dashboard import sections
-from metrics.findings import NO_WINNER
+from metrics.messages import NO_WINNER
 from tests.metrics.studies import estimates, preferences, report_of
 from tiebreak.stats.bootstrap import NO_WIDTH
+from tiebreak.stats.independence import too_few_clusters
 
 
 def study(instances: int, *, seed: int = 0, raters: int = 3, **more) -> list[dict]:
@@ -34,18 +35,18 @@ def test_from_ten_instances_on_there_are_intervals():
 def test_few_instances_that_all_favour_one_system_name_no_winner(instances):
     found = report_of(preferences([[-1, -1, -1]] * instances))
     assert sections(found)[0].wins[0] == NO_WINNER
-    assert "10 independent" in sections(found)[0].wins[1]
+    assert too_few_clusters(instances, "unit") in sections(found)[0].wins[1]
     assert found["criteria"]["preference"]["systems"]["win_rate"]["a"]["value"] == 1
 
 
-def test_units_of_the_same_few_instances_are_not_many():
+def test_many_units_of_few_instances_count_as_few():
     rows = [row | {"unit": f"{row['unit']}-{k}"} for row in study(5) for k in range(20)]
     section = report_of(rows)["criteria"]["preference"]
     assert section["n_units"] == 100
     assert section["systems"]["win_rate"]["a"]["low"] is None
 
 
-def test_a_part_with_few_instances_has_no_interval_of_its_own():
+def test_a_stratum_with_few_instances_has_no_interval():
     rows = study(30, category="common") + [
         row | {"unit": f"rare-{row['unit']}", "instance": f"rare-{row['instance']}"}
         for row in study(5, seed=1, category="rare")
@@ -60,7 +61,7 @@ def test_a_part_with_few_instances_has_no_interval_of_its_own():
     assert agreement["rare"]["value"] is not None
 
 
-def test_a_system_compared_on_few_instances_has_no_interval_among_others_that_have():
+def test_a_system_compared_on_few_instances_has_no_interval():
     rare = [
         row | {"unit": f"c-{row['unit']}", "instance": f"c-{row['instance']}", "system_b": "c"}
         for row in study(6, seed=2)
@@ -75,7 +76,7 @@ def test_a_system_compared_on_few_instances_has_no_interval_among_others_that_ha
     assert {each["low"] for each in systems["bradley_terry_rank"].values()} == {None}
 
 
-def test_an_interval_without_width_is_none_and_makes_no_finding():
+def test_an_interval_without_width_is_dropped_and_makes_no_finding():
     found = report_of(preferences([[-1, -1, -1]] * 30))
     rate = found["criteria"]["preference"]["systems"]["win_rate"]["a"]
     assert rate["value"] == 1
@@ -91,7 +92,7 @@ def test_every_interval_of_a_report_has_width():
             assert each["high"] > each["low"], path
 
 
-def test_of_equal_systems_few_instances_name_a_winner_in_no_study():
+def test_few_instances_of_equal_systems_never_name_a_winner():
     named = 0
     for seed in range(15):
         for instances in (2, 3, 5):

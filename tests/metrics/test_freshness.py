@@ -1,4 +1,4 @@
-"""Which report is of now: whatever changes it is noticed, at a cost that does not grow."""
+"""Every change that affects a report makes it stale, at a cost that does not grow."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Rating
-from annotation.selectors import seats_of
-from annotation.services.exclusion import reinstate_work, stop_work, withdraw_work
+from annotation.selectors import hit_units_of
+from annotation.services.exclusion import exclude_work, reinstate_work, stop_work
 from annotation.services.places import find_work, take_place
 from annotation.services.ratings import Answer, submit_ratings
 from annotation.services.tallies import set_flags
@@ -18,19 +18,19 @@ from metrics import services
 from metrics.models import ReportSnapshot
 from metrics.services import ensure_fresh, refresh_report, watermark
 from studies.freshness import changes_noted, note_change
+from studies.instance_selection.scoring import freeze_separability, score_separability
 from studies.models import Criterion, ReportChanges, Study, System
-from studies.scoring import freeze_separability, score_separability
 from tests.studies.factories import make_open_study, make_participation
 
 pytestmark = pytest.mark.django_db
 
 
 def rated(study: Study, name: str = "ann", *, units: int | None = None, now=None) -> None:
-    """One HIT by somebody, or its first units."""
+    """Let an annotator complete a HIT, or rate its first units."""
     assignment = take_place(participation=make_participation(study, name), now=now)
-    for number, seat in enumerate(seats_of(assignment)[:units]):
+    for number, hit_unit in enumerate(hit_units_of(assignment)[:units]):
         answers = {c: Answer("-1", f"{name}-{number}") for c in study.criteria.all()}
-        submit_ratings(assignment=assignment, seat=seat, answers=answers, now=now)
+        submit_ratings(assignment=assignment, hit_unit=hit_unit, answers=answers, now=now)
 
 
 @pytest.fixture
@@ -41,11 +41,11 @@ def study() -> Study:
     return study
 
 
-def test_swapped_exclusions_are_another_state(study):
+def test_swapping_exclusions_changes_the_state(study):
     def exclude(*keys: int) -> None:
-        own = Rating.objects.filter(unit__study=study)
-        set_flags(ratings=own, excluded=False)
-        set_flags(ratings=own.filter(pk__in=keys), excluded=True)
+        ratings = Rating.objects.filter(unit__study=study)
+        set_flags(ratings=ratings, excluded=False)
+        set_flags(ratings=ratings.filter(pk__in=keys), excluded=True)
 
     first = Rating.objects.order_by("pk").first().pk
     exclude(first, first + 3)
@@ -54,11 +54,11 @@ def test_swapped_exclusions_are_another_state(study):
     assert watermark(study) != before
 
 
-def test_a_rating_with_a_lower_key_that_is_committed_later_is_noticed(study):
+def test_a_rating_with_a_lower_key_that_is_committed_later_changes_the_state(study):
     refresh_report(study=study)
     state = watermark(study)
     late = Rating.objects.order_by("pk").first()
-    # As if its transaction had begun before those of newer keys, and ended after them.
+    # As if its transaction began before those of newer keys and ended after them.
     key, late.pk = late.pk, None
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM annotation_rating WHERE id = %s", [key])
@@ -68,7 +68,7 @@ def test_a_rating_with_a_lower_key_that_is_committed_later_is_noticed(study):
     assert watermark(study) == state != before
 
 
-def test_every_service_that_changes_flags_is_noticed(study):
+def test_every_service_that_changes_flags_changes_the_state(study):
     now = timezone.now()
     states = [watermark(study)]
 
@@ -77,27 +77,27 @@ def test_every_service_that_changes_flags_is_noticed(study):
         return states[-1] != states[-2]
 
     ann = study.participations.get(rater__external_id="ann")
-    withdraw_work(participation=ann, status="excluded")
+    exclude_work(participation=ann, status="excluded")
     assert changed()
     reinstate_work(participation=ann)
     assert changed()
     rated(study, "eve", units=2)
     assert changed()
     stop_work(participation=study.participations.get(rater__external_id="eve"), status="released")
-    assert changed()  # what they left is a fragment now
+    assert changed()  # their ratings are partial now
     rated(study, "fay", units=2, now=now)
     assert changed()
     lapsed = now + timedelta(hours=2)
     for name in ("gus", "hal", "ida", "jan", "kim", "lea", "mia", "ned"):
         find_work(participation=make_participation(study, name), now=lapsed)
-    assert changed()  # somebody took the place over
+    assert changed()  # another annotator took over the place
     freeze_separability(study=study)
     assert not changed()
     score_separability(study=study)
     assert changed()
 
 
-def test_what_changes_no_report_is_no_other_state(study):
+def test_changes_that_affect_no_report_keep_the_state(study):
     before = watermark(study)
     set_flags(ratings=Rating.objects.filter(unit__study=study), excluded=False)
     find_work(participation=make_participation(study, "eve"))
@@ -107,7 +107,7 @@ def test_what_changes_no_report_is_no_other_state(study):
 
 
 @pytest.mark.parametrize("change", ["scale", "name", "position", "system"])
-def test_an_edited_design_is_another_state(study, change):
+def test_an_edited_design_changes_the_state(study, change):
     before = watermark(study)
     if change == "system":
         System.objects.filter(name="system-0").update(name="renamed")
@@ -120,7 +120,7 @@ def test_an_edited_design_is_another_state(study, change):
 def test_the_counter_is_bumped_last_and_once(study):
     ann = study.participations.get(rater__external_id="ann")
     with CaptureQueriesContext(connection) as queries:
-        withdraw_work(participation=ann, status="excluded")
+        exclude_work(participation=ann, status="excluded")
     writes = [q["sql"] for q in queries if q["sql"].lstrip().startswith(("UPDATE", "INSERT"))]
     bumps = [sql for sql in writes if "reportchanges" in sql]
     assert len(bumps) == 1
@@ -146,7 +146,7 @@ def test_an_ordinary_answer_bumps_nothing(study):
     assert not any("reportchanges" in q["sql"] for q in queries)
 
 
-def test_rows_that_are_settled_are_not_counted_again(study, monkeypatch):
+def test_settled_rows_are_not_counted_again(study, monkeypatch):
     ReportSnapshot.objects.create(study=study)
     before = watermark(study)
     monkeypatch.setattr(services, "UNSETTLED", 5)
@@ -162,61 +162,58 @@ def test_rows_that_are_settled_are_not_counted_again(study, monkeypatch):
     assert watermark(study) == after != before
 
 
-def test_one_report_is_asked_for_at_a_time(study, monkeypatch):
-    asked = []
+def test_one_report_is_requested_at_a_time(study, monkeypatch):
+    requests = []
     monkeypatch.setattr(
-        "metrics.tasks.refresh_report_task.apply_async", lambda args, queue: asked.append(*args)
+        "metrics.tasks.refresh_report_task.apply_async", lambda args, queue: requests.append(*args)
     )
     ensure_fresh(study=study)
     rated(study, "eve")
     ensure_fresh(study=study)
-    assert asked == [study.pk]
+    assert requests == [study.pk]
     refresh_report(study=study)
     rated(study, "fay")
     ensure_fresh(study=study)
-    assert asked == [study.pk] * 2
+    assert requests == [study.pk] * 2
 
 
-def test_a_report_that_an_older_one_overwrote_is_asked_for_again(study, monkeypatch):
-    asked = []
+def test_a_report_overwritten_by_an_older_one_is_requested_again(study, monkeypatch):
+    requests = []
     monkeypatch.setattr(
-        "metrics.tasks.refresh_report_task.apply_async", lambda args, queue: asked.append(*args)
+        "metrics.tasks.refresh_report_task.apply_async", lambda args, queue: requests.append(*args)
     )
     old = watermark(study)
     rated(study, "eve")
     refresh_report(study=study)
-    ReportSnapshot.objects.update(watermark=old)  # by a worker that began before
+    ReportSnapshot.objects.update(watermark=old)  # by a worker that started earlier
     ensure_fresh(study=study)
-    assert asked == [study.pk]
+    assert requests == [study.pk]
 
 
-def test_statistics_that_are_not_of_now_say_of_when_they_are(
-    client, django_user_model, monkeypatch
-):
+def test_stale_statistics_show_when_they_were_computed(client, django_user_model, monkeypatch):
     study = make_open_study(instances=6, ratings_per_hit=2)
     ruth = django_user_model.objects.create_superuser("ruth")
     client.force_login(ruth)
     rated(study, "ann")
     page = reverse("metrics:dashboard", args=[study.pk])
-    assert "older than these counts" not in client.get(page).content.decode()
+    assert "data-stale" not in client.get(page).content.decode()
     monkeypatch.setattr("metrics.tasks.refresh_report_task.apply_async", lambda args, queue: None)
     made = datetime(2026, 3, 4, 12, 3, 5, tzinfo=UTC)
     ReportSnapshot.objects.update(made_at=made)
     rated(study, "bob")
     Study.objects.update(status="paused")
     for address in (page, reverse("metrics:numbers", args=[study.pk])):
-        html = client.get(address).content.decode()
-        assert "older than these counts" in html
-        assert "4 Mar 2026, 12:03:05" in html
-        assert "of 5 ratings" in html
-        assert "10 ratings in the statistics" in html
+        shown = client.get(address)
+        html = shown.content.decode()
+        assert "data-stale" in html
+        assert "12:03:05" in html
+        counts = shown.context["report"]["source"]["n_used"], shown.context["progress"].ratings
+        assert counts == (5, 10)
     refresh_report(study=study)
-    assert "older than these counts" not in client.get(page).content.decode()
+    assert "data-stale" not in client.get(page).content.decode()
 
 
-def test_a_poll_that_finds_nothing_new_counts_no_ratings_and_costs_little(
-    client, django_user_model, study
-):
+def test_a_poll_without_news_counts_no_ratings(client, django_user_model, study):
     client.force_login(django_user_model.objects.create_superuser("ruth"))
     refresh_report(study=study)
     html = client.get(reverse("metrics:dashboard", args=[study.pk])).content.decode()
@@ -229,7 +226,7 @@ def test_a_poll_that_finds_nothing_new_counts_no_ratings_and_costs_little(
     assert not any("annotation_place" in q["sql"] for q in queries)
     rated(study, "eve")
     answer = client.get(address, shown)
-    assert b"25 ratings in the statistics" in answer.content
+    assert answer.context["progress"].ratings == 25
 
 
 def test_only_newer_statistics_are_sent(client, django_user_model, study, monkeypatch):
@@ -239,8 +236,8 @@ def test_only_newer_statistics_are_sent(client, django_user_model, study, monkey
     shown = {"shown": "older", "statistics": ReportSnapshot.objects.get().watermark}
     address = reverse("metrics:numbers", args=[study.pk])
     rated(study, "eve")
-    html = client.get(address, shown).content.decode()
-    assert "in the statistics" in html
-    assert 'id="statistics"' not in html
+    answer = client.get(address, shown)
+    assert answer.context["progress"].ratings
+    assert 'id="statistics"' not in answer.content.decode()
     refresh_report(study=study)
     assert 'id="statistics"' in client.get(address, shown).content.decode()

@@ -13,8 +13,8 @@ from annotation.importing import import_study
 from annotation.services.planning import plan_hits
 from metrics.models import ReportSnapshot
 from recruitment.simulation.raters import Bot, simulate_raters
+from studies.instance_selection.scoring import score_separability
 from studies.models import Criterion, Dataset, Study, System
-from studies.scoring import score_separability
 from tests.studies.factories import make_study, open_knowingly
 from tests.tiebreak.formats.bundles import write_lines
 from tiebreak.formats import FormatError
@@ -137,10 +137,10 @@ def assert_every_page_answers(client, study: Study) -> None:
 
 
 def addresses(study: Study, criteria: list[str]) -> list[str]:
-    own = ("dashboard", "numbers", "report", "report-api", "choosing")
-    parts = ("choosing-jobs", "choosing-results")
+    own = ("dashboard", "numbers", "report", "report-api", "generate-select")
+    parts = ("generate-select-jobs", "generate-select-results")
     pages = [reverse(f"metrics:{name}", args=[study.pk]) for name in (*own, *parts)]
-    pages += [reverse(f"recruitment:{name}", args=[study.pk]) for name in ("recruitment", "ledger")]
+    pages += [reverse(f"recruitment:{name}", args=[study.pk]) for name in ("channels", "ledger")]
     pages += [
         reverse("recruitment:preview", args=[study.pk]) + f"?page={p}" for p in ("welcome", "unit")
     ]

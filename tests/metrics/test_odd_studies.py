@@ -1,4 +1,4 @@
-"""No study, however odd, has no report; and what fails takes nothing else away."""
+"""Every valid study has a report, and a section that fails leaves the others."""
 
 import logging
 import random
@@ -6,9 +6,12 @@ import random
 import numpy as np
 import pytest
 
+from metrics.messages import WITHOUT_PREFERENCE
 from tests.metrics.studies import odd_study, preferences, report_of, words
+from tiebreak.errors import InvalidInput
 from tiebreak.formats import RatingTable
 from tiebreak.report import build, build_report
+from tiebreak.report.selection import NO_PROBABILITY
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -20,7 +23,7 @@ def test_every_odd_study_has_a_whole_report(block):
         assert found["criteria"] or found["problems"] or not rows, seed
 
 
-def test_an_instance_of_which_both_are_bad_leaves_the_selection_and_is_counted():
+def test_an_instance_with_two_bad_texts_is_left_out_of_the_selection_and_counted():
     labels = [["bad", "bad"], *[[-1, 1]] * 12, *[[-1, -1]] * 12]
     rows = preferences(labels, inclusion_probability=0.5)
     for row in rows:
@@ -29,10 +32,11 @@ def test_an_instance_of_which_both_are_bad_leaves_the_selection_and_is_counted()
     pair = found["selection"]["a vs b"]
     assert (pair["instances"], pair["without_preference"]) == (24, 1)
     assert pair["win_rate"]["value"] == pytest.approx(0.75)
-    assert "1 more have no rating" in words({"criteria_order": ["c"], "criteria": {"c": found}})
+    said = words({"criteria_order": ["c"], "criteria": {"c": found}})
+    assert WITHOUT_PREFERENCE.format(n=1) in said
 
 
-def test_a_pair_of_which_all_are_bad_has_no_rate_and_says_why():
+def test_a_pair_with_bad_texts_only_has_no_rate_but_a_reason():
     rows = preferences([["bad"]] * 3, phase="control", inclusion_probability=0.5)
     pair = report_of(rows)["criteria"]["preference"]["selection"]["a vs b"]
     assert pair["win_rate"]["value"] is None
@@ -45,11 +49,12 @@ def test_without_inclusion_probabilities_only_the_weighted_rates_are_missing():
     table["inclusion_probability"][:] = np.nan
     found = build_report(table, replicates=20)["criteria"]["preference"]
     assert found["selection"]["a vs b"]["win_rate"]["value"] is None
-    assert "20 of 20" in found["selection"]["a vs b"]["win_rate"]["reason"]
+    reason = NO_PROBABILITY.format(missing=20, n=20)
+    assert found["selection"]["a vs b"]["win_rate"]["reason"] == reason
     assert found["systems"]["win_rate"]["a"]["value"] == 0.5
 
 
-def test_a_scale_with_no_label_at_all_is_a_criterion_with_nothing_known():
+def test_a_criterion_without_any_label_is_undefined():
     rows = [
         {"unit": "u", "rater": "m", "kind": "machine", "label": None, "raw": "?", "criterion": "c"}
     ]
@@ -62,7 +67,10 @@ def test_a_scale_with_no_label_at_all_is_a_criterion_with_nothing_known():
 
 
 @pytest.mark.parametrize("name", ["strata", "raters", "systems", "selection", "bias"])
-@pytest.mark.parametrize("error", [ValueError("It cannot be."), ZeroDivisionError("by zero")])
+@pytest.mark.parametrize(
+    "error",
+    [InvalidInput("impossible", "It cannot be."), ValueError("odd"), ZeroDivisionError("by zero")],
+)
 def test_a_section_that_fails_leaves_the_others_and_is_logged(name, error, monkeypatch, caplog):
     def fail(*_: object) -> None:
         raise error
@@ -75,7 +83,7 @@ def test_a_section_that_fails_leaves_the_others_and_is_logged(name, error, monke
     section = found["criteria"]["preference"]
     assert list(section["problems"]) == [name]
     assert type(error).__name__ in caplog.text
-    is_foreseen = isinstance(error, ValueError)
+    is_foreseen = isinstance(error, InvalidInput)
     assert (section["problems"][name] == str(error)) == is_foreseen
     others = {"strata", "raters", "systems", "selection", "bias", "rating_sets"} - {name}
     assert {each: section[each] for each in others} == {each: whole[each] for each in others}

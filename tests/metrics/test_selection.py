@@ -1,12 +1,17 @@
-"""What the report says of chosen instances."""
+"""The part of the report on selected instances."""
+
+import re
 
 import numpy as np
 import pytest
 
-from metrics.choosing import _marked
 from metrics.findings import selection_finding
+from metrics.generate_select import _marked
+from metrics.messages import COST, SAVED, SAVING_UNKNOWN
+from tests.pages import numbers_in
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
+from tiebreak.stats.hajek import NO_CONTROL
 
 
 def rows(n: int = 400, *, seed: int = 0, drawn: bool = True):
@@ -35,11 +40,11 @@ def section(**changes):
     return build_report(table, replicates=50)["criteria"]["preference"]
 
 
-def test_the_selection_is_weighed_back_to_the_dataset():
+def test_the_win_rate_is_weighted_to_the_dataset():
     """A wins 0.9 of the separable half and 0.5 of the other: 0.7 of the dataset."""
-    found = section(n=4000)
-    pair = found["selection"]["one vs two"]
-    assert found["systems"]["win_rate"]["one"]["value"] > 0.75  # what was rated is no fair sample
+    report = section(n=4000)
+    pair = report["selection"]["one vs two"]
+    assert report["systems"]["win_rate"]["one"]["value"] > 0.75  # the rated instances are biased
     assert pair["win_rate"]["low"] < 0.7 < pair["win_rate"]["high"]
     assert pair["win_rate_control"]["low"] < 0.7 < pair["win_rate_control"]["high"]
     assert pair["win_rate_control"]["n"] == pair["control"] < pair["instances"]
@@ -47,35 +52,34 @@ def test_the_selection_is_weighed_back_to_the_dataset():
 
 def test_the_saving_is_that_of_the_studys_own_control_share():
     pair = section(n=4000)["selection"]["one vs two"]
-    whole, control = (
+    weighted, control = (
         pair[name]["high"] - pair[name]["low"] for name in ("win_rate", "win_rate_control")
     )
-    needed = pair["control"] * (control / whole) ** 2
+    needed = pair["control"] * (control / weighted) ** 2
     assert pair["instances_saved"]["value"] == pytest.approx(needed - pair["instances"], rel=1e-6)
     assert pair["ratings_saved"]["value"] == pytest.approx(pair["instances_saved"]["value"])
     _, sentence = selection_finding("one vs two", pair)
-    assert f"{pair['control']} of them as a control" in sentence
+    assert str(pair["control"]) in numbers_in(sentence)
 
 
 def saving(value, low, high):
     pair = section()["selection"]["one vs two"]
-    known = {"value": value, "low": low, "high": high, "reason": None}
+    estimate = {"value": value, "low": low, "high": high, "reason": None}
     for name in ("ratings_saved", "instances_saved"):
-        pair[name] = pair[name] | known
+        pair[name] = pair[name] | estimate
     return selection_finding("one vs two", pair)
 
 
 def test_a_saving_is_a_finding_only_where_its_interval_excludes_zero():
     title, sentence = saving(90, 20, 170)
-    assert title == "Choosing instances saved about 90 ratings, one vs two"
-    assert "(20 to 170)" in sentence
+    assert title == SAVED.format(n=90, pair="one vs two")
+    assert {"20", "170"} <= numbers_in(sentence)
     title, sentence = saving(-90, -170, -20)
-    assert title == "Choosing instances cost about 90 ratings, one vs two"
-    assert "(−170 to −20)" in sentence
+    assert title == COST.format(n=90, pair="one vs two")
+    assert re.search("−170.*−20", sentence)
     for ends in [(-20, 170), (0, 170), (-170, 0), (None, None)]:
-        title, sentence = saving(90, *ends)
-        assert title == "Selection, one vs two"
-        assert "cannot be told" in sentence
+        title, _ = saving(90, *ends)
+        assert title == SAVING_UNKNOWN.format(pair="one vs two")
 
 
 def test_the_saving_has_an_interval_around_it():
@@ -84,20 +88,20 @@ def test_the_saving_has_an_interval_around_it():
     assert "jackknife" in saved["method"]
 
 
-def test_without_a_draw_there_is_nothing_to_say():
+def test_without_a_draw_there_is_no_section():
     assert section(drawn=False)["selection"] == {}
 
 
-def test_without_a_control_sample_the_saving_is_unknown_and_says_why():
-    made = [row | {"phase": "design"} for row in rows()]
-    found = build_report(RatingTable.from_rows(made), replicates=50)
-    pair = found["criteria"]["preference"]["selection"]["one vs two"]
+def test_without_a_control_sample_the_saving_is_undefined_with_a_reason():
+    uncontrolled = [row | {"phase": "design"} for row in rows()]
+    report = build_report(RatingTable.from_rows(uncontrolled), replicates=50)
+    pair = report["criteria"]["preference"]["selection"]["one vs two"]
     assert pair["ratings_saved"]["value"] is None
-    assert "No instance of a control sample" in pair["ratings_saved"]["reason"]
-    assert "No instance of a control sample" in selection_finding("one vs two", pair)[1]
+    assert pair["ratings_saved"]["reason"] == NO_CONTROL
+    assert NO_CONTROL in selection_finding("one vs two", pair)[1]
 
 
-def test_04_differences_are_marked_and_texts_stay_texts():
+def test_marking_differences_escapes_the_texts():
     first = _marked("<b>one</b> two three", "<b>one</b> 2 three")
     assert first == ("<span>&lt;b&gt;one&lt;/b&gt; </span><mark>two</mark><span> three</span>")
     assert _marked("", "x") == ""

@@ -1,4 +1,4 @@
-"""A job through a real broker: published, taken by a worker in a process of its own, done."""
+"""A task through a real broker: published, and run by a worker in another process."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from metrics.tasks import refresh_report_task
 from tests.paths import ROOT
 from tests.studies.factories import make_open_study
 
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_a_report_is_made_by_a_worker_behind_redis(broker, settings):
     try:
         with Celery("client", broker=broker, set_as_current=False) as client:
             client.send_task(refresh_report_task.name, [study.pk], queue="analytics")
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while not ReportSnapshot.objects.filter(study=study, report__isnull=False).exists():
             assert time.monotonic() < deadline, "the worker made no report"
             assert worker.poll() is None, "the worker stopped"

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Participation
-from recruitment.models import Recruitment
+from recruitment.models import Channel
 from studies.models import Study
 from tests.annotation.annotators import Annotator, form_of
 from tests.studies.factories import make_open_study
@@ -26,7 +26,7 @@ AGREE = {"choice": "agree", "version": "1"}
 
 def framed_study(**design) -> Study:
     study = make_open_study(instances=2, comparisons_per_hit=1, **design)
-    Recruitment.objects.create(study=study, provider="mturk", external_id="H1")
+    Channel.objects.create(study=study, provider="mturk", external_id="H1")
     return study
 
 
@@ -58,12 +58,12 @@ def test_a_researchers_session_does_nothing_under_a_framed_address(researcher):
         f"/admin/studies/study/{study.pk}/do/close/",
         f"/admin/studies/study/{study.pk}/delete/",
         "/admin/logout/",
-        f"/studies/{study.pk}/recruitment/mturk/way/close/",
+        f"/studies/{study.pk}/recruitment/mturk/channel/close/",
         f"/studies/{study.pk}/recruitment/panel/",
     ):
         assert researcher.post(word + path, {"post": "yes"}).status_code == 404, path
     assert Study.objects.values().get(pk=study.pk) == before
-    assert study.recruitments.get().closed_at is None
+    assert study.channels.get().closed_at is None
     assert researcher.get("/admin/").status_code == 200  # still logged in
 
 
@@ -97,7 +97,7 @@ def test_every_other_path_under_a_framed_address_does_not_exist(researcher, path
 def test_no_cookie_is_read_or_written_in_a_frame(researcher):
     """Neither a session, nor a message, nor a part that this browser has outside of the frame."""
     study = framed_study(member=researcher.user)
-    Recruitment.objects.create(study=study, provider="open-link")
+    Channel.objects.create(study=study, provider="open-link")
     outside = Annotator(study, client=researcher)
     researcher.handler.enforce_csrf_checks = False
     outside.enter()
@@ -111,8 +111,8 @@ def test_no_cookie_is_read_or_written_in_a_frame(researcher):
     assert not page.cookies
     assert csrf not in page.content.decode()
     researcher.post(arrive(study), AGREE)
-    providers = Participation.objects.values_list("provider", flat=True)
-    assert sorted(providers) == ["mturk", "open-link"]
+    platforms = Participation.objects.values_list("provider", flat=True)
+    assert sorted(platforms) == ["mturk", "open-link"]
 
 
 def test_pages_outside_of_a_frame_stay_protected(researcher):

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from annotation.models import Participation
 from annotation.services.participations import mark_guidelines_read
 from annotation.services.planning import plan_hits
-from recruitment.services.entry import give_consent
+from recruitment.services.entry import Entrant, give_consent
 from recruitment.services.lifecycle import open_study
 from studies.models import Criterion, Dataset, Generation, Instance, Membership, Study, System
 from studies.models.study import StudySystem
@@ -73,7 +73,9 @@ def open_knowingly(study: Study) -> Study:
 
 def make_participation(study: Study, name: str = "ann") -> Participation:
     """An annotator who agreed and read the guidelines."""
-    participation = give_consent(study=study, provider="test", external_id=name, submission_id=name)
+    participation = give_consent(
+        study=study, entrant=Entrant(provider="test", external_id=name, submission_id=name)
+    )
     mark_guidelines_read(participation=participation)
     participation.refresh_from_db()
     return participation

@@ -116,7 +116,7 @@ def test_a_search_looks_at_titles_alone(ruth):
 
 
 @pytest.mark.parametrize("source", [("membership", "user"), ("membership", "study")])
-def test_completion_names_nobody_and_no_foreign_study(ruth, source):
+def test_completion_names_no_users_and_no_foreign_studies(ruth, source):
     User.objects.create_user("secretive")
     make_study(instances=1)
     model, field = source

@@ -19,7 +19,7 @@ def behind_proxy(settings):
     return settings
 
 
-def test_without_a_proxy_the_header_is_the_clients_own_word(settings):
+def test_without_a_proxy_the_header_is_ignored(settings):
     settings.TIEBREAK_BEHIND_PROXY = False
     assert seen("192.0.2.7", peer="198.51.100.4") == "198.51.100.4"
 
@@ -58,6 +58,6 @@ def test_one_client_has_one_spelling(behind_proxy, written, usual):
     assert seen(written) == usual
 
 
-def test_a_peer_without_an_address_is_nobody_known(settings):
+def test_a_peer_without_an_address_is_unknown(settings):
     settings.TIEBREAK_BEHIND_PROXY = False
     assert seen(peer="") == ""

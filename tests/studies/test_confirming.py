@@ -12,11 +12,11 @@ from lxml import html as lxml_html
 from annotation.models import HIT
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
-from recruitment.models import Payment, Recruitment, encrypted
+from recruitment.models import Channel, Payment, encrypted
 from recruitment.services.lifecycle import close_study, reopen_study
-from recruitment.study_actions import VERBS
+from recruitment.study_actions import ACTIONS
+from studies.instance_selection.scoring import score_separability
 from studies.models import Generation, Study, Unit
-from studies.scoring import score_separability
 from tests.annotation.services.test_late_answers import closed_midway
 from tests.annotation.services.test_ratings import START, answer_all
 from tests.confirming import post_confirmed
@@ -129,7 +129,7 @@ def test_late_answers_are_decided_on_a_page_that_shows_no_outcome(client, ruth):
 
 
 def act(study, participation, verb):
-    return reverse("recruitment:act", args=[study.pk, participation.public_id, verb])
+    return reverse("recruitment:ledger-action", args=[study.pk, participation.public_id, verb])
 
 
 @pytest.mark.parametrize("verb", ["exclude", "approve", "release", "ask-to-return"])
@@ -165,45 +165,47 @@ def test_a_draw_says_what_it_replaces_and_is_logged(client, ruth):
         "floor": 0.1,
         "seed": 1,
     }
-    address = reverse("metrics:choose", args=[study.pk, "draw"])
+    address = reverse("metrics:selection-action", args=[study.pk, "draw"])
     page = client.post(address, design)
     assert numbers_in(page.context["questions"][0].sentences[1]) == {"8"}
     assert not study.selected.exists()
     post_confirmed(client, address, design)
     assert study.selected.count() == 4
     assert study.events.get(verb="draw").by == ruth
-    take_all = reverse("metrics:choose", args=[study.pk, "take-all"])
+    take_all = reverse("metrics:selection-action", args=[study.pk, "take-all"])
     page = client.post(take_all)
     assert numbers_in(page.context["questions"][0].sentences[1]) == {"4"}  # drawn, and planned
     assert study.selected.count() == 4
 
 
 @pytest.fixture
-def platform(ruth, monkeypatch) -> Recruitment:
+def platform(ruth, monkeypatch) -> Channel:
     study = make_open_study(
         instances=2, member=ruth, reward=Decimal("1.50"), minutes_per_hit=2, hits_per_annotator=1
     )
     asked = []
-    monkeypatch.setattr("recruitment.views.channels.ask_for", lambda **said: asked.append(said))
-    way = study.recruitments.create(
+    monkeypatch.setattr(
+        "recruitment.views.channels.enqueue_action", lambda **said: asked.append(said)
+    )
+    channel = study.channels.create(
         provider="prolific",
         secret=encrypted("t"),
         settings={"description": "Read.", "fee_percent": "33.3"},
     )
-    way.asked = asked
-    return way
+    channel.asked = asked
+    return channel
 
 
-def ask(way, verb):
-    return reverse("recruitment:ask", args=[way.study_id, "prolific", verb])
+def ask(channel, verb):
+    return reverse("recruitment:platform-action", args=[channel.study_id, "prolific", verb])
 
 
 def test_publishing_says_what_it_costs_and_is_logged(client, ruth, platform):
-    page = client.post(ask(platform, "publish"), {"places": "20"})
+    page = client.post(ask(platform, "publish"), {"participants": "20"})
     assert {"20", "1.50", "30.00", "9.99"} <= numbers_in(prose_of(page))
     assert platform.asked == []
-    post_confirmed(client, ask(platform, "publish"), {"places": "20"})
-    assert [each["places"] for each in platform.asked] == ["20"]
+    post_confirmed(client, ask(platform, "publish"), {"participants": "20"})
+    assert [each["participants"] for each in platform.asked] == ["20"]
     assert platform.study.events.get(verb="publish").by == ruth
 
 
@@ -218,12 +220,12 @@ def test_what_starts_ends_or_pays_on_a_platform_is_asked_first(client, platform,
 
 def test_no_number_of_people_is_refused_before_anything_is_asked(client, platform):
     for places in ("", "0", "-3", "many", "1" * 30):
-        page = client.post(ask(platform, "publish"), {"places": places}, follow=True)
-        assert codes_on(page) == {"no_places"}
+        page = client.post(ask(platform, "publish"), {"participants": places}, follow=True)
+        assert codes_on(page) == {"no_participants"}
     assert platform.asked == []
 
 
-@pytest.mark.parametrize("verb", [*VERBS, "clone", "known-units"])
+@pytest.mark.parametrize("verb", [*ACTIONS, "clone", "reference-units"])
 def test_no_verb_loses_what_was_typed(client, ruth, verb):
     study = make_study(instances=2, member=ruth)
     plan_hits(study=study)
@@ -266,41 +268,45 @@ def test_every_button_of_a_studys_page_is_in_its_form(client, ruth):
     form = html[
         html.index('id="study_form"') : html.index("</form>", html.index('id="study_form"'))
     ]
-    for verb in ("plan", "open", "clone", "known-units"):
+    for verb in ("plan", "open", "clone", "reference-units"):
         assert re.search(f'<button type="submit" name="_do" value="{verb}"', form)
     assert html.index('name="_continue"') < html.index('name="_do"')  # what Enter presses
     assert not re.search(r'<button[^>]* form="', html)
 
 
-def test_known_units_keep_what_was_typed_when_they_are_refused(client, ruth):
+def test_reference_units_keep_what_was_typed_when_they_are_refused(client, ruth):
     study = make_study(instances=2, member=ruth)
     plan_hits(study=study)
-    address = reverse("admin:studies_study_known_units", args=[study.pk])
+    address = reverse("admin:studies_study_reference_units", args=[study.pk])
     page = client.post(address, {"role": "training", "n": "50"})
     assert 'value="50"' in page.content.decode()
     assert page.context["form"].has_error(NON_FIELD_ERRORS, code="too_few_texts")
     assert not study.units.exclude(role=Unit.Role.MAIN).exists()
 
 
-def test_a_button_of_a_way_in_saves_its_settings_first(client, platform):
+def test_a_channel_button_saves_the_channel_settings_first(client, platform):
     typed = {"has_settings": "1", "description": "Typed just now.", "fee_percent": "20"}
     client.post(ask(platform, "sync"), typed)
     platform.refresh_from_db()
     assert platform.settings["description"] == "Typed just now."
-    close = reverse("recruitment:turn-way", args=[platform.study_id, "prolific", "close"])
+    close = reverse(
+        "recruitment:change-channel-state", args=[platform.study_id, "prolific", "close"]
+    )
     client.post(close, typed | {"description": "Typed later."})
     platform.refresh_from_db()
     assert platform.settings["description"] == "Typed later."
     assert platform.closed_at is not None
 
 
-def test_settings_that_are_refused_do_no_verb_but_a_door_still_closes(client, platform):
+def test_invalid_settings_prevent_an_action_but_a_channel_can_still_be_closed(client, platform):
     typed = {"has_settings": "1", "description": "Typed.", "fee_percent": "many"}
     page = client.post(ask(platform, "sync"), typed)
     assert page.status_code == 400
     assert 'value="many"' in page.content.decode()
     assert platform.asked == []
-    close = reverse("recruitment:turn-way", args=[platform.study_id, "prolific", "close"])
+    close = reverse(
+        "recruitment:change-channel-state", args=[platform.study_id, "prolific", "close"]
+    )
     page = client.post(close, typed)
     assert 'value="many"' in page.content.decode()
     platform.refresh_from_db()
@@ -308,16 +314,16 @@ def test_settings_that_are_refused_do_no_verb_but_a_door_still_closes(client, pl
 
 
 def test_a_token_is_not_written_into_the_page_that_asks(client, platform):
-    typed = {"has_settings": "1", "description": "Typed.", "token": "s3cret", "places": "5"}
+    typed = {"has_settings": "1", "description": "Typed.", "token": "s3cret", "participants": "5"}
     page = client.post(ask(platform, "publish"), typed)
     assert "s3cret" not in page.content.decode()
-    assert page.context["carry"] == [("places", "5")]
+    assert page.context["carry"] == [("participants", "5")]
 
 
 def test_links_for_platforms_are_made_of_the_public_address(client, ruth, settings):
     settings.TIEBREAK_PUBLIC_URL = "https://rate.example.org"
     study = make_open_study(instances=1, member=ruth)
-    page = client.get(reverse("recruitment:recruitment", args=[study.pk])).content.decode()
+    page = client.get(reverse("recruitment:channels", args=[study.pk])).content.decode()
     assert f'value="https://rate.example.org/s/{study.pk}/"' in page
 
 

@@ -29,7 +29,7 @@ def test_it_works():
         "&lt;script&gt;",
     ],
 )
-def test_case_5_nothing_runs(text):
+def test_markdown_runs_no_scripts(text):
     html = render_markdown(text)
     assert "<script" not in html
     assert "<img" not in html
@@ -40,17 +40,17 @@ def test_case_5_nothing_runs(text):
     assert " onclick=" not in html.replace("&quot;", "").split(">")[0]
 
 
-def test_case_5_pictures_become_their_description_and_nothing_is_fetched():
+def test_images_become_their_alt_text_and_nothing_is_fetched():
     html = render_markdown("![a **dog** & cat](https://tracker.example/1.png)")
     assert html == "<p>a **dog** &amp; cat</p>\n"
 
 
-def test_case_5_links_tell_nobody_where_one_came_from():
+def test_links_send_no_referrer():
     html = render_markdown("[terms](https://e.example/terms)")
     assert 'rel="noopener noreferrer nofollow"' in html
     assert 'target="_blank"' in html
 
 
-def test_case_10_template_syntax_is_only_text():
+def test_template_syntax_is_plain_text():
     text = "{{7|add:7}} {% load static %} {0.x.y} ${7+7}"
     assert text in render_markdown(text)

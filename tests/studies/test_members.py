@@ -52,14 +52,14 @@ def test_a_member_is_added_by_their_exact_name_or_address(client, study):
     assert members(study) == {"ruth", "cy"}
 
 
-def test_nobodys_name_is_on_the_page_but_the_members(client, study):
+def test_only_members_are_named_on_the_page(client, study):
     User.objects.create_user("secretive", email="s@example.org", is_staff=True)
     html = client.get(change(study)).content.decode()
     assert "secretive" not in html
     assert 'value="ruth"' in html
 
 
-def test_what_finds_nobody_is_answered_alike(client, study):
+def test_all_failed_lookups_give_the_same_error(client, study):
     User.objects.create_user("left", is_staff=True, is_active=False)
     User.objects.create_user("annotator")
     for name in ("twin-1", "twin-2"):

@@ -5,7 +5,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation.models import HIT, Assignment, HITUnit, Participation, Rater, Rating
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from studies.models import Unit
 from studies.services import record_version
 from tests.studies.factories import make_open_study, make_study
@@ -71,7 +71,7 @@ def test_an_unparsed_machine_answer_keeps_what_was_said():
     assert refused(lambda: rate(assignment, study.units.last(), label=None))
 
 
-def test_a_planned_repeat_is_a_seat_and_a_rating_of_its_own():
+def test_a_planned_repeat_has_its_own_hit_unit_and_rating():
     study = make_open_study(instances=1)
     unit, hit = study.units.first(), study.hits.get()
     HITUnit.objects.create(hit=hit, unit=unit, repeat=1, side_bit=True)
@@ -81,7 +81,7 @@ def test_a_planned_repeat_is_a_seat_and_a_rating_of_its_own():
     rate(assignment, unit, repeat=1)
     assert refused(lambda: rate(assignment, unit, repeat=1))
     assert sum(recount(study=study).values()) == 1
-    assert kept(study=study) == {}  # tallies belong to the services
+    assert stored_tallies(study=study) == {}  # tallies belong to the services
 
 
 def test_a_superseded_rating_makes_room_for_one_current_one():

@@ -10,7 +10,7 @@ from kombu.exceptions import OperationalError
 
 from config.celery import app
 from studies.clock import database_now
-from studies.jobs import LEASE, LOST, pause_job, resume_job, start_job, take_up_abandoned_jobs
+from studies.jobs import LEASE, REQUEUE_AFTER, pause_job, requeue_stale_jobs, resume_job, start_job
 from studies.models import Job, Round, Study
 from studies.rounds import LATE, is_late, last_round, make_due_rounds, propose_rounds
 from studies.stuck_jobs import stuck_jobs
@@ -90,26 +90,26 @@ def test_a_job_in_which_nothing_moves_is_stuck_and_says_what_to_do():
     assert [each.job for each in stuck_jobs(now=now)] == [dead]
     (stuck,) = stuck_jobs(now=now)
     assert stuck.since == dead.lease_until
+    assert stuck.code == "no_worker_of_queue"
     assert "-Q gpu" in stuck.reason
-    assert "no worker is running" not in stuck.reason
     Round.objects.update(begun_at=now - LATE - MINUTE)
-    assert "no worker is running" in stuck_jobs(now=now)[0].reason
+    assert stuck_jobs(now=now)[0].code == "no_worker"
 
 
-def test_a_job_that_nobody_takes_from_the_queue_is_stuck_however_often_it_was_sent():
+def test_a_job_without_a_worker_is_stuck_however_often_it_was_sent():
     now = database_now()
-    job = make_job(make_study(), queued_at=now - LOST, sent_at=now)
+    job = make_job(make_study(), queued_at=now - REQUEUE_AFTER, sent_at=now)
     assert [each.job for each in stuck_jobs(now=now)] == [job]
 
 
 def test_a_job_that_works_waits_its_turn_or_was_paused_is_not_stuck():
     study, now = make_study(), database_now()
     make_job(study, status="running", lease_until=now + LEASE)
-    make_job(study, queued_at=now - 10 * LOST)  # behind the one above
-    make_job(study, kind="sampling", queued_at=now - LOST / 2)
+    make_job(study, queued_at=now - 10 * REQUEUE_AFTER)  # behind the one above
+    make_job(study, kind="sampling", queued_at=now - REQUEUE_AFTER / 2)
     make_job(study, kind="sampling", status="running", lease_until=now - LEASE / 2)
     for status in ("paused", "done", "failed", "stopped"):
-        make_job(study, status=status, queued_at=now - 10 * LOST, lease_until=None)
+        make_job(study, status=status, queued_at=now - 10 * REQUEUE_AFTER, lease_until=None)
     assert stuck_jobs(now=now) == []
 
 
@@ -117,7 +117,7 @@ def test_a_job_that_goes_on_waits_anew(monkeypatch):
     monkeypatch.setattr("studies.jobs.send", lambda job: None)
     job = start_job(study=make_study(), kind=Job.Kind.SCORING, options={})
     assert job.queued_at == job.created_at
-    Job.objects.update(queued_at=database_now() - 10 * LOST)
+    Job.objects.update(queued_at=database_now() - 10 * REQUEUE_AFTER)
     pause_job(job=job)
     resume_job(job=job)
     assert stuck_jobs() == []
@@ -127,4 +127,4 @@ def test_what_was_never_begun_is_late():
     now = database_now()
     assert is_late(None, now)
     assert not is_late(now - LATE / 2, now)
-    assert take_up_abandoned_jobs(now) == 0
+    assert requeue_stale_jobs(now) == 0

@@ -1,6 +1,7 @@
 """The command `tiebreak`, which is `manage.py analyze` and `manage.py convert` without a server."""
 
 import json
+import re
 import sys
 import tomllib
 from importlib.metadata import EntryPoint
@@ -10,10 +11,13 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from tests.pages import numbers_in
 from tests.paths import ROOT
+from tests.refusals import refused
 from tests.tiebreak.formats.bundles import make_bundle
 from tiebreak import __version__
 from tiebreak.cli import main
+from tiebreak.errors import InvalidInput
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 BATCH = """\
@@ -74,42 +78,42 @@ def test_convert_does_what_the_servers_command_does(batch, tmp_path, capsys, opt
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("arguments", "code", "named"),
     [
-        (("--replicates", "-1"), "--replicates must be 0 or more."),
-        (("--scale", "preference"), "--scale needs CRITERION=SCALE, not 'preference'."),
-        (
-            ("--scale", "fluency=ordinal:1..5"),
-            "--scale names 'fluency'; the criteria with ratings are: preference.",
-        ),
-        (("--scale", "preference=ordinal:1..x"), "1..x"),
-        (("--unparsed", "perhaps"), "perhaps"),
+        (("--replicates", "-1"), "bad_option", "--replicates"),
+        (("--scale", "preference"), "bad_option", "'preference'"),
+        (("--scale", "fluency=ordinal:1..5"), "bad_option", "'fluency'"),
+        (("--scale", "preference=ordinal:1..x"), "ends_missing", "1..x"),
+        (("--unparsed", "perhaps"), "bad_file", "perhaps"),
     ],
 )
-def test_a_refused_option_is_a_sentence_and_writes_nothing(
-    bundle, tmp_path, capsys, arguments, sentence
+def test_a_refused_option_is_told_and_writes_nothing(
+    bundle, tmp_path, capsys, arguments, *, code, named
 ):
     out = tmp_path / "report.json"
     assert run("analyze", bundle, "--out", out, *arguments) == 1
     said = capsys.readouterr()
-    assert sentence in said.err
     assert said.out == ""
     assert not out.exists()
-    with pytest.raises(CommandError) as refused:
+    with refused(code, CommandError, naming=named) as told:
         served("analyze", bundle, "--out", out, *arguments)
-    assert said.err == f"{refused.value}\n"
+    assert said.err == f"{told.value}\n"
 
 
 @pytest.mark.parametrize("systems", ["old", "old,old", "old,", "old,new,other"])
 def test_convert_refuses_what_are_not_two_systems(batch, tmp_path, capsys, systems):
     assert run("convert", "mturk", batch, "--out", tmp_path / "out", "--systems", systems) == 1
-    assert "--systems A,B" in capsys.readouterr().err
+    assert "--systems" in capsys.readouterr().err
+    with refused("bad_option", CommandError):
+        served("convert", "mturk", batch, "--out", tmp_path / "out", "--systems", systems)
 
 
 def test_a_place_that_cannot_be_written_is_named(bundle, tmp_path, capsys):
     (tmp_path / "file").touch()
     assert run("analyze", bundle, "--out", tmp_path / "file" / "report.json") == 1
-    assert "report.json cannot be written: " in capsys.readouterr().err
+    assert "report.json" in capsys.readouterr().err
+    with refused("cannot_write", CommandError):
+        served("analyze", bundle, "--out", tmp_path / "file" / "report.json")
 
 
 UNPARSED = {"unit": "i0/0", "rater": "m", "kind": "machine", "label": None, "raw": "?"}
@@ -117,7 +121,7 @@ UNPARSED = {"unit": "i0/0", "rater": "m", "kind": "machine", "label": None, "raw
 
 def test_what_a_report_lacks_is_said_and_the_rest_is_written(bundle, tmp_path, capsys, monkeypatch):
     def refused(_: object) -> None:
-        raise ValueError("Nobody looked.")
+        raise InvalidInput("nobody_looked", "Nobody looked.")
 
     monkeypatch.setattr("tiebreak.report.build.perception_section", refused)
     ratings = bundle / "ratings.jsonl"
@@ -125,17 +129,18 @@ def test_what_a_report_lacks_is_said_and_the_rest_is_written(bundle, tmp_path, c
         file.write(json.dumps({**UNPARSED, "criterion": "fluency"}) + "\n")
     assert run("analyze", ratings, "--out", tmp_path / "report.json", "--replicates", 0) == 0
     said = capsys.readouterr()
-    assert "fluency could not be computed. " in said.err
-    assert "preference: perception could not be computed. Nobody looked.\n" in said.err
-    assert "13 of 13 ratings" in said.out
+    fluency, perception = said.err.splitlines()
+    assert "fluency" in fluency
+    assert re.search("preference.*perception.*Nobody looked", perception)
+    assert numbers_in(said.out) >= {"13"}
 
 
 def test_without_its_package_a_format_says_what_to_install(batch, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     out = tmp_path / "ratings.parquet"
     assert run("convert", "mturk", batch, "--out", out) == 1
-    assert "pip install 'tiebreak[parquet]'" in capsys.readouterr().err
-    with pytest.raises(CommandError, match="parquet"):
+    assert "tiebreak[parquet]" in capsys.readouterr().err
+    with refused("missing_package", CommandError, naming="pyarrow"):
         served("convert", "mturk", batch, "--out", out)
 
 
@@ -143,7 +148,7 @@ def test_an_unknown_option_shows_the_usage(capsys):
     with pytest.raises(SystemExit) as stopped:
         run("analyze", "ratings.csv", "--how")
     assert stopped.value.code == 2
-    assert "usage: tiebreak" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith("usage:")
 
 
 def test_the_version_is_said_in_one_place(capsys):

@@ -1,4 +1,4 @@
-"""Files in, files out: bundles and ratings, read strictly and written atomically. No Django."""
+"""Study bundles and ratings files: strict reading and atomic writing."""
 
 from tiebreak.formats.bundle import (
     Bundle,

@@ -1,4 +1,4 @@
-"""Unpacking what a stranger sent: bounded, flat, nothing outside its folder."""
+"""Safe extraction of untrusted .zip files: bounded in size, and confined to one folder."""
 
 import struct
 import zipfile
@@ -6,15 +6,15 @@ import zlib
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from tiebreak.formats.errors import FormatError, Problem
+from tiebreak.formats.errors import FormatError
 from tiebreak.formats.limits import LIMITS, Limits
 
 MAX_FILES = 200
 MAX_RATIO = 200
-# Bytes that may follow a file in an archive that was written as a stream.
-DESCRIPTOR = 24
-# What reading a damaged, encrypted or oddly packed archive raises.
-_UNREADABLE = (
+# Size of the data descriptor that follows each file in an archive written as a stream.
+MAX_DATA_DESCRIPTOR = 24
+# Errors raised for damaged or encrypted archives, and for unsupported compression methods.
+_ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
@@ -26,12 +26,12 @@ _UNREADABLE = (
 
 
 def extract(archive: Path, folder: Path, limits: Limits = LIMITS) -> Path:
-    """Unpack a .zip into a folder and return where its study.toml lies."""
+    """Extract a .zip into a folder, and return the folder of its study.toml."""
     try:
         with zipfile.ZipFile(archive) as file:
-            members = [each for each in file.infolist() if not each.is_dir()]
-            _check(archive.name, members, limits)
-            _refuse_gaps(archive, file.infolist(), file.start_dir)
+            members = [member for member in file.infolist() if not member.is_dir()]
+            _check_members(archive.name, members, limits)
+            _check_for_gaps(archive, file.infolist(), file.start_dir)
             for member in members:
                 target = folder / PurePosixPath(member.filename)
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -39,64 +39,69 @@ def extract(archive: Path, folder: Path, limits: Limits = LIMITS) -> Path:
                     _copy(archive.name, member, source, out)
     except FormatError:
         raise
-    except _UNREADABLE as error:
-        reason = f"is not a .zip that can be read: {error}"
-        raise FormatError([Problem(archive.name, None, reason)]) from error
-    tops = sorted(path.parent for path in folder.rglob("study.toml"))
-    if len(tops) > 1:
-        raise FormatError([Problem(archive.name, None, "holds more than one study.toml")])
-    return tops[0] if tops else folder
+    except _ZIP_ERRORS as error:
+        reason = f"is not a readable .zip file: {error}"
+        raise FormatError.of(archive.name, None, "not_a_zip", reason) from error
+    roots = sorted(path.parent for path in folder.rglob("study.toml"))
+    if len(roots) > 1:
+        reason = "contains more than one study.toml"
+        raise FormatError.of(archive.name, None, "several_studies", reason)
+    return roots[0] if roots else folder
 
 
-def _check(name: str, members: list[zipfile.ZipInfo], limits: Limits) -> None:
+def _check_members(name: str, members: list[zipfile.ZipInfo], limits: Limits) -> None:
     size = sum(member.file_size for member in members)
     packed = sum(member.compress_size for member in members)
     if len(members) > MAX_FILES:
-        raise _refused(name, f"holds {len(members)} files; at most {MAX_FILES} are read")
+        reason = f"contains {len(members)} files; the limit is {MAX_FILES}"
+        raise FormatError.of(name, None, "too_many_files", reason)
     if size > limits.unpacked:
-        reason = f"unpacks to too much: {size:,} bytes, and the limit is {limits.unpacked:,}"
-        raise _refused(name, limits.refusal(reason))
+        reason = f"is too large when unpacked: {size:,} bytes; the limit is {limits.unpacked:,}"
+        raise FormatError.of(name, None, "unpacks_too_large", limits.refusal(reason))
     if size > MAX_RATIO * max(packed, 1024):
-        raise _refused(name, f"unpacks to too much: more than {MAX_RATIO} times its size")
+        reason = f"is too large when unpacked: more than {MAX_RATIO} times its compressed size"
+        raise FormatError.of(name, None, "packed_too_tight", reason)
     if len({member.filename for member in members}) < len(members):
-        raise _refused(name, "holds two files of one name")
+        raise FormatError.of(name, None, "repeated_file", "contains two files of the same name")
     for member in members:
         _check_name(name, member)
 
 
-def _refuse_gaps(archive: Path, entries: list[zipfile.ZipInfo], end: int) -> None:
-    """A damaged list of files may leave one out: its bytes are then between those of others."""
+def _check_for_gaps(archive: Path, entries: list[zipfile.ZipInfo], end: int) -> None:
+    """Refuse an archive with bytes that belong to no entry of its central directory.
+
+    A damaged directory may lack an entry, whose data then lies between that of others.
+    """
     with archive.open("rb") as raw:
         expected = None
-        for entry in sorted(entries, key=lambda each: each.header_offset):
-            if expected is not None and entry.header_offset - expected > DESCRIPTOR:
+        for entry in sorted(entries, key=lambda member: member.header_offset):
+            if expected is not None and entry.header_offset - expected > MAX_DATA_DESCRIPTOR:
                 break
             raw.seek(entry.header_offset + 26)
-            names = struct.unpack("<HH", raw.read(4).ljust(4, b"\0"))
-            expected = entry.header_offset + 30 + sum(names) + entry.compress_size
+            name_and_extra = struct.unpack("<HH", raw.read(4).ljust(4, b"\0"))
+            expected = entry.header_offset + 30 + sum(name_and_extra) + entry.compress_size
         else:
-            if expected is None or end - expected <= DESCRIPTOR:
+            if expected is None or end - expected <= MAX_DATA_DESCRIPTOR:
                 return
-    raise _refused(archive.name, "is damaged: it holds a file that its own list does not name")
+    reason = "is damaged: it contains a file that its directory does not list"
+    raise FormatError.of(archive.name, None, "hidden_file", reason)
 
 
 def _check_name(name: str, member: zipfile.ZipInfo) -> None:
     path = PurePosixPath(member.filename)
     is_link = (member.external_attr >> 16) & 0o170000 == 0o120000
-    odd = "\\" in member.filename or "\x00" in member.filename or ":" in member.filename
-    if path.is_absolute() or ".." in path.parts or is_link or odd:
-        raise _refused(name, f"has an entry {member.filename!r} that points elsewhere")
-
-
-def _refused(name: str, reason: str) -> FormatError:
-    return FormatError([Problem(name, None, reason)])
+    has_bad_character = any(character in member.filename for character in "\\\x00:")
+    if path.is_absolute() or ".." in path.parts or is_link or has_bad_character:
+        reason = f"contains the unsafe path {member.filename!r}"
+        raise FormatError.of(name, None, "unsafe_path", reason)
 
 
 def _copy(name: str, member: zipfile.ZipInfo, source: IO[bytes], out: IO[bytes]) -> None:
-    """Copy at most what the entry said it holds: its header may lie."""
+    """Copy no more than the size that the header claims."""
     left = member.file_size
     while chunk := source.read(min(1024 * 1024, left + 1)):
         left -= len(chunk)
         if left < 0:
-            raise FormatError([Problem(name, None, f"{member.filename} is larger than it says")])
+            reason = f"{member.filename} is larger than its header says"
+            raise FormatError.of(name, None, "larger_than_said", reason)
         out.write(chunk)

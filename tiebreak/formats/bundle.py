@@ -1,4 +1,4 @@
-"""A study bundle: a folder, or its .zip, with everything that a study is made of."""
+"""Study bundles: a folder, or its .zip, with the design, instances, generations and ratings."""
 
 import json
 import tempfile
@@ -10,9 +10,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from tiebreak.errors import InvalidInput
 from tiebreak.formats.archive import MAX_FILES, extract
 from tiebreak.formats.cells import check_id
-from tiebreak.formats.errors import FormatError, Problem, Problems
+from tiebreak.formats.errors import FormatError, Problems
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.ratings import SUFFIXES, RatingTable, read_ratings
 from tiebreak.formats.rows import Row, read_jsonl
@@ -37,14 +38,14 @@ __all__ = [
     "Lines",
     "StudySpec",
     "find_ratings",
-    "opened_bundle",
+    "open_bundle",
     "read_bundle",
     "write_bundle",
 ]
 
-# What an export adds for its readers.
+# Documentation that exports add.
 CODEBOOK = "codebook.md"
-# Stands for the bundle itself where things are listed by file.
+# The key of `Bundle.unread` for whole files.
 FILES = "files of the bundle"
 INSTANCES, GENERATIONS = "instances.jsonl", "generations.jsonl"
 
@@ -92,7 +93,7 @@ class GenerationRow:
     text : str
         The text.
     seed : int or None
-        Seed that makes the text again.
+        Seed that reproduces the text.
     params : dict of str to object
         What made it: model, server, prompt, decoding.
     is_dummy : bool
@@ -110,7 +111,7 @@ class GenerationRow:
 
 @dataclass(frozen=True)
 class Lines:
-    """In which line of its file each part of a bundle stands."""
+    """Line numbers of the parts of a bundle in their files."""
 
     spec: SpecLines = field(default_factory=SpecLines)
     instances: Sequence[int] = ()
@@ -156,8 +157,8 @@ Check = Callable[[Bundle, Problems], None]
 
 
 @contextmanager
-def opened_bundle(path: Path, *, limits: Limits = LIMITS) -> Iterator[Path]:
-    """The bundle as a folder: a .zip is unpacked, within bounds, for as long as it is needed."""
+def open_bundle(path: Path, *, limits: Limits = LIMITS) -> Iterator[Path]:
+    """Context manager with the bundle's folder; a .zip is extracted to a temporary one."""
     with ExitStack() as stack:
         if path.suffix == ".zip":
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tiebreak-")))
@@ -195,18 +196,19 @@ def read_bundle(path: Path, *, limits: Limits = LIMITS, check: Check | None = No
     Examples
     --------
     >>> import tempfile
-    >>> spec = StudySpec("Notes", (CriterionSpec("preference", "preference", "Which?"),), ("x", "y"))
+    >>> criterion = CriterionSpec("preference", "preference", "Which?")
+    >>> spec = StudySpec("Notes", (criterion,), ("x", "y"))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "bundle"
     ...     write_bundle(path, spec, [InstanceRow("i")], [GenerationRow("i", "x", 0, "A text.")])
     ...     read_bundle(path).generations[0].text
     'A text.'
     """
-    with opened_bundle(path, limits=limits) as folder:
+    with open_bundle(path, limits=limits) as folder:
         problems = Problems()
         if not (folder / STUDY_FILE).is_file():
-            raise FormatError([Problem(STUDY_FILE, None, f"is missing in {path.name}")])
-        bundle = _Reading(folder, problems, limits).bundle()
+            raise FormatError.of(STUDY_FILE, None, "file_missing", f"is missing in {path.name}")
+        bundle = _BundleReader(folder, problems, limits).bundle()
         if check is not None:
             check(bundle, problems)
         problems.check()
@@ -214,18 +216,18 @@ def read_bundle(path: Path, *, limits: Limits = LIMITS, check: Check | None = No
 
 
 def find_ratings(folder: Path) -> Path | None:
-    """The bundle's ratings file, if it has one; JSONL before CSV before Parquet."""
+    """The bundle's ratings file, if any: JSONL before CSV before Parquet."""
     candidates = (folder / f"ratings{suffix}" for suffix in SUFFIXES)
     return next((path for path in candidates if path.is_file()), None)
 
 
-class _Reading:
-    """One bundle while it is read. What is wrong in one file hides nothing of the others."""
+class _BundleReader:
+    """Reads all files of a bundle, even after one has problems, so that all are reported."""
 
     def __init__(self, folder: Path, problems: Problems, limits: Limits) -> None:
         self.folder, self.problems, self.limits = folder, problems, limits
-        self.read = read_spec(folder, problems, limits)
-        self.instances: dict[str, int] = {}  # by id, also of rows that are wrong otherwise
+        self.spec_file = read_spec(folder, problems, limits)
+        self.instances: dict[str, int] = {}  # line by id, including rows with other problems
         self.unread: dict[str, set[str]] = {}
 
     def bundle(self) -> Bundle:
@@ -239,19 +241,19 @@ class _Reading:
             self.unread[path.name] = set(ratings.unread)
             categories = {row.id: row.category for row in instances}
             self._check_ratings(ratings, spec, categories)
-        lines = Lines(self.read.lines, instance_lines, generation_lines)
+        lines = Lines(self.spec_file.lines, instance_lines, generation_lines)
         self.unread[FILES] = self._other_files()
-        unread = {name: tuple(sorted(found)) for name, found in self.unread.items() if found}
+        unread = {file: tuple(sorted(names)) for file, names in self.unread.items() if names}
         return Bundle(spec, instances, generations, ratings, path, lines, unread)
 
     def _other_files(self) -> set[str]:
-        known = {STUDY_FILE, INSTANCES, GENERATIONS, CODEBOOK, *self.read.files}
+        known = {STUDY_FILE, INSTANCES, GENERATIONS, CODEBOOK, *self.spec_file.files}
         known |= {f"ratings{suffix}" for suffix in SUFFIXES}
         files = islice((path for path in self.folder.iterdir() if path.is_file()), MAX_FILES)
         return {path.name for path in files} - known
 
     def _spec(self) -> StudySpec:
-        spec = self.read.spec
+        spec = self.spec_file.spec
         if spec.systems != (ALL_PAIRS,):
             return spec
         rows = self._rows(GENERATIONS, Problems())
@@ -260,83 +262,102 @@ class _Reading:
 
     def _rows(self, name: str, problems: Problems) -> Iterator[tuple[int, Row]]:
         if not (self.folder / name).is_file():
-            problems.add(name, None, "is missing in the bundle")
+            problems.add(name, None, "file_missing", "is missing from the bundle")
             return iter(())
         return read_jsonl(self.folder / name, problems, self.limits)
 
     def _instances(self) -> tuple[list[InstanceRow], Sequence[int]]:
-        found: list[InstanceRow] = []
+        instances: list[InstanceRow] = []
         lines = array("q")
         for line, row in self._rows(INSTANCES, self.problems):
             with self.problems.at(INSTANCES, line):
                 key = check_id("id", row.get("id"))
                 if self.instances.setdefault(key, line) != line:
-                    raise ValueError(f"id {key!r} stands in line {self.instances[key]} already")
-                found.append(_instance(key, row))
+                    raise InvalidInput(
+                        "duplicate_id", f"id {key!r} is already used in line {self.instances[key]}"
+                    )
+                instances.append(_instance(key, row))
                 lines.append(line)
-        return found, lines
+        return instances, lines
 
     def _generations(self, spec: StudySpec) -> tuple[list[GenerationRow], Sequence[int]]:
-        found: list[GenerationRow] = []
+        generations: list[GenerationRow] = []
         lines = array("q")
-        seen: dict[tuple[str, str, int], int] = {}
-        # Degraded copies are made of either kind.
+        line_of: dict[tuple[str, str, int], int] = {}
         is_dummy: dict[str, bool] = {}
-        others = self.unread.setdefault(GENERATIONS, set())
+        ignored = self.unread.setdefault(GENERATIONS, set())
         for line, row in self._rows(GENERATIONS, self.problems):
             with self.problems.at(GENERATIONS, line):
                 generation = self._generation(row, spec)
                 key = (generation.instance, generation.system, generation.sample_index)
-                if seen.setdefault(key, line) != line:
-                    raise ValueError(f"sample {key} stands in line {seen[key]} already")
-                known = is_dummy.setdefault(generation.system, generation.is_dummy)
-                if known != generation.is_dummy and generation.system not in spec.controls:
-                    raise ValueError(f"system {generation.system!r} has real texts and dummy texts")
-                others.update(row.keys() - _GENERATION_COLUMNS)
-                found.append(generation)
+                if line_of.setdefault(key, line) != line:
+                    raise InvalidInput(
+                        "duplicate_sample", f"sample {key} is already in line {line_of[key]}"
+                    )
+                first = is_dummy.setdefault(generation.system, generation.is_dummy)
+                # A control has degraded copies of real texts and of dummy texts.
+                if first != generation.is_dummy and generation.system not in spec.controls:
+                    raise InvalidInput(
+                        "dummies_mixed",
+                        f"system {generation.system!r} has both real texts and dummy texts",
+                    )
+                ignored.update(row.keys() - _GENERATION_COLUMNS)
+                generations.append(generation)
                 lines.append(line)
-        return found, lines
+        return generations, lines
 
     def _generation(self, row: Row, spec: StudySpec) -> GenerationRow:
         generation = _generation(row)
         if generation.instance not in self.instances:
-            raise ValueError(f"instance {generation.instance!r} is not in {INSTANCES}")
+            raise InvalidInput(
+                "unknown_instance", f"instance {generation.instance!r} is not in {INSTANCES}"
+            )
         systems = (*spec.systems, *spec.controls)
-        if generation.system not in systems and not self.read.unknown & {"systems", "controls"}:
+        if generation.system not in systems and self._knows("systems", "controls"):
             names = ", ".join(systems) or "none"
-            raise ValueError(
-                f"system {generation.system!r} is unknown; {STUDY_FILE} has {names}"[:300]
+            raise InvalidInput(
+                "unknown_system",
+                f"system {generation.system!r} is not in {STUDY_FILE}, which has {names}"[:300],
             )
         return generation
+
+    def _knows(self, *settings: str) -> bool:
+        """Whether these settings of study.toml could be read, so that rows can be checked."""
+        return self.spec_file.unreadable.isdisjoint(settings)
 
     def _check_ratings(
         self, ratings: RatingTable, spec: StudySpec, categories: dict[str, str]
     ) -> None:
-        """Every rating's criterion, label, instance and systems are the bundle's own."""
-        scales = {each.name: Scale.parse(each.scale) for each in spec.criteria}
+        """Check that the criteria, labels, instances and systems of all ratings are known."""
+        scales = {criterion.name: Scale.parse(criterion.scale) for criterion in spec.criteria}
         systems = {*spec.systems, *spec.controls, ""}
-        criteria_known = "criteria" not in self.read.unknown
-        systems_known = not self.read.unknown & {"systems", "controls"}
+        knows_criteria = self._knows("criteria")
+        knows_systems = self._knows("systems", "controls")
         for i, line in enumerate(ratings.lines):
             with self.problems.at(ratings.name, int(line)):
                 criterion, label = ratings["criterion"][i], ratings["label"][i]
-                if criterion not in scales and criteria_known:
-                    raise ValueError(f"criterion {criterion!r} is not in {STUDY_FILE}")
+                if criterion not in scales and knows_criteria:
+                    raise InvalidInput(
+                        "unknown_criterion", f"criterion {criterion!r} is not in {STUDY_FILE}"
+                    )
                 if label is not None and criterion in scales:
                     scales[criterion].parse_label(label)
                 self._check_instance(ratings, i, categories)
                 for side in ("system_a", "system_b"):
-                    if ratings[side][i] not in systems and systems_known:
-                        raise ValueError(f"system {ratings[side][i]!r} is not in {STUDY_FILE}")
+                    if ratings[side][i] not in systems and knows_systems:
+                        raise InvalidInput(
+                            "unknown_system", f"system {ratings[side][i]!r} is not in {STUDY_FILE}"
+                        )
 
     def _check_instance(self, ratings: RatingTable, i: int, categories: dict[str, str]) -> None:
         instance, category = ratings["instance"][i], ratings["category"][i]
         if instance and instance not in self.instances:
-            raise ValueError(f"instance {instance!r} is not in {INSTANCES}")
+            raise InvalidInput("unknown_instance", f"instance {instance!r} is not in {INSTANCES}")
         if category and category != categories.get(instance, category):
-            raise ValueError(
-                f"category {category!r} is not that of instance {instance!r} in {INSTANCES}:"
-                f" {categories[instance]!r}"
+            raise InvalidInput(
+                "category_contradicts",
+                f"category is {category!r}, but that of instance {instance!r} in {INSTANCES} is"
+                f" {categories[instance]!r}",
             )
 
 
@@ -352,30 +373,34 @@ def _instance(key: str, row: Row) -> InstanceRow:
 
 
 def _metadata(row: Row) -> dict[str, Any]:
-    """What stands under metadata, and in columns that are not the format's own."""
+    """The metadata object, together with all columns that the format does not define."""
     others = {name: value for name, value in row.items() if name not in _INSTANCE_COLUMNS}
     metadata = _object(row, "metadata")
-    twice = others.keys() & metadata.keys()
-    if twice:
-        raise ValueError(f"{min(twice)!r} stands in metadata and in a column of its own")
+    duplicates = others.keys() & metadata.keys()
+    if duplicates:
+        raise InvalidInput(
+            "column_in_metadata", f"{min(duplicates)!r} is both a column and a key of metadata"
+        )
     return metadata | others
 
 
 def _object(row: Row, name: str) -> dict[str, Any]:
     value = row.get(name)
     if value is not None and not isinstance(value, dict):
-        raise ValueError(f"{name} must be an object, not {value!r}"[:200])
+        raise InvalidInput("not_an_object", f"{name} must be an object, not {value!r}"[:200])
     return value or {}
 
 
 def _messages(value: Any) -> list[Any]:
     if value is None:
         return []
-    turns = isinstance(value, list) and all(
-        isinstance(turn, dict) and isinstance(turn.get("content"), str) for turn in value
+    are_messages = isinstance(value, list) and all(
+        isinstance(message, dict) and isinstance(message.get("content"), str) for message in value
     )
-    if not turns:
-        raise ValueError("messages must be a list of turns with role and content")
+    if not are_messages:
+        raise InvalidInput(
+            "not_messages", "messages must be a list of objects with role and content"
+        )
     return list(value)
 
 
@@ -384,7 +409,7 @@ def _optional_text(row: Row, name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise ValueError(f"{name} must be a text, not {value!r}"[:200])
+        raise InvalidInput("not_a_text", f"{name} must be a text, not {value!r}"[:200])
     return value
 
 
@@ -392,16 +417,21 @@ def _generation(row: Row) -> GenerationRow:
     index, text, seed = row.get("sample_index"), row.get("text"), row.get("seed")
     index = 0 if index is None else index
     if isinstance(index, bool) or not isinstance(index, int):
-        raise ValueError(f"sample_index must be a whole number from 0, not {index!r}"[:200])
+        raise InvalidInput(
+            "not_a_whole_number",
+            f"sample_index must be a whole number, 0 or more, not {index!r}"[:200],
+        )
     if not isinstance(text, str):
-        raise ValueError(f"text must be a text, not {text!r}"[:200])
+        raise InvalidInput("not_a_text", f"text must be a text, not {text!r}"[:200])
     if not text.strip():
-        raise ValueError("text is empty")
+        raise InvalidInput("empty", "text is empty")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
-        raise ValueError(f"seed must be a whole number, not {seed!r}"[:200])
+        raise InvalidInput("not_a_whole_number", f"seed must be a whole number, not {seed!r}"[:200])
     is_dummy = row.get("is_dummy", False)
     if not isinstance(is_dummy, bool):
-        raise ValueError(f"is_dummy must be true or false, not {is_dummy!r}"[:200])
+        raise InvalidInput(
+            "not_a_truth_value", f"is_dummy must be true or false, not {is_dummy!r}"[:200]
+        )
     instance, system = (
         check_id("instance", row.get("instance")),
         check_id("system", row.get("system")),
@@ -409,8 +439,8 @@ def _generation(row: Row) -> GenerationRow:
     return GenerationRow(instance, system, index, text, seed, _object(row, "params"), is_dummy)
 
 
-_INSTANCE_COLUMNS = frozenset(each.name for each in fields(InstanceRow))
-_GENERATION_COLUMNS = frozenset(each.name for each in fields(GenerationRow))
+_INSTANCE_COLUMNS = frozenset(column.name for column in fields(InstanceRow))
+_GENERATION_COLUMNS = frozenset(column.name for column in fields(GenerationRow))
 
 
 def write_bundle(
@@ -449,7 +479,8 @@ def write_bundle(
     Examples
     --------
     >>> import tempfile
-    >>> spec = StudySpec("Notes", (CriterionSpec("preference", "preference", "Which?"),), ("x", "y"))
+    >>> criterion = CriterionSpec("preference", "preference", "Which?")
+    >>> spec = StudySpec("Notes", (criterion,), ("x", "y"))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_bundle(Path(folder) / "bundle", spec, [InstanceRow("i")], [])
     ...     sorted(path.name for path in (Path(folder) / "bundle").iterdir())
@@ -466,8 +497,8 @@ def write_bundle(
 def _write_jsonl(path: Path, rows: Iterable[InstanceRow | GenerationRow]) -> None:
     with path.open("w", encoding="utf-8") as file:
         for row in rows:
-            values = {each.name: getattr(row, each.name) for each in fields(row)}
-            kept = {
+            values = {column.name: getattr(row, column.name) for column in fields(row)}
+            present = {
                 k: v for k, v in values.items() if v not in (None, "", [], {}) and v is not False
             }
-            file.write(json.dumps(kept, ensure_ascii=False, allow_nan=False) + "\n")
+            file.write(json.dumps(present, ensure_ascii=False, allow_nan=False) + "\n")

@@ -1,4 +1,4 @@
-"""What a cell may hold: finite numbers, text that every database and file can store."""
+"""Validation of single cells: finite numbers, and text that every database and file can store."""
 
 import json
 import math
@@ -7,20 +7,21 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
 
+from tiebreak.errors import InvalidInput
 from tiebreak.formats.limits import LIMITS
 
 MAX_COLUMNS = 500
 MAX_DEPTH = 20
 MAX_ID = 200
-# No database stores NUL, and half of a UTF-16 pair is no character.
+# PostgreSQL stores no NUL, and a lone surrogate cannot be encoded as UTF-8.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-# Join letters of Persian or the parts of an emoji; invisible, and yet part of a name.
+# Zero-width (non-)joiners: not printable, but needed in Persian names and in emoji.
 _JOINERS = str.maketrans("", "", "\u200c\u200d")
 _SCALARS = (str, bool, int, float, datetime, date)
 
 
 def parse_json(raw: bytes) -> Any:
-    """A JSON value, or `ValueError` with a reason: nothing is rounded, dropped or doubled."""
+    """Parse JSON strictly; raise `InvalidInput` for NaN, overflow, underflow and repeated keys."""
     try:
         return json.loads(
             raw.decode("utf-8-sig"),
@@ -30,52 +31,56 @@ def parse_json(raw: bytes) -> Any:
             object_pairs_hook=_refuse_repeated_keys,
         )
     except UnicodeDecodeError:
-        raise ValueError("is not UTF-8 text") from None
+        raise InvalidInput("not_utf8", "is not UTF-8 text") from None
     except RecursionError:
-        raise ValueError(f"is nested deeper than {MAX_DEPTH} levels") from None
+        raise InvalidInput("nested_too_deep", f"is nested deeper than {MAX_DEPTH} levels") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"is not JSON: {error.msg} at character {error.pos + 1}") from None
+        raise InvalidInput(
+            "not_json", f"is not JSON: {error.msg} at character {error.pos + 1}"
+        ) from None
 
 
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     row = dict(pairs)
     if len(row) < len(pairs):
-        raise ValueError("names a key twice")
+        raise InvalidInput("repeated_key", "contains the same key twice")
     return row
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is not a finite number")
+    raise InvalidInput("not_finite", f"{name} is not a finite number")
 
 
 def _parse_float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text[:40]} is not a finite number: it is too large")
+        raise InvalidInput("not_finite", f"{text[:40]} is too large a number")
     if number == 0 and re.search("[1-9]", text.lower().partition("e")[0]):
-        raise ValueError(f"{text[:40]} is too small a number")
+        raise InvalidInput("number_too_small", f"{text[:40]} is too small a number")
     return number
 
 
 def _parse_int(text: str) -> int:
     if len(text) > 1000:
-        raise ValueError(f"a number has {len(text)} digits; at most 1000 are read")
+        raise InvalidInput("number_too_long", f"a number has {len(text)} digits; the limit is 1000")
     return int(text)
 
 
 def check_cells(row: dict[str, Any], max_cell: int = LIMITS.cell) -> dict[str, Any]:
-    """The row if every cell is within bounds; else `ValueError` with the column's name."""
+    """The row if every cell is within bounds; else `InvalidInput` with the column's name."""
     if len(row) > MAX_COLUMNS:
-        raise ValueError(f"has {len(row)} columns; at most {MAX_COLUMNS} are read")
+        raise InvalidInput(
+            "too_many_columns", f"has {len(row)} columns; the limit is {MAX_COLUMNS}"
+        )
     for name, value in row.items():
-        check_text("the name of a column", str(name), MAX_ID)
+        check_text("a column name", str(name), MAX_ID)
         _check_value(name, value, max_cell, depth=0)
     return row
 
 
 def _check_value(name: str, value: Any, max_cell: int, depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise ValueError(f"{name} is nested deeper than {MAX_DEPTH} levels")
+        raise InvalidInput("nested_too_deep", f"{name} is nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, str):
         check_text(name, value, max_cell)
     elif isinstance(value, Mapping):
@@ -86,43 +91,49 @@ def _check_value(name: str, value: Any, max_cell: int, depth: int) -> None:
         for inner in value:
             _check_value(name, inner, max_cell, depth + 1)
     elif isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{name}: {value} is not a finite number")
+        raise InvalidInput("not_finite", f"{name}: {value} is not a finite number")
     elif value is not None and not isinstance(value, _SCALARS):
-        raise ValueError(f"{name} holds {type(value).__name__}, which is not read")
+        raise InvalidInput(
+            "unreadable_type", f"{name} has the unsupported type {type(value).__name__}"
+        )
 
 
 def check_text(name: str, text: str, max_cell: int = LIMITS.cell) -> str:
-    """The text if it can be stored; else `ValueError`."""
+    """The text if it can be stored; else `InvalidInput`."""
     if len(text) > max_cell:
-        raise ValueError(f"{name} has {len(text)} characters; at most {max_cell} are read")
-    found = _UNSTORABLE.search(text)
-    if found is not None:
-        raise ValueError(f"{name} contains {_named(found[0])}")
+        raise InvalidInput(
+            "text_too_long", f"{name} has {len(text)} characters; the limit is {max_cell}"
+        )
+    match = _UNSTORABLE.search(text)
+    if match is not None:
+        character = "a NUL character" if match[0] == "\x00" else "a lone surrogate"
+        raise InvalidInput("unstorable_character", f"{name} contains {character}")
     return text
-
-
-def _named(character: str) -> str:
-    return "a NUL character" if character == "\x00" else "half of a character (a lone surrogate)"
 
 
 def check_id(column: str, value: Any) -> str:
     """An id as text: not empty, at most 200 printable characters, no space at its ends."""
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise ValueError(f"{column} must be a text, not {value!r}"[:200])
+        raise InvalidInput("not_a_text", f"{column} must be a text, not {value!r}"[:200])
     text = str(value)
     if not text.strip():
-        raise ValueError(f"{column} is empty")
+        raise InvalidInput("empty", f"{column} is empty")
     if len(text) > MAX_ID:
-        raise ValueError(f"{column} has {len(text)} characters; at most {MAX_ID} are allowed")
+        raise InvalidInput(
+            "id_too_long", f"{column} has {len(text)} characters; the limit is {MAX_ID}"
+        )
     return check_name(column, text)
 
 
 def check_name(what: str, text: str) -> str:
-    """A name as people can read and write it: one line, printable, nothing invisible around it."""
+    """The text if it is one line of printable characters without surrounding spaces."""
     if text != text.strip():
-        raise ValueError(f"{what} begins or ends with a space")
+        raise InvalidInput("space_around", f"{what} begins or ends with a space")
     unprintable = next((c for c in text.translate(_JOINERS) if not c.isprintable()), None)
     if unprintable is not None:
         code = f"U+{ord(unprintable):04X}"
-        raise ValueError(f"{what} contains a control character or one that is not shown ({code})")
+        raise InvalidInput(
+            "unprintable_character",
+            f"{what} contains a control or invisible character ({code})",
+        )
     return text

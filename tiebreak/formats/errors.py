@@ -1,19 +1,22 @@
-"""What is wrong with a file: every bad row by name, line and reason."""
+"""Errors in files: each with its file, line, code and reason."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Self
 
-from tiebreak.errors import DomainError
+from tiebreak.errors import DomainError, InvalidInput
 
-SHOWN = 50
-LONGEST_REASON = 500
+MAX_SHOWN = 50
+MAX_REASON_LENGTH = 500
 
 
 def shorten(reason: str) -> str:
-    """A reason that can be shown: what a file holds is quoted in it."""
-    shown = reason.encode(errors="backslashreplace").decode()
-    return shown if len(shown) <= LONGEST_REASON else shown[:LONGEST_REASON] + "…"
+    """A printable reason of bounded length; it may quote the file."""
+    printable = reason.encode(errors="backslashreplace").decode()
+    if len(printable) <= MAX_REASON_LENGTH:
+        return printable
+    return printable[:MAX_REASON_LENGTH] + "…"
 
 
 @dataclass(frozen=True)
@@ -26,17 +29,20 @@ class Problem:
         Name of the file.
     line : int or None
         Number of the line; None for the file as a whole.
+    code : str
+        What is wrong, for programs: ``empty``, ``unknown_system``, ``label_not_on_scale``, …
     reason : str
-        What is wrong.
+        What is wrong, for people.
 
     Examples
     --------
-    >>> print(Problem("ratings.csv", 3, "rater is empty"))
+    >>> print(Problem("ratings.csv", 3, "empty", "rater is empty"))
     ratings.csv, line 3: rater is empty
     """
 
     file: str
     line: int | None
+    code: str
     reason: str
 
     def __str__(self) -> str:
@@ -50,45 +56,73 @@ class FormatError(DomainError, ValueError):
     Parameters
     ----------
     problems : list of Problem
-        What is wrong. The message has the first 50.
+        What is wrong. The error keeps the first 50.
     total : int, optional
         Number of problems, if there are more than in the list.
     """
 
     def __init__(self, problems: list[Problem], total: int | None = None) -> None:
-        self.problems = problems
+        self.problems = problems[:MAX_SHOWN]
         self.total = total or len(problems)
-        lines = [str(problem) for problem in problems[:SHOWN]]
-        if self.total > len(lines):
-            lines.append(f"… and {self.total - len(lines)} more problems.")
+        lines = [str(problem) for problem in self.problems]
+        if self.rest:
+            lines.append(self.rest)
         super().__init__("bad_file", "\n".join(lines), status=400)
+
+    @property
+    def rest(self) -> str:
+        """The last line of the message: how many problems were left out; "" if none."""
+        more = self.total - len(self.problems)
+        return f"… and {more} more problems." if more else ""
+
+    @classmethod
+    def of(cls, file: str, line: int | None, code: str, reason: str) -> Self:
+        """Return the error of a single problem.
+
+        Parameters
+        ----------
+        file : str
+            Name of the file.
+        line : int or None
+            Number of the line; None for the file as a whole.
+        code : str
+            What is wrong, for programs.
+        reason : str
+            What is wrong, for people.
+
+        Returns
+        -------
+        FormatError
+            The error.
+        """
+        return cls([Problem(file, line, code, reason)])
 
 
 @dataclass
 class Problems:
-    """Collects problems, keeping the first ones and counting the rest."""
+    """Collects problems: keeps the first `MAX_SHOWN` and counts all."""
 
-    found: list[Problem] = field(default_factory=list)
+    items: list[Problem] = field(default_factory=list)
     total: int = 0
 
-    def add(self, file: str, line: int | None, reason: str) -> None:
+    def add(self, file: str, line: int | None, code: str, reason: str) -> None:
         self.total += 1
-        if len(self.found) < SHOWN:
-            self.found.append(Problem(file, line, shorten(reason)))
+        if len(self.items) < MAX_SHOWN:
+            self.items.append(Problem(file, line, code, shorten(reason)))
 
     @contextmanager
     def at(self, file: str, line: int | None) -> Iterator[None]:
-        """Turn a row's `ValueError` into a problem of its line."""
+        """Context manager that turns `InvalidInput` into a problem of this line."""
         try:
             yield
-        except ValueError as error:
-            self.add(file, line, str(error))
+        except InvalidInput as error:
+            self.add(file, line, error.code, error.message)
 
     def extend(self, error: "FormatError") -> None:
-        """Take over what another reader refused."""
+        """Add the problems of another reader's error."""
         self.total += error.total
-        self.found += error.problems[: max(0, SHOWN - len(self.found))]
+        self.items += error.problems[: max(0, MAX_SHOWN - len(self.items))]
 
     def check(self) -> None:
-        if self.found:
-            raise FormatError(self.found, self.total)
+        if self.items:
+            raise FormatError(self.items, self.total)

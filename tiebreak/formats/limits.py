@@ -1,13 +1,13 @@
-"""How much is read of a file that a stranger sent."""
+"""Limits on the size of untrusted files."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a file may hold at most. `advice` is the sentence that follows a refusal.
+    """Limits of one file: characters per cell, rows, and bytes when unpacked.
 
-    `cell` is in characters, `rows` counts the rows of one file, `unpacked` is in bytes.
+    `advice` is a sentence that is appended to the error message.
     """
 
     cell: int = 1_000_000
@@ -17,7 +17,7 @@ class Limits:
 
     @property
     def line(self) -> int:
-        """Bytes of one line: a character has at most four."""
+        """Bytes per line: UTF-8 has at most four bytes per character."""
         return self.cell * 4
 
     def refusal(self, what: str) -> str:

@@ -1,4 +1,4 @@
-"""One row of a ratings file: which columns there are, and what each may hold."""
+"""The columns of a ratings file, and the validation of one row."""
 
 import math
 import re
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Any
 
+from tiebreak.errors import InvalidInput
 from tiebreak.formats.cells import check_id
 from tiebreak.formats.rows import Row
 
@@ -56,12 +57,12 @@ ARROW_TYPES = (
 )
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no", "")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-# Up to here every whole number has a float of its own.
-LARGEST_WHOLE = 2**53
+# The largest integer up to which a float represents every integer exactly.
+MAX_EXACT_INTEGER = 2**53
 
 
 def parse_rating(row: Row) -> Row:
-    """One row with every column present and typed, or `ValueError`."""
+    """One row with every column present and typed, or `InvalidInput`."""
     if "sample_index" in row:
         row = _with_samples(row)
     parsed: Row = {"unit": _required(row, "unit"), "rater": _required(row, "rater")}
@@ -69,7 +70,7 @@ def parse_rating(row: Row) -> Row:
     parsed["role"] = _one_of("role", row.get("role"), ROLES)
     for column, parse in _PARSERS.items():
         value = row.get(column)
-        parsed[column] = _ABSENT[column] if value is None else parse(column, value)
+        parsed[column] = _DEFAULTS[column] if value is None else parse(column, value)
     parsed["criterion"] = parsed["criterion"] or "preference"
     if math.isnan(parsed["repeat"]):
         parsed["repeat"] = 1.0 if parsed["role"] == "repeat" else 0.0
@@ -78,35 +79,39 @@ def parse_rating(row: Row) -> Row:
 
 
 def _with_samples(row: Row) -> Row:
-    """`sample_index` is the sample of both sides; a side that says another contradicts it."""
-    both = row["sample_index"]
-    if both in (None, ""):
+    """Replace `sample_index`, which is short for equal `sample_a` and `sample_b`."""
+    index = row["sample_index"]
+    if index in (None, ""):
         return row
     for side in ("sample_a", "sample_b"):
-        if row.get(side) not in (None, "", both):
-            raise ValueError(f"{side} is {row[side]!r} and sample_index {both!r}"[:200])
-    return {**row, "sample_a": both, "sample_b": both}
+        if row.get(side) not in (None, "", index):
+            raise InvalidInput(
+                "samples_contradict", f"{side} is {row[side]!r}, but sample_index {index!r}"[:200]
+            )
+    return {**row, "sample_a": index, "sample_b": index}
 
 
 def _label(row: Row, parsed: Row) -> Any:
     if "label" not in row:
-        raise ValueError("the column label is missing")
+        raise InvalidInput("column_missing", "the column label is missing")
     label = row["label"]
     if label is None and parsed["kind"] == "human":
-        raise ValueError("a human's label may not be empty")
+        raise InvalidInput("label_missing", "the label of a human rating must not be empty")
     if label is None and not parsed["raw"]:
-        raise ValueError("a machine's empty label needs its answer in the column raw")
+        raise InvalidInput(
+            "raw_missing", "a machine rating without a label needs its answer in the column raw"
+        )
     if not isinstance(label, (str, int, float, type(None))) or isinstance(label, bool):
-        raise ValueError(f"label must be a number or a text, not {label!r}"[:200])
-    if isinstance(label, int) and abs(label) > LARGEST_WHOLE:
-        raise ValueError(f"label {str(label)[:40]} is too large")
+        raise InvalidInput("not_a_label", f"label must be a number or a text, not {label!r}"[:200])
+    if isinstance(label, int) and abs(label) > MAX_EXACT_INTEGER:
+        raise InvalidInput("number_too_large", f"label {str(label)[:40]} is too large")
     return label
 
 
 def _required(row: Row, column: str) -> str:
     value = row.get(column)
     if column not in row:
-        raise ValueError(f"the column {column} is missing")
+        raise InvalidInput("column_missing", f"the column {column} is missing")
     return check_id(column, value)
 
 
@@ -114,34 +119,36 @@ def _one_of(column: str, value: Any, allowed: tuple[str, ...]) -> str:
     if value in (None, ""):
         return allowed[0]
     if value not in allowed:
-        raise ValueError(f"{column} must be one of {', '.join(allowed)}, not {value!r}"[:200])
+        raise InvalidInput(
+            "unknown_value", f"{column} must be one of {', '.join(allowed)}, not {value!r}"[:200]
+        )
     return str(value)
 
 
 def _text(column: str, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise ValueError(f"{column} must be a text, not {value!r}"[:200])
+        raise InvalidInput("not_a_text", f"{column} must be a text, not {value!r}"[:200])
     return str(value)
 
 
-def _moment(column: str, value: Any) -> str:
-    """A date and time of ISO 8601 that is one in UTC too; without an offset it is UTC."""
+def _timestamp(column: str, value: Any) -> str:
+    """An ISO 8601 date and time, or an empty cell."""
     text = value.isoformat() if isinstance(value, date) else _text(column, value)
-    if text and moment_of(text) is None:
-        raise ValueError(
-            f"{column} must be a date and time such as 2026-03-01T14:05:09Z, not {text!r}"[:200]
+    if text and parse_timestamp(text) is None:
+        raise InvalidInput(
+            "not_a_time",
+            f"{column} must be a date and time such as 2026-03-01T14:05:09Z, not {text!r}"[:200],
         )
     return text
 
 
-def moment_of(text: str) -> datetime | None:
-    """What a cell of `created_at` means, None where it means nothing."""
-    if re.search(r"[.,]\d{7}", text):  # would be cut to millionths of a second
+def parse_timestamp(text: str) -> datetime | None:
+    """The date and time in UTC, which is also the default time zone; None if it is invalid."""
+    if re.search(r"[.,]\d{7}", text):  # datetime would truncate it to microseconds
         return None
     try:
-        moment = datetime.fromisoformat(text)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return moment.astimezone(UTC)
+        time = datetime.fromisoformat(text)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 
@@ -150,13 +157,13 @@ def _number(column: str, value: Any) -> float:
     if value == "":
         return math.nan
     if not _is_number(value):
-        raise ValueError(f"{column} must be a number, not {value!r}"[:200])
+        raise InvalidInput("not_a_number", f"{column} must be a number, not {value!r}"[:200])
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise ValueError(f"{column} must be finite, not {value!r}"[:200])
+        raise InvalidInput("not_finite", f"{column} must be finite, not {value!r}"[:200])
     return number
 
 
@@ -168,22 +175,28 @@ def _is_number(value: Any) -> bool:
 
 def _integer(column: str, value: Any) -> float:
     number = _number(column, value)
-    if not math.isnan(number) and not (number == int(number) and 0 <= number <= LARGEST_WHOLE):
-        raise ValueError(f"{column} must be a whole number from 0, not {value!r}"[:200])
+    if not math.isnan(number) and not (number == int(number) and 0 <= number <= MAX_EXACT_INTEGER):
+        raise InvalidInput(
+            "not_a_whole_number", f"{column} must be a whole number, 0 or more, not {value!r}"[:200]
+        )
     return number
 
 
 def _flag(column: str, value: Any) -> bool:
     word = str(value).strip().lower()
     if word not in _TRUE + _FALSE:
-        raise ValueError(f"{column} must be true or false, not {value!r}"[:200])
+        raise InvalidInput(
+            "not_a_truth_value", f"{column} must be true or false, not {value!r}"[:200]
+        )
     return word in _TRUE
 
 
 def _probability(column: str, value: Any) -> float:
     number = _number(column, value)
     if not math.isnan(number) and not 0 < number <= 1:
-        raise ValueError(f"{column} must lie above 0 and up to 1, not {value!r}"[:200])
+        raise InvalidInput(
+            "not_a_probability", f"{column} must be above 0 and at most 1, not {value!r}"[:200]
+        )
     return number
 
 
@@ -192,9 +205,9 @@ _PARSERS: dict[str, Callable[[str, Any], Any]] = (
     | dict.fromkeys(INTEGERS, _integer)
     | dict.fromkeys(NUMBERS, _number)
     | dict.fromkeys(FLAGS, _flag)
-    | {"inclusion_probability": _probability, "created_at": _moment}
+    | {"inclusion_probability": _probability, "created_at": _timestamp}
 )
-_ABSENT: Row = (
+_DEFAULTS: Row = (
     dict.fromkeys(TEXTS, "")
     | dict.fromkeys(INTEGERS, math.nan)
     | dict.fromkeys(NUMBERS, math.nan)

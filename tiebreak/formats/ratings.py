@@ -24,11 +24,11 @@ from tiebreak.formats.rating_cells import (
 from tiebreak.formats.rows import Row, read_rows
 
 SUFFIXES = (".jsonl", ".csv", ".parquet")
-# The phase of a unit where every instance was taken.
+# The phase of a unit if every instance was taken, so that none was drawn.
 ALL_PHASES = "all"
-# Texts up to here are kept in memory once, however many rows say them.
-LONGEST_SHARED = 200
-# What a unit is: the same in every row that says it.
+# Equal texts of up to this length share one object in memory.
+MAX_INTERNED_LENGTH = 200
+# Columns that describe the unit, and so must agree in all of its rows.
 UNIT_FACTS = (
     "instance",
     "system_a",
@@ -79,7 +79,7 @@ class RatingTable:
     columns: dict[str, NDArray[Any]]
     lines: NDArray[np.int64]
     name: str
-    # Columns of the file that nothing here reads.
+    # Names of the file's columns that were ignored.
     unread: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -208,7 +208,7 @@ def read_ratings(
     if path.is_file():
         table = _build(read_rows(path, gathered, limits), path.name, gathered)
     else:
-        gathered.add(path.name, None, "there is no such file")
+        gathered.add(path.name, None, "no_such_file", "does not exist")
         table = _build(iter(()), path.name, gathered)
     if problems is None:
         gathered.check()
@@ -216,67 +216,70 @@ def read_ratings(
 
 
 def canonical_digest(table: RatingTable) -> str:
-    """A digest of the counted rows, equal however they were stored and in whatever order."""
+    """A digest of the counted rows, independent of their order and of the file format."""
     names = ("unit", "rater", "criterion", "kind", "run", "order", "label", "instance")
     rows = sorted(
-        json.dumps([_plain(table[name][i]) for name in names], ensure_ascii=False)
+        json.dumps([_canonical(table[name][i]) for name in names], ensure_ascii=False)
         for i in np.flatnonzero(table.is_counted)
     )
     return hashlib.sha256("\n".join(rows).encode()).hexdigest()
 
 
-def _plain(value: Any) -> str | None:
+def _canonical(value: Any) -> str | None:
     if isinstance(value, float) and value == int(value):
         value = int(value)
     return None if value is None else str(value)
 
 
 @dataclass
-class _Columns:
-    """The table while it grows: numbers packed, and equal texts one text in memory."""
+class _TableBuilder:
+    """A table under construction: packed numbers, interned texts."""
 
-    values: dict[str, Any] = field(default_factory=lambda: {name: _store(name) for name in COLUMNS})
+    values: dict[str, Any] = field(
+        default_factory=lambda: {name: _container(name) for name in COLUMNS}
+    )
     lines: "array[int]" = field(default_factory=lambda: array("q"))
     texts: dict[str, str] = field(default_factory=dict)
-    others: set[str] = field(default_factory=set)
+    ignored: set[str] = field(default_factory=set)
 
     def add(self, line: int, row: Row) -> None:
         parsed = parse_rating(row)
         self.lines.append(line)
-        self.others.update(row.keys() - _READ)
+        self.ignored.update(row.keys() - _KNOWN_COLUMNS)
         for name, column in self.values.items():
             value = parsed[name]
-            column.append(self._shared(value) if type(value) is str else value)
+            column.append(self._interned(value) if type(value) is str else value)
 
-    def _shared(self, text: str) -> str:
-        return self.texts.setdefault(text, text) if len(text) <= LONGEST_SHARED else text
+    def _interned(self, text: str) -> str:
+        return self.texts.setdefault(text, text) if len(text) <= MAX_INTERNED_LENGTH else text
 
     def table(self, name: str) -> RatingTable:
         columns = {
             column: np.array(values, dtype=_dtype(column)) for column, values in self.values.items()
         }
         lines = np.array(self.lines, dtype=np.int64)
-        return RatingTable(columns, lines, name, tuple(sorted(self.others)))
+        return RatingTable(columns, lines, name, tuple(sorted(self.ignored)))
 
 
-_READ = {*COLUMNS, "sample_index"}
+_KNOWN_COLUMNS = {*COLUMNS, "sample_index"}
 
 
-def _store(column: str) -> Any:
+def _container(column: str) -> Any:
+    """An empty, appendable container for the values of a column."""
     if column in FLAGS:
         return bytearray()
     return array("d") if column in INTEGERS or column in NUMBERS else []
 
 
 def _build(rows: Iterable[tuple[int, Row]], name: str, problems: Problems) -> RatingTable:
-    columns = _Columns()
+    builder = _TableBuilder()
     for line, row in rows:
         with problems.at(name, line):
-            columns.add(line, row)
-    table = columns.table(name)
-    _refuse_duplicates(table, problems)
-    _refuse_contradictions(table, problems)
-    _refuse_unweighted(table, problems)
+            builder.add(line, row)
+    table = builder.table(name)
+    _check_duplicates(table, problems)
+    _check_consistency(table, problems)
+    _check_probabilities(table, problems)
     return table
 
 
@@ -286,52 +289,53 @@ def _dtype(column: str) -> Any:
     return float if column in INTEGERS or column in NUMBERS else object
 
 
-def _refuse_contradictions(table: RatingTable, problems: Problems) -> None:
-    """A unit is of one instance and pair, and a rater of one kind, wherever rows say so."""
+def _check_consistency(table: RatingTable, problems: Problems) -> None:
+    """All rows of a unit agree on what it is, and all rows of a rater on the rater's kind."""
     for owner, facts in _FACTS.items():
         for fact in facts:
             column = table[fact]
-            known = np.flatnonzero(is_known(column))
-            seen: dict[str, Any] = {}
-            for i in known:
+            first: dict[str, Any] = {}
+            for i in np.flatnonzero(is_known(column)):
                 key, value = table[owner][i], column[i]
-                if seen.setdefault(key, value) != value:
-                    reason = f"{owner} {key} has {fact} {value}, and {seen[key]} in an earlier line"
-                    problems.add(table.name, int(table.lines[i]), reason)
+                if first.setdefault(key, value) != value:
+                    reason = (
+                        f"{owner} {key} has {fact} {value}, but {first[key]} in an earlier line"
+                    )
+                    problems.add(table.name, int(table.lines[i]), "contradiction", reason)
 
 
 def is_known(column: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which cells say anything."""
+    """Which cells are not missing."""
     known = ~np.isnan(column) if column.dtype.kind == "f" else column != ""
     return np.asarray(known, dtype=bool)
 
 
-def _refuse_unweighted(table: RatingTable, problems: Problems) -> None:
-    """A unit whose instance was drawn is weighed by the probability that it was."""
-    weighed = set(table["unit"][is_known(table["inclusion_probability"])])
+def _check_probabilities(table: RatingTable, problems: Problems) -> None:
+    """Every unit of a drawn instance has an inclusion probability, which weights it."""
+    checked = set(table["unit"][is_known(table["inclusion_probability"])])
     phase = table["phase"]
     for i in np.flatnonzero((phase != "") & (phase != ALL_PHASES)):
         unit = table["unit"][i]
-        if unit not in weighed:
-            weighed.add(unit)
+        if unit not in checked:
+            checked.add(unit)
             reason = (
-                f"unit {unit} was drawn (phase {phase[i]}), so its inclusion_probability is"
-                " needed; leave phase empty if instances were not drawn"
+                f"unit {unit} was drawn (phase {phase[i]}) and needs an inclusion_probability;"
+                " leave phase empty if instances were not drawn"
             )
-            problems.add(table.name, int(table.lines[i]), reason)
+            problems.add(table.name, int(table.lines[i]), "probability_missing", reason)
 
 
-def _refuse_duplicates(table: RatingTable, problems: Problems) -> None:
-    """A second counted row with the same key would count a rater twice."""
-    seen: dict[tuple[Any, ...], int] = {}
+def _check_duplicates(table: RatingTable, problems: Problems) -> None:
+    """No two counted rows have the same key, which would count a rater twice."""
+    line_of: dict[tuple[Any, ...], int] = {}
     keys = [table[name] for name in ("unit", "rater", "criterion", "run", "order")]
     for i in np.flatnonzero(table.is_counted):
         key = tuple(column[i] for column in keys)
         line = int(table.lines[i])
-        first = seen.setdefault(key, line)
+        first = line_of.setdefault(key, line)
         if first != line:
             reason = (
-                f"rater {key[1]} rates unit {key[0]} on {key[2]} again; line {first} does already."
-                " Flag one of them superseded, or number the machine's passes in run."
+                f"rater {key[1]} already rated unit {key[0]} on {key[2]} in line {first}."
+                " Flag one of the two as superseded, or number a machine's passes in run."
             )
-            problems.add(table.name, line, reason)
+            problems.add(table.name, line, "duplicate_rating", reason)

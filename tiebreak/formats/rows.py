@@ -1,4 +1,4 @@
-"""Rows of JSONL, CSV and Parquet files with their line numbers, within bounds."""
+"""Rows of JSONL, CSV and Parquet files with their line numbers, within the limits."""
 
 import csv
 from collections.abc import Iterator
@@ -7,38 +7,41 @@ from pathlib import Path
 from typing import IO, Any
 
 from tiebreak import optional
+from tiebreak.errors import InvalidInput
 from tiebreak.formats.cells import MAX_COLUMNS, check_cells, parse_json
-from tiebreak.formats.errors import FormatError, Problem, Problems
+from tiebreak.formats.errors import FormatError, Problems
 from tiebreak.formats.limits import LIMITS, Limits
 
 Row = dict[str, Any]
-# Few at a time: a small file can unfold into large cells, which are refused one by one.
+# Few rows at a time: a small file can decompress to large cells, which are checked row by row.
 PARQUET_ROWS = 64
+BAD_HEADER = f"has two columns of the same name, or more than {MAX_COLUMNS} columns"
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def read_rows(path: Path, problems: Problems, limits: Limits = LIMITS) -> Iterator[tuple[int, Row]]:
-    """Rows by line number. A broken line is noted in `problems` and left out."""
+    """Rows with their line numbers. Invalid lines are added to ``problems`` and skipped."""
     readers = {".jsonl": _read_jsonl, ".csv": _read_csv, ".parquet": _read_parquet}
     if path.suffix not in readers:
-        raise FormatError([Problem(path.name, None, "is not a .jsonl, .csv or .parquet file")])
-    return _counted(readers[path.suffix](path, problems, limits), path, problems, limits)
+        reason = "is not a .jsonl, .csv or .parquet file"
+        raise FormatError.of(path.name, None, "unknown_format", reason)
+    return _limited(readers[path.suffix](path, problems, limits), path, problems, limits)
 
 
 def read_jsonl(
     path: Path, problems: Problems, limits: Limits = LIMITS
 ) -> Iterator[tuple[int, Row]]:
-    return _counted(_read_jsonl(path, problems, limits), path, problems, limits)
+    return _limited(_read_jsonl(path, problems, limits), path, problems, limits)
 
 
-def _counted(
+def _limited(
     rows: Iterator[tuple[int, Row]], path: Path, problems: Problems, limits: Limits
 ) -> Iterator[tuple[int, Row]]:
-    """The rows, up to as many as are allowed."""
+    """At most ``limits.rows`` rows."""
     for count, (line, row) in enumerate(rows, start=1):
         if count > limits.rows:
-            reason = f"has more than {limits.rows:,} rows, the limit for one file"
-            problems.add(path.name, line, limits.refusal(reason))
+            reason = f"has more than {limits.rows:,} rows, which is the limit for one file"
+            problems.add(path.name, line, "too_many_rows", limits.refusal(reason))
             return
         yield line, row
 
@@ -49,49 +52,51 @@ def _read_jsonl(path: Path, problems: Problems, limits: Limits) -> Iterator[tupl
         while raw := file.readline(limits.line + 1):
             number += 1
             if len(raw) > limits.line:
-                problems.add(path.name, number, f"the line is longer than {limits.line} bytes")
+                reason = f"the line is longer than {limits.line} bytes"
+                problems.add(path.name, number, "line_too_long", reason)
                 return
             if raw.strip():
                 with problems.at(path.name, number):
                     row = parse_json(raw)
                     if not isinstance(row, dict):
-                        raise ValueError("is not a JSON object")
+                        raise InvalidInput("not_an_object", "is not a JSON object")
                     yield number, check_cells(row, limits.cell)
 
 
 def _read_csv(path: Path, problems: Problems, limits: Limits) -> Iterator[tuple[int, Row]]:
     csv.field_size_limit(limits.line)
-    lines = _Lines(path)
+    lines = _LineReader()
     try:
         with path.open("rb") as file:
-            reader = csv.reader(lines.of(file, limits.line), strict=True)
+            reader = csv.reader(lines.decode(file, limits.line), strict=True)
             header = next(reader, None)
             if header is None:
-                problems.add(path.name, None, "is empty")
+                problems.add(path.name, None, "empty", "is empty")
             elif len(set(header)) < len(header) or len(header) > MAX_COLUMNS:
-                problems.add(path.name, 1, "names a column twice, or too many columns")
+                problems.add(path.name, 1, "bad_header", BAD_HEADER)
             else:
                 yield from _csv_rows(path, reader, header, problems, limits)
+    except InvalidInput as error:
+        problems.add(path.name, lines.number, error.code, error.message)
     except (csv.Error, ValueError) as error:
-        problems.add(path.name, lines.number, f"is not CSV: {error}")
+        problems.add(path.name, lines.number, "not_csv", f"is not CSV: {error}")
 
 
 @dataclass
-class _Lines:
-    """A file's lines as text, and the number of the one that was read last."""
+class _LineReader:
+    """Decodes the lines of a file; ``number`` is that of the current line."""
 
-    path: Path
     number: int = 0
 
-    def of(self, file: IO[bytes], longest: int) -> Iterator[str]:
-        while raw := file.readline(longest + 1):
+    def decode(self, file: IO[bytes], max_bytes: int) -> Iterator[str]:
+        while raw := file.readline(max_bytes + 1):
             self.number += 1
-            if len(raw) > longest:
-                raise ValueError(f"the line is longer than {longest} bytes")
+            if len(raw) > max_bytes:
+                raise InvalidInput("line_too_long", f"the line is longer than {max_bytes} bytes")
             try:
                 yield raw.decode("utf-8-sig" if self.number == 1 else "utf-8")
             except UnicodeDecodeError:
-                raise ValueError("this line is not UTF-8 text") from None
+                raise InvalidInput("not_utf8", "the line is not UTF-8 text") from None
 
 
 def _csv_rows(
@@ -102,23 +107,25 @@ def _csv_rows(
             continue
         with problems.at(path.name, reader.line_num):
             if len(cells) != len(header):
-                raise ValueError(f"has {len(cells)} cells, the header {len(header)}")
+                raise InvalidInput(
+                    "wrong_cell_count",
+                    f"has {len(cells)} cells, but the header has {len(header)}",
+                )
             row = {
-                name: None if cell == "" else defused(cell)
+                name: None if cell == "" else unescape_formula(cell)
                 for name, cell in zip(header, cells, strict=True)
             }
             yield reader.line_num, check_cells(row, limits.cell)
 
 
-def defused(cell: str) -> str:
-    """A CSV cell as it was before `neutral` made it harmless to spreadsheets."""
-    return (
-        cell[1:] if cell.startswith("'") and cell[1:].startswith((*FORMULA_STARTS, "'")) else cell
-    )
+def unescape_formula(cell: str) -> str:
+    """Undo `escape_formula`."""
+    is_escaped = cell.startswith("'") and cell[1:].startswith((*FORMULA_STARTS, "'"))
+    return cell[1:] if is_escaped else cell
 
 
-def neutral(cell: str) -> str:
-    """A text cell that no spreadsheet takes for a formula."""
+def escape_formula(cell: str) -> str:
+    """Prefix text that a spreadsheet would run as a formula with an apostrophe."""
     looks_like_formula = cell.startswith(FORMULA_STARTS) or cell.startswith("'")
     return "'" + cell if looks_like_formula and not _is_number(cell) else cell
 
@@ -139,7 +146,7 @@ def _read_parquet(path: Path, problems: Problems, limits: Limits) -> Iterator[tu
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
             if len(set(names)) < len(names) or len(names) > MAX_COLUMNS:
-                problems.add(path.name, None, "names a column twice, or too many columns")
+                problems.add(path.name, None, "bad_header", BAD_HEADER)
                 return
             for batch in file.iter_batches(batch_size=PARQUET_ROWS):
                 for row in batch.to_pylist():
@@ -147,4 +154,4 @@ def _read_parquet(path: Path, problems: Problems, limits: Limits) -> Iterator[tu
                     with problems.at(path.name, number):
                         yield number, check_cells(row, limits.cell)
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        problems.add(path.name, number or None, f"is not a Parquet file: {error}")
+        problems.add(path.name, number or None, "not_parquet", f"is not a Parquet file: {error}")

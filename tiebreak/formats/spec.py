@@ -1,4 +1,4 @@
-"""study.toml: a study's design as its bundle says it."""
+"""Reading and writing study.toml, the design of a study in its bundle."""
 
 import json
 import re
@@ -9,6 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from tiebreak.errors import InvalidInput
 from tiebreak.formats.cells import check_cells, check_id, check_name, check_text
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import Limits
@@ -18,7 +19,7 @@ ALL_PAIRS = "all-pairs"
 STUDY_FILE = "study.toml"
 MAX_SYSTEMS = 1000
 MAX_CRITERIA = 100
-_IN_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
+_LINE_SUFFIX = re.compile(r" \(at line (\d+), column \d+\)$")
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class StudySpec:
 
 @dataclass(frozen=True)
 class SpecLines:
-    """Where study.toml says what."""
+    """Line numbers of the settings and criteria in study.toml."""
 
     settings: Mapping[str, int] = field(default_factory=dict)
     criteria: tuple[int, ...] = ()
@@ -116,80 +117,79 @@ class SpecLines:
     @classmethod
     def of(cls, text: str) -> "SpecLines":
         lines = text.splitlines()
-        found: dict[str, int] = {}
+        settings: dict[str, int] = {}
         for number, line in enumerate(lines, start=1):
             key = re.match(r"\s*[\"']?([\w-]+)[\"']?\s*=", line)
             if key:
-                found.setdefault(key[1], number)
+                settings.setdefault(key[1], number)
         criteria = [n for n, line in enumerate(lines, start=1) if re.match(r"\s*\[\[", line)]
-        return cls(found, tuple(criteria))
+        return cls(settings, tuple(criteria))
 
-    def of_criterion(self, position: int) -> int | None:
-        return self.criteria[position] if position < len(self.criteria) else None
+    def of_criterion(self, index: int) -> int | None:
+        return self.criteria[index] if index < len(self.criteria) else None
 
 
 @dataclass(frozen=True)
-class ReadSpec:
-    """What could be read of study.toml: what is wrong with the rest stands among the problems."""
+class SpecFile:
+    """The valid settings of study.toml; the others are reported as problems."""
 
     spec: StudySpec
     lines: SpecLines
-    # Settings that could not be read, so that nothing is said of what hangs on them.
-    unknown: frozenset[str] = frozenset()
-    # The files that it names for its texts.
+    # Settings with problems: nothing that depends on them can be checked.
+    unreadable: frozenset[str] = frozenset()
+    # Names of the text files that it refers to.
     files: frozenset[str] = frozenset()
 
 
-def read_spec(folder: Path, problems: Problems, limits: Limits) -> ReadSpec:
-    """study.toml with the texts it names. Adds every problem there is; raises nothing."""
-    everything = frozenset(each.name for each in fields(StudySpec))
-    text = _text_of(folder / STUDY_FILE, problems, limits)
-    raw = None if text is None else _parsed(text, problems)
+def read_spec(folder: Path, problems: Problems, limits: Limits) -> SpecFile:
+    """Read study.toml and the text files it refers to; adds problems and does not raise."""
+    names = frozenset(setting.name for setting in fields(StudySpec))
+    text = _read_text(folder / STUDY_FILE, problems, limits)
+    raw = None if text is None else _parse_toml(text, problems)
     if text is None or raw is None:
-        return ReadSpec(StudySpec("", ()), SpecLines(), everything)
+        return SpecFile(StudySpec("", ()), SpecLines(), names)
     lines = SpecLines.of(text)
-    given, raw = raw.keys() & everything, _storable(raw, lines, problems, limits)
-    for name in sorted(raw.keys() - everything):
-        allowed = ", ".join(sorted(everything))
-        reason = f"{name[:100]} is not a setting of a study; it has {allowed}"
-        problems.add(STUDY_FILE, lines.settings.get(name), reason)
-    for name in ("title", "criteria"):
-        if name not in given:
-            problems.add(STUDY_FILE, None, "needs a title and at least one [[criteria]]")
-            break
+    present, raw = raw.keys() & names, _storable(raw, lines, problems, limits)
+    for name in sorted(raw.keys() - names):
+        allowed = ", ".join(sorted(names))
+        reason = f"{name[:100]} is not a setting of a study; the settings are {allowed}"
+        problems.add(STUDY_FILE, lines.settings.get(name), "unknown_setting", reason)
+    if not {"title", "criteria"} <= present:
+        reason = "needs a title and at least one [[criteria]]"
+        problems.add(STUDY_FILE, None, "setting_missing", reason)
     values = _settings(raw, lines, problems)
     for name in {"guidelines", "consent"} & values.keys():
         with problems.at(STUDY_FILE, lines.settings.get(name)):
             values[name] = _text_or_file(folder, values[name], problems, limits)
-    unknown = frozenset({*given, "title", "criteria"} - values.keys())
+    unreadable = frozenset({*present, "title", "criteria"} - values.keys())
     files = frozenset(str(raw[name]) for name in ("guidelines", "consent") if name in raw)
     spec = StudySpec(**({"title": "", "criteria": ()} | values))
-    return ReadSpec(spec, lines, unknown, files)
+    return SpecFile(spec, lines, unreadable, files)
 
 
-def _parsed(text: str, problems: Problems) -> dict[str, Any] | None:
+def _parse_toml(text: str, problems: Problems) -> dict[str, Any] | None:
     try:
         return tomllib.loads(text)
     except RecursionError:
-        problems.add(STUDY_FILE, None, "is nested too deep")
+        problems.add(STUDY_FILE, None, "nested_too_deep", "is nested too deeply")
     except tomllib.TOMLDecodeError as error:
-        where = _IN_LINE.search(str(error))
-        reason = _IN_LINE.sub("", str(error))
-        problems.add(STUDY_FILE, int(where[1]) if where else None, f"is not TOML: {reason}")
+        line = _LINE_SUFFIX.search(str(error))
+        reason = f"is not TOML: {_LINE_SUFFIX.sub('', str(error))}"
+        problems.add(STUDY_FILE, int(line[1]) if line else None, "not_toml", reason)
     except ValueError as error:
-        problems.add(STUDY_FILE, None, str(error))
+        problems.add(STUDY_FILE, None, "not_toml", str(error))
     return None
 
 
 def _storable(
     raw: dict[str, Any], lines: SpecLines, problems: Problems, limits: Limits
 ) -> dict[str, Any]:
-    """The settings without those that no database could keep."""
-    kept: dict[str, Any] = {}
+    """The settings that a database can store."""
+    storable: dict[str, Any] = {}
     for name, value in raw.items():
         with problems.at(STUDY_FILE, lines.settings.get(name)):
-            kept |= check_cells({name: value}, limits.cell)
-    return kept
+            storable |= check_cells({name: value}, limits.cell)
+    return storable
 
 
 def _settings(raw: Mapping[str, Any], lines: SpecLines, problems: Problems) -> dict[str, Any]:
@@ -202,35 +202,39 @@ def _settings(raw: Mapping[str, Any], lines: SpecLines, problems: Problems) -> d
         values |= _criteria(raw["criteria"], lines, problems)
     elif "criteria" in raw:
         reason = "needs at least one [[criteria]]"
-        problems.add(STUDY_FILE, lines.settings.get("criteria"), reason)
+        problems.add(STUDY_FILE, lines.settings.get("criteria"), "no_criteria", reason)
     both = set(values.get("systems", ())) & set(values.get("controls", ()))
     if both:
-        reason = f"{min(both)!r} cannot be a system and a control"
-        problems.add(STUDY_FILE, lines.settings.get("controls"), reason)
+        reason = f"{min(both)!r} is listed both as a system and as a control"
+        problems.add(STUDY_FILE, lines.settings.get("controls"), "system_is_control", reason)
     return values
 
 
 def _setting_text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{name} must be a text")
+        raise InvalidInput("not_a_text", f"{name} must be a text")
     return value
 
 
 def _title(name: str, value: Any) -> str:
     if not _setting_text(name, value).strip():
-        raise ValueError(f"{name} is empty")
+        raise InvalidInput("empty", f"{name} is empty")
     return check_name(name, value)
 
 
 def _setting_number(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError(f"{name} must be a whole number, not {value!r}"[:200])
+        raise InvalidInput(
+            "not_a_whole_number", f"{name} must be a whole number, not {value!r}"[:200]
+        )
     return value
 
 
 def _setting_minutes(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{name} must be a number of minutes, not {value!r}"[:200])
+        raise InvalidInput(
+            "not_minutes", f"{name} must be a number of minutes, not {value!r}"[:200]
+        )
     return value
 
 
@@ -238,34 +242,44 @@ def _systems(name: str, value: Any) -> tuple[str, ...]:
     if value == ALL_PAIRS and name == "systems":
         return (ALL_PAIRS,)
     if not isinstance(value, list) or not value:
-        raise ValueError(f'{name} must be a list of different names, or "{ALL_PAIRS}"')
+        raise InvalidInput(
+            "not_names", f'{name} must be a list of different names, or "{ALL_PAIRS}"'
+        )
     if len(value) > MAX_SYSTEMS:
-        raise ValueError(f"{name} names {len(value)} systems; at most {MAX_SYSTEMS} are read")
-    names = tuple(check_id("a system's name", each) for each in value)
+        raise InvalidInput(
+            "too_many_systems", f"{name} has {len(value)} entries; the limit is {MAX_SYSTEMS}"
+        )
+    names = tuple(check_id("a system's name", name) for name in value)
     if len(set(names)) < len(names):
-        raise ValueError(f"{name} must be a list of different names: one stands there twice")
+        raise InvalidInput(
+            "repeated_name", f"{name} must be a list of different names, but repeats one"
+        )
     return names
 
 
 def _criteria(rows: list[Any], lines: SpecLines, problems: Problems) -> dict[str, Any]:
-    """The criteria if each can be read; else nothing, and what is wrong with them."""
+    """The criteria if all are valid; otherwise nothing but problems."""
     if not 0 < len(rows) <= MAX_CRITERIA:
-        reason = f"needs at least one [[criteria]], and {MAX_CRITERIA} at most"
-        problems.add(STUDY_FILE, None, reason)
+        reason = f"needs one to {MAX_CRITERIA} [[criteria]]"
+        problems.add(STUDY_FILE, None, "no_criteria" if not rows else "too_many_criteria", reason)
         return {}
-    found: list[CriterionSpec] = []
-    for position, row in enumerate(rows):
-        with problems.at(STUDY_FILE, lines.of_criterion(position)):
+    criteria: dict[str, CriterionSpec] = {}
+    for index, row in enumerate(rows):
+        with problems.at(STUDY_FILE, lines.of_criterion(index)):
             criterion = _criterion(row)
-            if criterion.name in {each.name for each in found}:
-                raise ValueError(f"the criterion {criterion.name!r} is named twice")
-            found.append(criterion)
-    return {"criteria": tuple(found)} if len(found) == len(rows) else {}
+            if criterion.name in criteria:
+                raise InvalidInput(
+                    "duplicate_criterion", f"two criteria have the name {criterion.name!r}"
+                )
+            criteria[criterion.name] = criterion
+    return {"criteria": tuple(criteria.values())} if len(criteria) == len(rows) else {}
 
 
 def _criterion(row: Any) -> CriterionSpec:
     if not isinstance(row, dict) or row.keys() - {"name", "scale", "question"}:
-        raise ValueError("a criterion has a name, a scale and a question, and nothing else")
+        raise InvalidInput(
+            "not_a_criterion", "a criterion has only the keys name, scale and question"
+        )
     scale = _setting_text("scale", row.get("scale", "preference:tie"))
     name = check_id("the name of a criterion", row.get("name"))
     question = _setting_text("question", row.get("question", ""))
@@ -283,7 +297,7 @@ _NUMBERS = (
     "most_answers_per_day",
 )
 _TEXTS = ("guidelines", "consent", "bundling", "abandoned", "unit_kind", "similarity")
-# What type each setting has. What its value may be, the study's own model says on import.
+# The type of each setting. Its range is validated by the study's model on import.
 _SETTINGS: dict[str, Callable[[str, Any], Any]] = (
     {"title": _title, "systems": _systems, "controls": _systems}
     | {"lease_minutes": _setting_minutes}
@@ -293,60 +307,59 @@ _SETTINGS: dict[str, Callable[[str, Any], Any]] = (
 
 
 def _text_or_file(folder: Path, value: str, problems: Problems, limits: Limits) -> str:
-    """The text itself, or that of a .md or .txt file which must lie in the bundle."""
+    """The value itself, or the text of the .md or .txt file that it names."""
     if "\n" in value or not value.endswith((".md", ".txt")) or len(value.encode()) > 255:
         return value
     if Path(value).name != value:
-        raise ValueError(f"{value!r} must name a file of the bundle itself")
+        raise InvalidInput(
+            "unsafe_path", f"{value!r} must be the name of a file in the bundle's folder"
+        )
     if not (folder / value).is_file():
-        problems.add(value, None, "is missing: study.toml names it")
+        problems.add(value, None, "file_missing", "is missing, but study.toml refers to it")
         return ""
-    return _text_of(folder / value, problems, limits) or ""
+    return _read_text(folder / value, problems, limits) or ""
 
 
-def _text_of(path: Path, problems: Problems, limits: Limits) -> str | None:
-    """A small text file as it is: its ends of lines too."""
+def _read_text(path: Path, problems: Problems, limits: Limits) -> str | None:
+    """The text of a file, with its line endings unchanged; None if it has problems."""
     if path.stat().st_size > limits.line:
-        problems.add(path.name, None, f"is longer than {limits.line} bytes")
+        problems.add(path.name, None, "file_too_long", f"is longer than {limits.line} bytes")
         return None
     raw = path.read_bytes()
     try:
         return check_text("the text", raw.decode("utf-8-sig"), limits.cell)
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        problems.add(path.name, line, "is not UTF-8 text")
-    except ValueError as error:
-        problems.add(path.name, None, str(error))
+        problems.add(path.name, line, "not_utf8", "is not UTF-8 text")
+    except InvalidInput as error:
+        problems.add(path.name, None, error.code, error.message)
     return None
 
 
 def systems_of_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Every system of the generations, in the order of their first appearance."""
-    found: dict[str, None] = {}
+    """All systems of the generations, in the order of first appearance."""
+    systems: dict[str, None] = {}
     for row in rows:
         name = row.get("system")
-        if isinstance(name, str) and len(found) < MAX_SYSTEMS:
-            found[name] = None
-    return tuple(found)
+        if isinstance(name, str) and len(systems) < MAX_SYSTEMS:
+            systems[name] = None
+    return tuple(systems)
 
 
 def write_spec(folder: Path, spec: StudySpec) -> None:
     lines = []
-    for each in fields(spec):
-        value = getattr(spec, each.name)
-        if each.name in {"guidelines", "consent"} and value:
-            (folder / f"{each.name}.md").write_text(value, encoding="utf-8")
-            value = f"{each.name}.md"
-        if each.name != "criteria" and value not in (None, "", ()):
-            lines.append(f"{each.name} = {_toml(value)}")
+    for name, value in vars(spec).items():
+        if name in {"guidelines", "consent"} and value:
+            (folder / f"{name}.md").write_text(value, encoding="utf-8")
+            lines.append(f"{name} = {_toml(f'{name}.md')}")
+        elif name != "criteria" and value not in (None, "", ()):
+            lines.append(f"{name} = {_toml(value)}")
     for criterion in spec.criteria:
         lines.append("\n[[criteria]]")
-        lines += [
-            f"{each.name} = {_toml(getattr(criterion, each.name))}" for each in fields(criterion)
-        ]
+        lines += [f"{name} = {_toml(value)}" for name, value in vars(criterion).items()]
     (folder / "study.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _toml(value: Any) -> str:
-    # A JSON string, number or list of strings is the same in TOML, but for the DEL character.
+    # JSON strings, numbers and lists of strings are valid TOML, except for the character DEL.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

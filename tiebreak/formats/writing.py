@@ -1,4 +1,4 @@
-"""Files out: whole under their final name, or not there at all."""
+"""Atomic writing: a file appears under its final name complete, or not at all."""
 
 import csv
 import json
@@ -13,7 +13,7 @@ from typing import Any
 
 from tiebreak import optional
 from tiebreak.formats.rating_cells import ARROW_TYPES
-from tiebreak.formats.rows import Row, neutral
+from tiebreak.formats.rows import Row, escape_formula
 
 BATCH = 2000
 
@@ -126,10 +126,10 @@ def _write_jsonl(path: Path, rows: Iterator[Row], columns: Sequence[str]) -> int
     count = 0
     with path.open("w", encoding="utf-8") as file:
         for row in rows:
-            kept = {name: row[name] for name in columns if row.get(name) is not None}
+            present = {name: row[name] for name in columns if row.get(name) is not None}
             if "label" in columns:
-                kept["label"] = row.get("label")
-            file.write(json.dumps(kept, ensure_ascii=False, allow_nan=False) + "\n")
+                present["label"] = row.get("label")
+            file.write(json.dumps(present, ensure_ascii=False, allow_nan=False) + "\n")
             count += 1
     return count
 
@@ -150,7 +150,7 @@ def _cell(value: Any) -> Any:
         return "true" if value else "false"
     if isinstance(value, float):
         return repr(value)
-    return neutral(value) if isinstance(value, str) else value
+    return escape_formula(value) if isinstance(value, str) else value
 
 
 def _write_parquet(path: Path, rows: Iterator[Row], columns: Sequence[str]) -> int:
@@ -167,5 +167,5 @@ def _write_parquet(path: Path, rows: Iterator[Row], columns: Sequence[str]) -> i
 
 
 def _arrow_value(value: Any, name: str) -> Any:
-    # Labels are numbers in one criterion and words in another: one column holds them as text.
+    # As text, because labels are numbers in one criterion and words in another.
     return str(value) if name == "label" and value is not None else value

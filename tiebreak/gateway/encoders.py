@@ -56,11 +56,11 @@ class SentenceEmbeddings:
 
 
 class TextEncoder(Protocol):
-    """What turns texts into vectors.
+    """An encoder of texts as vectors.
 
-    ``name``, ``revision`` and ``settings`` say exactly which encoder it was, so that they can be
-    stored with the scores; ``settings`` is ready for JSON and has the other two in it. ``window``
-    is the most tokens of a text that it reads, and ``device`` where it computes.
+    ``settings`` identifies the encoder exactly, including its ``name`` and ``revision``, and is
+    stored with the scores as JSON. ``window`` is the maximal number of tokens of a text, and
+    ``device`` the torch device.
     """
 
     @property
@@ -160,8 +160,8 @@ class TransformersEncoder:
         except OSError as error:
             raise GatewayError(
                 "unknown_model",
-                f"The encoder {self._source} could not be loaded with weights in safetensors. "
-                f"Name a folder or a model of the hub that has them. ({error})",
+                f"The encoder {self._source} or its safetensors weights were not found. "
+                f"Use a folder or a model of the hub that has them. ({error})",
             ) from error
         return tokenizer, self._on_device(model)
 
@@ -173,7 +173,7 @@ class TransformersEncoder:
             raise GatewayError(
                 "bad_settings",
                 f"The encoder cannot compute on {self.device}: {str(error).splitlines()[0]} "
-                "Name a device that this machine's torch has, such as cpu or cuda.",
+                "Use a device that torch supports on this machine, such as cpu or cuda.",
             ) from error
         if self.device == "cpu" and self._dtype == "float32":
             _use_onednn(self._torch, model)
@@ -324,10 +324,10 @@ class FakeEncoder:
         return [self._tokens(text.split()) for text in texts]
 
     def _tokens(self, words: list[str]) -> TokenEmbeddings:
-        kept = words[: self.window - 2]
-        vectors = np.stack([word_vector(word, self.dimension) for word in ["", *kept, "\n"]])
-        is_counted = np.array([False, *(True for _ in kept), False])
-        return TokenEmbeddings(vectors, is_counted, len(kept) < len(words))
+        tokens = ["", *words[: self.window - 2], "\n"]
+        vectors = np.stack([word_vector(token, self.dimension) for token in tokens])
+        is_counted = np.array([False, *(True for _ in tokens[1:-1]), False])
+        return TokenEmbeddings(vectors, is_counted, len(tokens) - 2 < len(words))
 
     def encode_sentences(self, texts: Sequence[str]) -> SentenceEmbeddings:
         """The direction of the sum of each text's words."""
@@ -382,7 +382,7 @@ def encodable(text: str) -> str:
 
 @lru_cache(maxsize=2**16)
 def word_vector(word: str, dimension: int) -> FloatArray:
-    """A direction drawn from the digest of a word, the same on every machine."""
+    """A random unit vector, seeded with the digest of the word."""
     digest = blake2b(encodable(word).encode(), digest_size=8).digest()
     vector = np.random.default_rng(int.from_bytes(digest)).standard_normal(dimension)
     unit_vector: FloatArray = (vector / np.linalg.norm(vector)).astype(np.float32)
@@ -421,7 +421,7 @@ def _linear(torch: Any, weight: Any, bias: Any, rows: Any) -> Any:
 def _check_dtype(dtype: str) -> str:
     if dtype not in DTYPES:
         raise GatewayError(
-            "bad_settings", f"An encoder computes in {', '.join(DTYPES)}; {dtype} is none of them."
+            "bad_settings", f"The dtype must be one of {', '.join(DTYPES)}, not {dtype}."
         )
     return dtype
 
@@ -432,7 +432,7 @@ def _check_layer(layer: int | None, n_layers: int) -> int:
     if not 1 <= layer <= n_layers:
         raise GatewayError(
             "bad_settings",
-            f"The encoder has layers 1 to {n_layers}; layer {layer} is not among them.",
+            f"The layer must be 1 to {n_layers}, not {layer}.",
         )
     return layer
 

@@ -12,18 +12,20 @@ from tiebreak.gateway.vllm_engine import InProcessVLLM
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """Which provider, which model, and the provider's own settings.
+    """Settings of a model provider.
 
-    Parameters
+    Attributes
     ----------
-    provider : str
-        ``http``, ``vllm`` or ``fake``.
+    provider : {"http", "vllm", "fake"}
+        Which provider.
     model : str
-        The name that the provider knows it by.
-    base_url, api_key, allowed_hosts
-        Of an HTTP server; see `OpenAIServer`. The key is in no repr.
+        Name of the model, as the provider knows it.
+    base_url, api_key : str
+        Address and key of an HTTP server, see `OpenAIServer`. The key is in no repr.
+    allowed_hosts : collection of str
+        Where requests may go, see `OpenAIServer`.
     options : mapping of str to object
-        Further arguments of `OpenAIServer`, `InProcessVLLM` or `FakeModels`, by their names.
+        Further arguments of `OpenAIServer`, `InProcessVLLM` or `FakeModels`, by name.
     """
 
     provider: str
@@ -35,13 +37,25 @@ class ModelSettings:
 
 
 def open_models(spec: ModelSettings) -> Models:
-    """The provider that the settings name. Over HTTP nothing is sent yet; vLLM loads its weights.
+    """Create the model provider that the settings name.
+
+    Parameters
+    ----------
+    spec : ModelSettings
+        The settings.
+
+    Returns
+    -------
+    Models
+        The provider. Over HTTP nothing is sent yet; vLLM loads its weights.
 
     Raises
     ------
     GatewayError
-        ``bad_settings`` for an unknown provider or option, and what the provider's own
-        constructor raises.
+        ``bad_settings`` for an unknown provider or option, and what the provider's own constructor
+        raises.
+    MissingPackageError
+        If vLLM is needed and not installed.
 
     Examples
     --------
@@ -51,13 +65,13 @@ def open_models(spec: ModelSettings) -> Models:
     if spec.provider not in ("http", "vllm", "fake"):
         raise GatewayError(
             "bad_settings",
-            f"“{spec.provider}” is no model provider: please choose http, vllm or fake.",
+            f"“{spec.provider}” is not a model provider. Use http, vllm or fake.",
         )
     try:
         return _open(spec)
     except TypeError as error:
         raise GatewayError(
-            "bad_settings", f"These settings do not fit the model provider: {error}."
+            "bad_settings", f"The settings do not match the model provider: {error}."
         ) from None
 
 

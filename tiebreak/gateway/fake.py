@@ -24,17 +24,18 @@ UNKNOWN_WORD_COST = 3.0  # nats more for a word that is not in the prompt
 
 
 class FakeModels:
-    """Short texts from the prompt's own sentences, the same on every machine and in any order.
+    """Model provider without a model, for tests and the demo.
 
-    A text depends on the model's name, the prompt, the decoding settings and its seed alone; text
-    j without a seed on j. The higher the temperature, the less alike the texts.
+    Texts are made of the prompt's own sentences. A text depends on the model's name, the prompt,
+    the decoding settings and its seed alone (without a seed, on its index), so that it is the same
+    on every machine and in any order. The higher the temperature, the less alike the texts.
 
     Parameters
     ----------
-    model : str
-        Two names are two models: they choose differently.
-    fails : mapping of str to GatewayError
-        By request id: these requests fail so.
+    model : str, default "fake"
+        Name of the model. Two names are two models: they choose differently.
+    fails : mapping of str to GatewayError, optional
+        Errors by request id: these requests fail so.
 
     Examples
     --------
@@ -51,21 +52,54 @@ class FakeModels:
         self._fails = dict(fails or {})
 
     def sample(self, requests: Iterable[SampleRequest]) -> Iterator[Sampled | Failed]:
-        """Draw texts; `tokens` counts words."""
+        """Draw texts; `tokens` counts words.
+
+        Parameters
+        ----------
+        requests : iterable of SampleRequest
+            What to draw.
+
+        Yields
+        ------
+        Sampled or Failed
+            One result for each request, under its id.
+        """
         for request in requests:
             yield self._failure(request.id) or self._sampled(request)
 
     def label_logprobs(
         self, requests: Iterable[LabelLogprobsRequest]
     ) -> Iterator[LabelLogprobs | Failed]:
-        """Log-probabilities that leave some mass to what is no label; none is NaN."""
+        """Compute log-probabilities that leave some mass to other tokens; none is NaN.
+
+        Parameters
+        ----------
+        requests : iterable of LabelLogprobsRequest
+            Prompts with their labels.
+
+        Yields
+        ------
+        LabelLogprobs or Failed
+            One result for each request, under its id.
+        """
         for request in requests:
             yield self._failure(request.id) or self._labels(request)
 
     def answer_logprobs(
         self, requests: Iterable[AnswerLogprobRequest]
     ) -> Iterator[AnswerLogprob | Failed]:
-        """Log-probabilities by word: words of the prompt are the likelier ones."""
+        """Compute log-probabilities by word: words of the prompt are the more probable ones.
+
+        Parameters
+        ----------
+        requests : iterable of AnswerLogprobRequest
+            Prompts with their answers.
+
+        Yields
+        ------
+        AnswerLogprob or Failed
+            One result for each request, under its id.
+        """
         for request in requests:
             yield self._failure(request.id) or self._answer(request)
 

@@ -45,47 +45,49 @@ UNSUPPORTED_ENDPOINT = frozenset({"unknown_model", "forbidden", "refused", "move
 
 
 class OpenAIServer:
-    """One model of one server.
+    """One model on a server that speaks OpenAI's protocol over HTTP.
 
-    Requests go out `concurrency` at a time and results come as they finish; at most twice as many
-    requests are taken ahead. What may succeed later is retried with exponential backoff and jitter;
+    Requests go out `concurrency` at a time, and results come as they finish; at most twice as many
+    are taken ahead. What may succeed later is retried with exponential backoff and jitter;
     ``Retry-After`` pauses all requests. Once the server refuses the key, does not know the model,
     answers with another, redirects, or fails `max_consecutive_failures` requests in a row, nothing
     more is sent, and the remaining requests fail with that error.
 
-    On vLLM, text j of n has the seed s + j, and labels and answers are read by their tokens. Other
-    servers are asked for the 20 likeliest next tokens (a label outside them is NaN) and for an
-    echoed text; there, all n texts carry the one seed, and a chat's answers have no
-    log-probability (``unsupported``).
-
     Parameters
     ----------
     base_url : str
-        As OpenAI's clients take it, such as ``http://gpu1:8000/v1``.
+        Address as OpenAI's clients take it, such as ``http://gpu1:8000/v1``.
     model : str
-        The name that is asked for. An answer from any other is refused.
-    api_key : str
-        Sent as a bearer token if not empty; it stands in no message, repr or log of ours.
+        Name of the model. An answer from any other is refused.
+    api_key : str, default ""
+        Sent as a bearer token unless empty. It stands in no message, repr or log of ours.
     allowed_hosts : collection of str
         Where requests may go, each as ``host:port``. Redirects are not followed, and no proxy is
         taken from the environment.
-    concurrency : int
-        Requests under way at once.
-    timeout_s, connect_timeout_s : float
+    concurrency : int, default 32
+        Number of requests under way at once.
+    timeout_s, connect_timeout_s : float, default 300.0 and 5.0
         Seconds for one attempt from end to end, and for its connection.
-    max_attempts : int
-        Attempts per request, the first one included.
-    initial_backoff_s : float
+    max_attempts : int, default 5
+        Number of attempts of a request, the first one included.
+    initial_backoff_s : float, default 1.0
         Upper bound of the pause before the first retry, in seconds.
-    max_consecutive_failures : int
-        Consecutive failed requests after which nothing more is sent.
-    aliases : collection of str
+    max_consecutive_failures : int, default 20
+        Number of failed requests in a row after which nothing more is sent.
+    aliases : collection of str, default ()
         Further names that the server may give the model, such as a dated version.
 
     Raises
     ------
     GatewayError
-        ``bad_settings``, ``host_not_allowed``.
+        ``bad_settings`` or ``host_not_allowed``.
+
+    Notes
+    -----
+    On vLLM, text j of n has the seed s + j, and labels and answers are read by their tokens. Other
+    servers are asked for the 20 most probable next tokens, where a label outside them is NaN, and
+    for an echoed text; all n texts have the one seed, and answers after a chat have no
+    log-probability (``unsupported``).
     """
 
     def __init__(
@@ -104,17 +106,17 @@ class OpenAIServer:
         aliases: Collection[str] = (),
     ) -> None:
         is_key = api_key.isascii() and api_key.isprintable() and " " not in api_key
-        _check(bool(model), "Please name the model that the server is asked for.")
-        _check(is_key, "The key of a model server has letters, digits and signs only.")
+        _check(bool(model), "Enter the name of the model to request from the server.")
+        _check(is_key, "The API key must consist of printable ASCII characters without spaces.")
         fewest = min(concurrency, max_attempts, max_consecutive_failures)
         _check(
             fewest >= 1,
-            "concurrency, max_attempts and max_consecutive_failures are at least 1.",
+            "concurrency, max_attempts and max_consecutive_failures must be at least 1.",
         )
         shortest = min(timeout_s, connect_timeout_s, initial_backoff_s)
         _check(
             shortest > 0,
-            "timeout_s, connect_timeout_s and initial_backoff_s are above 0 seconds.",
+            "timeout_s, connect_timeout_s and initial_backoff_s must be above 0.",
         )
         self.model = model
         self._names = frozenset({model, *aliases})
@@ -133,19 +135,52 @@ class OpenAIServer:
         return f"OpenAIServer({self._address.api!r}, {self.model!r})"
 
     def sample(self, requests: Iterable[SampleRequest]) -> Iterator[Sampled | Failed]:
-        """Draw texts, n in one request; messages go to the chat, texts are completed."""
+        """Draw texts, n in one request; messages go to the chat, and strings are completed.
+
+        Parameters
+        ----------
+        requests : iterable of SampleRequest
+            What to draw. Requests are taken only a bounded number ahead.
+
+        Returns
+        -------
+        iterator of Sampled or Failed
+            One result for each request, in any order, under its id.
+        """
         return self._fan_out(requests, _sample)
 
     def label_logprobs(
         self, requests: Iterable[LabelLogprobsRequest]
     ) -> Iterator[LabelLogprobs | Failed]:
-        """Log-probabilities of the labels as the next token."""
+        """Compute how probable labels are as the next token.
+
+        Parameters
+        ----------
+        requests : iterable of LabelLogprobsRequest
+            Prompts with their labels. Requests are taken only a bounded number ahead.
+
+        Returns
+        -------
+        iterator of LabelLogprobs or Failed
+            One result for each request, in any order, under its id.
+        """
         return self._fan_out(requests, _label_logprobs)
 
     def answer_logprobs(
         self, requests: Iterable[AnswerLogprobRequest]
     ) -> Iterator[AnswerLogprob | Failed]:
-        """Log-probabilities of given answers."""
+        """Compute how probable given answers are.
+
+        Parameters
+        ----------
+        requests : iterable of AnswerLogprobRequest
+            Prompts with their answers. Requests are taken only a bounded number ahead.
+
+        Returns
+        -------
+        iterator of AnswerLogprob or Failed
+            One result for each request, in any order, under its id.
+        """
         return self._fan_out(requests, _answer_logprob)
 
     def close(self) -> None:
@@ -330,8 +365,8 @@ async def _answer_logprob(server: _Server, request: AnswerLogprobRequest) -> Ans
     if start == 0:
         raise GatewayError(
             "unsupported",
-            "The model joins this prompt and answer into one first token, which has no"
-            " probability. Please give a longer prompt.",
+            "The answer has no log-probability, because the model's first token spans both prompt and"
+            " answer. Use a longer prompt.",
         )
 
     def read(data: JsonObject) -> AnswerLogprob:
@@ -346,8 +381,8 @@ async def _answer_logprob_by_echo(server: _Server, request: AnswerLogprobRequest
     if not isinstance(prompt, str):
         raise GatewayError(
             "unsupported",
-            "This model server tells no log-probabilities of an answer to messages. Please give"
-            " the prompt as a text, or serve the model with vLLM.",
+            "This model server does not return log-probabilities of an answer to messages. Give the"
+            " prompt as a text, or serve the model with vLLM.",
         )
 
     def read(data: JsonObject) -> AnswerLogprob:
@@ -370,8 +405,8 @@ def _unknown_model(model: str, served: Sequence[str]) -> GatewayError:
     names = ", ".join(name[:100] for name in served[:5])
     return GatewayError(
         "unknown_model",
-        f"The model server does not serve “{model}”, but {names}. Please enter one of these or"
-        " start the server with the other model.",
+        f"The model server does not serve “{model}”, but {names}. Enter one of these names, or start"
+        " the server with this model.",
     )
 
 

@@ -2,42 +2,42 @@
 
 from tiebreak.gateway.protocol import GatewayError
 
-LATER = " Please try again in some minutes."
+TRY_LATER = " Try again in a few minutes."
 ERRORS_BY_STATUS = {
     401: (
         "refused_key",
-        "The model server does not accept the key: please enter the right one in the settings.",
+        "The model server rejected the API key. Check the key in the settings.",
     ),
     403: (
         "forbidden",
-        "The model server does not allow this with this key: please look at its rights there.",
+        "The API key is not allowed to do this. Check its permissions on the model server.",
     ),
     404: (
         "unknown_model",
-        "The model server does not know this model or this address: please compare both with what"
-        " it serves.",
+        "The model server has no such model or address. Check the model's name and the server's"
+        " address in the settings.",
     ),
 }
 REDIRECTED = (
     "moved",
-    "The model server sent the request elsewhere, where it does not go: please enter the server's"
-    " own address in the settings.",
+    "The model server redirected the request, and redirects are not followed. Enter the final"
+    " address in the settings.",
 )
 
 
 def bad_address() -> GatewayError:
     return GatewayError(
         "bad_settings",
-        "The address of a model server looks like http://host:8000/v1, with no name, password,"
-        " question mark or # in it: please correct it in the settings.",
+        "The address of the model server is invalid. Enter it in the settings in the form"
+        " http://host:8000/v1, without user name, password, query or fragment.",
     )
 
 
 def host_not_allowed(authority: str) -> GatewayError:
     return GatewayError(
         "host_not_allowed",
-        f"Model servers at {authority} are not allowed here. If this one is right, please have"
-        f" “{authority}” added to the allowed hosts in the settings.",
+        f"The host {authority} is not allowed. If the address is correct, ask an administrator to add"
+        f" “{authority}” to the allowed hosts.",
     )
 
 
@@ -48,14 +48,14 @@ def status_error(status: int, detail: str, retry_after_s: float) -> GatewayError
     if status in (408, 425, 429, 503):
         return GatewayError(
             "busy",
-            "The model server asks us to wait." + LATER,
+            "The model server is busy." + TRY_LATER,
             is_retryable=True,
             retry_after_s=retry_after_s,
         )
     if status >= 500:
         return GatewayError(
             "broken",
-            f"The model server has a fault of its own (HTTP {status})." + LATER,
+            f"The model server reported an internal error (HTTP {status})." + TRY_LATER,
             is_retryable=status != 501,
             retry_after_s=retry_after_s,
         )
@@ -64,15 +64,15 @@ def status_error(status: int, detail: str, retry_after_s: float) -> GatewayError
     quoted = f": {detail}" if detail else ""
     return GatewayError(
         "refused",
-        f"The model server refused the request (HTTP {status}){quoted}. Please correct what was"
-        " asked and try again.",
+        f"The model server rejected the request (HTTP {status}){quoted}. Correct the request and try"
+        " again.",
     )
 
 
 def unreachable(authority: str) -> GatewayError:
     return GatewayError(
         "unreachable",
-        f"The model server at {authority} cannot be reached. Please look whether it is running.",
+        f"The model server at {authority} cannot be reached. Check that it is running.",
         is_retryable=True,
     )
 
@@ -80,30 +80,32 @@ def unreachable(authority: str) -> GatewayError:
 def untrusted_certificate(authority: str) -> GatewayError:
     return GatewayError(
         "bad_settings",
-        f"The certificate of the model server at {authority} is not one to trust. Please correct"
-        " the address, or have the server's authority added to this machine's.",
+        f"The certificate of the model server at {authority} is not trusted. Check the address, or"
+        " install the certificate of its authority on this machine.",
     )
 
 
 def timed_out(timeout_s: float) -> GatewayError:
     return GatewayError(
         "too_slow",
-        f"The model server did not answer within {timeout_s:g} seconds. Please try again, ask for"
-        " fewer or shorter texts, or allow more time.",
+        f"The model server did not respond within {timeout_s:g} seconds. Try again, request fewer or"
+        " shorter texts, or increase the timeout.",
         is_retryable=True,
     )
 
 
 def connection_lost() -> GatewayError:
     return GatewayError(
-        "incomplete", "The model server broke off in mid-answer." + LATER, is_retryable=True
+        "incomplete",
+        "The connection to the model server was lost during the response." + TRY_LATER,
+        is_retryable=True,
     )
 
 
 def malformed_response() -> GatewayError:
     return GatewayError(
         "nonsense",
-        "The model server answered with something that cannot be read. Please check that its"
-        " address is that of an OpenAI-compatible server.",
+        "The model server sent an invalid response. Check that the address is that of an"
+        " OpenAI-compatible server.",
         is_retryable=True,
     )

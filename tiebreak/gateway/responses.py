@@ -23,8 +23,8 @@ def check_model(data: JsonObject, names: Collection[str]) -> str:
         return model
     raise GatewayError(
         "other_model",
-        f"The model server answered with the model “{model[:200]}”, but “{min(names)}” was asked."
-        " Please start the server with that model or enter the other name.",
+        f"The model server responded with the model “{model[:200]}” instead of “{min(names)}”. Start"
+        " the server with the requested model, or enter the other name.",
     )
 
 
@@ -39,8 +39,8 @@ def samples(
     if len(choices) < request.n:
         raise GatewayError(
             "too_few",
-            f"The model server gave {len(choices)} of {request.n} texts. Please ask for one text"
-            " at a time, with a seed for each.",
+            f"The model server returned {len(choices)} of {request.n} texts. Request one text at a"
+            " time, each with its own seed.",
         )
     if sorted(_integer(choice, "index") for choice in choices) != list(range(request.n)):
         raise MalformedResponse
@@ -69,8 +69,8 @@ def _generated_text(choice: JsonObject) -> str:
         return text
     raise GatewayError(
         "incomplete",
-        "The model server gave an answer without a text. Please allow more tokens, or switch off"
-        " the model's reasoning and tools.",
+        "The model server's response has no text. Allow more tokens, or turn off the model's"
+        " reasoning and tools.",
     )
 
 
@@ -79,7 +79,9 @@ def _finish_reason(choice: JsonObject) -> str:
     if isinstance(reason, str) and reason not in ABORTED:
         return reason
     raise GatewayError(
-        "incomplete", "The model server gave up in mid-text. Please try again.", is_retryable=True
+        "incomplete",
+        "The model server aborted the generation of a text. Try again.",
+        is_retryable=True,
     )
 
 
@@ -163,8 +165,8 @@ def echoed_logprobs(data: JsonObject, prompt: str, answer: str) -> list[float]:
     if not "".join(tokens).endswith(prompt + answer):
         raise GatewayError(
             "unsupported",
-            "The model server's tokens do not spell the answer, so that its log-probability cannot"
-            " be told from the prompt's. Please serve the model with vLLM.",
+            "The log-probability of the answer cannot be separated from that of the prompt, because"
+            " the returned tokens do not concatenate to the text. Serve the model with vLLM.",
         )
     start = sum(map(len, tokens)) - len(answer)
     ends = accumulate(map(len, tokens))

@@ -49,19 +49,19 @@ class InProcessVLLM:
     Parameters
     ----------
     model : str
-        A folder or a name that vLLM finds.
-    batch_size : int
-        Requests that are handed to vLLM, and come back, together.
+        A folder, or a name that vLLM finds.
+    batch_size : int, default 256
+        Number of requests that are handed to vLLM, and come back, together.
     **engine_options
-        vLLM's own settings, such as ``tensor_parallel_size`` or ``max_model_len``.
+        Settings of vLLM, such as ``tensor_parallel_size`` or ``max_model_len``.
 
     Raises
     ------
     MissingPackageError
-        Without vLLM.
+        If vLLM is not installed.
     GatewayError
-        ``bad_settings`` for an option that would run foreign code, and
-        ``engine_failed`` where vLLM does not start.
+        ``bad_settings`` for an option that would run foreign code, and ``engine_failed`` if vLLM
+        does not start.
     """
 
     def __init__(self, model: str, *, batch_size: int = 256, **engine_options: Any) -> None:
@@ -69,30 +69,63 @@ class InProcessVLLM:
         if forbidden:
             raise GatewayError(
                 "bad_settings",
-                f"The setting {forbidden[0]} is not allowed for a model, because it can run code"
-                " that came with it: please leave it out.",
+                f"The setting {forbidden[0]} is not allowed, because it can run code from the model's"
+                " folder. Remove it.",
             )
         if batch_size < 1:
-            raise GatewayError("bad_settings", f"batch_size is at least 1, not {batch_size}.")
+            raise GatewayError("bad_settings", f"batch_size must be at least 1, not {batch_size}.")
         self.model = model
         self._batch_size = batch_size
         self._vllm = optional.load("vllm")
         self._engine = self._start({"enable_prefix_caching": True, **engine_options})
 
     def sample(self, requests: Iterable[SampleRequest]) -> Iterator[Sampled | Failed]:
-        """Draw texts, a batch of requests after the other."""
+        """Draw texts, one batch of requests after another.
+
+        Parameters
+        ----------
+        requests : iterable of SampleRequest
+            What to draw. Requests are taken only a bounded number ahead.
+
+        Returns
+        -------
+        iterator of Sampled or Failed
+            One result for each request, in any order, under its id.
+        """
         return self._in_batches(requests, self._prompt, self._sampling_params, self._sampled)
 
     def label_logprobs(
         self, requests: Iterable[LabelLogprobsRequest]
     ) -> Iterator[LabelLogprobs | Failed]:
-        """Log-probabilities of the labels; NaN for one that is not one token."""
+        """Compute how probable labels are as the next token.
+
+        Parameters
+        ----------
+        requests : iterable of LabelLogprobsRequest
+            Prompts with their labels. Requests are taken only a bounded number ahead.
+
+        Returns
+        -------
+        iterator of LabelLogprobs or Failed
+            One result for each request, in any order, under its id.
+        """
         return self._in_batches(requests, self._prompt, self._label_params, self._labels)
 
     def answer_logprobs(
         self, requests: Iterable[AnswerLogprobRequest]
     ) -> Iterator[AnswerLogprob | Failed]:
-        """Log-probabilities of given answers."""
+        """Compute how probable given answers are.
+
+        Parameters
+        ----------
+        requests : iterable of AnswerLogprobRequest
+            Prompts with their answers. Requests are taken only a bounded number ahead.
+
+        Returns
+        -------
+        iterator of AnswerLogprob or Failed
+            One result for each request, in any order, under its id.
+        """
         return self._in_batches(
             requests, self._prompt_and_answer, self._answer_params, self._answer
         )
@@ -113,8 +146,8 @@ class InProcessVLLM:
         except Exception as error:
             raise GatewayError(
                 "engine_failed",
-                f"vLLM did not start with the model “{self.model}”: {_summary(error)}. Please look at"
-                " its log, and check the model's folder, the settings and the free memory.",
+                f"vLLM could not load the model “{self.model}”: {_summary(error)}. Check the log, the"
+                " model's folder, the settings and the free memory.",
             ) from error
 
     def _in_batches(
@@ -156,7 +189,7 @@ class InProcessVLLM:
 
     def _open_engine(self) -> Any:
         if self._engine is None:
-            raise GatewayError("engine_failed", "The engine was closed: please open it anew.")
+            raise GatewayError("engine_failed", "The engine is closed. Create it again.")
         return self._engine
 
     def _prompt(self, request: SampleRequest | LabelLogprobsRequest) -> list[int]:
@@ -188,7 +221,7 @@ class InProcessVLLM:
         reasons = {completion.finish_reason for completion in completions}
         if len(completions) != request.n or not reasons.isdisjoint({None, *ABORTED}):
             raise GatewayError(
-                "incomplete", "vLLM gave up in mid-text. Please try again.", is_retryable=True
+                "incomplete", "vLLM aborted the generation of a text. Try again.", is_retryable=True
             )
         samples = [
             Sample(
@@ -230,8 +263,8 @@ class InProcessVLLM:
         if start == 0 or not rows:
             raise GatewayError(
                 "unsupported",
-                "The model joins this prompt and answer into one first token, which has no"
-                " probability. Please give a longer prompt.",
+                "The answer has no log-probability, because the model's first token spans both prompt"
+                " and answer. Use a longer prompt.",
             )
         logprob = sum(float(row[token_id].logprob) for token_id, row in rows)
         return AnswerLogprob(request.id, logprob, len(rows), self.model)
@@ -248,10 +281,10 @@ def _gateway_error(error: Exception) -> GatewayError:
     if isinstance(error, GatewayError):
         return error.copy()
     if _is_request_fault(error):
-        return GatewayError("refused", f"vLLM refused the request: {_summary(error)}.")
+        return GatewayError("refused", f"vLLM rejected the request: {_summary(error)}.")
     return GatewayError(
         "engine_failed",
-        f"vLLM failed: {_summary(error)}. Please look at its log and start the worker anew.",
+        f"vLLM failed: {_summary(error)}. Check its log and restart the worker.",
         is_retryable=True,
     )
 

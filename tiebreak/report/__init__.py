@@ -1,4 +1,4 @@
-"""The whole report of a study, from its ratings: the same code for page, file and command."""
+"""The report of a study, from its ratings. Pages, files and commands share this code."""
 
 from tiebreak.report.build import REPORT_VERSION, build_report
 from tiebreak.report.reading import read_source

@@ -10,33 +10,34 @@ from tiebreak.formats import RatingTable
 from tiebreak.report.criterion import Criterion
 from tiebreak.stats import Estimate
 from tiebreak.stats.bias import length_bias, position_bias
-from tiebreak.stats.independence import with_enough
+from tiebreak.stats.independence import drop_unreliable_interval
 
 # The presentation orders of a machine's pass: system A's text first, or system B's.
 A_FIRST, B_FIRST = "ab", "ba"
 
 
 def bias_section(criterion: Criterion) -> dict[str, Any]:
-    """What humans prefer that is not the text; under ``machines`` the same of each machine."""
+    """Position and length bias of humans, and under ``machines`` those of each machine."""
     raters = criterion.rows["rater"]
     return {
-        **_of_ratings(criterion, criterion.is_human),
+        **_biases(criterion, criterion.is_human),
         "machines": {
-            name: _of_ratings(criterion, ~criterion.is_human & (raters == name))
+            name: _biases(criterion, ~criterion.is_human & (raters == name))
             for name in criterion.machines
         },
     }
 
 
-def _of_ratings(criterion: Criterion, mask: NDArray[np.bool_]) -> dict[str, Any]:
-    known = mask & (criterion.label >= 0)
-    rows, signs = criterion.rows.select(known), np.nan_to_num(np.sign(criterion.strength[known]))
+def _biases(criterion: Criterion, mask: NDArray[np.bool_]) -> dict[str, Any]:
+    labelled = mask & (criterion.label >= 0)
+    rows = criterion.rows.select(labelled)
+    signs = np.nan_to_num(np.sign(criterion.strength[labelled]))
     first = _first_shown(rows)
     longer = np.sign(
         _characters(rows["chars_b"], rows["text_b"]) - _characters(rows["chars_a"], rows["text_a"])
     )
     longer = np.nan_to_num(longer)
-    instances = criterion.clusters[criterion.unit[known]]
+    instances = criterion.clusters[criterion.unit[labelled]]
     return {
         "position": _bias(position_bias, signs * first, instances).as_json(),
         "length": _bias(length_bias, signs * longer, instances).as_json(),
@@ -44,29 +45,28 @@ def _of_ratings(criterion: Criterion, mask: NDArray[np.bool_]) -> dict[str, Any]
 
 
 def _first_shown(rows: RatingTable) -> NDArray[np.int64]:
-    """Per row −1 where system A was shown first, 1 where B was, 0 where nobody says.
+    """−1 for rows that showed system A first, 1 for those that showed B first, 0 if unknown.
 
-    A side that is given counts; a machine's pass may say it by its presentation order.
+    From the column ``side_a``, or if it is empty from a machine's presentation order.
     """
     side, order = rows["side_a"].astype(str), np.char.lower(rows["order"].astype(str))
-    said = np.where(np.isin(side, ["left", "first"]), -1, np.isin(side, ["right", "second"]) * 1)
+    by_side = np.where(np.isin(side, ["left", "first"]), -1, np.isin(side, ["right", "second"]) * 1)
     by_order = np.where(order == A_FIRST, -1, (order == B_FIRST) * 1)
-    return np.asarray(np.where(side != "", said, by_order), dtype=np.int64)
+    return np.asarray(np.where(side != "", by_side, by_order), dtype=np.int64)
 
 
 def _bias(
-    of: Callable[[int, int], Estimate],
+    statistic: Callable[[int, int], Estimate],
     products: NDArray[np.float64],
     instances: NDArray[np.int64],
 ) -> Estimate:
-    clusters = len(np.unique(instances[products != 0]))
-    return with_enough(of(*_for_and_against(products)), clusters)
+    """The bias from products that are positive for ratings in its direction."""
+    estimate = statistic(int((products > 0).sum()), int((products < 0).sum()))
+    return drop_unreliable_interval(estimate, len(np.unique(instances[products != 0])))
 
 
-def _for_and_against(products: NDArray[np.float64]) -> tuple[int, int]:
-    return int((products > 0).sum()), int((products < 0).sum())
-
-
-def _characters(known: NDArray[Any], texts: NDArray[Any]) -> NDArray[np.float64]:
+def _characters(column: NDArray[Any], texts: NDArray[Any]) -> NDArray[np.float64]:
+    """The numbers of characters in a column, and where it is empty those of the texts."""
+    counts = column.astype(float)
     lengths = np.array([len(text) if text else np.nan for text in texts], dtype=float)
-    return np.where(np.isnan(known.astype(float)), lengths, known.astype(float))
+    return np.where(np.isnan(counts), lengths, counts)

@@ -1,4 +1,4 @@
-"""A report from a table of ratings."""
+"""Builds the report of a table of ratings."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from tiebreak.errors import InvalidInput
 from tiebreak.formats import RatingTable
 from tiebreak.formats.ratings import canonical_digest
 from tiebreak.report.bias import bias_section
-from tiebreak.report.criterion import Criterion, criteria_of
+from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.generators import Seeds
 from tiebreak.report.perception import perception_section
 from tiebreak.report.raters import raters_section
-from tiebreak.report.scopes import of_selected
+from tiebreak.report.scopes import limit_to_selected
 from tiebreak.report.selection import drawn_units, selection_section
 from tiebreak.report.sets import sets_section
 from tiebreak.report.strata import no_strata, strata_section
@@ -21,8 +22,8 @@ from tiebreak.report.systems import systems_section
 
 REPORT_VERSION = 1
 REPLICATES = 10_000
-NO_LABEL = "No label of this criterion could be read."
-UNFORESEEN = "An unforeseen error ({error}), which the log describes."
+NO_LABEL = "No label of this criterion could be parsed."
+UNFORESEEN = "An unexpected error occurred ({error}). Its details are in the log."
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +83,7 @@ def build_report(
     """
     used = table.select(table.is_counted)
     digest = canonical_digest(table)
-    found, unknown = criteria_of(table, scales or {}, unparsed, order)
+    criteria, unknown = read_criteria(table, scales or {}, unparsed, order)
     about = {"kind": "file", "sha256": digest, **(source or {})}
     return {
         "report_version": REPORT_VERSION,
@@ -90,8 +91,8 @@ def build_report(
         "replicates": replicates,
         "source": {**about, "rows_sha256": digest, "n_rows": len(table), "n_used": len(used)},
         "simulated": bool(np.any(used["simulated"])),
-        "criteria_order": [each.name for each in found],
-        "criteria": {each.name: _section(each, seed, replicates) for each in found},
+        "criteria_order": [criterion.name for criterion in criteria],
+        "criteria": {c.name: _section(c, seed, replicates) for c in criteria},
         "problems": unknown,
     }
 
@@ -118,32 +119,33 @@ def _section(criterion: Criterion, seed: int, replicates: int) -> dict[str, Any]
 def _parts(
     criterion: Criterion, seeds: Seeds, replicates: int
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Every section that could be computed, and why the others could not.
+    """The parts that could be computed, and by name the reasons why others could not.
 
-    No section takes the others away with it. The three that every criterion has are there all the
-    same, with nothing known.
+    A failing part does not affect the others. The three parts that all criteria have are empty if
+    they fail.
     """
     parts: dict[str, Any] = {}
     problems: dict[str, str] = {}
     for name, make in _makers(criterion, seeds, replicates).items():
         try:
             parts[name] = make()
-        except ValueError as refusal:  # how statistics refuse what they cannot be computed from
-            logger.warning("%s of %s: %s", name, criterion.name, refusal, exc_info=True)
-            problems[name] = str(refusal)
-        except Exception as error:  # a defect: it is logged, and named on the page
+        except InvalidInput as error:  # the ratings do not allow this statistic
+            logger.warning("%s of %s: %s", name, criterion.name, error, exc_info=True)
+            problems[name] = error.message
+        except Exception as error:  # a bug: reported and logged, without losing the other parts
             logger.exception("%s of %s failed", name, criterion.name)
             problems[name] = UNFORESEEN.format(error=type(error).__name__)
     if drawn_units(criterion).any():
         parts = {
-            name: each if name == "selection" else of_selected(each) for name, each in parts.items()
+            name: part if name == "selection" else limit_to_selected(part)
+            for name, part in parts.items()
         }
-    nothing = no_strata(criterion, problems.get("strata", NO_LABEL))
-    return {"strata": nothing, "perception": [], "raters": {}} | parts, problems
+    empty_strata = no_strata(criterion, problems.get("strata", NO_LABEL))
+    return {"strata": empty_strata, "perception": [], "raters": {}} | parts, problems
 
 
 def _makers(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Callable[[], Any]]:
-    """What computes each section of the report's criterion, by the section's name."""
+    """The functions that compute the parts of a criterion's section, by name."""
     makers: dict[str, Callable[[], Any]] = {"raters": lambda: raters_section(criterion)}
     if criterion.labels:
         makers["strata"] = lambda: strata_section(criterion, seeds, replicates)

@@ -1,5 +1,6 @@
-"""One criterion's ratings as arrays: units in canonical order, counts per kind of rater."""
+"""The ratings of one criterion as arrays, with counts for humans and for each machine."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiebreak.errors import InvalidInput
 from tiebreak.formats import FormatError, RatingTable
-from tiebreak.formats.errors import Problem, Problems
+from tiebreak.formats.errors import Problems
+from tiebreak.formats.ratings import is_known
 from tiebreak.scales import BAD, Label, Scale, infer_scale
 from tiebreak.stats.counts import count_matrix
 
@@ -17,7 +20,7 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine rater's counts (U, L) over its runs and orders, and its unparsed answers (U,)."""
+    """A machine's counts (U, L) over runs and presentation orders, and unparsed answers (U,)."""
 
     counts: NDArray[np.int64]
     unparsed: NDArray[np.int64]
@@ -27,8 +30,8 @@ class Machine:
 class Criterion:
     """Ratings of one criterion. Rows (ratings) and units are sorted by their ids.
 
-    `labels` are the columns of the counts. `unit` and `label` are codes per row, a label −1 where
-    it is unparsed or has no column. `clusters` is what is resampled: the instance of each unit.
+    `labels` are the columns of the counts. `unit` and `label` are codes per row; a label is −1 if it
+    is unparsed or has no column. `clusters` is the instance of each unit, which is resampled.
     """
 
     name: str
@@ -55,10 +58,10 @@ class Criterion:
 
     @property
     def votes(self) -> dict[str, int]:
-        """How often humans gave each label, "both bad" too where the scale has it."""
+        """How often humans gave each label, including "both bad"."""
         labels = self.scale.labels if self.scale.labels is not None else self.labels
-        given = [str(label) for label in self.parsed[self.is_human]]
-        return {str(label): given.count(str(label)) for label in labels}
+        counts = Counter(str(label) for label in self.parsed[self.is_human])
+        return {str(label): counts[str(label)] for label in labels}
 
     @property
     def is_unparsed(self) -> NDArray[np.bool_]:
@@ -66,87 +69,88 @@ class Criterion:
 
     @property
     def values(self) -> NDArray[np.float64] | None:
-        """The labels' numbers where the level needs them."""
+        """The numbers of the labels, for the levels that use them."""
         if self.scale.level not in {"interval", "ratio"}:
             return None
         return np.array([float(label) for label in self.labels])
 
     @property
     def strength(self) -> NDArray[np.float64]:
-        """Per row how far it prefers system A (below 0) or B; NaN for "both bad" and unparsed."""
+        """Preference of each row, negative for system A; NaN for "both bad" and unparsed."""
         numbers = [np.nan if label == BAD else float(label) for label in self.labels]
         return np.array([*numbers, np.nan])[self.label]
 
     @property
-    def strongest(self) -> int:
+    def max_strength(self) -> int:
         """The largest preference of the scale."""
         return max(abs(int(label)) for label in self.labels if label != BAD)
 
     def of_units(self, column: str) -> NDArray[Any]:
-        """A column that belongs to the unit: its first known value per unit."""
+        """A column that describes the unit: its first known value per unit (U,)."""
         return _per_unit(self.rows[column], self.unit, self.first_row)
 
 
-def criteria_of(
+def read_criteria(
     table: RatingTable,
     scales: Mapping[str, str],
     unparsed: str | None,
     order: Sequence[str] = (),
 ) -> tuple[list[Criterion], dict[str, str]]:
-    """The criteria of the counted rows, and by name why a scale could not be inferred.
+    """The criteria of the counted rows, and by name the reason if a scale cannot be inferred.
 
-    In the given order, then as the table first names them. A scale that was not declared is
-    inferred from all rows, those out of the statistics too. Raises `FormatError` for labels off
-    the scale.
+    In the given order, then in order of first appearance. A scale that is not declared is inferred
+    from all rows, including those that are not counted. Raises `FormatError` for labels that are not
+    on the scale.
     """
     problems = Problems()
-    found, unknown = [], {}
+    criteria, unknown = [], {}
     counted = table.select(table.is_counted)
     for name in _in_order(counted["criterion"], order):
         rows = counted.select(counted["criterion"] == name)
         declared = scales.get(name)
-        everything = table["label"][table["criterion"] == name]
+        all_labels = table["label"][table["criterion"] == name]
         try:
-            scale = Scale.parse(declared) if declared else infer_scale(everything.tolist(), name)
-        except ValueError as error:
+            scale = Scale.parse(declared) if declared else infer_scale(all_labels.tolist(), name)
+        except InvalidInput as error:
             if declared:
                 raise
-            unknown[name] = str(error)
+            unknown[name] = error.message
             continue
         labels = _labels(rows, scale, unparsed, problems)
         problems.check()
-        found.append(_criterion(name, scale, declared is None, rows, labels))
-    return found, unknown
+        criteria.append(_criterion(name, scale, declared is None, rows, labels))
+    return criteria, unknown
 
 
 def _in_order(names: NDArray[Any], order: Sequence[str]) -> list[str]:
-    """Each name once: those of ``order`` first, the others as they first appear."""
-    there = dict.fromkeys(names.tolist())
-    return [*(name for name in order if name in there), *(n for n in there if n not in order)]
+    """Distinct names: those of ``order`` first, then the others by first appearance."""
+    distinct = dict.fromkeys(names.tolist())
+    return [*(name for name in order if name in distinct), *(n for n in distinct if n not in order)]
 
 
 def _labels(
     rows: RatingTable, scale: Scale, unparsed: str | None, problems: Problems
 ) -> list[Label | None]:
-    stand_in = _stand_in(scale, unparsed)
-    found: list[Label | None] = []
+    """The label of each row, None if it is unparsed."""
+    substitute = _substitute(scale, unparsed)
+    parsed: list[Label | None] = []
     for label, line in zip(rows["label"], rows.lines, strict=True):
-        canonical: Label | None = stand_in
+        parsed_label: Label | None = substitute
         if label is not None:
             with problems.at(rows.name, int(line)):
-                canonical = scale.parse_label(label)
-        found.append(canonical)
-    return found
+                parsed_label = scale.parse_label(label)
+        parsed.append(parsed_label)
+    return parsed
 
 
-def _stand_in(scale: Scale, unparsed: str | None) -> Label | None:
-    """The label that unparsed answers stand for, or None."""
+def _substitute(scale: Scale, unparsed: str | None) -> Label | None:
+    """The label that replaces unparsed answers, if any."""
     if unparsed is None:
         return None
     try:
         return scale.parse_label("0" if unparsed == "tie" else unparsed)
-    except ValueError as error:
-        raise FormatError([Problem("--unparsed", None, str(error))]) from error
+    except InvalidInput as error:
+        raise FormatError.of("--unparsed", None, error.code, error.message) from error
 
 
 def _criterion(
@@ -156,13 +160,13 @@ def _criterion(
     rows = rows.select(order)
     labels = [labels[i] for i in order]
     columns = _columns(scale, labels)
-    code = {label: index for index, label in enumerate(columns)}
-    label = np.array([-1 if x is None else code.get(x, -1) for x in labels], dtype=np.int64)
+    code_of = {label: code for code, label in enumerate(columns)}
+    label = np.array([-1 if x is None else code_of.get(x, -1) for x in labels], dtype=np.int64)
     _, first_row, unit = np.unique(_text(rows["unit"]), return_index=True, return_inverse=True)
     shape = (len(first_row), len(columns))
     human = np.asarray(rows["kind"] == "human", dtype=bool)
     clusters = _clusters(rows, unit, first_row)
-    shared = len(np.unique(clusters)) < len(clusters)
+    has_shared = len(np.unique(clusters)) < len(clusters)
     return Criterion(
         name=name,
         scale=scale,
@@ -175,22 +179,22 @@ def _criterion(
         humans=_counts(unit, label, human, shape),
         machines=_machines(rows, unit, label, human, shape),
         clusters=clusters,
-        resampling="instance" if shared else "unit",
+        resampling="instance" if has_shared else "unit",
         first_row=first_row.astype(np.int64),
     )
 
 
 def _columns(scale: Scale, labels: list[Label | None]) -> tuple[Label, ...]:
-    """The labels that are counted: "both bad" has no place in an order."""
+    """The labels that are counted; "both bad" is excluded from scales with an order."""
     if scale.labels is None:
         return tuple(sorted({label for label in labels if label is not None}, key=float))
     return scale.labels if scale.level == "nominal" else scale.order_labels or ()
 
 
 def _objects(labels: list[Label | None]) -> NDArray[Any]:
-    found = np.empty(len(labels), dtype=object)
-    found[:] = labels
-    return found
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    return array
 
 
 def _text(column: NDArray[Any]) -> NDArray[np.str_]:
@@ -198,33 +202,33 @@ def _text(column: NDArray[Any]) -> NDArray[np.str_]:
 
 
 def _counts(unit: Codes, label: Codes, mask: Any, shape: tuple[int, int]) -> NDArray[np.int64]:
-    known = mask & (label >= 0)
-    return count_matrix(unit[known], label[known], n_units=shape[0], n_labels=shape[1])
+    labelled = mask & (label >= 0)
+    return count_matrix(unit[labelled], label[labelled], n_units=shape[0], n_labels=shape[1])
 
 
 def _machines(
     rows: RatingTable, unit: Codes, label: Codes, human: Any, shape: tuple[int, int]
 ) -> dict[str, Machine]:
-    found = {}
-    unread = np.array([each is None for each in rows["label"]], dtype=bool) & (label < 0)
+    machines = {}
+    is_unparsed = np.array([raw is None for raw in rows["label"]], dtype=bool) & (label < 0)
     for name in sorted(set(rows["rater"][~human])):
-        own = ~human & (rows["rater"] == name)
-        lost = np.bincount(unit[own & unread], minlength=shape[0]).astype(np.int64)
-        found[str(name)] = Machine(_counts(unit, label, own, shape), lost)
-    return found
+        mask = ~human & (rows["rater"] == name)
+        unparsed = np.bincount(unit[mask & is_unparsed], minlength=shape[0]).astype(np.int64)
+        machines[str(name)] = Machine(_counts(unit, label, mask, shape), unparsed)
+    return machines
 
 
 def _per_unit(values: NDArray[Any], unit: Codes, first_row: Codes) -> NDArray[Any]:
-    """Not every row must say what its unit is: the first that does speaks for all."""
-    known = ~np.isnan(values) if values.dtype.kind == "f" else values != ""
-    found = values[first_row]
+    """The first known value of each unit, as not every row needs to have it."""
+    known = is_known(values)
+    result = values[first_row]
     units, first = np.unique(unit[known], return_index=True)
-    found[units] = values[known][first]
-    return found
+    result[units] = values[known][first]
+    return result
 
 
 def _clusters(rows: RatingTable, unit: Codes, first_row: Codes) -> Codes:
-    """The instance of each unit; a unit without one is an instance of its own."""
+    """The instance of each unit; a unit without one becomes an instance of its own."""
     instance = _text(_per_unit(rows["instance"], unit, first_row))
     names = np.where(instance == "", np.char.add("\x1f", _text(rows["unit"][first_row])), instance)
     return np.unique(names, return_inverse=True)[1].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Where every statistic's randomness comes from: the seed, and the statistic's own name."""
+"""Random generators of the statistics, each from the seed and the statistic's name."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from tiebreak.stats import generator_for
 
 @dataclass(frozen=True)
 class Seeds:
-    """A seed with the path of names that leads to a statistic."""
+    """A seed, and the path of names to a statistic."""
 
     seed: int
     path: tuple[str, ...] = ()

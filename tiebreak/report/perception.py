@@ -1,4 +1,4 @@
-"""Perception: per bin of the human majority, what people and machines said there.
+"""Perception: distributions of human and machine labels, by human majority.
 
 Source: Beyond Correlation, figures 3 and 4.
 """
@@ -9,29 +9,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
-from tiebreak.stats.pairs import central_entries
+from tiebreak.stats.pairs import central_weights
 
 
 def perception_section(criterion: Criterion) -> list[dict[str, Any]]:
-    """One entry per label that some unit's majority (or median) fell on.
+    """One entry per label that is the majority (or median) of some unit.
 
-    `share` is of the units with human ratings; distributions are shares of all labels given to
-    the bin's units, a unit with tied modes entering each by its part.
+    `share` is the share of units with human ratings; distributions are shares of all labels of
+    these units. A unit with tied modes is divided equally among them.
     """
-    weights = central_entries(criterion.humans, level=criterion.scale.level)
+    weights = central_weights(criterion.humans, level=criterion.scale.level)
     total = weights.sum()
     return [
         {
             "label": str(label),
-            "share": float(weights[:, bin_].sum() / total),
-            "humans": _distribution(criterion, criterion.humans, weights[:, bin_]),
+            "share": float(weights[:, k].sum() / total),
+            "humans": _distribution(criterion, criterion.humans, weights[:, k]),
             "machines": {
-                name: _distribution(criterion, machine.counts, weights[:, bin_])
+                name: _distribution(criterion, machine.counts, weights[:, k])
                 for name, machine in criterion.machines.items()
             },
         }
-        for bin_, label in enumerate(criterion.labels)
-        if weights[:, bin_].sum() > 0
+        for k, label in enumerate(criterion.labels)
+        if weights[:, k].sum() > 0
     ]
 
 
@@ -41,6 +41,6 @@ def _distribution(
     sums = weight @ counts
     total = sums.sum()
     return {
-        str(label): float(each / total) if total > 0 else None
-        for label, each in zip(criterion.labels, sums, strict=True)
+        str(label): float(number / total) if total > 0 else None
+        for label, number in zip(criterion.labels, sums, strict=True)
     }

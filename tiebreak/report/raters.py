@@ -1,4 +1,4 @@
-"""What each rater did: how much, which labels, and how far they agree with the others."""
+"""Per rater: number of ratings, labels, and agreement with the other raters."""
 
 from typing import Any
 
@@ -8,35 +8,36 @@ from tiebreak.report.criterion import Criterion
 from tiebreak.stats.leave_one_out import mode_credits
 from tiebreak.stats.results import Estimate, undefined
 
+NOBODY_ELSE = "Nobody else rated the same units."
+NO_INTERVAL = "There are no intervals for single raters."
+
 
 def raters_section(criterion: Criterion) -> dict[str, Any]:
-    credit = [mode_credits(criterion.humans, without=code) for code in range(len(criterion.labels))]
-    others = criterion.humans.sum(axis=1) - 1
+    credits = [mode_credits(criterion.humans, without=k) for k in range(len(criterion.labels))]
+    n_others = criterion.humans.sum(axis=1) - 1
     names = criterion.rows["rater"].astype(str)
     section = {}
     for name in sorted(set(names)):
-        own = names == name
-        labels, units = criterion.label[own], criterion.unit[own]
-        known = labels >= 0
+        mask = names == name
+        labels, units = criterion.label[mask], criterion.unit[mask]
         entry: dict[str, Any] = {
-            "kind": str(criterion.rows["kind"][own][0]),
-            "n_ratings": int((~criterion.is_unparsed[own]).sum()),
-            "n_unparsed": int(criterion.is_unparsed[own].sum()),
+            "kind": str(criterion.rows["kind"][mask][0]),
+            "n_ratings": int((~criterion.is_unparsed[mask]).sum()),
+            "n_unparsed": int(criterion.is_unparsed[mask].sum()),
             "votes": {
                 str(label): int((labels == code).sum())
                 for code, label in enumerate(criterion.labels)
             },
         }
         if entry["kind"] == "human":
-            compared = known & (others[units] > 0)
+            compared = (labels >= 0) & (n_others[units] > 0)
             pairs = zip(units[compared], labels[compared], strict=True)
-            earned = [credit[label][unit, label] for unit, label in pairs]
-            entry["leave_one_out"] = _mean(earned).as_json()
+            entry["leave_one_out"] = _mean([credits[k][unit, k] for unit, k in pairs]).as_json()
         section[name] = entry
     return section
 
 
-def _mean(earned: Any) -> Estimate:
-    if len(earned) == 0:
-        return undefined("nobody else rated the same units")
-    return Estimate(float(np.mean(earned)), n=len(earned), reason="No interval is made per rater.")
+def _mean(credits: list[float]) -> Estimate:
+    if not credits:
+        return undefined(NOBODY_ELSE)
+    return Estimate(float(np.mean(credits)), n=len(credits), reason=NO_INTERVAL)

@@ -1,4 +1,4 @@
-"""A report's source on disk: a ratings file, or a bundle with ratings."""
+"""Reads the source of a report: a ratings file, or a bundle with ratings."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -7,13 +7,12 @@ from typing import Any
 
 from tiebreak.formats import (
     FormatError,
-    Problem,
     RatingTable,
     is_ratings_file,
     read_bundle,
     read_ratings,
 )
-from tiebreak.formats.bundle import find_ratings, opened_bundle
+from tiebreak.formats.bundle import find_ratings, open_bundle
 
 
 @dataclass(frozen=True)
@@ -64,12 +63,14 @@ def read_source(path: Path) -> Source:
     if is_ratings_file(path):
         return Source(read_ratings(path), about={"kind": "file", "sha256": _sha256(path)})
     if not path.exists():
-        raise FormatError([Problem(str(path), None, "there is no such file, bundle or study")])
-    with opened_bundle(path) as folder:
+        reason = "is not a file, bundle or study"
+        raise FormatError.of(str(path), None, "no_such_source", reason)
+    with open_bundle(path) as folder:
         bundle, ratings = read_bundle(folder), find_ratings(folder)
         if bundle.ratings is None or ratings is None:
-            raise FormatError([Problem(path.name, None, "the bundle holds no ratings to analyse")])
-        scales = {each.name: each.scale for each in bundle.spec.criteria}
+            reason = "the bundle contains no ratings"
+            raise FormatError.of(path.name, None, "no_ratings", reason)
+        scales = {criterion.name: criterion.scale for criterion in bundle.spec.criteria}
         return Source(bundle.ratings, scales, {"kind": "bundle", "sha256": _sha256(ratings)})
 
 

@@ -1,17 +1,17 @@
-"""Whom the statistics of a criterion speak of where its instances were drawn."""
+"""The scope of statistics on drawn instances."""
 
 from typing import Any
 
 
-def of_selected(found: Any) -> Any:
-    """The same section, every estimate in it said to be of the selected instances.
+def limit_to_selected(section: Any) -> Any:
+    """The section with the scope of every estimate limited to the selected instances.
 
-    Its rows are unweighted: of instances that were not drawn they say nothing.
+    Its ratings are not weighted, so that they say nothing about instances that were not drawn.
     """
-    if isinstance(found, list):
-        return [of_selected(each) for each in found]
-    if not isinstance(found, dict):
-        return found
-    if "scope" in found and "value" in found:
-        return found | {"scope": found["scope"] | {"instances": "selected"}}
-    return {name: of_selected(each) for name, each in found.items()}
+    if isinstance(section, list):
+        return [limit_to_selected(part) for part in section]
+    if not isinstance(section, dict):
+        return section
+    if "scope" in section and "value" in section:
+        return section | {"scope": section["scope"] | {"instances": "selected"}}
+    return {name: limit_to_selected(part) for name, part in section.items()}

@@ -1,6 +1,5 @@
-"""Rating sets: one rater's complete ratings of one instance and system pair."""
+"""Rating sets: all ratings by one rater of one instance and system pair."""
 
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -20,22 +19,23 @@ from tiebreak.stats import (
     summarise_rating_sets,
     undefined,
 )
-from tiebreak.stats.bootstrap import interval
+from tiebreak.stats.bootstrap import bootstrap_estimate
 from tiebreak.stats.counts import distinct_rows
 from tiebreak.stats.separability import range_edges
 
-MOST_ELEMENTS = 4_000_000
+MAX_ELEMENTS = 4_000_000
+NOT_SCORED = "No separability was scored."
+NO_VARIATION = "Separability or consistency does not vary."
 
 
 def sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Any]:
-    """Means over complete sets, and by separability; instances are resampled throughout.
+    """Means over complete sets, overall and by separability; all intervals resample instances.
 
-    Humans' sets, and under ``machines`` those of each machine, whose every run and order is a
-    rater of its own.
+    Under ``machines`` the same for each machine, with every run and presentation order as a rater.
     """
     raters = criterion.rows["rater"]
     machines = {
-        name: _of_ratings(
+        name: _summaries(
             criterion,
             ~criterion.is_human & (raters == name),
             seeds.below("machine", name),
@@ -44,19 +44,20 @@ def sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[st
         for name in criterion.machines
     }
     return {
-        **_of_ratings(criterion, criterion.is_human, seeds, replicates),
+        **_summaries(criterion, criterion.is_human, seeds, replicates),
         "machines": machines,
     }
 
 
-def _of_ratings(
+def _summaries(
     criterion: Criterion, mask: NDArray[np.bool_], seeds: Seeds, replicates: int
 ) -> dict[str, Any]:
-    groups = _groups_of_units(criterion)
+    groups = _unit_groups(criterion)
     sets = _sets(criterion, groups, mask)
-    of_group = _first_of(groups)
-    cluster, delta = criterion.clusters[of_group], separability_of_units(criterion)[of_group]
-    found = summarise_rating_sets(
+    first_unit = np.unique(groups, return_index=True)[1]
+    cluster = criterion.clusters[first_unit]
+    delta = separability_of_units(criterion)[first_unit]
+    summary = summarise_rating_sets(
         _clustered(sets, cluster), rng=seeds.generator("all"), replicates=replicates
     )
     separability = delta[sets.instances.astype(np.int64)]
@@ -69,63 +70,58 @@ def _of_ratings(
     )
     rng = seeds.generator("spearman_separability")
     return {
-        **_as_json(found),
-        "by_separability": [_as_json(each) for each in ranges],
+        **_as_json(summary),
+        "by_separability": [_as_json(separability_range) for separability_range in ranges],
         "spearman_separability": _trend(sets, delta, cluster, replicates, rng).as_json(),
     }
 
 
-def _as_json(found: RatingSetSummary | SeparabilityRange) -> dict[str, Any]:
+def _as_json(summary: RatingSetSummary | SeparabilityRange) -> dict[str, Any]:
     return {
-        each.name: value.as_json() if isinstance(value, Estimate) else value
-        for each in fields(found)
-        for value in (getattr(found, each.name),)
+        name: value.as_json() if isinstance(value, Estimate) else value
+        for name, value in vars(summary).items()
     }
 
 
 def _sets(criterion: Criterion, groups: NDArray[np.int64], mask: NDArray[np.bool_]) -> RatingSets:
-    """Sets by rater and group of units (one instance and pair), complete with all its units."""
+    """Sets by rater and group of units; a set is complete with all units of its group."""
     size = np.bincount(groups)
     rated = mask & (criterion.label >= 0) & ~np.isnan(criterion.strength)
     group = groups[criterion.unit[rated]]
     sets = collect_rating_sets(
         criterion.strength[rated],
         instances=group,
-        raters=_passes(criterion)[rated],
+        raters=_rater_codes(criterion)[rated],
         set_size=1,
-        strongest=criterion.strongest,
+        max_strength=criterion.max_strength,
     )
     complete = sets.totals[:, 2] == size[sets.instances.astype(np.int64)]
     return RatingSets(
         sets.totals[complete],
         sets.instances[complete],
-        sets.strongest,
+        sets.max_strength,
         int((~complete).sum()),
     )
 
 
-def _passes(criterion: Criterion) -> NDArray[np.int64]:
-    """A number per rating for its rater, run and order."""
+def _rater_codes(criterion: Criterion) -> NDArray[np.int64]:
+    """A code per rating for its rater, run and presentation order."""
     columns = [criterion.rows[name].astype(str) for name in ("rater", "run", "order")]
     codes = [np.unique(column, return_inverse=True)[1] for column in columns]
     return distinct_rows(np.column_stack(codes))[1]
 
 
 def _clustered(sets: RatingSets, cluster: NDArray[np.int64]) -> RatingSets:
-    """The same sets by the instance that is resampled, whatever the pair."""
+    """The same sets, but with the instance to resample in place of the group."""
     instances = cluster[sets.instances.astype(np.int64)]
-    return RatingSets(sets.totals, instances, sets.strongest, sets.n_incomplete)
+    return RatingSets(sets.totals, instances, sets.max_strength, sets.n_incomplete)
 
 
-def _groups_of_units(criterion: Criterion) -> NDArray[np.int64]:
-    """The instance and system pair of each unit, as codes."""
+def _unit_groups(criterion: Criterion) -> NDArray[np.int64]:
+    """A code per unit for its instance and system pair."""
     pairs = np.unique(pairs_of_units(criterion), return_inverse=True)[1]
     key = criterion.clusters * (pairs.max(initial=0) + 1) + pairs
     return np.unique(key, return_inverse=True)[1].astype(np.int64)
-
-
-def _first_of(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.unique(groups, return_index=True)[1].astype(np.int64)
 
 
 def _trend(
@@ -137,29 +133,30 @@ def _trend(
 ) -> Estimate:
     """Spearman's ρ of δ and mean consistency over instances and pairs, instances resampled."""
     if np.all(np.isnan(delta)):
-        return undefined("No separability was scored.")
+        return undefined(NOT_SCORED)
     group = sets.instances.astype(np.int64)
     size = np.bincount(group, minlength=len(delta))
     total = np.bincount(group, weights=sets.consistency, minlength=len(delta))
     known = (size > 0) & ~np.isnan(delta)
-    # Sums of the same fractions in another order differ in their last bits, and would break ties.
+    # Rounded, because sums in another order differ by rounding errors, which would break ties.
     x, y = delta[known], np.round(total[known] / size[known], 12)
     n = int(known.sum())
     value = float(_rank_correlation(x[None], y[None])[0]) if n else float("nan")
     if np.isnan(value):
-        return undefined("Separability or consistency does not vary.", n)
+        return undefined(NO_VARIATION, n)
     instances = np.unique(cluster[known], return_inverse=True)[1]
     if replicates == 0 or len(np.unique(instances)) < n:
         reason = None if replicates == 0 else "No interval: instances have several system pairs."
         return Estimate(value, n=n, reason=reason)
-    drawn = rng.integers(0, n, size=(min(replicates, max(200, MOST_ELEMENTS // n)), n))
-    values = _rank_correlation(x[drawn], y[drawn])
-    method = f"bootstrap over instances, {len(drawn)} replicates"
-    return interval(value, values, n=n, clusters=n, method=method)
+    indices = rng.integers(0, n, size=(min(replicates, max(200, MAX_ELEMENTS // n)), n))
+    values = _rank_correlation(x[indices], y[indices])
+    method = f"bootstrap over instances, {len(indices)} replicates"
+    return bootstrap_estimate(value, values, n=n, clusters=n, method=method)
 
 
 def _rank_correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    a, b = (rankdata(each, axis=1) for each in (x, y))
+    """Spearman's ρ of each row."""
+    a, b = (rankdata(side, axis=1) for side in (x, y))
     a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
     scale = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
     return np.asarray((a * b).sum(axis=1) / np.where(scale > 0, scale, np.nan))

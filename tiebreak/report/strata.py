@@ -1,4 +1,4 @@
-"""Agreement per stratum: among humans, between humans and each machine, and the difference."""
+"""Agreement per stratum: among humans, and of humans with each machine."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,10 +39,10 @@ Table = tuple[dict[tuple[str, str], AnyStatistic], Patterns]
 
 
 def strata_section(criterion: Criterion, seeds: Seeds, replicates: int) -> list[dict[str, Any]]:
-    """One entry per stratum of every stratifier that the ratings allow.
+    """One entry per stratum of every applicable stratifier.
 
-    Humans, and humans with each machine, have replicates of their own: another machine does not
-    move a digit.
+    Humans, and humans with each machine, have their own replicates, so that the results do not
+    depend on which other machines there are.
     """
     raters = (None, *criterion.machines)
     groups = _groups(criterion, tuple(strata_of(criterion)))
@@ -54,27 +54,27 @@ def strata_section(criterion: Criterion, seeds: Seeds, replicates: int) -> list[
         table = _human_table if rater is None else partial(_machine_table, machine=rater)
         return _estimates(table(criterion, split), strata, rng=rng, replicates=replicates)
 
-    # Drawing replicates leaves the interpreter's lock: threads keep all processors busy.
+    # Threads, because drawing replicates releases the global interpreter lock.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [[pool.submit(estimates, group, rater) for rater in raters] for group in groups]
     entries = [
-        _entry(stratum, raters, [job.result()[place] for job in of_group])
-        for (strata, _), of_group in zip(groups, jobs, strict=True)
-        for place, stratum in enumerate(strata)
+        _entry(stratum, raters, [job.result()[index] for job in group_jobs])
+        for (strata, _), group_jobs in zip(groups, jobs, strict=True)
+        for index, stratum in enumerate(strata)
     ]
-    return sorted(entries, key=lambda each: STRATIFIERS.index(each["stratifier"]))
+    return sorted(entries, key=lambda entry: STRATIFIERS.index(entry["stratifier"]))
 
 
 def no_strata(criterion: Criterion, reason: str) -> list[dict[str, Any]]:
-    """All units as the only stratum, with nothing known of it, and why."""
-    among = {each.name: undefined(reason) for each in fields(Agreement)}
+    """A single stratum of all units, with undefined statistics."""
+    agreement = {field.name: undefined(reason) for field in fields(Agreement)}
     return [
         {
             "stratifier": "all",
             "stratum": "all",
             "n_units": criterion.n_units,
             "share": 1.0,
-            "human_human": as_json(among),
+            "human_human": as_json(agreement),
             "machines": {},
         }
     ]
@@ -95,16 +95,16 @@ def _entry(
 
 
 def _groups(criterion: Criterion, strata: Sequence[Stratum]) -> list[Group]:
-    """Strata that share replicates, with the code that keeps their units apart.
+    """Groups of strata that share replicates, each with the code that splits their units.
 
-    Every key multiplies the distinct rows, which is what replicates of units cost, so that each
-    stratifier by key has its own; replicates of instances cost the same whatever the rows.
+    A stratifier by key multiplies the number of distinct rows, which the cost of replicates of
+    units depends on, and so has its own group. Replicates of instances do not cost more.
     """
-    by_key = [[each for each in strata if each.stratifier == name] for name in BY_KEY]
-    # A key with one value keeps no units apart.
+    by_key = [[s for s in strata if s.stratifier == name] for name in BY_KEY]
+    # A key with a single value does not split any units.
     by_key = [group for group in by_key if len(group) > 1]
-    apart = {each.stratifier for group in by_key for each in group}
-    groups = [[each for each in strata if each.stratifier not in apart], *by_key]
+    separate = {stratum.stratifier for group in by_key for stratum in group}
+    groups = [[s for s in strata if s.stratifier not in separate], *by_key]
     if criterion.resampling == "instance":
         groups = [list(strata)]
     return [(group, _split(group, criterion.n_units)) for group in groups]
@@ -122,14 +122,14 @@ def strata_of(criterion: Criterion) -> Iterator[Stratum]:
 
 
 def _split(strata: Sequence[Stratum], units: int) -> Codes:
-    """A number per unit, the same for units that are in the same strata by key."""
-    keyed = [each.members for each in strata if each.stratifier in BY_KEY]
+    """A code per unit, equal for units in the same strata by key."""
+    keyed = [stratum.members for stratum in strata if stratum.stratifier in BY_KEY]
     columns = np.column_stack([np.zeros((units, 0), dtype=np.int64), *keyed])
     return distinct_rows(columns.astype(np.int64))[1]
 
 
 def separability_of_units(criterion: Criterion) -> NDArray[np.float64]:
-    """δ per unit: raw where it is known, else as the file gives it."""
+    """δ per unit: the raw one if there is any, otherwise the normalised one."""
     raw = criterion.of_units("separability_raw").astype(float)
     return raw if np.any(~np.isnan(raw)) else criterion.of_units("separability").astype(float)
 
@@ -137,8 +137,8 @@ def separability_of_units(criterion: Criterion) -> NDArray[np.float64]:
 def pairs_of_units(criterion: Criterion) -> NDArray[np.str_]:
     """Each unit's pair as "A vs B", or "" where a side is unknown."""
     a, b = (criterion.of_units(side).astype(str) for side in ("system_a", "system_b"))
-    named = np.char.add(np.char.add(a, " vs "), b)
-    return np.where((a == "") | (b == ""), "", named)
+    pairs = np.char.add(np.char.add(a, " vs "), b)
+    return np.where((a == "") | (b == ""), "", pairs)
 
 
 def _by_key(stratifier: str, keys: NDArray[Any]) -> tuple[Stratum, ...]:
@@ -147,23 +147,26 @@ def _by_key(stratifier: str, keys: NDArray[Any]) -> tuple[Stratum, ...]:
 
 
 def _human_table(criterion: Criterion, split: Codes) -> Table:
-    """All statistics among humans, by name, with the rows they are read from."""
+    """All statistics among humans by group and name, with the rows they are computed from."""
     labels = len(criterion.labels)
     patterns = Patterns.of(np.column_stack([criterion.humans, split]), clusters=criterion.clusters)
-    among = agreement_statistics(
+    agreement = agreement_statistics(
         labels, level=criterion.scale.level, values=criterion.values, k=labels
     )
-    statistics = {name: on_columns(each, slice(0, labels)) for name, each in among.items()}
-    return {("human_human", name): each for name, each in statistics.items()}, patterns
+    statistics: dict[tuple[str, str], AnyStatistic] = {
+        ("human_human", name): on_columns(statistic, slice(0, labels))
+        for name, statistic in agreement.items()
+    }
+    return statistics, patterns
 
 
 def _machine_table(criterion: Criterion, split: Codes, *, machine: str) -> Table:
-    """All statistics of one machine, by group and name."""
-    answers = criterion.machines[machine]
+    """All statistics of one machine by group and name, with the rows they are computed from."""
+    ratings = criterion.machines[machine]
     comparison = Comparison.of(
         criterion.humans,
-        answers.counts,
-        unparsed=answers.unparsed,
+        ratings.counts,
+        unparsed=ratings.unparsed,
         clusters=criterion.clusters,
         split=split,
     )
@@ -174,7 +177,9 @@ def _machine_table(criterion: Criterion, split: Codes, *, machine: str) -> Table
         k=len(criterion.labels),
     )
     statistics: dict[tuple[str, str], AnyStatistic] = {
-        (group, name): each for group, named in groups.items() for name, each in named.items()
+        (group, name): statistic
+        for group, by_name in groups.items()
+        for name, statistic in by_name.items()
     }
     return statistics, comparison.patterns
 
@@ -182,20 +187,20 @@ def _machine_table(criterion: Criterion, split: Codes, *, machine: str) -> Table
 def _estimates(
     table: Table, strata: Sequence[Stratum], **resampling: Unpack[Resampling]
 ) -> list[dict[str, Any]]:
-    """One entry a stratum: group → name → estimate."""
+    """Estimates by group and name, for each stratum."""
     statistics, patterns = table
-    # Rows of one pattern are in the same strata: any of its units speaks for all.
+    # All units with the same row are in the same strata.
     masks = [stratum.members[patterns.representatives] for stratum in strata]
-    found = estimate_strata(statistics, patterns, masks, **resampling)
-    return [_grouped(each) for each in found]
+    estimates = estimate_strata(statistics, patterns, masks, **resampling)
+    return [_grouped(by_name) for by_name in estimates]
 
 
 def _grouped(estimates: Mapping[tuple[str, str], Estimate]) -> dict[str, Any]:
     groups: dict[str, Any] = {}
-    for (group, name), each in estimates.items():
-        groups.setdefault(group, {})[name] = each.as_json()
+    for (group, name), estimate in estimates.items():
+        groups.setdefault(group, {})[name] = estimate.as_json()
     return groups
 
 
 def as_json(estimates: dict[str, Estimate]) -> dict[str, Any]:
-    return {name: each.as_json() for name, each in estimates.items()}
+    return {name: estimate.as_json() for name, estimate in estimates.items()}

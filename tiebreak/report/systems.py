@@ -1,4 +1,4 @@
-"""Which system is better: win rates, Elo, Bradley–Terry, and what machine ratings add."""
+"""Rankings of systems: win rates, Elo, Bradley–Terry, and prediction-powered win rates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,31 +22,31 @@ from tiebreak.stats import (
     win_rates,
 )
 from tiebreak.stats.games import DisconnectedError, Games
-from tiebreak.stats.independence import with_enough
+from tiebreak.stats.independence import drop_unreliable_interval
 from tiebreak.stats.rankings import NO_RATING
 
 RANKING_REPLICATES = 1_000
-MOST_GAMES = 20_000_000  # played in one request for an Elo rating, over all its orders
-FEWEST_ORDERS = 100
+MAX_GAMES = 20_000_000  # per Elo rating, over all random orders
+MIN_ORDERS = 100
 DRAWN = (
-    "A prediction-powered rate takes the rated instances for a random sample of all, and these were"
-    " drawn with unequal chances."
+    "Prediction-powered rates need a uniform random sample of instances, but these were drawn with"
+    " unequal probabilities."
 )
-NO_SEPARABILITY = "No separability was scored: plan the HITs from scored instances."
+NO_SEPARABILITY = "No separability was scored. Score the instances before planning the HITs."
 TOO_MANY = (
-    "Elo is not computed here for more than {most:,} compared units: its random orders would take "
-    "minutes. tiebreak.stats.elo does it; Bradley–Terry strengths have no such limit."
+    "Elo ratings of more than {maximum:,} compared units are not part of the report, because they take"
+    " minutes. Compute them with tiebreak.stats.elo, or use the Bradley–Terry strengths."
 )
 
 
-class _Who(TypedDict):
+class _Systems(TypedDict):
     system_a: Sequence[str]
     system_b: Sequence[str]
 
 
 @dataclass(frozen=True)
 class _Comparisons:
-    """Units (U,) that name two systems: who met, what humans said, and δ of the instance."""
+    """Units (U,) of two different systems: outcomes by humans and machines, and δ."""
 
     system_a: Sequence[str]
     system_b: Sequence[str]
@@ -59,19 +59,19 @@ class _Comparisons:
     @classmethod
     def of(cls, criterion: Criterion) -> Self:
         a, b = (criterion.of_units(name).astype(str) for name in ("system_a", "system_b"))
-        named = (a != "") & (b != "") & (a != b)
+        compared = (a != "") & (b != "") & (a != b)
         machines = {
-            name: outcome_counts(machine.counts[named], criterion.labels)
+            name: outcome_counts(machine.counts[compared], criterion.labels)
             for name, machine in criterion.machines.items()
         }
         return cls(
-            a[named].tolist(),
-            b[named].tolist(),
-            outcome_counts(criterion.humans[named], criterion.labels),
+            a[compared].tolist(),
+            b[compared].tolist(),
+            outcome_counts(criterion.humans[compared], criterion.labels),
             machines,
-            criterion.clusters[named],
-            criterion.of_units("separability").astype(float)[named],
-            bool(drawn_units(criterion)[named].any()),
+            criterion.clusters[compared],
+            criterion.of_units("separability").astype(float)[compared],
+            bool(drawn_units(criterion)[compared].any()),
         )
 
     @property
@@ -79,57 +79,58 @@ class _Comparisons:
         return sorted({*self.system_a, *self.system_b})
 
     @property
-    def who(self) -> _Who:
+    def names(self) -> _Systems:
         return {"system_a": self.system_a, "system_b": self.system_b}
 
-    def seen_by(self, system: str, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Wins, ties and losses of one system (U, 3), 0 where it is not compared."""
+    def outcomes_of(self, system: str, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Wins, ties and losses of one system (U, 3); zeros in units without it."""
         first, second = (np.array(side) == system for side in (self.system_a, self.system_b))
         return np.asarray(counts * first[:, None] + counts[:, ::-1] * second[:, None])
 
 
 def systems_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Any]:
-    """Every ranking of the named systems over human ratings, each with its intervals.
+    """All rankings of the systems by human ratings.
 
-    ``prediction_powered`` is there for machines that also rated units which no human did.
+    ``prediction_powered`` has the machines that also rated units without human ratings.
     """
     compared = _Comparisons.of(criterion)
     if not compared.systems:
         return {"win_rate": {}, "pairs": {}}
-    fewer = min(replicates, RANKING_REPLICATES)
+    ranking_replicates = min(replicates, RANKING_REPLICATES)
     rates = win_rates(
         compared.outcomes,
-        **compared.who,
+        **compared.names,
         clusters=compared.clusters,
         rng=seeds.generator("systems"),
         replicates=replicates,
     )
-    pairs = {f"{first} vs {second}": each for (first, second), each in rates.pairs.items()}
+    pairs = {f"{first} vs {second}": rate for (first, second), rate in rates.pairs.items()}
     return {
         "win_rate": as_json(rates.systems),
         "pairs": as_json(pairs),
-        **_strengths(compared, seeds.generator("bradley_terry"), fewer),
-        "elo": _elo(compared, seeds.generator("elo"), fewer),
-        "sep_elo": _separability_elo(compared, seeds.generator("sep_elo"), fewer),
+        **_strengths(compared, seeds.generator("bradley_terry"), ranking_replicates),
+        "elo": _elo(compared, seeds.generator("elo"), ranking_replicates),
+        "sep_elo": _separability_elo(compared, seeds.generator("sep_elo"), ranking_replicates),
         "prediction_powered": _prediction_powered(compared),
     }
 
 
 def _strengths(compared: _Comparisons, rng: np.random.Generator, replicates: int) -> dict[str, Any]:
-    apart = _why_apart(compared, compared.outcomes)
-    if apart is not None:
-        return {name: _nowhere(apart, compared) for name in ("bradley_terry", "bradley_terry_rank")}
-    found = bradley_terry(
+    reason = _disconnected_reason(compared, compared.outcomes)
+    if reason is not None:
+        undefined_systems = _all_undefined(reason, compared)
+        return {"bradley_terry": undefined_systems, "bradley_terry_rank": undefined_systems}
+    fit = bradley_terry(
         compared.outcomes,
-        **compared.who,
+        **compared.names,
         clusters=compared.clusters,
         rng=rng,
         replicates=replicates,
     )
-    places = ranks(found.systems, found.drawn) if found.systems else {}
+    system_ranks = ranks(fit.systems, fit.bootstrap_values) if fit.systems else {}
     return {
-        "bradley_terry": _of_all(found.systems, compared),
-        "bradley_terry_rank": _of_all(places, compared),
+        "bradley_terry": _all_systems(fit.systems, compared),
+        "bradley_terry_rank": _all_systems(system_ranks, compared),
     }
 
 
@@ -137,7 +138,7 @@ def _separability_elo(
     compared: _Comparisons, rng: np.random.Generator, replicates: int
 ) -> dict[str, Any]:
     if np.isnan(compared.separability).all():
-        return _nowhere(NO_SEPARABILITY, compared)
+        return _all_undefined(NO_SEPARABILITY, compared)
     return _elo(compared, rng, replicates, compared.separability)
 
 
@@ -147,66 +148,71 @@ def _elo(
     replicates: int,
     separability: NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:
-    most = MOST_GAMES // max(len(compared.outcomes), 1)
-    if most < FEWEST_ORDERS:
-        return _nowhere(TOO_MANY.format(most=MOST_GAMES // FEWEST_ORDERS), compared)
-    played = np.zeros(len(compared.outcomes)) if separability is None else separability
-    apart = _why_apart(compared, np.where(np.isnan(played)[:, None], 0, compared.outcomes))
-    if apart is not None:
-        return _nowhere(apart, compared)
-    found = elo(
+    max_orders = MAX_GAMES // max(len(compared.outcomes), 1)
+    if max_orders < MIN_ORDERS:
+        return _all_undefined(TOO_MANY.format(maximum=MAX_GAMES // MIN_ORDERS), compared)
+    outcomes = compared.outcomes
+    if separability is not None:
+        outcomes = np.where(np.isnan(separability)[:, None], 0, outcomes)
+    reason = _disconnected_reason(compared, outcomes)
+    if reason is not None:
+        return _all_undefined(reason, compared)
+    ratings = elo(
         compared.outcomes,
-        **compared.who,
+        **compared.names,
         separability=separability,
         clusters=compared.clusters,
         rng=rng,
-        orders=min(most, RANKING_REPLICATES),
-        replicates=min(most, replicates),
+        orders=min(max_orders, RANKING_REPLICATES),
+        replicates=min(max_orders, replicates),
     )
-    return _of_all(found.systems, compared)
+    return _all_systems(ratings.systems, compared)
 
 
 def _prediction_powered(compared: _Comparisons) -> dict[str, Any]:
-    """Machine → system → its win rate as humans would give it over all units."""
-    by_human = compared.outcomes.any(axis=1)
-    powering = {
-        name: machine
-        for name, machine in compared.machines.items()
-        if np.any(machine.any(axis=1) & ~by_human)
+    """Prediction-powered win rates over all units, by machine and system."""
+    has_human = compared.outcomes.any(axis=1)
+    machines = {
+        name: outcomes
+        for name, outcomes in compared.machines.items()
+        if np.any(outcomes.any(axis=1) & ~has_human)
     }
     if compared.is_drawn:
-        return {name: _nowhere(DRAWN, compared) for name in powering}
+        return {name: _all_undefined(DRAWN, compared) for name in machines}
     return {
-        name: {system: _powered(compared, machine, system) for system in compared.systems}
-        for name, machine in powering.items()
+        name: {s: _prediction_powered_rate(compared, outcomes, s) for s in compared.systems}
+        for name, outcomes in machines.items()
     }
 
 
-def _powered(compared: _Comparisons, machine: NDArray[np.int64], system: str) -> dict[str, Any]:
+def _prediction_powered_rate(
+    compared: _Comparisons, machine: NDArray[np.int64], system: str
+) -> dict[str, Any]:
     pairs = zip(compared.system_a, compared.system_b, strict=True)
-    own = np.array([system in pair for pair in pairs])
-    humans, clusters = compared.seen_by(system, compared.outcomes)[own], compared.clusters[own]
-    found = prediction_powered_win_rate(
-        humans, compared.seen_by(system, machine)[own], clusters=clusters
-    )
-    by_human, by_machine = humans.any(axis=1), machine[own].any(axis=1)
-    sides = (by_human & by_machine, ~by_human & by_machine)
-    fewest = min(len(np.unique(clusters[side])) for side in sides)
-    return with_enough(found.estimate, fewest).as_json()
+    mask = np.array([system in pair for pair in pairs])
+    humans = compared.outcomes_of(system, compared.outcomes)[mask]
+    predictions = compared.outcomes_of(system, machine)[mask]
+    clusters = compared.clusters[mask]
+    rate = prediction_powered_win_rate(humans, predictions, clusters=clusters)
+    has_human, has_machine = humans.any(axis=1), predictions.any(axis=1)
+    samples = (has_human & has_machine, ~has_human & has_machine)
+    n_clusters = min(len(np.unique(clusters[sample])) for sample in samples)
+    return drop_unreliable_interval(rate.estimate, n_clusters).as_json()
 
 
-def _why_apart(compared: _Comparisons, outcomes: NDArray[np.int64]) -> str | None:
-    """Which groups of systems never meet, so that no scale holds them all."""
+def _disconnected_reason(compared: _Comparisons, outcomes: NDArray[np.int64]) -> str | None:
+    """Which groups of systems were never compared with one another, if any."""
     try:
-        Games.of(outcomes, **compared.who)
+        Games.of(outcomes, **compared.names)
     except DisconnectedError as error:
-        return str(error)
+        return error.message
     return None
 
 
-def _of_all(found: Mapping[str, Estimate], compared: _Comparisons) -> dict[str, Any]:
-    return _nowhere(NO_RATING, compared) | as_json(dict(found))
+def _all_systems(estimates: Mapping[str, Estimate], compared: _Comparisons) -> dict[str, Any]:
+    """The estimates of all systems; undefined for those without a rating."""
+    return _all_undefined(NO_RATING, compared) | as_json(dict(estimates))
 
 
-def _nowhere(reason: str, compared: _Comparisons) -> dict[str, Any]:
+def _all_undefined(reason: str, compared: _Comparisons) -> dict[str, Any]:
     return as_json({name: undefined(reason) for name in compared.systems})

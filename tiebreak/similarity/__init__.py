@@ -5,6 +5,7 @@ similarity of an empty and a non-empty text is 0, of two empty texts 1. The lexi
 need no optional package.
 """
 
+from tiebreak.errors import InvalidInput
 from tiebreak.gateway.encoders import TextEncoder, bundled_encoder
 from tiebreak.similarity.alignment import Alignments, align, align_many
 from tiebreak.similarity.bertscore import BertScore, LengthAdjustedBertScore, length_penalty
@@ -26,7 +27,17 @@ SIMILARITIES: dict[str, type[Similarity]] = {
 
 
 def similarity_title(name: str) -> str:
-    """What people call a similarity; one that is none of ours is called as it is.
+    """Return the name of a similarity for display.
+
+    Parameters
+    ----------
+    name : str
+        Name of the similarity, one of `SIMILARITIES` or any other.
+
+    Returns
+    -------
+    str
+        Its title; another name is returned as it is.
 
     Examples
     --------
@@ -37,22 +48,31 @@ def similarity_title(name: str) -> str:
 
 
 def similarity(name: str, *, encoder: TextEncoder | None = None) -> Similarity:
-    """The similarity of that name.
+    """Return the similarity of a name.
 
     Parameters
     ----------
     name : str
         One of `SIMILARITIES`.
     encoder : TextEncoder, optional
-        What BERTScore and the sentence cosine encode with; `bundled_encoder` if none is given.
-        The others have no use for one.
+        What BERTScore and the sentence cosine encode with, `bundled_encoder` by default. The others
+        have no use for one.
+
+    Returns
+    -------
+    Similarity
+        A function of two texts, which also compares all pairs of many.
 
     Raises
     ------
-    ValueError
-        For another name; it lists the ones there are.
+    InvalidInput
+        If there is no similarity of that name. The message lists them.
     MissingPackageError
-        Says what must be installed, and how.
+        If it needs a package that is not installed. The message says how to install it.
+
+    See Also
+    --------
+    align : Similarities of two systems' texts.
 
     Examples
     --------
@@ -65,7 +85,9 @@ def similarity(name: str, *, encoder: TextEncoder | None = None) -> Similarity:
         return ENCODED[name](encoder or bundled_encoder())
     if name == EntityJaccard.name:
         return EntityJaccard(SpacyEntities())
-    raise ValueError(f"{name!r} is not a similarity; there are {', '.join(SIMILARITIES)}")
+    raise InvalidInput(
+        "unknown_similarity", f"{name!r} is not a similarity; there are {', '.join(SIMILARITIES)}"
+    )
 
 
 __all__ = [

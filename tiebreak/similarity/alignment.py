@@ -9,6 +9,7 @@ from multiprocessing import get_context
 
 import numpy as np
 
+from tiebreak.errors import InvalidInput
 from tiebreak.similarity.measure import FloatArray, Similarity
 
 CHUNK, DEVICE_CHUNK = 32, 128  # instances; larger batches keep a GPU busy
@@ -17,9 +18,22 @@ Instance = tuple[Sequence[str], Sequence[str]]
 
 @dataclass(frozen=True, eq=False)
 class Alignments:
-    """Similarities of one instance: (K_A, K_A), (K_B, K_B) and (K_A, K_B).
+    """Similarities of two systems' generations on one instance.
 
-    ``truncated`` counts the generations of which only the beginning was read.
+    Attributes
+    ----------
+    self_a : ndarray of float, shape (n_a, n_a)
+        Similarities of A's generations with one another.
+    self_b : ndarray of float, shape (n_b, n_b)
+        The same of B's generations.
+    cross : ndarray of float, shape (n_a, n_b)
+        Similarities of A's generations with B's.
+    truncated : int
+        Number of generations of which only the beginning was read.
+
+    See Also
+    --------
+    tiebreak.stats.separability : Separability from these matrices.
     """
 
     self_a: FloatArray
@@ -29,13 +43,23 @@ class Alignments:
 
 
 def align(texts_a: Sequence[str], texts_b: Sequence[str], similarity: Similarity) -> Alignments:
-    """All pairs within and between two systems' generations of one instance.
+    """Compare all pairs of two systems' generations on one instance.
 
     Parameters
     ----------
-    texts_a, texts_b : sequences of K_A and of K_B texts
-        Either may be empty: its matrices have no rows.
+    texts_a, texts_b : sequence of str, length n_a and n_b
+        Generations of either system. Either may be empty: its matrices have no rows.
     similarity : Similarity
+        What to compare them with.
+
+    Returns
+    -------
+    Alignments
+        The matrices.
+
+    See Also
+    --------
+    align_many : Many instances.
 
     Examples
     --------
@@ -53,29 +77,45 @@ def align_many(
     chunk: int | None = None,
     workers: int = 1,
 ) -> Iterator[Alignments]:
-    """The alignments of many instances, in their order, as they come.
-
-    Memory does not grow with their number: `chunk` instances are held at a time by each process,
-    and each distinct text of a chunk is prepared once.
+    """Compare all pairs of two systems' generations on many instances.
 
     Parameters
     ----------
-    instances : iterable of (texts of system A, texts of system B)
+    instances : iterable of (sequence of str, sequence of str)
+        Generations of system A and of system B on each instance.
     similarity : Similarity
+        What to compare them with.
     chunk : int, optional
-        Instances prepared together; an encoder makes its batches of the texts of one chunk.
-        32 unless given, 128 where a device computes.
+        Number of instances that a process holds at a time, whose texts are prepared together; 32 by
+        default, or 128 on a device. Memory does not grow with the number of instances.
     workers : int, default 1
-        Processes to share the chunks of a similarity of words.
+        Number of processes, for a lexical similarity.
+
+    Returns
+    -------
+    iterator of Alignments
+        The matrices of each instance, in order.
 
     Raises
     ------
-    ValueError
-        For more than one worker of a similarity that holds a model: each would load its own.
+    InvalidInput
+        If there is more than one worker for a similarity that holds a model.
+
+    See Also
+    --------
+    align : One instance.
+
+    Examples
+    --------
+    >>> from tiebreak.similarity import similarity
+    >>> instances = [(["a b"], ["a b"]), (["a b"], ["c"])]
+    >>> [float(found.cross[0, 0]) for found in align_many(instances, similarity("rouge1"))]
+    [1.0, 0.0]
     """
     if workers > 1 and not similarity.is_parallel:
-        raise ValueError(
-            f"{similarity.name} holds a model and runs in one process: ask for workers=1"
+        raise InvalidInput(
+            "one_process_only",
+            f"{similarity.name} holds a model and runs in one process: ask for workers=1",
         )
     chunks = _chunks(instances, chunk or (DEVICE_CHUNK if similarity.is_on_device else CHUNK))
     if workers > 1:

@@ -24,17 +24,23 @@ class Encoded:
 
 
 class BertScore(Similarity):
-    """BERTScore F1 without idf weights or baseline rescaling, as the bert-score package's.
-
-    Each token of either text is matched to the likest of the other; precision and recall are
-    the means of those cosines, a negative one counting 0; in [0, 1]. Opening and closing tokens
-    can be matched and have no weight. A text without tokens is empty.
+    """BERTScore F1, without idf weights or baseline rescaling, in [0, 1].
 
     Parameters
     ----------
     encoder : TextEncoder
+        What encodes the tokens.
 
-    Source: Zhang et al. 2020, section 3.
+    See Also
+    --------
+    LengthAdjustedBertScore : With a penalty for texts of different length.
+
+    Notes
+    -----
+    Each token of either text is matched to the most similar one of the other. Precision and recall
+    are means of these cosines, of which a negative one counts 0 (Zhang et al. 2020, section 3;
+    values are those of the bert-score package). Opening and closing tokens can be matched and have
+    no weight. A text without tokens is empty.
     """
 
     name = "bertscore"
@@ -78,12 +84,22 @@ class BertScore(Similarity):
 
 
 class LengthAdjustedBertScore(BertScore):
-    """BERTScore F1 times exp(1 − longer/shorter), in 13a words of the whole texts; in [0, 1].
+    """BERTScore F1 with a penalty for texts of different length, in [0, 1].
 
-    Words are counted before any truncation. The published code of the length adjustment mixes
-    characters and tokens and can exceed 1; this cannot.
+    Parameters
+    ----------
+    encoder : TextEncoder
+        What encodes the tokens.
 
-    Source: Ghosh et al. 2024, section 3.
+    See Also
+    --------
+    length_penalty : The penalty.
+
+    Notes
+    -----
+    F1 · exp(1 − longer / shorter), in 13a words of the whole texts, before any truncation (Ghosh et
+    al. 2024, section 3). The published code mixes characters and tokens and can exceed 1; this
+    cannot.
     """
 
     name = "bertscore_length_adjusted"
@@ -108,9 +124,17 @@ def _expand(is_empty: NDArray[np.bool_], f1: FloatArray) -> FloatArray:
 
 
 def length_penalty(lengths: NDArray[np.floating[Any]]) -> FloatArray:
-    """exp(1 − longer/shorter) of all pairs of lengths (n,): (n, n), in [0, 1].
+    """Compute the length penalty of all pairs of texts.
 
-    1 where both are 0, and 0 where one is.
+    Parameters
+    ----------
+    lengths : ndarray of float, shape (n,)
+        Length of each text.
+
+    Returns
+    -------
+    ndarray of float, shape (n, n)
+        Penalty exp(1 − longer / shorter), in [0, 1]: 1 if both lengths are 0, and 0 if one is.
 
     Examples
     --------

@@ -13,12 +13,31 @@ PIPELINE = "en_core_web_sm"
 
 
 class EntityRecogniser(Protocol):
-    """What finds the entities that texts name; `settings` says which one it was."""
+    """What finds the entities that texts name.
+
+    Attributes
+    ----------
+    settings : mapping of str to object
+        Which recogniser it is, ready for JSON.
+    """
 
     @property
-    def settings(self) -> Mapping[str, object]: ...
+    def settings(self) -> Mapping[str, object]:
+        """Which recogniser it is, ready for JSON."""
 
-    def entities(self, texts: Sequence[str]) -> Iterable[Iterable[str]]: ...
+    def entities(self, texts: Sequence[str]) -> Iterable[Iterable[str]]:
+        """Find the entities of each text.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+
+        Returns
+        -------
+        iterable of iterable of str
+            Entities of each text.
+        """
 
 
 @dataclass(frozen=True)
@@ -30,14 +49,26 @@ class NamedEntities:
 
 
 class EntityJaccard(Similarity):
-    """Entities that both texts name over those that either names; in [0, 1].
-
-    1 where neither names any. An entity is its words in any case and spacing, whatever its kind.
-    A text of nothing but white space is empty.
+    """Share of the entities of two texts that both name, in [0, 1].
 
     Parameters
     ----------
     recogniser : EntityRecogniser
+        What finds the entities.
+
+    Notes
+    -----
+    Jaccard's coefficient of the sets of entities, 1 if neither text names any. An entity is its
+    words, in any case and spacing and of whatever kind. A text of nothing but white space is empty.
+
+    Examples
+    --------
+    >>> class Capitals:
+    ...     settings = {"recogniser": "capitals"}
+    ...     def entities(self, texts):
+    ...         return [[word for word in text.split() if word.istitle()] for text in texts]
+    >>> EntityJaccard(Capitals())("Ann met Bob", "Bob left")
+    0.5
     """
 
     name = "entities"
@@ -80,11 +111,12 @@ class SpacyEntities:
     Parameters
     ----------
     pipeline : str, default "en_core_web_sm"
+        Name of the pipeline.
 
     Raises
     ------
     MissingPackageError
-        Without spaCy or the pipeline.
+        If spaCy or the pipeline is not installed.
     """
 
     def __init__(self, pipeline: str = PIPELINE) -> None:
@@ -92,7 +124,7 @@ class SpacyEntities:
 
     @property
     def settings(self) -> dict[str, object]:
-        """The pipeline and its version, ready for JSON."""
+        """Name and version of the pipeline, ready for JSON."""
         meta = self._pipeline.meta
         return {
             "pipeline": f"{meta['lang']}_{meta['name']}",
@@ -101,7 +133,18 @@ class SpacyEntities:
         }
 
     def entities(self, texts: Sequence[str]) -> list[list[str]]:
-        """The entities of each text, as often as they occur."""
+        """Find the entities of each text.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+
+        Returns
+        -------
+        list of list of str
+            Entities of each text, as often as they occur.
+        """
         return [[entity.text for entity in doc.ents] for doc in self._pipeline.pipe(texts)]
 
 

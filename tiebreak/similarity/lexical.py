@@ -19,11 +19,18 @@ MAX_ORDER = 4
 
 
 class Rouge1(Similarity):
-    """ROUGE-1 F1 with Porter stemming, as the rouge-score package computes it; in [0, 1].
+    """ROUGE-1 F1 with Porter stemming, in [0, 1].
 
-    A text without a letter a–z or a digit has no words and is empty.
+    Notes
+    -----
+    Twice the words that both texts have over the words of both (Lin 2004, section 2, N = 1); values
+    are those of the rouge-score package. F1 is symmetric, so neither text need be the reference. A
+    text without a letter a–z or a digit is empty.
 
-    Source: Lin 2004, section 2 (N = 1); F1 is symmetric, so neither text need be the reference.
+    Examples
+    --------
+    >>> Rouge1()("the cats sat", "a cat sat")
+    0.6666666666666666
     """
 
     name = "rouge1"
@@ -43,12 +50,19 @@ class Rouge1(Similarity):
 
 
 class Bleu(Similarity):
-    """Sentence BLEU of the shorter against the longer text, 13a tokens, order 4; in [0, 1].
+    """Sentence BLEU of the shorter text against the longer one, in [0, 1].
 
-    Exponential smoothing and effective order, as sacrebleu's `sentence_score`. Of two texts with
-    equally many tokens the mean of both directions is taken, which keeps it symmetric.
+    Notes
+    -----
+    Papineni et al. 2002, eq. 3, to order 4, on 13a tokens, with exponential smoothing (Chen and
+    Cherry 2014, smoothing 3) and effective order; values are those of sacrebleu's
+    ``sentence_score``. Of two texts with equally many tokens the mean of both directions is taken,
+    which keeps it symmetric.
 
-    Source: Papineni et al. 2002, eq. 3; Chen and Cherry 2014, smoothing 3.
+    Examples
+    --------
+    >>> Bleu()("the cat sat", "the cat sat")
+    1.0
     """
 
     name = "bleu"

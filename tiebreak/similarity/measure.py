@@ -11,9 +11,27 @@ FloatArray = NDArray[np.float64]
 
 
 class Similarity(ABC):
-    """A symmetric similarity s(y, y′) of texts; 1 for a text and itself.
+    """Symmetric similarity of texts.
 
-    Two empty texts have 1, an empty text and another 0.
+    A text and itself have similarity 1, as do two empty texts; an empty text and another have 0.
+    Texts are prepared once, and then all pairs of them are compared.
+
+    Attributes
+    ----------
+    name : str
+        Name of the similarity in `SIMILARITIES`.
+    title : str
+        Name for display.
+    is_parallel : bool
+        Whether it is cheap to create in every worker process.
+    is_on_device : bool
+        Whether it is computed on a device other than the CPU.
+    settings : mapping of str to object
+        What must be stored with the scores to reproduce them, ready for JSON.
+
+    See Also
+    --------
+    tiebreak.similarity.similarity : The similarity of a name.
     """
 
     name: ClassVar[str]
@@ -22,28 +40,72 @@ class Similarity(ABC):
 
     @property
     def is_on_device(self) -> bool:
-        """Computed elsewhere than on the processor, which can make ready what comes next."""
+        """Whether it is computed on a device other than the CPU."""
         return False
 
     @property
     def settings(self) -> Mapping[str, object]:
-        """What must be stored beside the scores to make them again, ready for JSON."""
+        """What must be stored with the scores to reproduce them, ready for JSON."""
         return {"similarity": self.name}
 
     @abstractmethod
     def prepare(self, texts: Sequence[str]) -> list[Any]:
-        """What the similarity needs of each text, made once however many pairs it is in."""
+        """Compute what the similarity needs of each text.
+
+        Parameters
+        ----------
+        texts : sequence of str, length n
+            The texts.
+
+        Returns
+        -------
+        list of length n
+            The prepared texts, for `between`.
+        """
 
     @abstractmethod
     def between(self, prepared: Sequence[Any]) -> FloatArray:
-        """All pairs of n prepared texts: (n, n), symmetric."""
+        """Compare all pairs of prepared texts.
+
+        Parameters
+        ----------
+        prepared : sequence of length n
+            What `prepare` returned.
+
+        Returns
+        -------
+        ndarray of float, shape (n, n)
+            Symmetric matrix of similarities.
+        """
 
     def between_each(self, groups: Sequence[Sequence[Any]]) -> list[FloatArray]:
-        """All pairs within each of several groups of prepared texts."""
+        """Compare all pairs within each of several groups of prepared texts.
+
+        Parameters
+        ----------
+        groups : sequence of sequences
+            Groups of what `prepare` returned.
+
+        Returns
+        -------
+        list of ndarray of float, shape (n, n)
+            Symmetric matrix of each group.
+        """
         return [self.between(group) for group in groups]
 
     def is_truncated(self, prepared: Any) -> bool:  # noqa: ARG002
-        """Only the beginning of the text was read, for want of room."""
+        """Tell whether only the beginning of a text was read.
+
+        Parameters
+        ----------
+        prepared : object
+            Prepared text.
+
+        Returns
+        -------
+        bool
+            Whether it is longer than what the similarity reads.
+        """
         return False
 
     def __call__(self, first: str, second: str) -> float:

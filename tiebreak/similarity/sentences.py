@@ -22,13 +22,18 @@ class Sentence:
 
 
 class SentenceCosine(Similarity):
-    """The cosine of two texts' sentence embeddings, as it is: in [−1, 1].
-
-    A text of nothing but white space is empty.
+    """Cosine of the sentence embeddings of two texts, in [−1, 1].
 
     Parameters
     ----------
     encoder : TextEncoder
+        What encodes the texts. A text of nothing but white space is empty.
+
+    Examples
+    --------
+    >>> from tiebreak.gateway.encoders import FakeEncoder
+    >>> round(SentenceCosine(FakeEncoder())("a cat", "cat a"), 4)
+    1.0
     """
 
     name = "sentence_cosine"

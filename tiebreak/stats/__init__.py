@@ -1,9 +1,14 @@
 """Statistics of human preference studies: arrays in, result objects out.
 
-Functions take counts (units × labels) or aligned vectors and return an `Estimate`, or a frozen
-dataclass of several: a value with its interval, its number of units, and where it is undefined the
-reason. Options are keyword-only. With ``rng=`` an estimate has a bootstrap interval, over instances
-where ``clusters=`` names one for each unit, over units otherwise.
+Functions take counts (units × labels) or aligned vectors, and return an `Estimate` or a frozen
+dataclass of several. An estimate has a value, an interval, the number of units that entered, and
+the reason if anything is undefined. Intervals are over instances where ``clusters`` names one for
+each unit, and over units otherwise.
+
+Functions with ``**resampling`` take the options of the bootstrap by keyword: ``rng``, a
+`numpy.random.Generator`, without which there is no interval; ``replicates``, 10,000 by default;
+``confidence_level``, 0.95 by default; and ``batch``, the number of replicates in memory at once,
+on which no digit depends.
 
 Agreement among raters
 ======================

@@ -1,10 +1,11 @@
-"""Agreement statistics as additive features and a value of their sums."""
+"""Agreement statistics as functions of additive features."""
 
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
 from tiebreak.stats.bootstrap import Statistic, ratio
 from tiebreak.stats.validation import FloatArray, IntArray, as_values, check_at_least, check_choice
@@ -19,13 +20,13 @@ CERTAIN = "One label only: agreement by chance is certain."
 
 
 def has_pair(rows: IntArray) -> npt.NDArray[np.bool_]:
-    """Units (U, L) with two ratings or more: the others say nothing about agreement."""
+    """Units with two or more ratings; only these carry information about agreement."""
     paired: npt.NDArray[np.bool_] = rows.sum(axis=1) >= 2
     return paired
 
 
 def pair_shares(rows: IntArray) -> FloatArray:
-    """Share of a unit's pairs of ratings that agree; 0 for units without a pair."""
+    """Share of each unit's pairs of ratings that agree; 0 for units without a pair."""
     size = rows.sum(axis=1)
     agreeing = (rows * (rows - 1)).sum(axis=1)
     shares: FloatArray = agreeing / np.maximum(size * (size - 1), 1)
@@ -33,7 +34,7 @@ def pair_shares(rows: IntArray) -> FloatArray:
 
 
 def central_counts(rows: IntArray, *, level: Level) -> IntArray:
-    """Ratings of each unit at its mode, or from ordinal up at its lower median."""
+    """How many ratings of each unit equal its mode (nominal) or its lower median (otherwise)."""
     check_choice(level, allowed=LEVELS, name="level")
     if level == "nominal":
         modal: IntArray = rows.max(axis=1)
@@ -77,7 +78,7 @@ def randolph_value(observed: FloatArray, k: int) -> FloatArray:
 
 
 def label_number(rows: IntArray, k: Categories) -> int:
-    """k itself, the columns of the scale, or the labels that units with two ratings show."""
+    """k, by default the number of columns; "observed" counts labels of units with two ratings."""
     if k == "observed":
         return max(1, int(rows[has_pair(rows)].any(axis=0).sum()))
     if k is None:
@@ -135,26 +136,28 @@ def alpha_statistic(labels: int, *, level: Level, values: npt.ArrayLike | None =
 
     def features(rows: IntArray) -> FloatArray:
         paired = has_pair(rows)
-        kept = rows * paired[:, None]
-        pairs = kept[:, low] * kept[:, high] / np.maximum(rows.sum(axis=1) - 1, 1)[:, None]
-        # A fixed metric is known per unit; mid-ranks are known only once all is summed.
-        apart = pairs if squared is None else pairs @ squared[low, high]
-        return np.column_stack([paired, kept, apart])
+        counts = rows * paired[:, None]
+        pairs = counts[:, low] * counts[:, high] / np.maximum(rows.sum(axis=1) - 1, 1)[:, None]
+        # Ordinal distances depend on the label totals, and so are applied to the sums.
+        disagreement = pairs if squared is None else pairs @ squared[low, high]
+        return np.column_stack([paired, counts, disagreement])
 
     def value(sums: FloatArray) -> FloatArray:
-        marginals, apart = sums[..., 1 : labels + 1], sums[..., labels + 1 :]
+        marginals, disagreement = sums[..., 1 : labels + 1], sums[..., labels + 1 :]
         if squared is None:
-            return ordinal_alpha(apart, marginals)
-        return metric_alpha(apart[..., 0], marginals, squared)
+            return ordinal_alpha(disagreement, marginals)
+        return metric_alpha(disagreement[..., 0], marginals, squared)
 
     width = 1 + labels + (len(low) if squared is None else 1)
     return Statistic(width, features, value, NO_PAIR, ONE_LABEL)
 
 
-def metric_alpha(apart: FloatArray, marginals: FloatArray, squared: FloatArray) -> FloatArray:
+def metric_alpha(
+    disagreement: FloatArray, marginals: FloatArray, squared: FloatArray
+) -> FloatArray:
     """α from Σ o_ck δ²_ck over c < k, the label totals (..., L), and δ² (L, L)."""
     expected = ((marginals @ squared) * marginals).sum(axis=-1) / 2
-    return _alpha(apart, expected, marginals)
+    return _alpha(disagreement, expected, marginals)
 
 
 def ordinal_alpha(pairs: FloatArray, marginals: FloatArray) -> FloatArray:
@@ -169,25 +172,25 @@ def ordinal_alpha(pairs: FloatArray, marginals: FloatArray) -> FloatArray:
     return _alpha((pairs * squared).sum(axis=-1), expected, marginals)
 
 
-def _alpha(apart: FloatArray, expected: FloatArray, marginals: FloatArray) -> FloatArray:
-    alpha: FloatArray = 1 - (marginals.sum(axis=-1) - 1) * ratio(apart, expected)
+def _alpha(observed: FloatArray, expected: FloatArray, marginals: FloatArray) -> FloatArray:
+    alpha: FloatArray = 1 - (marginals.sum(axis=-1) - 1) * ratio(observed, expected)
     return alpha
 
 
 def squared_distances(
     labels: int, *, level: Level, values: npt.ArrayLike | None = None
 ) -> FloatArray | None:
-    """δ² between labels (L, L); None for ordinal, whose metric depends on the sample."""
+    """δ² between labels (L, L); None for ordinal, where δ depends on the label totals."""
     check_choice(level, allowed=LEVELS, name="level")
     if level == "ordinal":
         return None
     if level == "nominal":
         return 1 - np.eye(labels)
     numbers = as_values(values, labels=labels)
-    apart = np.subtract.outer(numbers, numbers)
+    difference = np.subtract.outer(numbers, numbers)
     if level == "interval":
-        return apart**2
+        return difference**2
     if (numbers < 0).any():
-        raise ValueError("values must be 0 or more on a ratio scale.")
-    # The only sum of 0 is that of 0 with itself, which is no distance at all.
-    return np.nan_to_num(ratio(apart, np.add.outer(numbers, numbers))) ** 2
+        raise InvalidInput("out_of_range", "values must be 0 or more on a ratio scale.")
+    # The sum is 0 only for 0 and 0, whose distance is 0.
+    return np.nan_to_num(ratio(difference, np.add.outer(numbers, numbers))) ** 2

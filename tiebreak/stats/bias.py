@@ -1,27 +1,55 @@
-"""What a rater prefers that is not the text: where it stood, or how long it is."""
+"""Preferences for the position or the length of a text rather than its content."""
 
 from math import sqrt
-from statistics import NormalDist
+
+from scipy.stats import binomtest
 
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.results import THESE, Estimate, undefined
 from tiebreak.stats.validation import check_at_least, check_resampling
 
-# Ratings are taken as independent: of other instances and other raters it says nothing.
+# Treats ratings as independent, so the interval does not generalise to other instances or raters.
 WILSON = "Wilson score interval"
+NO_POSITION = "No rating prefers a text whose position is known."
+NO_LENGTH = "No rating prefers one of two texts of known, different length."
 
 
 def position_bias(
     first: int, second: int, *, confidence_level: float = CONFIDENCE_LEVEL
 ) -> Estimate:
-    """P(first shown preferred) − ½ from numbers of ratings without ties, with a Wilson interval.
+    """Estimate position bias from numbers of ratings.
 
+    Parameters
+    ----------
+    first, second : int
+        Number of ratings that prefer the text shown first, and the one shown second. Ties do not
+        count.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
+
+    Returns
+    -------
+    Estimate
+        P(first preferred) − ½, in [−½, ½]; undefined without a rating.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is negative.
+
+    Notes
+    -----
+    The interval is Wilson's (1927). It assumes independent ratings, and therefore covers only these
+    raters and these instances.
+
+    Examples
+    --------
     >>> round(position_bias(60, 40).value, 4)
     0.1
     """
     n = first + second
     if n == 0:
-        return undefined("No rating prefers a text whose position is known.")
+        return undefined(NO_POSITION)
     low, high = wilson_interval(first, n, confidence_level=confidence_level)
     share = first / n
     error = sqrt(share * (1 - share) / n)
@@ -33,14 +61,39 @@ def position_bias(
 def length_bias(
     longer: int, shorter: int, *, confidence_level: float = CONFIDENCE_LEVEL
 ) -> Estimate:
-    """P(longer preferred) − P(shorter preferred), without ties and texts of one length.
+    """Estimate length bias from numbers of ratings.
 
+    Parameters
+    ----------
+    longer, shorter : int
+        Number of ratings that prefer the longer text, and the shorter one. Ties and texts of equal
+        length do not count.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
+
+    Returns
+    -------
+    Estimate
+        P(longer preferred) − P(shorter preferred), in [−1, 1]; undefined without a rating.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is negative.
+
+    Notes
+    -----
+    The interval is Wilson's (1927). It assumes independent ratings, and therefore covers only these
+    raters and these instances.
+
+    Examples
+    --------
     >>> length_bias(60, 40).value
     0.2
     """
     n = longer + shorter
     if n == 0:
-        return undefined("No rating prefers one of two texts of known, different length.")
+        return undefined(NO_LENGTH)
     low, high = wilson_interval(longer, n, confidence_level=confidence_level)
     share = longer / n
     error = 2 * sqrt(share * (1 - share) / n)
@@ -56,7 +109,5 @@ def wilson_interval(
     check_at_least(successes, 0, name="successes")
     check_at_least(n, max(successes, 1), name="n")
     check_resampling(0, confidence_level, None)
-    z = NormalDist().inv_cdf((1 + confidence_level) / 2)
-    centre = (successes + z**2 / 2) / (n + z**2)
-    half = z / (n + z**2) * sqrt(successes * (n - successes) / n + z**2 / 4)
-    return centre - half, centre + half
+    low, high = binomtest(successes, n).proportion_ci(confidence_level, method="wilson")
+    return float(low), float(high)

@@ -1,9 +1,9 @@
-"""One engine for every statistic: additive sums over units, and the clusters resampled.
+"""The bootstrap engine of all statistics.
 
-A statistic is a pair: ``features`` gives each distinct unit row its additive sums, and ``value``
-turns summed features into the number, for one sample or for thousands of replicates at once.
-A replicate draws clusters with replacement and is known by how often it holds each distinct row;
-all statistics of a table, in all its strata, are read off the same replicates.
+A statistic is a pair of functions: ``features`` maps each distinct unit row to additive features,
+and ``value`` maps sums of features to the statistic, for one sample or thousands of replicates.
+A replicate draws clusters with replacement, and is represented by how often it contains each
+distinct row. All statistics, in all strata, are computed from the same replicates.
 """
 
 import hashlib
@@ -16,16 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from tiebreak.stats.counts import Patterns, Resampled
-from tiebreak.stats.independence import FEWEST_CLUSTERS, with_enough
+from tiebreak.stats.independence import MIN_CLUSTERS, drop_unreliable_interval
 from tiebreak.stats.resampling import replicate_counts
 from tiebreak.stats.results import NAN, Estimate, undefined
 from tiebreak.stats.validation import FloatArray, IntArray, check_resampling
 
 REPLICATES = 10_000
 CONFIDENCE_LEVEL = 0.95
-MOST_UNDEFINED = 0.05
-# An interval without width would claim to know of instances that nobody rated.
-NO_WIDTH = "No interval: nearly all resamples give this very value."
+MAX_UNDEFINED_SHARE = 0.05
+# An interval of no width would claim certainty about instances that were not rated.
+NO_WIDTH = "No interval: nearly all bootstrap replicates give the same value."
+OFTEN_UNDEFINED = "No interval: undefined in {lost} of {of} replicates."
 _ROUNDING = 1e-9
 
 Interval = Literal["percentile", "bias-corrected"]
@@ -34,7 +35,7 @@ Name = TypeVar("Name")
 
 
 class Resampling(TypedDict, total=False):
-    """The keyword options that every statistic passes on to the engine."""
+    """The keyword options of the bootstrap, which every statistic passes on."""
 
     replicates: int
     confidence_level: float
@@ -43,71 +44,85 @@ class Resampling(TypedDict, total=False):
 
 
 def first_feature(sums: FloatArray) -> FloatArray:
-    """The number of units that entered: by convention the first feature."""
+    """The number of units that entered: by convention, the first feature."""
     return sums[..., 0]
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """A number as a function of additive sums.
+    """A statistic that is a function of additive sums over units.
 
-    ``features`` maps distinct unit rows (P, C) to (P, S = ``width``); ``value`` maps sums (..., S) to (...),
-    NaN where undefined; ``n`` maps sums to the number of units that entered. ``empty`` is the
-    reason where none did, ``reason`` why the value is undefined all the same; ``why`` finds the
-    reason from the sums where there are several.
+    ``features`` maps distinct unit rows (P, C) to features (P, S = ``width``); ``value`` maps sums
+    of features (..., S) to the statistic (...), NaN where undefined; ``n`` maps them to the number
+    of units that entered. ``reason_if_empty`` is the reason if no unit entered, and ``reason`` if
+    the value is undefined nevertheless; ``reason_of`` chooses among several reasons by the sums.
     """
 
     width: int
     features: Callable[[IntArray], FloatArray]
     value: Callable[[FloatArray], FloatArray]
-    empty: str
+    reason_if_empty: str
     reason: str
     n: Callable[[FloatArray], FloatArray] = first_feature
     interval: Interval = "percentile"
-    why: Callable[[FloatArray], str] | None = None
+    reason_of: Callable[[FloatArray], str] | None = None
 
 
 @dataclass(frozen=True)
 class RowStatistic:
-    """A number as a function of how often each row occurs, where sums would be too many.
+    """A statistic that is a function of how often each row occurs, where features are too many.
 
-    ``bind`` takes the rows (P, C) and gives the function of their counts (..., P); ``count`` says
-    which rows (P,) enter. ``no_interval`` is the reason where replicates would cost too much.
+    ``bind`` maps the rows (P, C) to a function of their counts (..., P); ``count`` says which rows
+    (P,) enter. ``reason_without_interval`` is set where replicates would be too expensive.
     """
 
     bind: Callable[[IntArray], Callable[[FloatArray], FloatArray]]
     count: Callable[[IntArray], FloatArray]
-    empty: str
+    reason_if_empty: str
     reason: str
     interval: Interval = "percentile"
-    no_interval: str | None = None
+    reason_without_interval: str | None = None
 
 
 AnyStatistic = Statistic | RowStatistic
 
 
 def generator_for(seed: int, *names: str) -> np.random.Generator:
-    """The generator of one table of statistics, the same on every machine.
+    """Return the random generator that belongs to a seed and names.
 
+    Parameters
+    ----------
+    seed : int
+        Seed of the whole report.
+    *names : str
+        Names of what the generator is for, such as a criterion and a stratum.
+
+    Returns
+    -------
+    numpy.random.Generator
+        A generator that is the same on every machine.
+
+    Examples
+    --------
     >>> int(generator_for(0, "preference", "all").integers(1000))
     394
     """
-    # Lengths keep ("ab", "c") and ("a", "bc") apart.
+    # With lengths, ("ab", "c") and ("a", "bc") give different texts.
     text = "".join(f"{len(name)}:{name}" for name in (str(seed), *names))
     digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
 
 
 def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """Quotient, NaN where the denominator is 0."""
-    top, bottom = np.broadcast_arrays(numerator, denominator)
-    quotient = np.full(top.shape, NAN)
-    np.divide(top, bottom, out=quotient, where=bottom != 0)
+    """The quotient, NaN where the denominator is 0."""
+    numerator, denominator = np.broadcast_arrays(numerator, denominator)
+    quotient = np.full(numerator.shape, NAN)
+    np.divide(numerator, denominator, out=quotient, where=denominator != 0)
     return quotient
 
 
 def on_columns(statistic: Statistic, columns: slice) -> Statistic:
-    """The statistic of some columns of wider rows."""
+    """The statistic, applied to a slice of the columns."""
 
     def features(rows: IntArray) -> FloatArray:
         return statistic.features(rows[:, columns])
@@ -116,9 +131,9 @@ def on_columns(statistic: Statistic, columns: slice) -> Statistic:
 
 
 def difference(first: Statistic, second: Statistic, *, sides: tuple[str, str]) -> Statistic:
-    """``first − second`` on the same rows, so that both see the same replicates.
+    """``first − second`` on the same rows, and so on the same replicates.
 
-    ``sides`` name the two where one of them is undefined.
+    ``sides`` are the names of the two in the reason if one of them is undefined.
     """
     parts = (first, slice(0, first.width)), (second, slice(first.width, None))
 
@@ -132,13 +147,20 @@ def difference(first: Statistic, second: Statistic, *, sides: tuple[str, str]) -
     def n(sums: FloatArray) -> FloatArray:
         return np.minimum(*(part.n(sums[..., columns]) for part, columns in parts))
 
-    def why(total: FloatArray) -> str:
-        points = [_point(part, total[columns]) for part, columns in parts]
+    def reason_of(total: FloatArray) -> str:
+        points = [_point_estimate(part, total[columns]) for part, columns in parts]
         reasons = [f"{side}: {point.reason}" for side, point in zip(sides, points, strict=True)]
         return next(r for r, point in zip(reasons, points, strict=True) if not point.is_defined)
 
-    width = first.width + second.width
-    return Statistic(width, features, value, second.empty, second.reason, n, why=why)
+    return Statistic(
+        first.width + second.width,
+        features,
+        value,
+        second.reason_if_empty,
+        second.reason,
+        n,
+        reason_of=reason_of,
+    )
 
 
 def estimate(
@@ -179,78 +201,83 @@ def estimate_strata(
     are asked for together.
     """
     check_resampling(replicates, confidence_level, batch)
-    tables = [_Table(statistics, patterns, mask) for mask in strata]
+    estimators = [_StratumEstimator(statistics, patterns, mask) for mask in strata]
     if rng is None or replicates == 0:
-        return [table.points for table in tables]
-    waiting = [table for table in tables if table.live]
-    if waiting:
+        return [estimator.points for estimator in estimators]
+    resampled = [estimator for estimator in estimators if estimator.resampled]
+    if resampled:
         for counts in replicate_counts(patterns, replicates, rng, batch):
-            for table in waiting:
-                table.draw(counts)
-    return [table.estimates(replicates, confidence_level) for table in tables]
+            for estimator in resampled:
+                estimator.add_replicates(counts)
+    return [estimator.estimates(replicates, confidence_level) for estimator in estimators]
 
 
-class _Table(Generic[Name]):
-    """The statistics of one stratum while its replicates come in."""
+class _StratumEstimator(Generic[Name]):
+    """All statistics of one stratum, with the values of their replicates so far.
+
+    ``points`` are the estimates without intervals, and ``resampled`` the names of the statistics
+    that get one.
+    """
 
     def __init__(
         self, statistics: Mapping[Name, AnyStatistic], patterns: Patterns, mask: Mask
     ) -> None:
         self._statistics, self._patterns = statistics, patterns
-        # A slice is a view where a mask would copy every block of replicates.
+        # Indexing with a slice gives a view; a mask would copy every batch of replicates.
         self._rows = slice(None) if mask.all() else mask
         self._mask = mask
         rows, counts = patterns.rows[self._rows], patterns.unit_counts[self._rows]
-        self._read: dict[Name, _Reader] = {}
+        self._values_of: dict[Name, _ReplicateValues] = {}
         self._clusters: dict[Name, int] = {}
-        self._counted: dict[bytes, int] = {}
+        self._cluster_counts: dict[bytes, int] = {}
         self.points: dict[Name, Estimate] = {}
-        wide, width = [np.zeros((0, len(rows)))], 0
+        blocks, width = [np.zeros((0, len(rows)))], 0
         for name, statistic in statistics.items():
-            # From units and not from clusters: the value is the same whatever is resampled.
+            # The value is computed from units, so that it does not depend on the clusters.
             if isinstance(statistic, RowStatistic):
                 self._clusters[name] = self._clusters_with(statistic.count(rows))
-                self.points[name], self._read[name] = _bound(statistic, rows, counts)
+                self.points[name], self._values_of[name] = _bind(statistic, rows, counts)
                 continue
             features = statistic.features(rows)
             self._clusters[name] = self._clusters_with(statistic.n(features))
-            self.points[name] = _point(statistic, counts.astype(np.float64) @ features)
-            if self._is_drawn(name):
+            self.points[name] = _point_estimate(statistic, counts.astype(np.float64) @ features)
+            if self._is_resampled(name):
                 columns = slice(width, width := width + statistic.width)
-                self._read[name] = _reader(statistic, columns)
-                wide.append(features.T)
-        self.live = [name for name in statistics if self._is_drawn(name)]
-        self._features = np.concatenate(wide)
-        self._drawn: list[list[FloatArray]] = [[] for _ in self.live]
+                self._values_of[name] = _value_of_columns(statistic, columns)
+                blocks.append(features.T)
+        self.resampled = [name for name in statistics if self._is_resampled(name)]
+        self._features = np.concatenate(blocks)
+        self._bootstrap_values: dict[Name, list[FloatArray]] = {n: [] for n in self.resampled}
 
     def _clusters_with(self, entering: FloatArray) -> int:
-        """How many clusters have a unit that enters; ``entering`` is of this stratum's rows."""
-        inside = self._mask.copy()
-        inside[self._rows] = entering > 0
-        key = inside.tobytes()  # most statistics of a table count the same rows
-        if key not in self._counted:
-            self._counted[key] = self._patterns.clusters_with(inside)
-        return self._counted[key]
+        """How many clusters have a unit that enters; ``entering`` is by row of this stratum."""
+        mask = self._mask.copy()
+        mask[self._rows] = entering > 0
+        key = mask.tobytes()  # cached, because most statistics count the same rows
+        if key not in self._cluster_counts:
+            self._cluster_counts[key] = self._patterns.clusters_with(mask)
+        return self._cluster_counts[key]
 
-    def _is_drawn(self, name: Name) -> bool:
-        point, enough = self.points[name], self._clusters[name] >= FEWEST_CLUSTERS
-        return enough and point.is_defined and point.reason is None
+    def _is_resampled(self, name: Name) -> bool:
+        point, has_enough = self.points[name], self._clusters[name] >= MIN_CLUSTERS
+        return has_enough and point.is_defined and point.reason is None
 
-    def draw(self, counts: FloatArray) -> None:
-        """Read every statistic off some replicates' row counts (P, replicates)."""
-        inside = counts[self._rows]
-        sums = self._features @ inside
-        for name, drawn in zip(self.live, self._drawn, strict=True):
-            drawn.append(self._read[name](sums, inside))
+    def add_replicates(self, counts: FloatArray) -> None:
+        """Compute every statistic on some replicates, given their row counts (P, replicates)."""
+        counts = counts[self._rows]
+        sums = self._features @ counts
+        for name, values in self._bootstrap_values.items():
+            values.append(self._values_of[name](sums, counts))
 
     def estimates(self, replicates: int, confidence_level: float) -> dict[Name, Estimate]:
-        found = dict(self.points)
-        for name, drawn in zip(self.live, self._drawn, strict=True):
+        """The estimates with the intervals of all replicates."""
+        estimates = dict(self.points)
+        for name, values in self._bootstrap_values.items():
             kind, point = self._statistics[name].interval, self.points[name]
             method = f"bootstrap over {self._patterns.resampled}s, {kind}, {replicates} replicates"
-            found[name] = interval(
+            estimates[name] = bootstrap_estimate(
                 point.value,
-                np.concatenate(drawn),
+                np.concatenate(values),
                 n=point.n,
                 clusters=self._clusters[name],
                 method=method,
@@ -258,42 +285,46 @@ class _Table(Generic[Name]):
                 confidence_level=confidence_level,
             )
         return {
-            name: with_enough(each, self._clusters[name], self._patterns.resampled)
-            for name, each in found.items()
+            name: drop_unreliable_interval(estimate, self._clusters[name], self._patterns.resampled)
+            for name, estimate in estimates.items()
         }
 
 
-_Reader = Callable[[FloatArray, FloatArray], FloatArray]
+# From the feature sums (S, replicates) and row counts (P, replicates) to values (replicates,).
+_ReplicateValues = Callable[[FloatArray, FloatArray], FloatArray]
 
 
-def _reader(statistic: Statistic, columns: slice) -> _Reader:
+def _value_of_columns(statistic: Statistic, columns: slice) -> _ReplicateValues:
     return lambda sums, _counts: statistic.value(sums[columns].T)
 
 
-def _bound(statistic: RowStatistic, rows: IntArray, counts: IntArray) -> tuple[Estimate, _Reader]:
+def _bind(
+    statistic: RowStatistic, rows: IntArray, counts: IntArray
+) -> tuple[Estimate, _ReplicateValues]:
+    """The estimate of the sample, and the function that computes it for replicates."""
     value_of, weights = statistic.bind(rows), counts.astype(np.float64)
     n = round(float(statistic.count(rows) @ weights))
     value = float(value_of(weights)) if n else NAN
-    point = Estimate(value, n=n, reason=statistic.no_interval)
+    point = Estimate(value, n=n, reason=statistic.reason_without_interval)
     if np.isnan(value):
-        point = undefined(statistic.reason if n else statistic.empty, n)
-    return point, lambda _sums, drawn: value_of(drawn.T)
+        point = undefined(statistic.reason if n else statistic.reason_if_empty, n)
+    return point, lambda _sums, counts: value_of(counts.T)
 
 
-def _point(statistic: Statistic, total: FloatArray) -> Estimate:
-    """The value of the sample, without an interval."""
+def _point_estimate(statistic: Statistic, total: FloatArray) -> Estimate:
+    """The estimate of the sample, without an interval, from the summed features."""
     n = round(float(statistic.n(total)))
     value = float(statistic.value(total)) if n else NAN
     if not np.isnan(value):
         return Estimate(value, n=n)
-    if statistic.why is not None:
-        return undefined(statistic.why(total), n)
-    return undefined(statistic.reason if n else statistic.empty, n)
+    if statistic.reason_of is not None:
+        return undefined(statistic.reason_of(total), n)
+    return undefined(statistic.reason if n else statistic.reason_if_empty, n)
 
 
-def interval(
+def bootstrap_estimate(
     value: float,
-    drawn: FloatArray,
+    bootstrap_values: FloatArray,
     *,
     n: int,
     clusters: int,
@@ -302,58 +333,51 @@ def interval(
     kind: Interval = "percentile",
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Estimate:
-    """Value and interval from replicates of so many clusters.
+    """A value with the interval of its bootstrap values, from replicates of ``clusters`` clusters.
 
-    None where clusters are too few (`with_enough`), where over 5% of the replicates are
-    undefined, or where it would have no width.
+    There is no interval from too few clusters (`drop_unreliable_interval`), where over 5% of the
+    replicates are undefined, or where it would have no width.
     """
-    if clusters < FEWEST_CLUSTERS:
-        return with_enough(Estimate(value, n=n), clusters, resampled)
-    found = of_replicates(
-        value, drawn, n=n, method=method, kind=kind, confidence_level=confidence_level
+    if clusters < MIN_CLUSTERS:
+        return drop_unreliable_interval(Estimate(value, n=n), clusters, resampled)
+    estimate = replicate_estimate(
+        value, bootstrap_values, n=n, method=method, kind=kind, confidence_level=confidence_level
     )
-    if found.high - found.low <= _ROUNDING * max(1.0, abs(value)):
+    if estimate.high - estimate.low <= _ROUNDING * max(1.0, abs(value)):
         return Estimate(value, n=n, method=method, reason=NO_WIDTH)
-    return found
+    return estimate
 
 
-def of_replicates(
+def replicate_estimate(
     value: float,
-    drawn: FloatArray,
+    replicates: FloatArray,
     *,
     n: int,
     method: str,
     kind: Interval = "percentile",
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Estimate:
-    """Value and interval from replicates, whatever they are of; see `interval`."""
-    defined = np.sort(drawn[~np.isnan(drawn)])
-    lost = len(drawn) - len(defined)
-    if lost > MOST_UNDEFINED * len(drawn):
-        reason = f"No interval: undefined in {lost} of {len(drawn)} replicates."
+    """A value with the interval of any replicates; see `bootstrap_estimate`."""
+    # Sorted, because `np.quantile` takes half the time on sorted values.
+    defined = np.sort(replicates[~np.isnan(replicates)])
+    n_undefined = len(replicates) - len(defined)
+    if n_undefined > MAX_UNDEFINED_SHARE * len(replicates):
+        reason = OFTEN_UNDEFINED.format(lost=n_undefined, of=len(replicates))
         return Estimate(value, n=n, method=method, reason=reason)
     tail = (1 - confidence_level) / 2
-    low, high = _quantile(defined, tail), _quantile(defined, 1 - tail)
+    low, high = map(float, np.quantile(defined, [tail, 1 - tail]))
     if kind == "bias-corrected":
-        low, high = _corrected(value, defined, tail)
-    error = float(defined.std(ddof=1)) if len(defined) > 1 else NAN
-    return Estimate(value, low, high, error, n, method)
+        low, high = _bias_corrected(value, defined, tail)
+    standard_error = float(defined.std(ddof=1)) if len(defined) > 1 else NAN
+    return Estimate(value, low, high, standard_error, n, method)
 
 
-def _quantile(ordered: FloatArray, share: float) -> float:
-    """Linear between order statistics, as numpy does by default."""
-    place = share * (len(ordered) - 1)
-    below = int(place)
-    above = min(below + 1, len(ordered) - 1)
-    return float(ordered[below] + (place - below) * (ordered[above] - ordered[below]))
+def _bias_corrected(value: float, replicates: FloatArray, tail: float) -> tuple[float, float]:
+    """A normal interval around the value less its bootstrap bias, truncated at 0.
 
-
-def _corrected(value: float, drawn: FloatArray, tail: float) -> tuple[float, float]:
-    """Normal interval around the value less its bootstrap bias, cut at 0.
-
-    The plug-in of a divergence is biased upwards and every replicate twice so: their percentiles
-    would miss the truth from above.
+    The plug-in estimate of a divergence is biased upwards, and its replicates twice as much, so
+    that a percentile interval would lie above the true value.
     """
-    centre = 2 * value - float(drawn.mean())
-    reach = -NormalDist().inv_cdf(tail) * float(drawn.std())
-    return max(0.0, centre - reach), max(0.0, centre + reach)
+    centre = 2 * value - float(replicates.mean())
+    half_width = -NormalDist().inv_cdf(tail) * float(replicates.std())
+    return max(0.0, centre - half_width), max(0.0, centre + half_width)

@@ -11,11 +11,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, REPLICATES, interval
+from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, REPLICATES, bootstrap_estimate
 from tiebreak.stats.counts import Patterns
 from tiebreak.stats.games import TIE, Games
-from tiebreak.stats.independence import FEWEST_CLUSTERS, with_enough
-from tiebreak.stats.paired_likelihood import Outcomes, Strengths, maximum_likelihood, why_none
+from tiebreak.stats.independence import MIN_CLUSTERS, drop_unreliable_interval
+from tiebreak.stats.paired_likelihood import (
+    Outcomes,
+    Strengths,
+    maximum_likelihood,
+    reason_without_maximum,
+)
 from tiebreak.stats.resampling import replicate_counts
 from tiebreak.stats.results import Estimate, undefined
 from tiebreak.stats.validation import (
@@ -39,18 +44,31 @@ _BATCH_ELEMENTS = 2**20
 
 @dataclass(frozen=True, eq=False)
 class BradleyTerry:
-    """Log-strengths by system, with mean 0: P(i beats j) = 1 / (1 + exp(θ_j − θ_i)) without ties.
+    """Bradley–Terry strengths of several systems.
 
-    ``tie`` is log ν of Davidson's model, NaN with a reason where ties are half wins. ``drawn``
-    (replicates, systems) are the bootstrap fits, NaN where one does not exist: what ranks are
-    read off. On the scale of Elo a strength is 1000 + 400 θ / ln 10.
+    Attributes
+    ----------
+    systems : dict of str to Estimate
+        Log-strength θ of each system, with mean 0. On the scale of Elo it is 1000 + 400 θ / ln 10.
+    tie : Estimate
+        log ν of Davidson's model; undefined if ties count as half wins.
+    converged : bool
+        Whether the gradient vanished.
+    iterations : int
+        Number of Newton steps.
+    bootstrap_values : ndarray of float, shape (n_replicates, n_systems)
+        Bootstrap log-strengths, NaN where there is no maximum.
+
+    See Also
+    --------
+    ranks : Ranks from `systems` and `bootstrap_values`.
     """
 
     systems: dict[str, Estimate]
     tie: Estimate
     converged: bool
     iterations: int
-    drawn: FloatArray
+    bootstrap_values: FloatArray
 
 
 def bradley_terry(
@@ -66,22 +84,57 @@ def bradley_terry(
     rng: np.random.Generator | None = None,
     batch: int | None = None,
 ) -> BradleyTerry:
-    """Log-strengths of any number of systems by maximum likelihood.
+    """Estimate Bradley–Terry strengths by maximum likelihood.
 
     Parameters
     ----------
-    counts : (units, 3) ratings: A preferred, tie, B preferred
-    system_a, system_b : (units,) names of each unit's systems
-    ties : "half", half a win for each; or "davidson", an outcome of its own with
-        P(tie) = ν √(π_i π_j) / (π_i + π_j + ν √(π_i π_j))
-    weights : (units,) ≥ 0, of each unit's ratings in the likelihood, such as of separability
-    clusters : (units,) instance of each unit; replicates draw instances
+    counts : array_like of int, shape (n_units, 3)
+        Ratings of each unit: A preferred, ties, B preferred.
+    system_a, system_b : sequence of str, length n_units
+        Names of the two systems of each unit.
+    ties : {"half", "davidson"}, default "half"
+        Half a win for either system, or an outcome of its own.
+    weights : array_like of float, shape (n_units,), optional
+        Weight of each unit's ratings in the likelihood, 0 or more, such as its separability.
+    clusters : array_like, shape (n_units,), optional
+        Instance of each unit. Where units share one, instances are resampled, not units.
+    replicates : int, default 10000
+        Number of bootstrap replicates.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
+    rng : numpy.random.Generator, optional
+        Source of the replicates. Without one there are no intervals.
+    batch : int, optional
+        Number of replicates in memory at once.
 
-    Comparisons in groups that never meet are refused with the groups' names. Where a system or a
-    group only wins, or only loses, the maximum does not exist: NaN, with a reason that names it;
-    such replicates count as undefined. Newton's method with step halving; ``converged`` says
-    whether the gradient vanished. Units without a rating, or of weight 0, leave.
+    Returns
+    -------
+    BradleyTerry
+        Log-strengths with mean 0, and with Davidson's model the tie parameter. Strengths are NaN if
+        there is no finite maximum, because a system or a group of them only wins or only loses; the
+        reason names it.
 
+    Raises
+    ------
+    InvalidInput
+        If the comparisons fall into groups that never meet; the message names them. Also for a unit
+        that compares a system with itself, and arguments that differ in length.
+
+    See Also
+    --------
+    elo : Ratings that depend on the order of the games.
+    ranks, shared_ranks : Ranks of the systems.
+
+    Notes
+    -----
+    P(i beats j) = 1 / (1 + exp(θ_j − θ_i)) (Bradley and Terry 1952). Davidson's model (1970, eq.
+    2.3) has, with π = exp(θ), P(tie) = ν √(π_i π_j) / (π_i + π_j + ν √(π_i π_j)). The maximum is
+    found by Newton's method with step halving; it exists if every system beats every other,
+    directly or through others (Ford 1957). Replicates without a maximum count as undefined. Units
+    without a rating, or of weight 0, are ignored.
+
+    Examples
+    --------
     >>> found = bradley_terry([[6, 0, 2], [3, 2, 3]], system_a=["a", "b"], system_b=["b", "c"])
     >>> [round(each.value, 4) for each in found.systems.values()]
     [0.7324, -0.3662, -0.3662]
@@ -94,40 +147,41 @@ def bradley_terry(
     if not games.names:
         return BradleyTerry({}, undefined(NO_GAMES), False, 0, np.zeros((0, 0)))
     groups = None if clusters is None else as_groups(clusters, length=len(rows), name="clusters")
-    table = _Table(games, weighted, groups, davidson=ties == "davidson")
-    fit = maximum_likelihood(table.of_sample())
-    drawn = np.zeros((0, len(games.names) + 1))
-    enough = table.patterns.n_clusters >= FEWEST_CLUSTERS
-    if rng is not None and replicates and fit.converged[0] and enough:
-        blocks = replicate_counts(table.patterns, replicates, rng, batch or table.batch)
-        drawn = np.concatenate(list(_refits(table, blocks, fit.parameters[0])))
-    return _result(table, fit, drawn, confidence_level)
+    table = _PairTable(games, weighted, groups, davidson=ties == "davidson")
+    fit = maximum_likelihood(table.sample_outcomes())
+    bootstrap_values = np.zeros((0, len(games.names) + 1))
+    has_enough = table.patterns.n_clusters >= MIN_CLUSTERS
+    if rng is not None and replicates and fit.converged[0] and has_enough:
+        batches = replicate_counts(table.patterns, replicates, rng, batch or table.batch)
+        bootstrap_values = np.concatenate(list(_refits(table, batches, fit.parameters[0])))
+    return _result(table, fit, bootstrap_values, confidence_level)
 
 
 def _refits(
-    table: "_Table", blocks: Iterator[FloatArray], start: FloatArray
+    table: "_PairTable", batches: Iterator[FloatArray], start: FloatArray
 ) -> Iterator[FloatArray]:
-    for counts in blocks:
+    """The parameters of each batch of replicates, fitted from the sample's own."""
+    for counts in batches:
         yield maximum_likelihood(table.outcomes(counts), start=start).parameters
 
 
 def _result(
-    table: "_Table", fit: Strengths, drawn: FloatArray, confidence_level: float
+    table: "_PairTable", fit: Strengths, bootstrap_values: FloatArray, confidence_level: float
 ) -> BradleyTerry:
     games = table.games
     values, resampled = fit.parameters[0], table.patterns.resampled
-    method = f"bootstrap over {resampled}s, percentile, {len(drawn)} replicates"
-    reason = why_none(table.of_sample(), games.names) or NOT_CONVERGED
+    method = f"bootstrap over {resampled}s, percentile, {len(bootstrap_values)} replicates"
+    reason = reason_without_maximum(table.sample_outcomes(), games.names) or NOT_CONVERGED
 
-    def found(place: int, n: int, reason: str) -> Estimate:
-        value, clusters = float(values[place]), table.clusters_of(place)
+    def parameter(index: int, n: int, reason: str) -> Estimate:
+        value, clusters = float(values[index]), table.clusters_of(index)
         if np.isnan(value):
             return undefined(reason, n)
-        if not len(drawn):
-            return with_enough(Estimate(value, n=n), clusters, resampled)
-        return interval(
+        if not len(bootstrap_values):
+            return drop_unreliable_interval(Estimate(value, n=n), clusters, resampled)
+        return bootstrap_estimate(
             value,
-            drawn[:, place],
+            bootstrap_values[:, index],
             n=n,
             clusters=clusters,
             resampled=resampled,
@@ -135,15 +189,19 @@ def _result(
             confidence_level=confidence_level,
         )
 
-    strengths = {name: found(k, games.involving(k), reason) for k, name in enumerate(games.names)}
+    strengths = {
+        name: parameter(index, games.involving(index), reason)
+        for index, name in enumerate(games.names)
+    }
     tie = undefined(TIES_ARE_HALVES)
     if table.davidson:
-        tie = found(-1, len(games.first), reason if games.counts[:, TIE].any() else NO_TIE)
-    return BradleyTerry(strengths, tie, bool(fit.converged[0]), fit.steps, drawn[:, :-1])
+        tie = parameter(-1, len(games.first), reason if games.counts[:, TIE].any() else NO_TIE)
+    converged = bool(fit.converged[0])
+    return BradleyTerry(strengths, tie, converged, fit.steps, bootstrap_values[:, :-1])
 
 
-class _Table:
-    """Units reduced to distinct rows of (pair, outcomes, weight), and rows summed by pair."""
+class _PairTable:
+    """Units reduced to distinct rows of (pair, weight, outcomes), and summed by pair."""
 
     def __init__(
         self, games: Games, weights: FloatArray, groups: IntArray | None, *, davidson: bool
@@ -151,33 +209,33 @@ class _Table:
         self.games, self.systems, self.davidson = games, len(games.names), davidson
         pair_codes = games.first * self.systems + games.second
         self._pairs, pair = np.unique(pair_codes, return_inverse=True)
-        values, weight = np.unique(weights[games.kept], return_inverse=True)
-        clusters = None if groups is None else groups[games.kept]
+        values, weight = np.unique(weights[games.units], return_inverse=True)
+        clusters = None if groups is None else groups[games.units]
         rows = np.column_stack([pair, weight, games.counts])
         self.patterns = Patterns.of(rows, clusters=clusters)
         distinct = self.patterns.rows
         outcomes = distinct[:, 2:] * values[distinct[:, 1]][:, None]
-        self._sums = self._summing(distinct[:, 0], outcomes)
+        self._sums = self._sum_matrix(distinct[:, 0], outcomes)
 
     def clusters_of(self, system: int) -> int:
-        """How many clusters have a game of this system; of any where it is none (the ties)."""
+        """How many clusters have a game of this system, or any game for the tie parameter (−1)."""
         first, second = np.divmod(self._pairs[self.patterns.rows[:, 0]], self.systems)
         plays = (first == system) | (second == system) if system >= 0 else first >= 0
         return self.patterns.clusters_with(plays)
 
-    def _summing(self, pair: IntArray, outcomes: FloatArray) -> csr_array:
-        """(3 × pairs, P): multiplied with row counts, the weighted outcomes of each pair."""
-        places = (3 * pair[:, None] + np.arange(3)).ravel()
+    def _sum_matrix(self, pair: IntArray, outcomes: FloatArray) -> csr_array:
+        """The matrix (3 × pairs, P) from row counts to the weighted outcomes of each pair."""
+        rows = (3 * pair[:, None] + np.arange(3)).ravel()
         columns = np.repeat(np.arange(len(pair)), 3)
         shape = (3 * len(self._pairs), len(pair))
-        return csr_array((outcomes.ravel(), (places, columns)), shape=shape)
+        return csr_array((outcomes.ravel(), (rows, columns)), shape=shape)
 
     @property
     def batch(self) -> int:
-        """How many (S, S) matrices, or row counts, of a replicate are in memory at once."""
+        """How many replicates fit into memory at once, with an (S, S) matrix and P counts each."""
         return max(1, _BATCH_ELEMENTS // max(self.systems**2, len(self.patterns.rows)))
 
-    def of_sample(self) -> Outcomes:
+    def sample_outcomes(self) -> Outcomes:
         return self.outcomes(self.patterns.unit_counts[:, None].astype(np.float64))
 
     def outcomes(self, counts: FloatArray) -> Outcomes:

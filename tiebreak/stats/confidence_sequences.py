@@ -1,4 +1,4 @@
-"""Confidence sequences for a win rate: intervals that hold at every look, so that one may stop.
+"""Confidence sequences for a win rate: intervals that are valid at every stopping time.
 
 Source: Waudby-Smith and Ramdas 2024, "Estimating means of bounded random variables by betting",
 with bets by approximate GRAPA (aGRAPA), with and without replacement.
@@ -10,14 +10,15 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.results import NAN, Estimate, undefined
 from tiebreak.stats.validation import FloatArray, as_shares, check_at_least, check_resampling
 
 CELLS = 1000
 EVEN = 0.5
-# Truncation of the bets: no single observation loses more than this share of the capital.
-_LARGEST_LOSS = 0.5
+# Bets are truncated so that no observation loses more than this share of the capital.
+_MAX_LOSS = 0.5
 _BATCH_ELEMENTS = 2**16
 NOTHING_RATED = "The first planned instance is not complete yet."
 EMPTY = (
@@ -30,7 +31,19 @@ StopRule = Literal["complete", "excludes ½", "width"]
 
 @dataclass(frozen=True)
 class StopDecision:
-    """Whether collection may end, by which rule, and the number of instances that it took."""
+    """Whether collection may stop.
+
+    Attributes
+    ----------
+    stop : bool
+        Whether it may.
+    rule : {"complete", "excludes ½", "width"} or None
+        The rule that was met first.
+    n : int or None
+        Number of instances at which it was met.
+    sentence : str
+        The decision in words.
+    """
 
     stop: bool
     rule: StopRule | None
@@ -40,10 +53,22 @@ class StopDecision:
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceSequence:
-    """Interval after each instance (n,), the interval now, and the decision.
+    """Confidence intervals of a mean after each instance, valid at all of them at once.
 
-    ``n_held_back`` complete instances wait behind the first unfinished one, ``next_index``, and
-    have not entered.
+    Attributes
+    ----------
+    mean, low, high : ndarray of float, shape (n,)
+        Mean and interval after each instance.
+    current : Estimate
+        The last of these.
+    stop : StopDecision
+        Whether collection may stop.
+    n_held_back : int
+        Number of complete instances behind the first unfinished one, which have not entered.
+    next_index : int or None
+        Index of the first unfinished instance.
+    population : int or None
+        Number of instances of the dataset, if that is the target.
     """
 
     mean: FloatArray
@@ -65,30 +90,48 @@ def confidence_sequence(
     cells: int = CELLS,
     batch: int | None = None,
 ) -> ConfidenceSequence:
-    """Mean over instances of the win share in each, with an interval valid at every n at once.
+    """Compute a confidence sequence of the mean win share over instances.
 
     Parameters
     ----------
-    means : (instances,) in [0, 1], in the random order drawn at planning
-        P(win) + ½ P(tie) over an instance's complete places; NaN while any place is open. An
-        unfinished instance holds back all later ones: those that finish early are not like
-        the rest. Give single ratings and the sequence is invalid: they are clustered.
-    population : number N of instances, where the dataset itself is the target
-        Sampling is then without replacement; at n = N the interval is the mean. Without it, the
-        target is the mean of what the instances were drawn from.
-    target_width : stop when the interval is narrower; or, with or without, when it excludes ½
-    cells : candidate means are tested in this many cells, an even number
-    batch : how many instances are in memory at once
+    means : array_like of float, shape (n_instances,)
+        P(win) + ½ P(tie) over the complete places of each instance, in [0, 1], in the random order
+        drawn at planning; NaN while a place is open. An unfinished instance holds back all later
+        ones, since those that finish early are not like the rest.
+    population : int, optional
+        Number of instances of the dataset, if the target is their mean. Sampling is then without
+        replacement. By default the target is the mean of what the instances were drawn from.
+    target_width : float, optional
+        Stop as soon as the interval is narrower, in (0, 1).
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
+    cells : int, default 1000
+        Number of cells of candidate means, even.
+    batch : int, optional
+        Number of instances in memory at once.
 
-    The running intersection: an interval never widens, and its mean may leave it. Each instance
-    weighs the same, as in the report's win rate where all have equally many ratings. Only for
-    uniform draws (or the control share of a weighted selection). Where nothing is left the
-    interval is NaN, with a reason.
+    Returns
+    -------
+    ConfidenceSequence
+        The intervals, and whether collection may stop: because the interval excludes ½, is narrow
+        enough, or the dataset is complete. An interval is NaN if no candidate is left.
 
-    Source: Waudby-Smith and Ramdas 2024: capital process with aGRAPA bets truncated at ½, and
-    its form for sampling without replacement. Departure: a bet is made on a cell of candidates and paid
-    at the cell's worse end, so that a dead cell holds no live candidate: rounding is outward.
+    Raises
+    ------
+    InvalidInput
+        If a mean is out of range, or an option is not allowed.
 
+    Notes
+    -----
+    Source: Waudby-Smith and Ramdas 2024: the betting capital process with aGRAPA bets truncated at
+    ½, and its form for sampling without replacement. A bet is made on a cell of candidates and paid
+    at its worse end, so that rounding is outward. Intervals never widen, and the mean may lie
+    outside them. Every instance has the same weight. The sequence is valid only for uniform draws,
+    such as the control sample of a weighted one, and only for whole instances: single ratings are
+    clustered.
+
+    Examples
+    --------
     >>> found = confidence_sequence([0.8, 1, 0.6] * 20)
     >>> found.current.low, found.current.high, found.stop.n
     (0.707, 0.859, 13)
@@ -119,37 +162,39 @@ def _check_design(
     if population is not None:
         check_at_least(population, max(length, 1), name="population")
     if target_width is not None and not 0 < target_width < 1:
-        raise ValueError("target_width must lie between 0 and 1, for example 0.1.")
+        raise InvalidInput(
+            "out_of_range", "target_width must lie between 0 and 1, for example 0.1."
+        )
     check_at_least(cells, 2, name="cells")
     if cells % 2:
-        raise ValueError("cells must be even, so that ½ lies between two of them.")
+        raise InvalidInput("not_even", "cells must be even, so that ½ lies between two of them.")
 
 
 def _bounds(
     x: FloatArray, population: int | None, confidence_level: float, cells: int, batch: int | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Running low and high (n,), NaN where no candidate is left."""
+    """Running low and high (n,), NaN where all candidate means are rejected."""
     low, high = np.full(len(x), NAN), np.full(len(x), NAN)
     edges = np.linspace(0, 1, cells + 1)
-    log_capital, dead = np.zeros(cells), np.zeros(cells, dtype=np.bool_)
-    won = np.concatenate([[0.0], np.cumsum(x)])
+    log_capital, rejected = np.zeros(cells), np.zeros(cells, dtype=np.bool_)
+    total = np.concatenate([[0.0], np.cumsum(x)])
     centre, variance = _predictions(x)
     size = batch or max(1, _BATCH_ELEMENTS // cells)
     for start in range(0, len(x), size):
-        now = slice(start, start + size)
-        at = _conditional(edges, won[:-1][now], start, population)
-        gained = _log_gains(x[now], centre[now], variance[now], at)
-        paths = log_capital + np.cumsum(gained, axis=0)
-        over = paths >= -np.log1p(-confidence_level)
-        over[0] |= dead
-        buried = np.logical_or.accumulate(over, axis=0)
-        log_capital, dead = paths[-1], buried[-1]
-        low[now], high[now] = _hull(~buried, edges)
-    return (low, high) if population is None else _known(low, high, won[1:], population)
+        block = slice(start, start + size)
+        means = _conditional_means(edges, total[:-1][block], start, population)
+        gains = _log_gains(x[block], centre[block], variance[block], means)
+        paths = log_capital + np.cumsum(gains, axis=0)
+        exceeds = paths >= -np.log1p(-confidence_level)
+        exceeds[0] |= rejected
+        all_rejected = np.logical_or.accumulate(exceeds, axis=0)
+        log_capital, rejected = paths[-1], all_rejected[-1]
+        low[block], high[block] = _hull(~all_rejected, edges)
+    return (low, high) if population is None else _clip(low, high, total[1:], population)
 
 
 def _predictions(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance foretold before each observation, from a first guess of ½ and ¼."""
+    """Mean and variance predicted before each observation, with priors of ½ and ¼."""
     t = np.arange(1, len(x) + 1)
     centre = (EVEN + np.cumsum(x)) / (t + 1)
     variance = (EVEN**2 + np.cumsum((x - centre) ** 2)) / (t + 1)
@@ -159,49 +204,53 @@ def _predictions(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     )
 
 
-def _conditional(
-    edges: FloatArray, won: FloatArray, start: int, population: int | None
+def _conditional_means(
+    edges: FloatArray, total: FloatArray, start: int, population: int | None
 ) -> FloatArray:
-    """What each candidate says of the next observation's mean, given those before (n, edges)."""
+    """Mean of the next observation given the previous ones, under each candidate (n, edges).
+
+    ``total`` are the sums of the previous observations.
+    """
     if population is None:
-        return np.broadcast_to(edges, (len(won), len(edges)))
-    left = population - np.arange(start, start + len(won))
-    # Candidates pushed out of [0, 1] are impossible: `_known` cuts them off.
-    return np.clip((population * edges - won[:, None]) / left[:, None], 0, 1)
+        return np.broadcast_to(edges, (len(total), len(edges)))
+    remaining = population - np.arange(start, start + len(total))
+    # Candidates beyond [0, 1] are impossible, and removed by `_clip`.
+    return np.clip((population * edges - total[:, None]) / remaining[:, None], 0, 1)
 
 
 def _log_gains(
-    x: FloatArray, centre: FloatArray, variance: FloatArray, at: FloatArray
+    x: FloatArray, centre: FloatArray, variance: FloatArray, means: FloatArray
 ) -> FloatArray:
-    """Log growth of the least capital that any candidate of a cell has: (n, cells)."""
-    below, above = at[:, :-1], at[:, 1:]
-    away = centre[:, None] - (below + above) / 2
-    bet = away / (variance[:, None] + away**2)
-    up = away > 0
-    worst = np.where(up, above, below)
-    # Staked on x > m no more than m is worth, on x < m no more than 1 − m.
-    largest = _LARGEST_LOSS / np.maximum(np.where(up, worst, 1 - worst), np.finfo(float).tiny)
-    return np.log1p(np.clip(bet, -largest, largest) * (x[:, None] - worst))
+    """Log growth of the capital (n, cells), at the edge of the cell where it is the least."""
+    lower, upper = means[:, :-1], means[:, 1:]
+    difference = centre[:, None] - (lower + upper) / 2
+    bet = difference / (variance[:, None] + difference**2)
+    is_upward = difference > 0
+    worst = np.where(is_upward, upper, lower)
+    # An upward bet loses at most its size times m, a downward one times 1 − m.
+    max_bet = _MAX_LOSS / np.maximum(np.where(is_upward, worst, 1 - worst), np.finfo(float).tiny)
+    return np.log1p(np.clip(bet, -max_bet, max_bet) * (x[:, None] - worst))
 
 
-def _hull(alive: npt.NDArray[np.bool_], edges: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """From the first live cell to the last (n,), NaN where none is."""
-    some = alive.any(axis=1)
-    low = edges[np.argmax(alive, axis=1)]
-    high = edges[alive.shape[1] - np.argmax(alive[:, ::-1], axis=1)]
-    return np.where(some, low, NAN), np.where(some, high, NAN)
+def _hull(accepted: npt.NDArray[np.bool_], edges: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Ends of the first and last accepted cell (n,), NaN if none is."""
+    any_accepted = accepted.any(axis=1)
+    low = edges[np.argmax(accepted, axis=1)]
+    high = edges[accepted.shape[1] - np.argmax(accepted[:, ::-1], axis=1)]
+    return np.where(any_accepted, low, NAN), np.where(any_accepted, high, NAN)
 
 
-def _known(
-    low: FloatArray, high: FloatArray, won: FloatArray, population: int
+def _clip(
+    low: FloatArray, high: FloatArray, total: FloatArray, population: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Within what is certain: the rest can add from nothing to everything."""
-    left = population - np.arange(1, len(won) + 1)
-    low, high = np.maximum(low, won / population), np.minimum(high, (won + left) / population)
-    empty = ~(low <= high)
-    low, high = np.where(empty, NAN, low), np.where(empty, NAN, high)
-    if len(won) == population:
-        low[-1] = high[-1] = won[-1] / population
+    """Intersect with the possible means: the remaining observations are all 0 to all 1."""
+    remaining = population - np.arange(1, len(total) + 1)
+    low = np.maximum(low, total / population)
+    high = np.minimum(high, (total + remaining) / population)
+    is_empty = ~(low <= high)
+    low, high = np.where(is_empty, NAN, low), np.where(is_empty, NAN, high)
+    if len(total) == population:
+        low[-1] = high[-1] = total[-1] / population
     return low, high
 
 
@@ -210,8 +259,8 @@ def _current(
 ) -> Estimate:
     if len(mean) == 0:
         return undefined(NOTHING_RATED)
-    drawn = "with" if population is None else f"of {population} without"
-    method = f"betting confidence sequence over instances, {drawn} replacement, aGRAPA"
+    sampling = "with" if population is None else f"of {population} without"
+    method = f"betting confidence sequence over instances, {sampling} replacement, aGRAPA"
     reason = EMPTY if np.isnan(low[-1]) else None
     ends = float(low[-1]), float(high[-1])
     return Estimate(float(mean[-1]), *ends, n=len(mean), method=method, reason=reason)
@@ -224,31 +273,31 @@ def _decide(
     target_width: float | None,
     confidence_level: float,
 ) -> StopDecision:
-    """The rule that was met first; of two at once, the one that says more."""
+    """The rule that was met first, in the order of the dictionary."""
     met: dict[StopRule, npt.NDArray[np.bool_]] = {
         "excludes ½": (low > EVEN) | (high < EVEN),
         "width": high - low < (target_width or 0),
         "complete": np.arange(1, len(low) + 1) == population,
     }
-    firsts = {rule: int(np.argmax(when)) for rule, when in met.items() if when.any()}
-    if not firsts:
-        return StopDecision(False, None, None, _go_on(low, high, target_width))
-    rule = min(firsts, key=lambda name: firsts[name])
-    n = firsts[rule] + 1
-    between = f"[{low[n - 1]:.3f}, {high[n - 1]:.3f}]"
+    first_met = {rule: int(np.argmax(when)) for rule, when in met.items() if when.any()}
+    if not first_met:
+        return StopDecision(False, None, None, _continue_sentence(low, high, target_width))
+    rule = min(first_met, key=lambda name: first_met[name])
+    n = first_met[rule] + 1
+    interval = f"[{low[n - 1]:.3f}, {high[n - 1]:.3f}]"
     sentence = {
-        "excludes ½": f"the {confidence_level:.0%} confidence sequence {between} excludes ½.",
-        "width": f"the confidence sequence {between} is narrower than {target_width:g}."
+        "excludes ½": f"the {confidence_level:.0%} confidence sequence {interval} excludes ½.",
+        "width": f"the confidence sequence {interval} is narrower than {target_width:g}."
         if target_width
         else "",
-        "complete": "every instance of the dataset is complete.",
+        "complete": "all instances of the dataset are complete.",
     }[rule]
     return StopDecision(True, rule, n, f"Collection may stop: after {n} instances {sentence}")
 
 
-def _go_on(low: FloatArray, high: FloatArray, target_width: float | None) -> str:
+def _continue_sentence(low: FloatArray, high: FloatArray, target_width: float | None) -> str:
     if len(low) == 0 or np.isnan(low[-1]):
         return f"No decision. {EMPTY if len(low) else NOTHING_RATED}"
-    wide = f" and is not narrower than {target_width:g}" if target_width else ""
-    between = f"[{low[-1]:.3f}, {high[-1]:.3f}]"
-    return f"Go on: after {len(low)} instances the sequence {between} holds ½{wide}."
+    width = f" and is not narrower than {target_width:g}" if target_width else ""
+    interval = f"[{low[-1]:.3f}, {high[-1]:.3f}]"
+    return f"Continue: after {len(low)} instances the sequence {interval} includes ½{width}."

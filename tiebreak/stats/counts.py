@@ -1,4 +1,4 @@
-"""Count patterns: what the numerics run on instead of single ratings."""
+"""Count matrices, and their reduction to distinct rows and clusters."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.validation import (
     IntArray,
     as_codes,
@@ -18,19 +19,39 @@ from tiebreak.stats.validation import (
 
 Number = TypeVar("Number", np.int64, np.float64)
 Resampled = Literal["unit", "instance"]
-_MOST_CODES = 2**62
-_MOST_CELLS = 2**20
-_MOST_VALUES = 2**16
+_MAX_CODE = 2**62
+_MAX_BINS = 2**20
+_MAX_RANGE = 2**16
 
 
 def count_matrix(
     units: npt.ArrayLike, labels: npt.ArrayLike, *, n_units: int, n_labels: int
 ) -> IntArray:
-    """Long ratings as a (n_units, n_labels) matrix of label counts.
+    """Count the labels of each unit.
 
-    ``units`` and ``labels`` are aligned vectors of codes, one row a rating; a label code of −1
-    (missing) is passed over. Units without a rating keep a row of zeros.
+    Parameters
+    ----------
+    units : array_like of int, shape (n_ratings,)
+        Unit of each rating, in 0..n_units−1.
+    labels : array_like of int, shape (n_ratings,)
+        Label of each rating, in 0..n_labels−1, or −1 where it is missing.
+    n_units : int
+        Number of units.
+    n_labels : int
+        Number of labels of the scale.
 
+    Returns
+    -------
+    ndarray of int, shape (n_units, n_labels)
+        Number of ratings of each unit with each label. A unit without ratings has a row of zeros.
+
+    Raises
+    ------
+    InvalidInput
+        If a code is out of range, or the vectors differ in length.
+
+    Examples
+    --------
     >>> count_matrix([0, 0, 1], [1, 1, 0], n_units=2, n_labels=2).tolist()
     [[0, 2], [1, 0]]
     """
@@ -46,54 +67,82 @@ def count_matrix(
 def distinct_rows(
     rows: npt.NDArray[Number],
 ) -> tuple[npt.NDArray[Number], IntArray, IntArray, IntArray]:
-    """Distinct rows in lexicographic order, each row's place among them, multiplicities, firsts."""
+    """Distinct rows in lexicographic order, with inverse, counts and first indices.
+
+    As `np.unique` with ``axis=0``, but much faster.
+    """
     codes, size = _row_codes(rows)
-    if size > _MOST_CELLS:
-        _, first, inverse, counted = np.unique(
+    if size > _MAX_BINS:
+        _, first, inverse, counts = np.unique(
             codes, return_index=True, return_inverse=True, return_counts=True
         )
-        return rows[first], inverse.astype(np.int64), counted.astype(np.int64), first
-    # Few possible codes are counted without a sort, which is most of the time for a million units.
-    counted = np.bincount(codes, minlength=size)
-    occupied = np.flatnonzero(counted)
-    place, first = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    place[occupied] = np.arange(len(occupied))
+        return rows[first], inverse.astype(np.int64), counts.astype(np.int64), first
+    # With few possible codes there is no need to sort, which dominates for a million units.
+    counts = np.bincount(codes, minlength=size)
+    present = np.flatnonzero(counts)
+    rank, first = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    rank[present] = np.arange(len(present))
     first[codes[::-1]] = np.arange(len(codes))[::-1]
-    return rows[first[occupied]], place[codes], counted[occupied], first[occupied]
+    return rows[first[present]], rank[codes], counts[present], first[present]
 
 
 def _row_codes(rows: npt.NDArray[Number]) -> tuple[IntArray, int]:
-    """One whole number a row, in the rows' lexicographic order, and how many are possible."""
+    """An integer code per row, in lexicographic order of the rows, and the number of codes."""
     codes, size = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T:
-        values, place = _column_codes(column)
-        if size * values > _MOST_CODES:
-            kept, codes = np.unique(codes, return_inverse=True)
-            size = len(kept)
-        codes = codes * values + place
-        size *= values
+        n_values, column_codes = _column_codes(column)
+        if size * n_values > _MAX_CODE:
+            distinct, codes = np.unique(codes, return_inverse=True)
+            size = len(distinct)
+        codes = codes * n_values + column_codes
+        size *= n_values
     return codes, size
 
 
 def _column_codes(column: npt.NDArray[Number]) -> tuple[int, IntArray]:
+    """The number of codes, and a code per row, in the order of the values."""
     if len(column) and np.issubdtype(column.dtype, np.integer):
         low, high = int(column.min()), int(column.max())
-        if high - low < _MOST_VALUES:
+        if high - low < _MAX_RANGE:
             return high - low + 1, (column - low).astype(np.int64)
-    values, place = np.unique(column, return_inverse=True)
-    return len(values), place.astype(np.int64)
+    values, codes = np.unique(column, return_inverse=True)
+    return len(values), codes.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """Units reduced to their distinct rows, and what is resampled.
+    """Counts of units, reduced to their distinct rows.
 
-    ``rows`` (P, C) are the distinct unit rows, sorted; ``unit_counts`` (P,) say how many units
-    have each, ``representatives`` (P,) which unit was the first. A cluster (one unit, or one
-    instance with several) is the multiset of its units' rows, and identical clusters are
-    collapsed: ``membership`` (D, P) says how many units of each row a distinct cluster has (None
-    where clusters are units, so that D = P), and ``multiplicities`` (D,) how often each distinct
-    cluster occurs. The same units give the same rows and clusters in any order.
+    Statistics that are given `Patterns` instead of counts share the reduction. The same units give
+    the same patterns in any order. A cluster, which is what is resampled, is one unit, or one
+    instance with several units; equal clusters are stored once.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n_patterns, n_columns)
+        Distinct rows, sorted.
+    unit_counts : ndarray of int, shape (n_patterns,)
+        Number of units with each row.
+    representatives : ndarray of int, shape (n_patterns,)
+        First unit with each row.
+    membership : csr_array, shape (n_distinct_clusters, n_patterns), or None
+        Number of units with each row in each distinct cluster; None if clusters are units.
+    multiplicities : ndarray of int, shape (n_distinct_clusters,)
+        Number of times each distinct cluster occurs.
+    resampled : {"unit", "instance"}
+        What a cluster is.
+    n_columns, n_units, n_clusters : int
+        Numbers of columns, units and clusters.
+
+    See Also
+    --------
+    count_matrix : Counts from a long table of ratings.
+
+    Examples
+    --------
+    >>> patterns = Patterns.of([[2, 0], [1, 1], [2, 0]])
+    >>> patterns.rows.tolist(), patterns.unit_counts.tolist()
+    ([[1, 1], [2, 0]], [1, 2])
     """
 
     rows: IntArray
@@ -104,37 +153,72 @@ class Patterns:
 
     @classmethod
     def of(cls, rows: npt.ArrayLike, *, clusters: npt.ArrayLike | None = None) -> Self:
-        """Reduce a (units, C) matrix of counts; ``clusters`` names each unit's instance.
+        """Reduce a matrix of counts.
 
-        Where every unit has an instance of its own, units are what is resampled.
+        Parameters
+        ----------
+        rows : array_like of int, shape (n_units, n_columns)
+            Counts of each unit.
+        clusters : array_like, shape (n_units,), optional
+            Instance of each unit. Where units share one, instances are what is resampled.
+
+        Returns
+        -------
+        Patterns
+            The reduced counts.
+
+        Raises
+        ------
+        InvalidInput
+            If the counts are not whole numbers of 0 or more, or a unit has no cluster.
+
+        Examples
+        --------
+        >>> Patterns.of([[2, 0], [1, 1], [2, 0]], clusters=["x", "x", "y"]).n_clusters
+        2
         """
         matrix = as_counts(rows)
-        distinct, place, counted, first = distinct_rows(matrix)
+        distinct, inverse, counts, first = distinct_rows(matrix)
         if clusters is not None:
             groups = as_groups(clusters, length=len(matrix), name="clusters")
             if len(groups) and groups.max() + 1 < len(groups):
-                membership, multiplicities = _collapse(place, groups, len(distinct))
-                return cls(distinct, counted, first, membership, multiplicities)
-        return cls(distinct, counted, first, None, counted)
+                membership, multiplicities = _collapse(inverse, groups, len(distinct))
+                return cls(distinct, counts, first, membership, multiplicities)
+        return cls(distinct, counts, first, None, counts)
 
     @property
     def resampled(self) -> Resampled:
+        """What a cluster is: a unit, or an instance with several."""
         return "unit" if self.membership is None else "instance"
 
     @property
     def n_columns(self) -> int:
+        """Number of columns of the counts."""
         return int(self.rows.shape[1])
 
     @property
     def n_units(self) -> int:
+        """Number of units."""
         return int(self.unit_counts.sum())
 
     @property
     def n_clusters(self) -> int:
+        """Number of clusters."""
         return int(self.multiplicities.sum())
 
     def clusters_with(self, mask: npt.NDArray[np.bool_]) -> int:
-        """How many clusters have a unit whose row is in ``mask`` (P,)."""
+        """Count the clusters that have a unit with one of some rows.
+
+        Parameters
+        ----------
+        mask : ndarray of bool, shape (n_patterns,)
+            Which rows.
+
+        Returns
+        -------
+        int
+            Number of clusters.
+        """
         if self.membership is None:
             return int(self.multiplicities[mask].sum())
         return int(self.multiplicities[self.membership @ mask.astype(np.float64) > 0].sum())
@@ -143,34 +227,39 @@ class Patterns:
 def as_patterns(
     counts: "npt.ArrayLike | Patterns", *, clusters: npt.ArrayLike | None = None
 ) -> Patterns:
-    """``counts`` reduced, or as they are where the caller reduced them once for many uses."""
+    """Reduce ``counts``, unless the caller already did so for several statistics."""
     if not isinstance(counts, Patterns):
         return Patterns.of(counts, clusters=clusters)
     if clusters is not None:
-        raise ValueError("clusters must go to Patterns.of where counts are Patterns already.")
+        raise InvalidInput(
+            "clusters_twice", "clusters must go to Patterns.of where counts are Patterns already."
+        )
     return counts
 
 
-def _collapse(place: IntArray, groups: IntArray, rows: int) -> tuple[csr_array, IntArray]:
-    """Distinct clusters as numbers of units per row (D, ``rows``), and their multiplicities."""
+def _collapse(row: IntArray, groups: IntArray, n_rows: int) -> tuple[csr_array, IntArray]:
+    """Distinct clusters as numbers of units per row (D, ``n_rows``), and their multiplicities.
+
+    ``row`` is the distinct row of each unit, and ``groups`` its cluster.
+    """
     blocks, multiplicities = [], []
-    for members in _by_size(place, groups):
-        distinct, _, counted, _ = distinct_rows(members)
+    for members in _clusters_by_size(row, groups):
+        distinct, _, counts, _ = distinct_rows(members)
         blocks.append(distinct)
-        multiplicities.append(counted)
+        multiplicities.append(counts)
     sizes = np.concatenate([np.full(len(block), block.shape[1]) for block in blocks])
     starts = np.concatenate([[0], np.cumsum(sizes)])
     columns = np.concatenate([block.ravel() for block in blocks])
-    membership = csr_array((np.ones(len(columns)), columns, starts), shape=(len(sizes), rows))
+    membership = csr_array((np.ones(len(columns)), columns, starts), shape=(len(sizes), n_rows))
     membership.sum_duplicates()
     return membership, np.concatenate(multiplicities)
 
 
-def _by_size(place: IntArray, groups: IntArray) -> Iterator[IntArray]:
-    """Row numbers of the clusters of each size, sorted within a cluster."""
-    ordered = place[np.lexsort((place, groups))]
+def _clusters_by_size(row: IntArray, groups: IntArray) -> Iterator[IntArray]:
+    """For each cluster size, the sorted row numbers of its clusters (clusters, size)."""
+    ordered = row[np.lexsort((row, groups))]
     sizes = np.bincount(groups)
     starts = np.cumsum(sizes) - sizes
     for size in np.unique(sizes):
-        begin = starts[sizes == size]
-        yield ordered[begin[:, None] + np.arange(size)]
+        first = starts[sizes == size]
+        yield ordered[first[:, None] + np.arange(size)]

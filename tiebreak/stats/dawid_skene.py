@@ -1,4 +1,4 @@
-"""What the units' true labels may be, and how each rater confuses them: Dawid and Skene 1979."""
+"""Latent true labels and the confusion matrix of each rater: Dawid and Skene 1979."""
 
 from dataclasses import dataclass
 
@@ -7,6 +7,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.counts import count_matrix
 from tiebreak.stats.results import NAN
 from tiebreak.stats.validation import (
@@ -19,18 +20,34 @@ from tiebreak.stats.validation import (
 )
 
 SMOOTHING = 0.01
-MOST_STEPS = 500
+MAX_STEPS = 500
 TOLERANCE = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
 class DawidSkene:
-    """Posterior labels and rater confusion.
+    """True labels of units and confusion matrices of raters, as Dawid and Skene estimate them.
 
-    ``posterior`` (U, L): P(true label | all ratings), NaN for a unit without one. ``labels`` (U,):
-    the likeliest, −1 without a rating; of equals the first. ``confusion`` (raters, L, L): P(given
-    label | true label), rows sum to 1, NaN for a rater without a rating. ``prior`` (L,): shares of true labels.
-    ``accuracy`` (raters,): P(given = true).
+    Attributes
+    ----------
+    posterior : ndarray of float, shape (n_units, n_labels)
+        P(true label | all ratings); NaN for a unit without a rating.
+    labels : ndarray of int, shape (n_units,)
+        Most probable label, the first of equal ones; −1 for a unit without a rating.
+    confusion : ndarray of float, shape (n_raters, n_labels, n_labels)
+        P(given label | true label), whose rows sum to 1; NaN for a rater without a rating.
+    prior : ndarray of float, shape (n_labels,)
+        Share of each true label.
+    accuracy : ndarray of float, shape (n_raters,)
+        P(given label = true label); NaN for a rater without a rating.
+    log_likelihood : float
+        Logarithm of the likelihood.
+    converged : bool
+        Whether the likelihood stood still.
+    steps : int
+        Number of iterations.
+    n_units : int
+        Number of units with a rating.
     """
 
     posterior: FloatArray
@@ -53,60 +70,88 @@ def dawid_skene(
     n_raters: int,
     n_labels: int,
     smoothing: float = SMOOTHING,
-    most_steps: int = MOST_STEPS,
+    max_steps: int = MAX_STEPS,
 ) -> DawidSkene:
-    """Latent labels by expectation–maximisation, from long ratings.
+    """Estimate true labels and raters' confusion matrices by expectation-maximisation.
 
     Parameters
     ----------
-    units, raters, labels : aligned vectors of codes, one row a rating
-        A label of −1 (missing) is passed over; a rater rates a unit at most once.
-    smoothing : pseudo-count of every cell of a rater's confusion and of the prior
-        Above 0 it keeps a rater of few ratings from being certain; 0 is maximum likelihood.
+    units : array_like of int, shape (n_ratings,)
+        Unit of each rating, in 0..n_units−1.
+    raters : array_like of int, shape (n_ratings,)
+        Rater of each rating, in 0..n_raters−1. A rater rates a unit at most once.
+    labels : array_like of int, shape (n_ratings,)
+        Label of each rating, in 0..n_labels−1, or −1 where it is missing.
+    n_units : int
+        Number of units.
+    n_raters : int
+        Number of raters.
+    n_labels : int
+        Number of labels of the scale.
+    smoothing : float, default 0.01
+        Pseudo-count of every cell of the prior and of a confusion matrix, 0 or more. It keeps a
+        rater with few ratings from being certain; 0 is maximum likelihood.
+    max_steps : int, default 500
+        Largest number of iterations.
 
-    Starts from each unit's shares of labels, so that labels keep their names while raters are
-    better than chance. It finds a local maximum of the (penalised) likelihood, and ``converged``
-    says whether the likelihood stood still. Raters are taken to be independent given the truth:
-    near-copies look accurate. Without a rating everything is NaN.
+    Returns
+    -------
+    DawidSkene
+        The estimates; all NaN without a rating.
 
+    Raises
+    ------
+    InvalidInput
+        If a code is out of range, the vectors differ in length, or a rater rated a unit twice.
+
+    Notes
+    -----
+    The model is of Dawid and Skene (1979): given the true label, raters are independent, each with
+    their own confusion matrix. Raters who copy from one another therefore look accurate. Iterations
+    start from each unit's shares of labels, so that labels keep their names if raters are better
+    than chance, and end at a local maximum of the penalised likelihood.
+
+    Examples
+    --------
     >>> units, raters = [0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2] * 3
-    >>> found = dawid_skene(units, raters, [0, 0, 1, 1, 1, 0, 0, 0, 1], n_units=3, n_raters=3, n_labels=2)
+    >>> labels = [0, 0, 1, 1, 1, 0, 0, 0, 1]
+    >>> found = dawid_skene(units, raters, labels, n_units=3, n_raters=3, n_labels=2)
     >>> found.labels.tolist(), found.accuracy.round(1).tolist()
     ([0, 1, 0], [1.0, 1.0, 0.0])
     """
     check_at_least(n_labels, 1, name="n_labels")
-    check_at_least(most_steps, 1, name="most_steps")
+    check_at_least(max_steps, 1, name="max_steps")
     if not (smoothing >= 0 and np.isfinite(smoothing)):
-        raise ValueError(f"smoothing must be 0 or more, not {smoothing}.")
-    given = as_codes(labels, below=n_labels, name="labels", missing=True)
+        raise InvalidInput("out_of_range", f"smoothing must be 0 or more, not {smoothing}.")
+    label = as_codes(labels, below=n_labels, name="labels", missing=True)
     unit = as_codes(units, below=n_units, name="units")
     rater = as_codes(raters, below=n_raters, name="raters")
-    check_same_length(units=unit, raters=rater, labels=given)
-    read = given >= 0
-    unit, rater, given = unit[read], rater[read], given[read]
+    check_same_length(units=unit, raters=rater, labels=label)
+    is_labelled = label >= 0
+    unit, rater, label = unit[is_labelled], rater[is_labelled], label[is_labelled]
     check_rated_once(unit, rater)
-    counts = count_matrix(unit, given, n_units=n_units, n_labels=n_labels)
+    counts = count_matrix(unit, label, n_units=n_units, n_labels=n_labels)
     ratings = csr_array(
-        (np.ones(len(unit)), (unit, rater * n_labels + given)), shape=(n_units, n_raters * n_labels)
+        (np.ones(len(unit)), (unit, rater * n_labels + label)), shape=(n_units, n_raters * n_labels)
     )
-    return _fit(ratings, counts, smoothing, most_steps)
+    return _fit(ratings, counts, smoothing, max_steps)
 
 
-def _fit(ratings: csr_array, counts: IntArray, smoothing: float, most_steps: int) -> DawidSkene:
+def _fit(ratings: csr_array, counts: IntArray, smoothing: float, max_steps: int) -> DawidSkene:
     rated = counts.sum(axis=1) > 0
     posterior = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    before, step, converged = -np.inf, 0, not rated.any()
-    while not converged and step < most_steps:
+    previous, step, converged = -np.inf, 0, not rated.any()
+    while not converged and step < max_steps:
         prior, confusion = _parameters(ratings, posterior, smoothing)
         posterior, likelihood = _posterior(ratings, prior, confusion, rated)
-        height = likelihood + _penalty(prior, confusion, smoothing)
-        converged = bool(height - before <= TOLERANCE * max(1.0, abs(height)))
-        before, step = height, step + 1
+        objective = likelihood + _penalty(prior, confusion, smoothing)
+        converged = bool(objective - previous <= TOLERANCE * max(1.0, abs(objective)))
+        previous, step = objective, step + 1
     if not rated.any():
-        return _nothing(ratings, counts.shape[1])
+        return _undefined(ratings, counts.shape[1])
     accuracy = np.einsum("t,rtt->r", prior, confusion)
-    silent = np.asarray(ratings.sum(axis=0)).reshape(confusion.shape[:2]).sum(axis=1) == 0
-    confusion[silent], accuracy[silent] = NAN, NAN
+    n_ratings = np.asarray(ratings.sum(axis=0)).reshape(confusion.shape[:2]).sum(axis=1)
+    confusion[n_ratings == 0], accuracy[n_ratings == 0] = NAN, NAN
     posterior[~rated] = NAN
     labels = np.where(rated, np.argmax(np.nan_to_num(posterior), axis=1), -1)
     n = int(rated.sum())
@@ -116,26 +161,27 @@ def _fit(ratings: csr_array, counts: IntArray, smoothing: float, most_steps: int
 def _parameters(
     ratings: csr_array, posterior: FloatArray, smoothing: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Prior (L,) and confusion (R, true, given) given the posterior: the M step."""
-    labels = posterior.shape[1]
-    shared = posterior.sum(axis=0) + smoothing
-    given = np.asarray(ratings.T @ posterior).reshape(-1, labels, labels).swapaxes(1, 2) + smoothing
-    total = given.sum(axis=2, keepdims=True)
-    # A true label that a rater never met says nothing of them.
-    confusion = np.divide(given, total, out=np.full_like(given, 1 / labels), where=total > 0)
-    return shared / shared.sum(), confusion
+    """M step: prior (L,) and confusion (R, true, given) from the posterior."""
+    n_labels = posterior.shape[1]
+    prior = posterior.sum(axis=0) + smoothing
+    counts = np.asarray(ratings.T @ posterior).reshape(-1, n_labels, n_labels).swapaxes(1, 2)
+    counts = counts + smoothing
+    total = counts.sum(axis=2, keepdims=True)
+    # Uniform for true labels that the rater never rated.
+    uniform = np.full_like(counts, 1 / n_labels)
+    confusion = np.divide(counts, total, out=uniform, where=total > 0)
+    return prior / prior.sum(), confusion
 
 
 def _posterior(
     ratings: csr_array, prior: FloatArray, confusion: FloatArray, rated: npt.NDArray[np.bool_]
 ) -> tuple[FloatArray, float]:
-    """Posterior (U, L) and the log-likelihood: the E step."""
-    labels = len(prior)
-    by_given = _log(confusion).swapaxes(1, 2).reshape(-1, labels)
-    joint = _log(prior) + np.asarray(ratings @ by_given)
-    of_unit = logsumexp(joint, axis=1, keepdims=True)
-    posterior = np.where(rated[:, None], np.exp(joint - of_unit), 0)
-    return posterior, float(of_unit[rated].sum())
+    """E step: posterior (U, L) and log-likelihood."""
+    log_confusion = _log(confusion).swapaxes(1, 2).reshape(-1, len(prior))
+    joint = _log(prior) + np.asarray(ratings @ log_confusion)
+    marginal = logsumexp(joint, axis=1, keepdims=True)
+    posterior = np.where(rated[:, None], np.exp(joint - marginal), 0)
+    return posterior, float(marginal[rated].sum())
 
 
 def _penalty(prior: FloatArray, confusion: FloatArray, smoothing: float) -> float:
@@ -148,7 +194,8 @@ def _log(shares: FloatArray) -> FloatArray:
     return np.log(shares, out=np.full_like(shares, -np.inf), where=shares > 0)
 
 
-def _nothing(ratings: csr_array, labels: int) -> DawidSkene:
+def _undefined(ratings: csr_array, labels: int) -> DawidSkene:
+    """The result without any rating."""
     units, raters = ratings.shape[0], ratings.shape[1] // labels
     return DawidSkene(
         np.full((units, labels), NAN),

@@ -1,7 +1,7 @@
-"""Elo ratings, and SEP-Elo, which believes separable instances more.
+"""Elo ratings, and SEP-Elo, which gives separable instances a larger step size.
 
-Source: Ghosh et al. 2024, eqs. 5 and 6. Ratings depend on the order of the games: it is permuted in
-every replicate, and one rating of each unit is drawn.
+Source: Ghosh et al. 2024, eqs. 5 and 6. As Elo ratings depend on the order of the games, every
+simulation permutes it, and draws one rating of each unit.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, interval
+from tiebreak.errors import InvalidInput
+from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, bootstrap_estimate
 from tiebreak.stats.counts import Resampled
 from tiebreak.stats.games import Games
 from tiebreak.stats.results import Estimate
@@ -34,13 +35,24 @@ _BATCH_ELEMENTS = 2**24
 
 @dataclass(frozen=True, eq=False)
 class Elo:
-    """Ratings by system; ``drawn`` (replicates, systems) are what ranks are read off.
+    """Elo ratings of several systems.
 
-    ``n_without_separability`` units had ratings but no δ, and were not played.
+    Attributes
+    ----------
+    systems : dict of str to Estimate
+        Expected rating of each system.
+    bootstrap_values : ndarray of float, shape (n_replicates, n_systems)
+        Bootstrap ratings.
+    n_without_separability : int
+        Number of units that have ratings and no δ, and were not played.
+
+    See Also
+    --------
+    ranks : Ranks from `systems` and `bootstrap_values`.
     """
 
     systems: dict[str, Estimate]
-    drawn: FloatArray
+    bootstrap_values: FloatArray
     n_without_separability: int
 
 
@@ -52,11 +64,33 @@ def separability_step(
     beta: float = 6.0,
     threshold: float = 0.4,
 ) -> FloatArray:
-    """K of a game by its δ: K · α / (1 + exp(−β (δ − T))), between 0 and α K.
+    """Compute the step size of a game in SEP-Elo.
 
-    ``delta`` is of min–max normalised alignments (`normalised_separability`): ``threshold`` lives
-    on that scale. NaN stays NaN. Source: Ghosh et al. 2024, eq. 6.
+    Parameters
+    ----------
+    delta : array_like of float, shape (n_units,)
+        Separability δ from normalised alignments, see `normalised_separability`. NaN stays NaN.
+    step : float, default 4.0
+        Step size K of Elo.
+    alpha, beta, threshold : float, default 2.0, 6.0 and 0.4
+        Constants α, β and T of the logistic curve.
 
+    Returns
+    -------
+    ndarray of float, shape (n_units,)
+        Step size of each game, between 0 and α K.
+
+    Raises
+    ------
+    InvalidInput
+        If a δ is infinite.
+
+    Notes
+    -----
+    K · α / (1 + exp(−β (δ − T))) (Ghosh et al. 2024, eq. 6).
+
+    Examples
+    --------
     >>> separability_step([0.4, 1.0]).round(4).tolist()
     [4.0, 7.7872]
     """
@@ -79,25 +113,61 @@ def elo(
     confidence_level: float = CONFIDENCE_LEVEL,
     batch: int | None = None,
 ) -> Elo:
-    """Expected Elo rating of every system over random orders of the games.
+    """Estimate expected Elo ratings over random orders of the games.
 
     Parameters
     ----------
-    counts : (units, 3) ratings: A preferred, tie, B preferred
-    system_a, system_b : (units,) names of each unit's systems
-    separability : (units,) δ of normalised alignments: SEP-Elo, with `separability_step` as K;
-        units whose δ is NaN are not played, and are counted
-    step : K of a game, before its separability
-    clusters : (units,) instance of each unit; replicates draw instances
-    orders : random orders, each with one random rating a unit, whose mean is the value
-    replicates : bootstrap samples, each with an order and ratings of its own; 0: no interval
+    counts : array_like of int, shape (n_units, 3)
+        Ratings of each unit: A preferred, ties, B preferred.
+    system_a, system_b : sequence of str, length n_units
+        Names of the two systems of each unit.
+    rng : numpy.random.Generator
+        Source of orders and replicates.
+    separability : array_like of float, shape (n_units,), optional
+        Separability δ of each unit from normalised alignments, for SEP-Elo. Units whose δ is NaN
+        are not played.
+    step : float, default 4.0
+        Step size K of a game, before its separability.
+    clusters : array_like, shape (n_units,), optional
+        Instance of each unit. Where units share one, instances are resampled, not units.
+    orders : int, default 1000
+        Number of random orders whose mean is the value. In each, one rating of every unit is drawn.
+    replicates : int, default 1000
+        Number of bootstrap replicates, each with an order and ratings of its own; 0 for no
+        interval.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
+    batch : int, optional
+        Number of orders or replicates in memory at once.
 
-    Every rating starts at 1000, base 10, scale 400; both systems of a game are updated from the
-    ratings before it; a tie is half a win. The value has the random error of ``orders``, which
-    its interval contains. Comparisons in groups that never meet are refused by name. Without a
-    rating there are no systems.
+    Returns
+    -------
+    Elo
+        Ratings by system; none if there is no rating. A value has a random error from `orders`,
+        which its interval contains.
 
-    >>> found = elo([[1, 0, 0]], system_a=["x"], system_b=["y"], rng=np.random.default_rng(0))
+    Raises
+    ------
+    InvalidInput
+        If the comparisons fall into groups that never meet; the message names them. Also for a unit
+        that compares a system with itself, and arguments that differ in length.
+
+    See Also
+    --------
+    bradley_terry : Strengths that do not depend on an order.
+    separability_step : The step size of SEP-Elo.
+    ranks, shared_ranks : Ranks of the systems.
+
+    Notes
+    -----
+    Every system starts at 1000. After a game with score s of A (1, ½ or 0), its rating rises by K
+    (s − E) and B's falls by as much, with E = 1 / (1 + 10^((R_B − R_A) / 400)) from the ratings
+    before the game (Ghosh et al. 2024, eq. 5).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> found = elo([[1, 0, 0]], system_a=["x"], system_b=["y"], rng=rng)
     >>> found.systems["x"].value, found.systems["y"].value
     (1002.0, 998.0)
     """
@@ -110,49 +180,52 @@ def elo(
     known = ~np.isnan(steps)
     games = Games.of(np.where(known[:, None], rows, 0), system_a=system_a, system_b=system_b)
     groups = None if clusters is None else as_groups(clusters, length=len(rows), name="clusters")
-    season = _Season(games, steps, groups)
-    values = season.orders(orders, rng, batch).mean(axis=0)
-    drawn = season.replicates(replicates if season.n_clusters > 1 else 0, rng, batch)
-    method = f"bootstrap over {season.resampled}s, percentile, {len(drawn)} replicates"
+    simulation = _EloSimulation(games, steps, groups)
+    values = simulation.random_orders(orders, rng, batch).mean(axis=0)
+    n_replicates = replicates if simulation.n_clusters > 1 else 0
+    bootstrap_values = simulation.replicates(n_replicates, rng, batch)
+    method = f"bootstrap over {simulation.resampled}s, percentile, {n_replicates} replicates"
 
-    def found(place: int) -> Estimate:
-        value, n = float(values[place]), games.involving(place)
+    def rating(system: int) -> Estimate:
+        value, n = float(values[system]), games.involving(system)
         if not replicates:
             return Estimate(value, n=n)
-        return interval(
+        return bootstrap_estimate(
             value,
-            drawn[:, place],
+            bootstrap_values[:, system],
             n=n,
-            clusters=season.clusters_of(place),
-            resampled=season.resampled,
+            clusters=simulation.clusters_of(system),
+            resampled=simulation.resampled,
             method=method,
             confidence_level=confidence_level,
         )
 
-    systems = {name: found(place) for place, name in enumerate(games.names)}
-    return Elo(systems, drawn, int(np.count_nonzero(rows.any(axis=1) & ~known)))
+    systems = {name: rating(system) for system, name in enumerate(games.names)}
+    return Elo(systems, bootstrap_values, int(np.count_nonzero(rows.any(axis=1) & ~known)))
 
 
 def _of_units(separability: npt.ArrayLike, length: int) -> FloatArray:
     delta = as_numbers(separability, name="separability", missing=True)
     if len(delta) != length:
-        raise ValueError(f"separability must give one number for each of the {length} units.")
+        raise InvalidInput(
+            "wrong_length", f"separability must give one number for each of the {length} units."
+        )
     return delta
 
 
-class _Season:
-    """All units as games, played in any number of random orders at once."""
+class _EloSimulation:
+    """Plays all units as games, in many random orders at once."""
 
     def __init__(self, games: Games, steps: FloatArray, groups: IntArray | None) -> None:
         self._systems = len(games.names)
-        kept = games.kept
-        columns = [games.first, games.second, *games.counts.T, steps[kept]]
-        columns.append(np.zeros(len(kept)) if groups is None else groups[kept])
-        # The same units give the same digits in any order.
+        units = games.units
+        columns = [games.first, games.second, *games.counts.T, steps[units]]
+        columns.append(np.zeros(len(units)) if groups is None else groups[units])
+        # Sorted, so that the result does not depend on the order of the units.
         order = np.lexsort(columns[::-1])
         self._first, self._second, *outcomes, self._steps, clusters = (c[order] for c in columns)
-        self._upto = np.cumsum(np.column_stack(outcomes), axis=1)
-        self._members = _members(np.arange(len(kept)) if groups is None else clusters)
+        self._cumulative_counts = np.cumsum(np.column_stack(outcomes), axis=1)
+        self._members = _members(np.arange(len(units)) if groups is None else clusters)
 
     @property
     def n_clusters(self) -> int:
@@ -165,37 +238,39 @@ class _Season:
     def clusters_of(self, system: int) -> int:
         """How many clusters have a game of this system."""
         plays = (self._first == system) | (self._second == system)
-        is_there = np.append(plays, False)[self._members]  # −1, no game, is the last
-        return int(np.count_nonzero(is_there.any(axis=1)))
+        # Padding (−1) indexes the appended False.
+        is_member = np.append(plays, False)[self._members]
+        return int(np.count_nonzero(is_member.any(axis=1)))
 
-    def orders(self, number: int, rng: np.random.Generator, batch: int | None) -> FloatArray:
-        """Final ratings (number, S) with every unit once."""
-        every = np.arange(len(self._first), dtype=np.int32)
-        return self._seasons(number, batch, rng, lambda size: np.tile(every, (size, 1)))
+    def random_orders(self, number: int, rng: np.random.Generator, batch: int | None) -> FloatArray:
+        """Final ratings (number, S) after every unit once."""
+        games = np.arange(len(self._first), dtype=np.int32)
+        return self._simulate(number, batch, rng, lambda size: np.tile(games, (size, 1)))
 
     def replicates(self, number: int, rng: np.random.Generator, batch: int | None) -> FloatArray:
         """Final ratings (number, S) with clusters drawn with replacement."""
 
         def draw(size: int) -> npt.NDArray[np.int32]:
-            drawn = rng.integers(0, self.n_clusters, size=(size, self.n_clusters))
-            return self._members[drawn].reshape(size, -1)
+            clusters = rng.integers(0, self.n_clusters, size=(size, self.n_clusters))
+            return self._members[clusters].reshape(size, -1)
 
-        return self._seasons(number, batch, rng, draw)
+        return self._simulate(number, batch, rng, draw)
 
-    def _seasons(
+    def _simulate(
         self,
         number: int,
         batch: int | None,
         rng: np.random.Generator,
         draw: Callable[[int], npt.NDArray[np.int32]],
     ) -> FloatArray:
+        """Final ratings (number, S) of games drawn by ``draw``, in random order."""
         size = batch or max(1, min(number, _BATCH_ELEMENTS // max(1, self._members.size)))
         sizes = [min(size, number - start) for start in range(0, number, size)]
-        played = [self._play(rng.permuted(draw(n), axis=1), rng) for n in sizes]
-        return np.concatenate([np.zeros((0, self._systems)), *played])
+        ratings = [self._play(rng.permuted(draw(n), axis=1), rng) for n in sizes]
+        return np.concatenate([np.zeros((0, self._systems)), *ratings])
 
     def _play(self, games: npt.NDArray[np.int32], rng: np.random.Generator) -> FloatArray:
-        """Final ratings (B, S) after the games (B, T) in their order; −1 is no game."""
+        """Final ratings (B, S) after the games (B, T) in this order; −1 is padding."""
         ratings = np.full((len(games), self._systems), START)
         rows = np.arange(len(games))
         for game in games.T:
@@ -207,15 +282,15 @@ class _Season:
         return ratings
 
     def _scores(self, game: npt.NDArray[np.int32], rng: np.random.Generator) -> FloatArray:
-        """1, ½ or 0 of one random rating of each game (B,)."""
-        upto = self._upto[game]
-        drawn = rng.random(len(game)) * upto[:, -1]
-        scores: FloatArray = ((drawn < upto[:, 0]) + (drawn < upto[:, 1]).astype(np.float64)) / 2
+        """Score (1, ½ or 0) of the first system by one random rating of each game (B,)."""
+        counts = self._cumulative_counts[game]
+        u = rng.random(len(game)) * counts[:, -1]
+        scores: FloatArray = ((u < counts[:, 0]) + (u < counts[:, 1]).astype(np.float64)) / 2
         return scores
 
 
 def _members(groups: IntArray) -> npt.NDArray[np.int32]:
-    """The units of every cluster (G, M), −1 where it has fewer than the largest."""
+    """The units of each cluster (G, M), padded with −1 to the size of the largest."""
     order = np.argsort(groups, kind="stable")
     _, starts, sizes = np.unique(groups[order], return_index=True, return_counts=True)
     width = int(sizes.max(initial=0))

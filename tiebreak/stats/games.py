@@ -1,4 +1,4 @@
-"""Comparisons of any number of systems as games: who met, and what each rating said."""
+"""Comparisons of any number of systems as games: the two systems, and counts of outcomes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.validation import (
     IntArray,
     as_counts,
@@ -18,43 +19,46 @@ from tiebreak.stats.validation import (
 WIN, TIE, LOSS = range(3)
 
 
-class DisconnectedError(ValueError):
-    """The systems fall into groups that were never compared with one another."""
+class DisconnectedError(InvalidInput):
+    """The graph of comparisons is not connected."""
 
 
 @dataclass(frozen=True, eq=False)
 class Games:
-    """Rated units: ``first`` and ``second`` (U,) number the systems in ``names``.
+    """Rated units as games: ``first`` and ``second`` (U,) are indices of ``names``.
 
-    ``counts`` (U, 3) are ratings for the first, ties, ratings for the second, where ``first`` is
-    before ``second`` in the alphabet; ``kept`` (U,) are the places of these units in the input.
+    ``first`` is alphabetically before ``second``. ``counts`` (U, 3) are ratings for the first, ties
+    and ratings for the second; ``units`` (U,) are the indices of these units in the input.
     """
 
     names: tuple[str, ...]
     first: IntArray
     second: IntArray
     counts: IntArray
-    kept: IntArray
+    units: IntArray
 
     @classmethod
     def of(cls, counts: npt.ArrayLike, *, system_a: Sequence[str], system_b: Sequence[str]) -> Self:
-        """Units without a rating leave; a graph in pieces is refused by the pieces' names."""
+        """Drop units without ratings; raise if the comparisons are not connected."""
         rows = as_counts(counts)
         if rows.shape[1] != 3:
-            raise ValueError("counts must have three columns: A preferred, tie, B preferred.")
+            raise InvalidInput(
+                "wrong_shape", "counts must have three columns: A preferred, tie, B preferred."
+            )
         a, b = np.asarray(system_a, dtype=str), np.asarray(system_b, dtype=str)
         check_same_length(counts=rows, system_a=a, system_b=b)
         if (a == b).any():
-            raise ValueError(
-                "system_a and system_b must differ: a system is not compared with itself."
+            raise InvalidInput(
+                "same_system",
+                "system_a and system_b must differ: a system is not compared with itself.",
             )
-        kept = np.flatnonzero(rows.sum(axis=1))
-        names, codes = np.unique(np.concatenate([a[kept], b[kept]]), return_inverse=True)
-        one, other = np.split(codes.astype(np.int64), 2)
-        turned = one > other
-        oriented = np.where(turned[:, None], rows[kept][:, ::-1], rows[kept])
-        low, high = np.minimum(one, other), np.maximum(one, other)
-        games = cls(tuple(names.tolist()), low, high, oriented, kept)
+        units = np.flatnonzero(rows.sum(axis=1))
+        names, codes = np.unique(np.concatenate([a[units], b[units]]), return_inverse=True)
+        code_a, code_b = np.split(codes.astype(np.int64), 2)
+        is_swapped = code_a > code_b
+        oriented = np.where(is_swapped[:, None], rows[units][:, ::-1], rows[units])
+        first, second = np.minimum(code_a, code_b), np.maximum(code_a, code_b)
+        games = cls(tuple(names.tolist()), first, second, oriented, units)
         _check_connected(games)
         return games
 
@@ -65,16 +69,14 @@ class Games:
 
 def _check_connected(games: Games) -> None:
     size = len(games.names)
-    met = csr_array((np.ones(len(games.first)), (games.first, games.second)), shape=(size, size))
-    pieces, of_system = connected_components(met, directed=False)
-    if pieces > 1:
-        groups = [
-            ", ".join(
-                name for name, own in zip(games.names, of_system, strict=True) if own == piece
-            )
-            for piece in range(pieces)
-        ]
+    edges = csr_array((np.ones(len(games.first)), (games.first, games.second)), shape=(size, size))
+    n_components, component_of = connected_components(edges, directed=False)
+    if n_components > 1:
+        names = np.array(games.names)
+        groups = [", ".join(names[component_of == index]) for index in range(n_components)]
         raise DisconnectedError(
-            "The comparisons fall into groups that never meet, so that they share no scale: "
-            f"{'; '.join(groups)}. Compare systems across the groups, or rank each group alone."
+            "disconnected",
+            "The systems cannot be put on one scale, because these groups were never compared with"
+            f" one another: {'; '.join(groups)}. Compare systems across the groups, or rank each"
+            " group separately.",
         )

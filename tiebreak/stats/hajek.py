@@ -1,4 +1,4 @@
-"""Estimates from instances drawn with unequal probabilities, and what drawing them so has saved.
+"""Hájek estimates for unequal inclusion probabilities, and the instances they save.
 
 Source: Särndal, Swensson and Wretman 1992, section 5.7 (the ratio of Hájek's estimators).
 """
@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import t as student_t
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, NO_WIDTH
-from tiebreak.stats.independence import FEWEST_CLUSTERS, kish, with_enough
+from tiebreak.stats.independence import MIN_CLUSTERS, drop_unreliable_interval, effective_size
 from tiebreak.stats.results import NAN, Estimate, Scope, undefined
 from tiebreak.stats.validation import (
     FloatArray,
@@ -25,15 +26,17 @@ from tiebreak.stats.validation import (
 Mask = npt.NDArray[np.bool_]
 
 _ROUNDING = 1e-9
+OF_EVERY, OF_SELECTED = "every instance", "selected instances only"
 NOTHING = "No instance was selected."
 ONE = "No interval: there is one instance only."
 NO_CONTROL = (
     "No instance of a control sample has ratings that count, so there is nothing to compare with."
 )
 FEW_CONTROLS = (
-    "It takes at least {fewest} instances of the control sample to compare with, and there are"
-    " {there} with ratings that count."
+    "The comparison takes at least {minimum} instances of the control sample with ratings that"
+    " count, and there are {number}."
 )
+NO_ERRORS = "Both estimates need a standard error above 0."
 ALL_CONTROL = "Only the control sample has ratings that count, so there is nothing to compare."
 
 
@@ -45,58 +48,86 @@ def hajek_estimate(
     covers: bool = True,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Estimate:
-    """Σ(v / π) / Σ(s / π) over the selected instances: what a uniform draw would estimate.
+    """Estimate a mean or ratio from instances drawn with unequal probabilities.
 
     Parameters
     ----------
-    values : (n,) total of each instance, such as its wins (with half ties)
-    inclusion : (n,) in (0, 1], each one's probability of having been drawn
-    sizes : (n,) > 0, what totals are per, such as its ratings; ones for a mean of instances
-    covers : whether the draw speaks of every instance of the dataset (`Selection.covers`);
-        if not, method and scope say *selected instances only*
+    values : array_like of float, shape (n_instances,)
+        Total v of each instance that was drawn, such as its wins, with ties as half wins.
+    inclusion : array_like of float, shape (n_instances,)
+        Probability π with which it was drawn, in (0, 1].
+    sizes : array_like of float, shape (n_instances,), optional
+        What totals are divided by, s, above 0, such as numbers of ratings; 1 by default.
+    covers : bool, default True
+        Whether every instance of the dataset could have been drawn, see `Selection.covers`. If not,
+        the scope is the selected instances.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
 
-    z interval, with the variance of the linearised ratio between instances, as if they were
-    drawn with replacement: it includes the noise of ratings, and is on the wide side where much
-    of the dataset is drawn. Under 10 effective instances there is no interval. Source: Särndal et
-    al. 1992, eq. 5.7.2.
+    Returns
+    -------
+    Estimate
+        Σ(v / π) / Σ(s / π). There is no interval under 10 effective instances; undefined without an
+        instance.
 
+    Raises
+    ------
+    InvalidInput
+        If a probability or size is out of range, or the vectors differ in length.
+
+    See Also
+    --------
+    select : The draw.
+    instances_saved : What drawing so has saved.
+
+    Notes
+    -----
+    A ratio of Hájek's estimators (Särndal, Swensson and Wretman 1992, eq. 5.7.2). The interval is
+    normal, with the variance of the linearised ratio as if instances were drawn with replacement:
+    it includes the noise of ratings, and is conservative if much of the dataset is drawn. The
+    number of effective instances is Kish's, (Σ 1/π)² / Σ 1/π².
+
+    Examples
+    --------
     >>> round(hajek_estimate([1, 0, 1], [0.5, 1, 0.5]).value, 4)
     0.8
     """
     check_resampling(0, confidence_level, None)
     totals = as_numbers(values, name="values")
-    drawn = as_numbers(inclusion, name="inclusion")
-    per = np.ones(len(totals)) if sizes is None else as_numbers(sizes, name="sizes")
-    check_same_length(values=totals, inclusion=drawn, sizes=per)
-    if ((drawn <= 0) | (drawn > 1)).any():
-        raise ValueError("inclusion must lie above 0 and at most at 1: these were drawn.")
-    if (per <= 0).any():
-        raise ValueError("sizes must be above 0: leave instances without a rating out.")
+    probability = as_numbers(inclusion, name="inclusion")
+    size = np.ones(len(totals)) if sizes is None else as_numbers(sizes, name="sizes")
+    check_same_length(values=totals, inclusion=probability, sizes=size)
+    if ((probability <= 0) | (probability > 1)).any():
+        raise InvalidInput(
+            "out_of_range", "inclusion must lie above 0 and at most at 1: these were drawn."
+        )
+    if (size <= 0).any():
+        raise InvalidInput(
+            "out_of_range", "sizes must be above 0: leave instances without a rating out."
+        )
     n = len(totals)
     if n == 0:
         return undefined(NOTHING)
-    effective = kish(1 / drawn)
-    method = (
-        f"Hájek, z, over instances; {'every instance' if covers else 'selected instances only'}"
-    )
+    n_effective = effective_size(1 / probability)
+    method = f"Hájek, z, over instances; {OF_EVERY if covers else OF_SELECTED}"
     scope = Scope("dataset" if covers else "selected")
-    sums = _Sums.of(totals / drawn, per / drawn)
+    sums = _Sums.of(totals / probability, size / probability)
     point = Estimate(float(sums.ratio), n=n, method=method, stated_scope=scope)
     if n == 1:
         return replace(point, reason=ONE)
     error = float(np.sqrt(sums.variance))
     if error <= _ROUNDING * max(1.0, abs(point.value)):
-        return with_enough(replace(point, reason=NO_WIDTH), effective)
-    reach = NormalDist().inv_cdf((1 + confidence_level) / 2) * error
-    found = replace(point, low=point.value - reach, high=point.value + reach)
-    return replace(with_enough(found, effective), standard_error=error)
+        return drop_unreliable_interval(replace(point, reason=NO_WIDTH), n_effective)
+    half_width = NormalDist().inv_cdf((1 + confidence_level) / 2) * error
+    estimate = replace(point, low=point.value - half_width, high=point.value + half_width)
+    return replace(drop_unreliable_interval(estimate, n_effective), standard_error=error)
 
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """What a Hájek estimate is made of: n, Σa, Σb, Σa², Σab, Σb² of a = v / π and b = s / π.
+    """The sums of a Hájek estimate: n, and Σa, Σb, Σa², Σab, Σb² of a = v / π and b = s / π.
 
-    As sums, so that leaving out any one instance is a subtraction.
+    With sums, leaving out an instance is a subtraction.
     """
 
     n: npt.NDArray[np.float64]
@@ -107,7 +138,7 @@ class _Sums:
         return cls(np.array(float(len(a))), _products(a, b).sum(axis=1))
 
     def without(self, a: FloatArray, b: FloatArray) -> "_Sums":
-        """Without each of these instances (k,) in turn."""
+        """The sums without each of these instances (k,) in turn."""
         return _Sums(self.n - np.ones(len(a)), self.sums[:, None] - _products(a, b))
 
     @property
@@ -116,10 +147,10 @@ class _Sums:
 
     @property
     def variance(self) -> npt.NDArray[np.float64]:
-        """Of the linearised ratio, as if instances were drawn with replacement."""
-        _, whole, squares, products, sizes = self.sums
-        rest = squares - 2 * self.ratio * products + self.ratio**2 * sizes
-        return np.asarray(self.n / (self.n - 1) * np.maximum(rest, 0) / whole**2)
+        """Variance of the linearised ratio, as if instances were drawn with replacement."""
+        _, sum_b, sum_aa, sum_ab, sum_bb = self.sums
+        residual = sum_aa - 2 * self.ratio * sum_ab + self.ratio**2 * sum_bb
+        return np.asarray(self.n / (self.n - 1) * np.maximum(residual, 0) / sum_b**2)
 
 
 def _products(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -127,16 +158,40 @@ def _products(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def ratings_saved(chosen: Estimate, control: Estimate) -> Estimate:
-    """Instances that a uniform draw would have needed beyond ``chosen.n`` for the same width.
+    """Estimate how many instances a draw has saved, from two estimates.
 
-    ``control`` is the estimate from the uniform control sample alone, ``chosen`` the Hájek
-    estimate from all selected instances: n_control · (SE_control / SE_chosen)² − n_chosen. Times
-    ratings an instance, ratings saved. Negative where the selection cost precision, and shown so.
-    A point without an interval, which is mostly noise: `instances_saved` has one.
+    Parameters
+    ----------
+    chosen : Estimate
+        `hajek_estimate` of all instances that were drawn.
+    control : Estimate
+        `hajek_estimate` of the uniform control sample alone.
+
+    Returns
+    -------
+    Estimate
+        Number of instances that a uniform draw would have needed beyond those of `chosen`, for the
+        same standard error; negative if the draw cost precision. Times ratings of an instance,
+        ratings saved. There is no interval.
+
+    See Also
+    --------
+    instances_saved : The same with an interval.
+
+    Notes
+    -----
+    n_control · (SE_control / SE_chosen)² − n_chosen. It is noisy, and is no finding by itself.
+
+    Examples
+    --------
+    >>> chosen = Estimate(0.5, standard_error=0.05, n=50)
+    >>> control = Estimate(0.5, standard_error=0.1, n=20)
+    >>> ratings_saved(chosen, control).value
+    30.0
     """
     errors = chosen.standard_error, control.standard_error
     if not all(np.isfinite(errors)) or 0 in errors:
-        return undefined("Both estimates need a standard error above 0.", chosen.n)
+        return undefined(NO_ERRORS, chosen.n)
     needed = control.n * (control.standard_error / chosen.standard_error) ** 2
     return Estimate(needed - chosen.n, n=chosen.n, method="against the control sample's own width")
 
@@ -149,54 +204,89 @@ def instances_saved(
     sizes: npt.ArrayLike | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Estimate:
-    """`ratings_saved` in instances, with the interval of a ratio of two variances.
+    """Estimate how many instances a draw has saved, with an interval.
 
-    ``values``, ``inclusion`` and ``sizes`` as in `hajek_estimate`, ``in_control`` (n,) whether an
-    instance is in the control sample. t interval of the logarithm of needed / n, its error by the
-    jackknife over instances within either phase: the control sample is part of both variances.
-    Under 10 instances in the control sample, undefined: a variance of so few is noise.
+    Parameters
+    ----------
+    values, inclusion : array_like of float, shape (n_instances,)
+        See `hajek_estimate`.
+    in_control : array_like of bool, shape (n_instances,)
+        Whether an instance is in the uniform control sample.
+    sizes : array_like of float, shape (n_instances,), optional
+        See `hajek_estimate`.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
+
+    Returns
+    -------
+    Estimate
+        See `ratings_saved`. It is undefined with fewer than 10 instances in the control sample, or
+        none outside it.
+
+    Raises
+    ------
+    InvalidInput
+        If the vectors differ in length.
+
+    See Also
+    --------
+    hajek_estimate : The estimate whose standard errors are compared.
+
+    Notes
+    -----
+    The interval is Student's, of the logarithm of needed / n, with the error of a jackknife over
+    instances within either phase, because the control sample is part of both variances.
+
+    Examples
+    --------
+    >>> values, in_control = [0, 1] * 10 + [0, 1] * 5, [True] * 20 + [False] * 10
+    >>> inclusion = [0.5] * 30
+    >>> instances_saved(values, inclusion, in_control).n
+    30
     """
-    totals, drawn = as_numbers(values, name="values"), as_numbers(inclusion, name="inclusion")
-    per = np.ones(len(totals)) if sizes is None else as_numbers(sizes, name="sizes")
+    totals, probability = as_numbers(values, name="values"), as_numbers(inclusion, name="inclusion")
+    size = np.ones(len(totals)) if sizes is None else as_numbers(sizes, name="sizes")
     control = np.asarray(in_control, dtype=np.bool_)
-    check_same_length(values=totals, inclusion=drawn, sizes=per, in_control=control)
-    if not FEWEST_CLUSTERS <= control.sum() < len(control):
-        return undefined(_why_not_saved(control), len(control))
-    chosen = hajek_estimate(totals, drawn, sizes=per)
-    uniform = hajek_estimate(totals[control], np.ones(int(control.sum())), sizes=per[control])
-    point = ratings_saved(chosen, uniform)
+    check_same_length(values=totals, inclusion=probability, sizes=size, in_control=control)
+    if not MIN_CLUSTERS <= control.sum() < len(control):
+        return undefined(_reason_without_saving(control), len(control))
+    selected = hajek_estimate(totals, probability, sizes=size)
+    uniform = hajek_estimate(totals[control], np.ones(int(control.sum())), sizes=size[control])
+    point = ratings_saved(selected, uniform)
     if not point.is_defined:
         return point
-    spread, freedom = _log_saving_error(totals / drawn, per / drawn, totals, per, control)
-    if not (np.isfinite(spread) and spread > 0):
+    error, df = _log_saving_error(totals / probability, size / probability, totals, size, control)
+    if not (np.isfinite(error) and error > 0):
         return replace(point, reason=NO_WIDTH)
-    n, reach = point.n, float(student_t.ppf((1 + confidence_level) / 2, freedom)) * spread
-    low, high = ((point.value + n) * exp(end) - n for end in (-reach, reach))
+    n, half_width = point.n, float(student_t.ppf((1 + confidence_level) / 2, df)) * error
+    low, high = ((point.value + n) * exp(end) - n for end in (-half_width, half_width))
     method = f"{point.method}, t of the log ratio, jackknife over instances by phase"
     return replace(point, low=low, high=high, method=method, stated_scope=Scope("dataset"))
 
 
-def _why_not_saved(control: Mask) -> str:
+def _reason_without_saving(control: Mask) -> str:
     if control.all():
         return ALL_CONTROL
-    there = int(control.sum())
-    return FEW_CONTROLS.format(fewest=FEWEST_CLUSTERS, there=there) if there else NO_CONTROL
+    number = int(control.sum())
+    return FEW_CONTROLS.format(minimum=MIN_CLUSTERS, number=number) if number else NO_CONTROL
 
 
 def _log_saving_error(
-    a: FloatArray, b: FloatArray, totals: FloatArray, per: FloatArray, control: Mask
+    a: FloatArray, b: FloatArray, totals: FloatArray, sizes: FloatArray, control: Mask
 ) -> tuple[float, float]:
-    """Standard error of log(n_c · V_c / V) by leaving instances out, and its degrees of freedom."""
-    whole, alone = _Sums.of(a, b), _Sums.of(totals[control], per[control])
-    chosen = whole.without(a, b).variance * (whole.n - 1)
-    uniform = np.full(len(a), float(alone.variance * alone.n))
-    uniform[control] = alone.without(totals[control], per[control]).variance * (alone.n - 1)
+    """Jackknife standard error of log(n_c · V_c / V), and its degrees of freedom."""
+    sums, control_sums = _Sums.of(a, b), _Sums.of(totals[control], sizes[control])
+    selected = sums.without(a, b).variance * (sums.n - 1)
+    uniform = np.full(len(a), float(control_sums.variance * control_sums.n))
+    without = control_sums.without(totals[control], sizes[control])
+    uniform[control] = without.variance * (control_sums.n - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(uniform) - np.log(chosen)
-    sizes = np.array([control.sum(), (~control).sum()])
-    parts = np.array(
-        [(k - 1) * logs[m].var() for k, m in zip(sizes, (control, ~control), strict=True)]
+        logs = np.log(uniform) - np.log(selected)
+    n = np.array([control.sum(), (~control).sum()])
+    variances = np.array(
+        [(k - 1) * logs[mask].var() for k, mask in zip(n, (control, ~control), strict=True)]
     )
-    total = float(parts.sum())
-    freedom = total**2 / float((parts**2 / np.maximum(sizes - 1, 1)).sum()) if total > 0 else 1.0
-    return sqrt(total) if np.isfinite(total) else NAN, freedom
+    total = float(variances.sum())
+    # Welch–Satterthwaite
+    df = total**2 / float((variances**2 / np.maximum(n - 1, 1)).sum()) if total > 0 else 1.0
+    return sqrt(total) if np.isfinite(total) else NAN, df

@@ -1,4 +1,4 @@
-"""How many independent instances a number rests on, and whether that is enough for an interval."""
+"""The number of independent clusters behind an estimate, and the minimum for an interval."""
 
 from dataclasses import replace
 
@@ -7,51 +7,50 @@ import numpy.typing as npt
 
 from tiebreak.stats.results import NAN, Estimate
 
-# Below so many independent instances intervals are far too short: of studies without any
-# difference up to half would show a winner.
-FEWEST_CLUSTERS = 10
+# With fewer independent instances, bootstrap intervals are far too short: up to half of the studies
+# without any difference would show a winner.
+MIN_CLUSTERS = 10
 
 
-def with_enough(estimate: Estimate, clusters: float, resampled: str = "instance") -> Estimate:
-    """The estimate without its interval, and why, where too few independent clusters made it.
+def drop_unreliable_interval(
+    estimate: Estimate, clusters: float, resampled: str = "instance"
+) -> Estimate:
+    """Remove the interval, with a reason, if it comes from too few independent clusters.
 
-    ``clusters`` are those that entered: instances, or units where each has its own; effective
-    ones (Kish) where they are weighted.
+    ``clusters`` is the number of clusters that entered, `effective_size` if they are weighted.
 
-    >>> with_enough(Estimate(0.6, 0.5, 0.7, 0.05), 4).reason
+    >>> drop_unreliable_interval(Estimate(0.6, 0.5, 0.7, 0.05), 4).reason
     'No interval: it takes 10 independent instances, and there are 4.'
     """
-    if clusters >= FEWEST_CLUSTERS or not estimate.is_defined:
+    if clusters >= MIN_CLUSTERS or not estimate.is_defined:
         return estimate
     return replace(
         estimate,
         low=NAN,
         high=NAN,
         standard_error=NAN,
-        reason=estimate.reason or too_few(clusters, resampled),
+        reason=estimate.reason or too_few_clusters(clusters, resampled),
     )
 
 
-def too_few(clusters: float, resampled: str = "instance") -> str:
-    """Why there is no interval from so few."""
+def too_few_clusters(clusters: float, resampled: str = "instance") -> str:
+    """The reason why there is no interval."""
     if clusters == 1:
         return f"No interval: there is one {resampled} only."
-    # Rounded down, so that 9.96 effective ones do not read as the 10 that it takes.
-    there = f"{int(clusters * 10) / 10:g}"
+    # Rounded down, so that an effective number of 9.96 is not shown as the required 10.
+    number = f"{int(clusters * 10) / 10:g}"
     if not float(clusters).is_integer():
-        there += " effective ones after weighting"
-    return (
-        f"No interval: it takes {FEWEST_CLUSTERS} independent {resampled}s, and there are {there}."
-    )
+        number += " effective ones after weighting"
+    return f"No interval: it takes {MIN_CLUSTERS} independent {resampled}s, and there are {number}."
 
 
-def kish(weights: npt.ArrayLike) -> float:
-    """Effective number of weighted instances: (Σ w)² / Σ w². Source: Kish 1965.
+def effective_size(weights: npt.ArrayLike) -> float:
+    """Effective number of weighted observations: (Σ w)² / Σ w². Source: Kish 1965.
 
-    >>> round(kish([1, 1, 2]), 4)
+    >>> round(effective_size([1, 1, 2]), 4)
     2.6667
     """
-    known = np.asarray(weights, dtype=np.float64)
-    squares = float(known @ known)
-    # Ten equal weights are ten, and not the last bit less.
-    return round(float(known.sum()) ** 2 / squares, 9) if squares else 0.0
+    w = np.asarray(weights, dtype=np.float64)
+    squares = float(w @ w)
+    # Rounded, so that ten equal weights give exactly 10.
+    return round(float(w.sum()) ** 2 / squares, 9) if squares else 0.0

@@ -1,4 +1,4 @@
-"""Jensen–Shannon: how far two label distributions lie apart."""
+"""Jensen–Shannon distance and divergence of label distributions."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -12,18 +12,44 @@ from tiebreak.stats.validation import FloatArray, IntArray, check_choice
 
 Form = Literal["distance", "divergence", "distance_base_2"]
 FORMS = ("distance", "divergence", "distance_base_2")
-MOST_LABELS = 25
-_MANY_LABELS = f"No interval: over {MOST_LABELS} labels make bins with hardly a unit in each."
+MAX_LABELS = 25
+_MANY_LABELS = f"No interval: with more than {MAX_LABELS} labels, bins have too few units."
 _ROUNDING = 1e-15
 
 
 def jensen_shannon(p: npt.ArrayLike, q: npt.ArrayLike, *, form: Form = "distance") -> FloatArray:
-    """Jensen–Shannon of counts or shares along the last axis; NaN where a side is empty.
+    """Compute the Jensen–Shannon distance or divergence of two distributions.
 
-    ``distance`` is the square root of the divergence with natural logarithms (scipy's default,
-    and the published values); ``divergence`` is in base 2, as Beyond Correlation writes its
-    eq. 2; ``distance_base_2`` is the square root of that. Source: Lin 1991, eq. 4.1.
+    Parameters
+    ----------
+    p, q : array_like of float, shape (..., n_labels)
+        Counts or shares of the labels, along the last axis. Other axes broadcast.
+    form : {"distance", "divergence", "distance_base_2"}, default "distance"
+        The square root of the divergence with natural logarithms, the divergence in base 2, or the
+        square root of that.
 
+    Returns
+    -------
+    ndarray of float, shape (...)
+        The distance, NaN where either side is empty. In base 2 it lies in [0, 1].
+
+    Raises
+    ------
+    InvalidInput
+        If `form` is not one of those allowed.
+
+    See Also
+    --------
+    binned_js : The mean over bins of units.
+
+    Notes
+    -----
+    With m = (p + q) / 2 the divergence is (KL(p ‖ m) + KL(q ‖ m)) / 2 (Lin 1991, eq. 4.1).
+    Elangovan et al. 2025 write a divergence in base 2 (eq. 2) and publish values of scipy's
+    distance, which is the default here.
+
+    Examples
+    --------
     >>> round(float(jensen_shannon([1, 0], [0, 1], form="divergence")), 12)
     1.0
     """
@@ -31,7 +57,7 @@ def jensen_shannon(p: npt.ArrayLike, q: npt.ArrayLike, *, form: Form = "distance
     a, b = (_shares(np.asarray(side, dtype=np.float64)) for side in (p, q))
     middle = (a + b) / 2
     divergence = (_relative_entropy(a, middle) + _relative_entropy(b, middle)) / 2
-    # Below rounding is 0: its square root would not look like rounding any more.
+    # The square root would turn a rounding error of 1e-16 into 1e-8.
     divergence = np.where(divergence < _ROUNDING, 0.0, divergence)
     if form != "distance":
         divergence = divergence / np.log(2)
@@ -43,6 +69,7 @@ def _shares(counts: FloatArray) -> FloatArray:
 
 
 def _relative_entropy(shares: FloatArray, middle: FloatArray) -> FloatArray:
+    # For thousands of replicates, `scipy.special.rel_entr` takes half as long again.
     terms = np.where(np.isnan(shares), np.nan, 0.0)
     np.divide(shares, middle, out=terms, where=shares > 0)
     np.log(terms, out=terms, where=shares > 0)
@@ -51,19 +78,19 @@ def _relative_entropy(shares: FloatArray, middle: FloatArray) -> FloatArray:
 
 
 def binned_js_statistic(pairs: Pairs, *, form: Form = "distance") -> AnyStatistic:
-    """Mean over the units of the Jensen–Shannon of their bin.
+    """Mean over units of the Jensen–Shannon distance in their bin.
 
-    A unit's bin is its human majority or lower median; in a bin all ratings of all its units
-    count, on both sides. Units without a readable answer leave.
+    A unit's bin is its human majority or lower median. In a bin, all ratings of all its units count
+    on both sides. Units without a parsed answer are excluded.
     """
-    if pairs.labels > MOST_LABELS:
+    if pairs.labels > MAX_LABELS:
         return _value_only(pairs, form)
     size = pairs.labels
 
     def features(rows: IntArray) -> FloatArray:
-        human, _ = pairs.entries(rows)
-        inside = _inside(pairs, rows)
-        bins = (human[:, :, None] * inside[:, None, :]).reshape(len(rows), size * (2 * size + 1))
+        human, _ = pairs.weights(rows)
+        contents = _bin_contents(pairs, rows)
+        bins = (human[:, :, None] * contents[:, None, :]).reshape(len(rows), size * (2 * size + 1))
         return np.column_stack([pairs.count(rows), bins])
 
     def value(sums: FloatArray) -> FloatArray:
@@ -75,21 +102,23 @@ def binned_js_statistic(pairs: Pairs, *, form: Form = "distance") -> AnyStatisti
 
 def _value_only(pairs: Pairs, form: Form) -> RowStatistic:
     def bind(rows: IntArray) -> Callable[[FloatArray], FloatArray]:
-        human, _ = pairs.entries(rows)
-        inside = _inside(pairs, rows)
-        return lambda counts: _binned((human * counts[:, None]).T @ inside, form)
+        human, _ = pairs.weights(rows)
+        contents = _bin_contents(pairs, rows)
+        return lambda counts: _binned((human * counts[:, None]).T @ contents, form)
 
-    return RowStatistic(bind, pairs.count, NO_OVERLAP, NO_OVERLAP, no_interval=_MANY_LABELS)
+    return RowStatistic(
+        bind, pairs.count, NO_OVERLAP, NO_OVERLAP, reason_without_interval=_MANY_LABELS
+    )
 
 
-def _inside(pairs: Pairs, rows: IntArray) -> IntArray:
-    """What each row brings into its bin: one unit, human labels, machine labels."""
+def _bin_contents(pairs: Pairs, rows: IntArray) -> IntArray:
+    """What each row adds to its bin: one unit, its human labels, its machine labels."""
     ones = np.ones(len(rows), dtype=np.int64)
     return np.column_stack([ones, rows[:, : pairs.labels], pairs.machine_counts(rows)])
 
 
 def _binned(bins: FloatArray, form: Form) -> FloatArray:
-    """From units, human and machine labels per bin (..., L, 1 + 2L)."""
-    size, weights = bins.shape[-2], bins[..., 0]
-    apart = jensen_shannon(bins[..., 1 : size + 1], bins[..., size + 1 :], form=form)
-    return ratio(np.where(weights > 0, weights * apart, 0.0).sum(axis=-1), weights.sum(axis=-1))
+    """The mean over units, from units, human labels and machine labels per bin (..., L, 1 + 2L)."""
+    size, n_units = bins.shape[-2], bins[..., 0]
+    js = jensen_shannon(bins[..., 1 : size + 1], bins[..., size + 1 :], form=form)
+    return ratio(np.where(n_units > 0, n_units * js, 0.0).sum(axis=-1), n_units.sum(axis=-1))

@@ -1,4 +1,4 @@
-"""Leave-one-out agreement: a label against the mode of the others."""
+"""Leave-one-out agreement: a label against the mode of the other ratings."""
 
 from typing import Unpack
 
@@ -19,12 +19,37 @@ def leave_one_out(
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> Estimate:
-    """Mean over units of the share of ratings that equal the mode of the unit's other ratings.
+    """Estimate leave-one-out agreement.
 
-    ``counts`` is (units, labels) or `Patterns`. A tie among k modes earns 1/k, the expectation of
-    the published random choice. Units with fewer than two ratings leave.
-    Source: HREF, algorithm 1 (inner).
+    Parameters
+    ----------
+    counts : array_like of int, shape (n_units, n_labels), or Patterns
+        How often each unit was given each label. A missing rating is not counted.
+    clusters : array_like, shape (n_units,), optional
+        Instance of each unit. Where units share one, instances are resampled, not units.
+    **resampling
+        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
+        ``replicates``, ``confidence_level`` and ``batch``.
 
+    Returns
+    -------
+    Estimate
+        Mean over units of the share of ratings that equal the mode of the unit's other ratings, in
+        [0, 1]; undefined if no unit has two ratings.
+
+    Raises
+    ------
+    InvalidInput
+        If the counts are not whole numbers.
+
+    Notes
+    -----
+    A rating that meets k modes earns 1/k, the expectation of the published random choice. Units
+    with fewer than two ratings are ignored. Source: Lyu et al. 2024 (HREF), algorithm 1, inner
+    loop.
+
+    Examples
+    --------
     >>> leave_one_out([[0, 3, 1]]).value
     0.75
     """
@@ -48,28 +73,28 @@ def leave_one_out_statistic() -> Statistic:
 
 
 def outer_credits(rows: IntArray) -> FloatArray:
-    """What each label (U, L) would earn against the modes of the unit's n − 1 subsets.
+    """The expected credit of each label (U, L) against the mode of n − 1 of the unit's ratings.
 
-    The expectation over which rating is left out; 0 for units with fewer than two ratings.
+    The expectation is over which rating is left out; 0 for units with fewer than two ratings.
     Source: HREF, algorithm 1 (outer).
     """
     size = np.maximum(rows.sum(axis=1, keepdims=True), 1)
-    earned = np.zeros(rows.shape)
+    credits = np.zeros(rows.shape)
     for label in range(rows.shape[1]):
-        earned += rows[:, [label]] / size * mode_credits(rows, without=label)
-    paired: FloatArray = earned * (rows.sum(axis=1, keepdims=True) >= 2)
+        credits += rows[:, [label]] / size * mode_credits(rows, without=label)
+    paired: FloatArray = credits * (rows.sum(axis=1, keepdims=True) >= 2)
     return paired
 
 
 def mode_credits(rows: IntArray, *, without: int | None = None) -> FloatArray:
-    """1/(number of modes) at each unit's modes (U, L), 0 elsewhere and where nothing is left.
+    """1/(number of modes) at each unit's modes (U, L), and 0 elsewhere.
 
-    ``without`` takes one rating of that label out first; units that lack it are left as they are.
+    One rating of the label ``without`` is left out, in units that have one.
     """
-    left = rows.copy()
+    counts = rows.copy()
     if without is not None:
-        left[:, without] = np.maximum(left[:, without] - 1, 0)
-    top = left.max(axis=1, keepdims=True)
-    modes = (left == top) & (top > 0)
+        counts[:, without] = np.maximum(counts[:, without] - 1, 0)
+    maximum = counts.max(axis=1, keepdims=True)
+    modes = (counts == maximum) & (maximum > 0)
     credits: FloatArray = modes / np.maximum(modes.sum(axis=1, keepdims=True), 1)
     return credits

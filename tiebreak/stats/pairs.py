@@ -1,9 +1,8 @@
-"""Pairs of one human label and one machine label per unit.
+"""Pairs of a human label and a machine label per unit.
 
-A joint row is ``[human counts (L), machine counts (L), unparsed answers, …]``; what follows is
-not read. Each side gives a unit
-*entries*: weights over the labels that add to 1, or to 0 where the side has no label. A tie for
-the majority enters once per mode with equal weights; both sides' weights multiply.
+A joint row is ``[human counts (L), machine counts (L), unparsed answers, …]``; further columns are
+ignored. On each side, a unit has *weights* over the labels, which sum to 1, or to 0 if the side has
+no label. Tied modes share the weight equally, and the weight of a pair is the product of both.
 """
 
 from collections.abc import Callable
@@ -32,72 +31,72 @@ from tiebreak.stats.validation import FloatArray, IntArray
 NO_OVERLAP = "No unit has labels of both humans and this machine."
 
 Mask = npt.NDArray[np.bool_]
-Entries = Callable[[IntArray], FloatArray]
+LabelWeights = Callable[[IntArray], FloatArray]
 
 
-def central_entries(counts: IntArray, *, level: Level) -> FloatArray:
-    """Majority labels (U, L), from ordinal up the lower median: H^w and M^w."""
+def central_weights(counts: IntArray, *, level: Level) -> FloatArray:
+    """Weights (U, L) of the majority label (nominal) or lower median (otherwise): H^w and M^w."""
     if level == "nominal":
         return mode_credits(counts)
-    chosen: FloatArray = np.eye(counts.shape[1])[lower_medians(counts)]
-    chosen[counts.sum(axis=1) == 0] = 0
-    return chosen
+    weights: FloatArray = np.eye(counts.shape[1])[lower_medians(counts)]
+    weights[counts.sum(axis=1) == 0] = 0
+    return weights
 
 
-def single_entries(counts: IntArray) -> FloatArray:
-    """A random single rating of each unit, in expectation: H′."""
+def single_weights(counts: IntArray) -> FloatArray:
+    """Weights (U, L) of one rating of each unit drawn at random, in expectation: H′."""
     return ratio(counts.astype(np.float64), np.maximum(counts.sum(axis=1, keepdims=True), 1))
 
 
-def _any(counts: IntArray) -> Mask:
-    found: Mask = counts.sum(axis=1) > 0
-    return found
+def _has_any(counts: IntArray) -> Mask:
+    has_any: Mask = counts.sum(axis=1) > 0
+    return has_any
 
 
 class Pairs:
-    """How joint rows become pairs of entries, and the statistics of those pairs."""
+    """Weights of both sides from joint rows, and the statistics of the resulting pairs."""
 
-    def __init__(self, labels: int, *, level: Level, humans: Entries) -> None:
+    def __init__(self, labels: int, *, level: Level, human_weights: LabelWeights) -> None:
         self.labels = labels
         self.level = level
         self.parsed = slice(labels, 2 * labels)
         self.answers = slice(labels, 2 * labels + 1)
-        self._humans = humans
+        self._human_weights = human_weights
 
-    def entries(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Entries of humans and machine (U, L), both zero where either has no label."""
+    def weights(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Weights of humans and machine (U, L), both zero where either has no label."""
         both = self.is_paired(rows)[:, None]
-        return self.human_entries(rows) * both, self.machine_entries(rows) * both
+        return self.human_weights(rows) * both, self.machine_weights(rows) * both
 
-    def machine_entries(self, rows: IntArray) -> FloatArray:
-        return central_entries(self.machine_counts(rows), level=self.level)
+    def machine_weights(self, rows: IntArray) -> FloatArray:
+        return central_weights(self.machine_counts(rows), level=self.level)
 
     def machine_counts(self, rows: IntArray) -> IntArray:
-        """How often the machine gave each label (U, L), over its runs and orders."""
+        """How often the machine gave each label (U, L), over its runs and presentation orders."""
         return rows[:, self.parsed]
 
-    def human_entries(self, rows: IntArray) -> FloatArray:
-        return self._humans(rows[:, : self.labels])
+    def human_weights(self, rows: IntArray) -> FloatArray:
+        return self._human_weights(rows[:, : self.labels])
 
     def is_rated(self, rows: IntArray) -> Mask:
-        return _any(rows[:, : self.labels])
+        return _has_any(rows[:, : self.labels])
 
     def is_compared(self, rows: IntArray) -> Mask:
-        """Rated by humans, and answered by the machine, readably or not."""
-        return self.is_rated(rows) & _any(rows[:, self.answers])
+        """Units rated by humans and answered by the machine, parsed or not."""
+        return self.is_rated(rows) & _has_any(rows[:, self.answers])
 
     def is_paired(self, rows: IntArray) -> Mask:
-        """Rated by humans, with a readable answer of the machine."""
-        return self.is_rated(rows) & _any(rows[:, self.parsed])
+        """Units rated by humans, with a parsed answer of the machine."""
+        return self.is_rated(rows) & _has_any(rows[:, self.parsed])
 
     def count(self, rows: IntArray) -> FloatArray:
         return self.is_paired(rows).astype(np.float64)
 
     def percentage_statistic(self) -> Statistic:
-        """Share of units on which both agree; an unparsed answer agrees with nobody."""
+        """Share of units on which both agree; an unparsed answer counts as disagreement."""
 
         def features(rows: IntArray) -> FloatArray:
-            human, machine = self.entries(rows)
+            human, machine = self.weights(rows)
             return np.column_stack([self.is_compared(rows), (human * machine).sum(axis=1)])
 
         return Statistic(2, features, mean_value, NO_OVERLAP, NO_OVERLAP)
@@ -109,12 +108,12 @@ class Pairs:
         return Statistic(2, self._parsed_agreement, value, NO_OVERLAP, CERTAIN)
 
     def _parsed_agreement(self, rows: IntArray) -> FloatArray:
-        human, machine = self.entries(rows)
+        human, machine = self.weights(rows)
         return np.column_stack([self.count(rows), (human * machine).sum(axis=1)])
 
     def fleiss_statistic(self) -> Statistic:
         def features(rows: IntArray) -> FloatArray:
-            return np.column_stack([self._parsed_agreement(rows), np.add(*self.entries(rows))])
+            return np.column_stack([self._parsed_agreement(rows), np.add(*self.weights(rows))])
 
         def value(sums: FloatArray) -> FloatArray:
             shares = ratio(sums[..., 2:], 2 * sums[..., :1])
@@ -124,7 +123,7 @@ class Pairs:
 
     def cohen_statistic(self) -> Statistic:
         def features(rows: IntArray) -> FloatArray:
-            return np.column_stack([self._parsed_agreement(rows), *self.entries(rows)])
+            return np.column_stack([self._parsed_agreement(rows), *self.weights(rows)])
 
         def value(sums: FloatArray) -> FloatArray:
             split = 2 + self.labels
@@ -137,28 +136,28 @@ class Pairs:
         squared = squared_distances(self.labels, level=self.level, values=values)
 
         def features(rows: IntArray) -> FloatArray:
-            human, machine = self.entries(rows)
+            human, machine = self.weights(rows)
             if squared is None:
-                apart = human[:, low] * machine[:, high] + human[:, high] * machine[:, low]
+                disagreement = human[:, low] * machine[:, high] + human[:, high] * machine[:, low]
             else:
-                apart = ((human @ squared) * machine).sum(axis=1, keepdims=True)
-            return np.column_stack([self.count(rows), human + machine, apart])
+                disagreement = ((human @ squared) * machine).sum(axis=1, keepdims=True)
+            return np.column_stack([self.count(rows), human + machine, disagreement])
 
         def value(sums: FloatArray) -> FloatArray:
-            marginals, apart = sums[..., 1 : self.labels + 1], sums[..., self.labels + 1 :]
+            marginals, disagreement = sums[..., 1 : self.labels + 1], sums[..., self.labels + 1 :]
             if squared is None:
-                return ordinal_alpha(apart, marginals)
-            return metric_alpha(apart[..., 0], marginals, squared)
+                return ordinal_alpha(disagreement, marginals)
+            return metric_alpha(disagreement[..., 0], marginals, squared)
 
         width = 1 + self.labels + (len(low) if squared is None else 1)
         return Statistic(width, features, value, NO_OVERLAP, ONE_LABEL)
 
     def leave_one_out_statistic(self) -> Statistic:
-        """The machine's label against the mode of each n − 1 subset of the humans."""
+        """The machine's label against the mode of n − 1 human ratings; see `outer_credits`."""
 
         def features(rows: IntArray) -> FloatArray:
             humans = rows[:, : self.labels]
-            _, machine = self.entries(rows)
+            _, machine = self.weights(rows)
             compared = has_pair(humans) & self.is_compared(rows)
             return np.column_stack([compared, (outer_credits(humans) * machine).sum(axis=1)])
 
@@ -167,12 +166,12 @@ class Pairs:
 
 
 class RandomPairs(Pairs):
-    """The same humans against a labeller who answers each unit at random, in expectation.
+    """The same humans against labels drawn uniformly at random, in expectation.
 
     Source: Beyond Correlation, figure 2.
     """
 
-    def machine_entries(self, rows: IntArray) -> FloatArray:
+    def machine_weights(self, rows: IntArray) -> FloatArray:
         return np.full((len(rows), self.labels), 1 / self.labels)
 
     def machine_counts(self, rows: IntArray) -> IntArray:

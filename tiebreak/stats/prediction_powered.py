@@ -1,7 +1,7 @@
-"""Few human labels and many machine labels: the machine's mean, corrected by the humans.
+"""Prediction-powered inference: the mean of many machine labels, corrected by few human labels.
 
-The machine labels everything and may be wrong; the humans say by how much, on the units that
-they labelled. Both sets are random draws from the same units.
+The machine labels all units. Its error is estimated on those that humans labelled. Both sets are
+random samples of the same units.
 """
 
 from dataclasses import dataclass, replace
@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, ratio
 from tiebreak.stats.results import NAN, Estimate, undefined
 from tiebreak.stats.validation import (
@@ -35,11 +36,20 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class PredictionPowered:
-    """A prediction-powered estimate, and beside it the classical one from human labels alone.
+    """Mean human label with and without the help of a machine.
 
-    ``lam`` is λ, how much of the machine is believed; ``n_labelled`` and ``n_unlabelled`` count
-    the units that entered on either side, ``unparsed_…`` those that left because the machine's
-    label is missing. ``classical`` is of all human labels.
+    Attributes
+    ----------
+    estimate : Estimate
+        The prediction-powered estimate.
+    classical : Estimate
+        Mean of all human labels.
+    lam : float
+        λ, how far the machine was relied on, in [0, 1].
+    n_labelled, n_unlabelled : int
+        Number of units that entered, with and without a human label.
+    unparsed_labelled, unparsed_unlabelled : int
+        Number of units that were ignored because the machine's label is missing.
     """
 
     estimate: Estimate
@@ -62,26 +72,54 @@ def prediction_powered_mean(
     unlabelled_clusters: npt.ArrayLike | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> PredictionPowered:
-    """Mean human label over units: λ·mean(f unlabelled) + mean(y − λ·f), with its z interval.
+    """Estimate the mean human label from few human labels and many machine labels.
 
     Parameters
     ----------
-    labels : (n,) finite human labels y
-    predictions, unlabelled : (n,) and (N,) machine labels f of labelled and of other units
-        NaN where the answer could not be read: such a unit leaves and is counted, and the mean is
-        over units with a readable answer. A fixed number in its place keeps it, validly.
-    lam : λ in 0..1; power-tuned where None. 1 believes the machine fully, 0 is the classical mean
-    ddof : variances divide by n (0) or by n − 1 (1), or by numbers of instances
-    clusters, unlabelled_clusters : instance of each unit, both or neither, names shared
-        The mean is still over units, instances being drawn whole. Errors come from instance sums
-        over both sets, so a unit or instance in both is not taken for two.
+    labels : array_like of float, shape (n,)
+        Human labels y.
+    predictions : array_like of float, shape (n,)
+        Machine labels f of the same units. NaN is an answer that could not be read: the unit is
+        ignored.
+    unlabelled : array_like of float, shape (N,)
+        Machine labels of units without a human label.
+    lam : float, optional
+        Value of λ in [0, 1], tuned by default: 1 relies on the machine fully, 0 is the classical
+        mean.
+    ddof : {0, 1}, default 0
+        Whether variances divide by n, or by n − 1.
+    clusters, unlabelled_clusters : array_like, shape (n,) and (N,), optional
+        Instance of each unit, for both sets or neither. Instances are drawn whole; an instance in
+        both sets is one.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
 
-    λ̂ = cov(y, f) / ((1 + n/N) var(f)), cut to 0..1, covariance over n, variance pooled over
-    n + N − 1; with shared instances, the λ of least variance. A constant f has λ̂ = 0. Intervals
-    may pass the ends of the scale. No interval for one unit or instance, or without variation.
-    Source: Angelopoulos et al. 2023 (PPI++), Example 1; ARES is ``lam=1``, and may repeat the
-    labelled units in ``unlabelled``, there as if independent.
+    Returns
+    -------
+    PredictionPowered
+        The estimate, the classical mean beside it, and λ. There is no interval for one unit or
+        instance, or if the labels do not vary. Intervals may extend beyond the range of the labels.
 
+    Raises
+    ------
+    InvalidInput
+        If `lam` or `ddof` is not allowed, or the vectors differ in length.
+
+    See Also
+    --------
+    prediction_powered_win_rate : For win rates, from counts.
+
+    Notes
+    -----
+    λ · mean(f unlabelled) + mean(y − λ f), with λ = cov(y, f) / ((1 + n/N) var(f)), cut to [0, 1],
+    by default (Angelopoulos et al. 2023, PPI++, Example 1): the covariance divides by n, the
+    variance is pooled over both sets and divides by n + N − 1, and λ is 0 if f is constant. With
+    shared instances, λ is the one of least variance. ARES (Saad-Falcon et al. 2024) is ``lam=1``,
+    and may repeat the labelled units in `unlabelled`, as if they were independent. The interval is
+    normal; with clusters, its error comes from sums over instances.
+
+    Examples
+    --------
     >>> found = prediction_powered_mean([1, 0, 1, 1], [1, 0, 0, 1], [1, 0, 1, 1, 1, 0], lam=1)
     >>> round(found.estimate.value, 4), found.classical.value
     (0.9167, 0.75)
@@ -91,16 +129,16 @@ def prediction_powered_mean(
     if lam is not None:
         check_share(lam, name="lam")
     sample = _Sample.of(labels, predictions, unlabelled, clusters, unlabelled_clusters)
-    used = sample.parsed()
-    found, tuned = _rectified(used, lam, ddof, confidence_level)
+    parsed = sample.parsed()
+    estimate, tuned = _rectified(parsed, lam, ddof, confidence_level)
     return PredictionPowered(
-        found,
+        estimate,
         _classical(sample, ddof, confidence_level),
         tuned,
-        n_labelled=len(used.labels),
-        n_unlabelled=len(used.unlabelled),
-        unparsed_labelled=len(sample.labels) - len(used.labels),
-        unparsed_unlabelled=len(sample.unlabelled) - len(used.unlabelled),
+        n_labelled=len(parsed.labels),
+        n_unlabelled=len(parsed.unlabelled),
+        unparsed_labelled=len(sample.labels) - len(parsed.labels),
+        unparsed_unlabelled=len(sample.unlabelled) - len(parsed.unlabelled),
     )
 
 
@@ -113,14 +151,43 @@ def prediction_powered_win_rate(
     clusters: npt.ArrayLike | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> PredictionPowered:
-    """Expected win rate of system A as humans would give it, mean over units.
+    """Estimate the win rate of system A from few human ratings and many of a machine.
 
-    ``humans`` and ``machine`` are (units, 3) counts of the same units: A preferred, tie, B
-    preferred. A unit's label is its mean over ratings of 1, ½ and 0, so that units weigh alike
-    (`win_rate` weighs ratings alike). Units without a human rating are the unlabelled ones, units
-    without a machine rating unparsed. ``clusters`` name each unit's instance. Options, edges and
-    source as in `prediction_powered_mean`.
+    Parameters
+    ----------
+    humans, machine : array_like of int, shape (n_units, 3)
+        Ratings of the same units: A preferred, ties, B preferred. A unit without a human rating is
+        unlabelled, one without a rating of the machine is unparsed.
+    lam : float, optional
+        See `prediction_powered_mean`.
+    ddof : {0, 1}, default 0
+        See `prediction_powered_mean`.
+    clusters : array_like, shape (n_units,), optional
+        Instance of each unit. Where units share one, instances are resampled, not units.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
 
+    Returns
+    -------
+    PredictionPowered
+        The mean over units of P(A preferred) + ½ P(tie) as humans would rate them.
+
+    Raises
+    ------
+    InvalidInput
+        If the counts do not have three columns, or differ in length.
+
+    See Also
+    --------
+    win_rate : From human ratings alone.
+
+    Notes
+    -----
+    A unit's label is its mean of 1, ½ and 0, so that units have the same weight; in `win_rate`
+    ratings have.
+
+    Examples
+    --------
     >>> humans = [[2, 0, 0], [0, 1, 1], [0, 0, 0], [0, 0, 0]]
     >>> machine = [[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]]
     >>> prediction_powered_win_rate(humans, machine, lam=1).estimate.value
@@ -146,13 +213,15 @@ def _win_scores(counts: npt.ArrayLike, *, name: str) -> FloatArray:
     """Each unit's mean of 1, ½, 0 over its ratings, NaN without one."""
     rows = as_counts(counts, name=name)
     if rows.shape[1] != 3:
-        raise ValueError(f"{name} must have three columns: A preferred, tie, B preferred.")
+        raise InvalidInput(
+            "wrong_shape", f"{name} must have three columns: A preferred, tie, B preferred."
+        )
     return ratio(rows @ np.array([1.0, 0.5, 0.0]), rows.sum(axis=1).astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """Labels (n,), predictions (n,) and (N,), and the instance of every unit of either set."""
+    """Labels (n,), predictions (n,) and (N,), and the instances of both sets of units."""
 
     labels: FloatArray
     predictions: FloatArray
@@ -178,18 +247,20 @@ class _Sample:
         if clusters is not None and unlabelled_clusters is not None:
             groups = _joint_groups(clusters, unlabelled_clusters, n, len(other))
         elif clusters is not None or unlabelled_clusters is not None:
-            raise ValueError("clusters and unlabelled_clusters must be given together.")
+            raise InvalidInput(
+                "clusters_of_one_only", "clusters and unlabelled_clusters must be given together."
+            )
         return cls(human, machine, other, groups[:n], groups[n:])
 
     def parsed(self) -> "_Sample":
-        """Only the units that the machine labelled."""
-        read, other = ~np.isnan(self.predictions), ~np.isnan(self.unlabelled)
+        """Only the units with a parsed machine label."""
+        parsed, other_parsed = ~np.isnan(self.predictions), ~np.isnan(self.unlabelled)
         return _Sample(
-            self.labels[read],
-            self.predictions[read],
-            self.unlabelled[other],
-            self.groups[read],
-            self.unlabelled_groups[other],
+            self.labels[parsed],
+            self.predictions[parsed],
+            self.unlabelled[other_parsed],
+            self.groups[parsed],
+            self.unlabelled_groups[other_parsed],
         )
 
     @property
@@ -217,73 +288,75 @@ def _joint_groups(
 def _rectified(
     sample: _Sample, lam: float | None, ddof: int, confidence_level: float
 ) -> tuple[Estimate, float]:
-    """The estimate and the λ it used."""
+    """The estimate, and its λ."""
     n, others = len(sample.labels), len(sample.unlabelled)
     if n == 0 or others == 0:
         return undefined(NO_UNLABELLED if n else NO_PAIR, n), NAN if lam is None else lam
-    used = _tuned(sample) if lam is None else float(lam)
-    rest = sample.labels - used * sample.predictions
-    value = float(used * sample.unlabelled.mean() + rest.mean())
-    alone = len(np.unique(sample.groups)) < 2
-    alone |= used > 0 and len(np.unique(sample.unlabelled_groups)) < 2
-    error = NAN if alone else _standard_error(sample, rest, used * sample.unlabelled, ddof)
-    how = ("given" if lam is not None else "power-tuned") + f" λ = {used:.4g}"
+    tuned = _tuned(sample) if lam is None else float(lam)
+    rectifier = sample.labels - tuned * sample.predictions
+    value = float(tuned * sample.unlabelled.mean() + rectifier.mean())
+    is_single = len(np.unique(sample.groups)) < 2
+    is_single |= tuned > 0 and len(np.unique(sample.unlabelled_groups)) < 2
+    error = NAN
+    if not is_single:
+        error = _standard_error(sample, rectifier, tuned * sample.unlabelled, ddof)
+    how = ("given" if lam is not None else "power-tuned") + f" λ = {tuned:.4g}"
     if sample.is_clustered:
         how += ", errors from instance sums"
-    largest = max(np.abs(sample.labels).max(), np.abs(sample.predictions).max())
+    magnitude = max(np.abs(sample.labels).max(), np.abs(sample.predictions).max())
     point = Estimate(value, standard_error=error, n=n, method=f"z, {how}")
-    return _z_interval(point, largest=largest, confidence_level=confidence_level), used
+    return _z_interval(point, magnitude=magnitude, confidence_level=confidence_level), tuned
 
 
 def _classical(sample: _Sample, ddof: int, confidence_level: float) -> Estimate:
-    """The mean of all human labels, whatever the machine said."""
+    """The mean of all human labels."""
     n = len(sample.labels)
     if n == 0:
         return undefined(NO_LABEL)
-    alone = len(np.unique(sample.groups)) < 2
-    none = np.zeros(len(sample.unlabelled))
-    error = NAN if alone else _standard_error(sample, sample.labels, none, ddof)
+    is_single = len(np.unique(sample.groups)) < 2
+    zeros = np.zeros(len(sample.unlabelled))
+    error = NAN if is_single else _standard_error(sample, sample.labels, zeros, ddof)
     how = ", errors from instance sums" if len(np.unique(sample.groups)) < n else ""
-    largest = float(np.abs(sample.labels).max())
+    magnitude = float(np.abs(sample.labels).max())
     value, method = float(sample.labels.mean()), f"z, human labels alone{how}"
     point = Estimate(value, standard_error=error, n=n, method=method)
-    return _z_interval(point, largest=largest, confidence_level=confidence_level)
+    return _z_interval(point, magnitude=magnitude, confidence_level=confidence_level)
 
 
 def _tuned(sample: _Sample) -> float:
-    """λ of least variance, cut to 0..1; 0 where the predictions are constant."""
+    """The λ of least variance, clipped to 0..1; 0 if the predictions are constant."""
     n, others = len(sample.labels), len(sample.unlabelled)
     pooled = np.concatenate([sample.predictions, sample.unlabelled])
     if pooled.min() == pooled.max():
         return 0.0
     human, machine = _centred(sample.labels), _centred(sample.predictions)
     if not sample.is_clustered:
-        best = (human @ machine / n) / ((1 + n / others) * pooled.var(ddof=1))
-        return float(np.clip(best, 0, 1))
+        lam = (human @ machine / n) / ((1 + n / others) * pooled.var(ddof=1))
+        return float(np.clip(lam, 0, 1))
     first = sample.instance_sums(human / n, np.zeros(others))
     second = sample.instance_sums(machine / n, -_centred(sample.unlabelled) / others)
-    spread = float(second @ second)
-    return float(np.clip(first @ second / spread, 0, 1)) if spread > 0 else 0.0
+    variance = float(second @ second)
+    return float(np.clip(first @ second / variance, 0, 1)) if variance > 0 else 0.0
 
 
 def _standard_error(
     sample: _Sample, labelled: FloatArray, unlabelled: FloatArray, ddof: int
 ) -> float:
-    """Of mean(labelled) + mean(unlabelled): what each instance adds to the error, squared."""
+    """Standard error of mean(labelled) + mean(unlabelled), from sums over instances."""
     sides = (labelled, sample.groups), (unlabelled, sample.unlabelled_groups)
-    first, second = (_shares_of_error(values, groups, ddof) for values, groups in sides)
+    first, second = (_influence(values, groups, ddof) for values, groups in sides)
     sums = sample.instance_sums(first, second)
     return float(np.sqrt(sums @ sums))
 
 
-def _shares_of_error(values: FloatArray, groups: IntArray, ddof: int) -> FloatArray:
-    """What each unit adds to the error of the mean; for ``ddof`` 1 enlarged by √(G / (G − 1))."""
+def _influence(values: FloatArray, groups: IntArray, ddof: int) -> FloatArray:
+    """The influence of each unit on the mean, times √(G / (G − ddof)) for G instances."""
     if len(values) == 0:
         return values
-    instances = len(np.unique(groups))
-    enlarged = np.sqrt(instances / max(instances - ddof, 1))
-    shares: FloatArray = _centred(values) / len(values) * enlarged
-    return shares
+    n_instances = len(np.unique(groups))
+    correction = np.sqrt(n_instances / max(n_instances - ddof, 1))
+    influence: FloatArray = _centred(values) / len(values) * correction
+    return influence
 
 
 def _centred(values: FloatArray) -> FloatArray:
@@ -291,11 +364,11 @@ def _centred(values: FloatArray) -> FloatArray:
     return centred
 
 
-def _z_interval(point: Estimate, *, largest: float, confidence_level: float) -> Estimate:
-    """The point, which knows its standard error, with its interval or why there is none."""
+def _z_interval(point: Estimate, *, magnitude: float, confidence_level: float) -> Estimate:
+    """Add the interval of the point's standard error, or the reason why there is none."""
     if np.isnan(point.standard_error):
         return replace(point, reason=ONE_INSTANCE)
-    if point.standard_error <= _ROUNDING * largest:
+    if point.standard_error <= _ROUNDING * magnitude:
         return replace(point, standard_error=NAN, reason=NO_VARIATION)
-    reach = NormalDist().inv_cdf((1 + confidence_level) / 2) * point.standard_error
-    return replace(point, low=point.value - reach, high=point.value + reach)
+    half_width = NormalDist().inv_cdf((1 + confidence_level) / 2) * point.standard_error
+    return replace(point, low=point.value - half_width, high=point.value + half_width)

@@ -1,4 +1,4 @@
-"""Rank correlations of two sides whose labels are in order."""
+"""Rank correlations of human and machine labels on scales with an order."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -17,19 +17,19 @@ Sides = Callable[[IntArray], tuple[FloatArray, FloatArray]]
 
 CORRELATIONS: tuple[Correlation, ...] = ("spearman", "kendall")
 CONSTANT = "One side gave one label only: there is no rank to correlate."
-MOST_CELLS = 4096
-_MANY_CELLS = f"No interval: more than {MOST_CELLS} pairs of distinct labels."
+MAX_CELLS = 4096
+MANY_CELLS = f"No interval: more than {MAX_CELLS} pairs of distinct labels."
 
 
 def medians_statistic(pairs: Pairs, correlation: Correlation) -> AnyStatistic:
-    """Correlation of the entries of both sides."""
-    return _statistic(pairs.entries, (pairs.labels, pairs.labels), pairs, correlation)
+    """Correlation of the central labels of both sides."""
+    return _statistic(pairs.weights, (pairs.labels, pairs.labels), pairs, correlation)
 
 
 def means_statistic(
     pairs: Pairs, rows: IntArray, correlation: Correlation, *, values: npt.ArrayLike | None
 ) -> AnyStatistic:
-    """Correlation of the mean ratings of both sides; ``rows`` are all that can occur."""
+    """Correlation of the mean ratings of both sides; ``rows`` are all possible rows."""
     numbers = as_values(values, labels=pairs.labels)
     columns = slice(0, pairs.labels), pairs.parsed
     supports = [np.unique(_means(rows[:, side], numbers)) for side in columns]
@@ -46,7 +46,7 @@ def means_statistic(
 
 
 def _means(counts: IntArray, numbers: FloatArray) -> FloatArray:
-    """Rounded relative to the scale's range, so that equal means of fractions are ties."""
+    """Mean ratings, rounded so that rounding errors do not break ties."""
     means: FloatArray = counts @ numbers / np.maximum(counts.sum(axis=1), 1)
     unit = float(np.ptp(numbers)) * 1e-12 or 1.0
     return np.round(means / unit) * unit
@@ -57,7 +57,7 @@ def _statistic(
 ) -> AnyStatistic:
     value_of = {"spearman": spearman_value, "kendall": kendall_value}[correlation]
     cells = shape[0] * shape[1]
-    if cells > MOST_CELLS:
+    if cells > MAX_CELLS:
         return _row_statistic(sides, shape, pairs, correlation)
 
     def features(rows: IntArray) -> FloatArray:
@@ -74,10 +74,10 @@ def _statistic(
 def _row_statistic(
     sides: Sides, shape: tuple[int, int], pairs: Pairs, correlation: Correlation
 ) -> RowStatistic:
-    """Where a table of both sides' labels is wider than is good for thousands of replicates."""
+    """For tables of labels that are too large for thousands of replicates."""
 
     def bind(rows: IntArray) -> Callable[[FloatArray], FloatArray]:
-        row, x, y, weight = _entries(*sides(rows))
+        row, x, y, weight = _weighted_pairs(*sides(rows))
         if correlation == "spearman":
             return lambda counts: _spearman(counts[..., row] * weight, x, y, shape)
         cells = x * shape[1] + y
@@ -87,53 +87,55 @@ def _row_statistic(
             .reshape(shape)
         )
 
-    no_interval = None if correlation == "spearman" else _MANY_CELLS
-    return RowStatistic(bind, pairs.count, NO_OVERLAP, CONSTANT, no_interval=no_interval)
+    reason = None if correlation == "spearman" else MANY_CELLS
+    return RowStatistic(bind, pairs.count, NO_OVERLAP, CONSTANT, reason_without_interval=reason)
 
 
-def _entries(
+def _weighted_pairs(
     left: FloatArray, right: FloatArray
 ) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-    """Every pair of labels that a row enters with: row, label left, label right, weight."""
+    """Every pair of labels with positive weight: its row, left label, right label and weight."""
     row_x, x = np.nonzero(left)
     row_y, y = np.nonzero(right)
-    partners = np.bincount(row_y, minlength=len(left))
-    times = partners[row_x]
-    first = np.repeat(np.arange(len(x)), times)
-    within = np.arange(len(first)) - np.repeat(times.cumsum() - times, times)
-    second = np.repeat((partners.cumsum() - partners)[row_x], times) + within
+    n_right = np.bincount(row_y, minlength=len(left))
+    repeats = n_right[row_x]
+    first = np.repeat(np.arange(len(x)), repeats)
+    offset = np.arange(len(first)) - np.repeat(repeats.cumsum() - repeats, repeats)
+    second = np.repeat((n_right.cumsum() - n_right)[row_x], repeats) + offset
     row = row_x[first]
     return row, x[first], y[second], left[row, x[first]] * right[row, y[second]]
 
 
 def _spearman(weights: FloatArray, x: IntArray, y: IntArray, shape: tuple[int, int]) -> FloatArray:
-    """Spearman's ρ of weighted entries (..., E)."""
+    """Spearman's ρ of pairs with weights (..., E)."""
     sides = []
     for codes, size in zip((x, y), shape, strict=True):
-        places = np.arange(len(codes))
-        one_hot = csr_array((np.ones(len(codes)), (codes, places)), shape=(size, len(codes)))
+        columns = np.arange(len(codes))
+        one_hot = csr_array((np.ones(len(codes)), (codes, columns)), shape=(size, len(codes)))
         marginals = (one_hot @ weights.T).T
         sides.append((_centred_ranks(marginals)[..., codes], _varies(marginals)))
     (a, a_varies), (b, b_varies) = sides
-    spread = np.sqrt((weights * a**2).sum(axis=-1) * (weights * b**2).sum(axis=-1))
-    return np.where(a_varies & b_varies, ratio((weights * a * b).sum(axis=-1), spread), np.nan)
+    scale = np.sqrt((weights * a**2).sum(axis=-1) * (weights * b**2).sum(axis=-1))
+    return np.where(a_varies & b_varies, ratio((weights * a * b).sum(axis=-1), scale), np.nan)
 
 
 def spearman_value(table: FloatArray) -> FloatArray:
     """Spearman's ρ of tables (..., R, C), ties by mid-ranks; NaN where one side is constant."""
     rows, columns = table.sum(axis=-1), table.sum(axis=-2)
     x, y = _centred_ranks(rows), _centred_ranks(columns)
-    shared = (x * (table @ y[..., None])[..., 0]).sum(axis=-1)
-    spread = np.sqrt((rows * x**2).sum(axis=-1) * (columns * y**2).sum(axis=-1))
-    return np.where(_varies(rows) & _varies(columns), ratio(shared, spread), np.nan)
+    covariance = (x * (table @ y[..., None])[..., 0]).sum(axis=-1)
+    scale = np.sqrt((rows * x**2).sum(axis=-1) * (columns * y**2).sum(axis=-1))
+    return np.where(_varies(rows) & _varies(columns), ratio(covariance, scale), np.nan)
 
 
 def kendall_value(table: FloatArray) -> FloatArray:
     """Kendall's τ-b of tables (..., R, C); NaN where one side is constant."""
     rows, columns = table.sum(axis=-1), table.sum(axis=-2)
-    ordered = (table * (_beyond(table) - _beyond(table[..., ::-1])[..., ::-1])).sum(axis=(-1, -2))
-    untied = np.sqrt(_untied(rows) * _untied(columns))
-    return np.where(_varies(rows) & _varies(columns), ratio(ordered, untied), np.nan)
+    difference = _below_right(table) - _below_right(table[..., ::-1])[..., ::-1]
+    concordant_less_discordant = (table * difference).sum(axis=(-1, -2))
+    scale = np.sqrt(_untied(rows) * _untied(columns))
+    tau = ratio(concordant_less_discordant, scale)
+    return np.where(_varies(rows) & _varies(columns), tau, np.nan)
 
 
 def _centred_ranks(marginals: FloatArray) -> FloatArray:
@@ -143,7 +145,7 @@ def _centred_ranks(marginals: FloatArray) -> FloatArray:
 
 
 def _untied(marginals: FloatArray) -> FloatArray:
-    """Pairs that differ on this side."""
+    """Number of pairs that are not tied."""
     untied: FloatArray = (marginals.sum(axis=-1) ** 2 - (marginals**2).sum(axis=-1)) / 2
     return untied
 
@@ -152,9 +154,9 @@ def _varies(marginals: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bo
     return np.asarray((marginals > 0).sum(axis=-1) >= 2)
 
 
-def _beyond(table: FloatArray) -> FloatArray:
-    """For each cell the sum of what lies strictly below and to the right of it."""
-    whole = table[..., ::-1, ::-1].cumsum(axis=-1).cumsum(axis=-2)[..., ::-1, ::-1]
-    beyond = np.zeros_like(whole)
-    beyond[..., :-1, :-1] = whole[..., 1:, 1:]
-    return beyond
+def _below_right(table: FloatArray) -> FloatArray:
+    """For each cell, the sum of the cells strictly below and to the right of it."""
+    inclusive = table[..., ::-1, ::-1].cumsum(axis=-1).cumsum(axis=-2)[..., ::-1, ::-1]
+    sums = np.zeros_like(inclusive)
+    sums[..., :-1, :-1] = inclusive[..., 1:, 1:]
+    return sums

@@ -1,4 +1,4 @@
-"""How often each system wins."""
+"""Win rates of systems."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,6 +7,7 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.scales import BAD, Label
 from tiebreak.stats.bootstrap import Resampling, Statistic, estimate, ratio
 from tiebreak.stats.counts import Patterns, as_patterns
@@ -26,14 +27,40 @@ NO_RATING = "No rating compares this system with another."
 
 
 def outcome_counts(counts: npt.ArrayLike, labels: Sequence[Label]) -> IntArray:
-    """Counts over a preference scale (U, L) as system A preferred, tie, B preferred (U, 3).
+    """Count wins of A, ties and wins of B from counts over a preference scale.
 
-    Labels are negative for A, positive for B, whatever their strength; "both bad" says which of
-    two is better as little as it says that they are alike, and is left out.
+    Parameters
+    ----------
+    counts : array_like of int, shape (n_units, n_labels)
+        How often each unit was given each label.
+    labels : sequence of int, float or str, length n_labels
+        The labels: negative for A, 0 for a tie, positive for B. "bad", that both are bad, is left
+        out: it is no tie.
+
+    Returns
+    -------
+    ndarray of int, shape (n_units, 3)
+        Ratings that prefer A, ties, and ratings that prefer B, however strongly.
+
+    Raises
+    ------
+    InvalidInput
+        If the number of labels is not that of columns.
+
+    See Also
+    --------
+    win_rate : What these counts are for.
+
+    Examples
+    --------
+    >>> outcome_counts([[1, 0, 2, 0, 1]], [-2, -1, 0, 1, 2]).tolist()
+    [[1, 2, 1]]
     """
     rows = as_counts(counts)
     if len(labels) != rows.shape[1]:
-        raise ValueError(f"labels must name each of the {rows.shape[1]} columns of counts.")
+        raise InvalidInput(
+            "wrong_length", f"labels must name each of the {rows.shape[1]} columns of counts."
+        )
     signs = np.array([np.nan if label == BAD else np.sign(float(label)) for label in labels])
     return np.stack([rows[:, signs == side].sum(axis=1) for side in (-1, 0, 1)], axis=1)
 
@@ -45,25 +72,65 @@ def win_rate(
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> Estimate:
-    """Expected win rate of system A: P(A preferred) + ½ P(tie), over ratings.
+    """Estimate the expected win rate of system A.
 
-    ``counts`` is (units, 3): ratings for A, ties, ratings for B. n counts the units with a
-    rating. ``tie`` is what a tie is worth: 1 gives the win-or-tie rate, 0 that of wins alone.
-    Source: HREF, section 4.
+    Parameters
+    ----------
+    counts : array_like of int, shape (n_units, 3)
+        Ratings of each unit: A preferred, ties, B preferred.
+    tie : float, default 0.5
+        What a tie is worth, in [0, 1]: 1 gives the win-or-tie rate, 0 the share of wins.
+    clusters : array_like, shape (n_units,), optional
+        Instance of each unit. Where units share one, instances are resampled, not units.
+    **resampling
+        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
+        ``replicates``, ``confidence_level`` and ``batch``.
 
+    Returns
+    -------
+    Estimate
+        P(A preferred) + tie · P(tie) over ratings, in [0, 1]; undefined without a rating.
+
+    Raises
+    ------
+    InvalidInput
+        If the counts do not have three columns, or `tie` is out of range.
+
+    See Also
+    --------
+    win_rates : More than two systems.
+    bradley_terry : Strengths that fit all pairs.
+    hajek_estimate : For instances that were drawn with unequal probabilities.
+
+    Notes
+    -----
+    Every rating has the same weight. Source: Lyu et al. 2024 (HREF), section 4.
+
+    Examples
+    --------
     >>> win_rate([[2, 1, 0], [0, 1, 2]]).value
     0.5
     """
     patterns = as_patterns(counts, clusters=clusters)
     if patterns.n_columns != 3:
-        raise ValueError("counts must have three columns: A preferred, tie, B preferred.")
+        raise InvalidInput(
+            "wrong_shape", "counts must have three columns: A preferred, tie, B preferred."
+        )
     check_share(tie, name="tie")
     return estimate(_win_statistic(tie), patterns, **resampling)
 
 
 @dataclass(frozen=True)
 class WinRates:
-    """Expected win rate of every system, and of the first against the second of every pair."""
+    """Expected win rates of several systems.
+
+    Attributes
+    ----------
+    systems : dict of str to Estimate
+        Win rate of each system against the others.
+    pairs : dict of (str, str) to Estimate
+        Win rate of the first against the second of every pair that was compared.
+    """
 
     systems: dict[str, Estimate]
     pairs: dict[tuple[str, str], Estimate]
@@ -77,36 +144,71 @@ def win_rates(
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> WinRates:
-    """Expected win rates of any number of systems.
+    """Estimate the expected win rates of any number of systems.
 
-    ``counts`` (units, 3) as in `win_rate`; ``system_a`` and ``system_b`` name each unit's
-    systems. A pair is named in the alphabet's order. Of two systems one rate is the other's
-    mirror.
+    Parameters
+    ----------
+    counts : array_like of int, shape (n_units, 3)
+        Ratings of each unit: A preferred, ties, B preferred.
+    system_a, system_b : sequence of str, length n_units
+        Names of the two systems of each unit.
+    clusters : array_like, shape (n_units,), optional
+        Instance of each unit. Where units share one, instances are resampled, not units.
+    **resampling
+        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
+        ``replicates``, ``confidence_level`` and ``batch``.
+
+    Returns
+    -------
+    WinRates
+        Rates by system and by pair; a pair's names are in alphabetical order.
+
+    Raises
+    ------
+    InvalidInput
+        If a unit compares a system with itself, or the arguments differ in length.
+
+    See Also
+    --------
+    win_rate : Two systems.
+
+    Notes
+    -----
+    Of two systems one rate is the other's complement, interval included.
+
+    Examples
+    --------
+    >>> found = win_rates([[2, 0, 1]], system_a=["x"], system_b=["y"])
+    >>> round(found.systems["x"].value, 4), round(found.systems["y"].value, 4)
+    (0.6667, 0.3333)
     """
     rows = as_counts(counts)
     first, second = np.asarray(system_a, dtype=str), np.asarray(system_b, dtype=str)
     check_same_length(counts=rows, system_a=first, system_b=second)
     if (first == second).any():
-        raise ValueError("system_a and system_b must differ: a system is not compared with itself.")
+        raise InvalidInput(
+            "same_system",
+            "system_a and system_b must differ: a system is not compared with itself.",
+        )
 
-    def rate(forward: Mask, backward: Mask) -> Estimate:
-        seen = rows * forward[:, None] + rows[:, ::-1] * backward[:, None]
+    def rate(is_first: Mask, is_second: Mask) -> Estimate:
+        outcomes = rows * is_first[:, None] + rows[:, ::-1] * is_second[:, None]
         rng = resampling.get("rng")
-        own: Resampling = {**resampling, "rng": rng.spawn(1)[0] if rng else None}
-        return win_rate(seen, clusters=clusters, **own)
+        options: Resampling = {**resampling, "rng": rng.spawn(1)[0] if rng else None}
+        return win_rate(outcomes, clusters=clusters, **options)
 
     names = sorted({*first.tolist(), *second.tolist()})
-    met = sorted({_in_order(a, b) for a, b in zip(first.tolist(), second.tolist(), strict=True)})
-    pairs = {pair: rate(*_sides(first, second, pair)) for pair in met}
+    compared = {_in_order(a, b) for a, b in zip(first.tolist(), second.tolist(), strict=True)}
+    pairs = {pair: rate(*_sides(first, second, pair)) for pair in sorted(compared)}
     if len(pairs) == 1:
-        found = next(iter(pairs.values()))
-        return WinRates({names[0]: found, names[1]: mirrored(found)}, pairs)
+        (estimate,) = pairs.values()
+        return WinRates({names[0]: estimate, names[1]: _mirrored(estimate)}, pairs)
     systems = {name: rate(first == name, second == name) for name in names}
     return WinRates(systems, pairs)
 
 
-def mirrored(estimate: Estimate) -> Estimate:
-    """The other system's rate: what one wins of two, the other loses."""
+def _mirrored(estimate: Estimate) -> Estimate:
+    """The win rate of the other of two systems."""
     return replace(estimate, value=1 - estimate.value, low=1 - estimate.high, high=1 - estimate.low)
 
 
@@ -117,9 +219,10 @@ def _in_order(a: str, b: str) -> tuple[str, str]:
 def _sides(
     first: npt.NDArray[np.str_], second: npt.NDArray[np.str_], pair: tuple[str, str]
 ) -> tuple[Mask, Mask]:
-    forward: Mask = (first == pair[0]) & (second == pair[1])
-    backward: Mask = (first == pair[1]) & (second == pair[0])
-    return forward, backward
+    """Units in which the pair's first system is system A, and in which it is system B."""
+    is_first: Mask = (first == pair[0]) & (second == pair[1])
+    is_second: Mask = (first == pair[1]) & (second == pair[0])
+    return is_first, is_second
 
 
 def _win_statistic(tie: float) -> Statistic:

@@ -1,4 +1,4 @@
-"""Ranks of systems, with what is uncertain about them."""
+"""Ranks of systems, and their uncertainty."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, of_replicates
+from tiebreak.errors import InvalidInput
+from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, replicate_estimate
 from tiebreak.stats.results import Estimate, undefined
 from tiebreak.stats.validation import check_resampling
 
@@ -14,59 +15,109 @@ NO_SCORE = "This system has no score to rank."
 
 
 def shared_ranks(scores: Mapping[str, Estimate]) -> dict[str, int | None]:
-    """1 + the number of systems whose whole interval is above this one's; higher is better.
+    """Rank systems so that those with overlapping intervals share a rank.
 
-    Systems share a rank while their intervals overlap. A system without an interval has no
-    rank, and counts against nobody. Source: HREF, table 5.
+    Parameters
+    ----------
+    scores : mapping of str to Estimate
+        Score of each system; higher is better.
 
+    Returns
+    -------
+    dict of str to int or None
+        1 + the number of systems whose whole interval lies above this one's. None for a system
+        without an interval, which counts against nobody.
+
+    See Also
+    --------
+    ranks : Ranks with intervals.
+
+    Notes
+    -----
+    Source: Lyu et al. 2024 (HREF), table 5. Marginal intervals that overlap do not say that two
+    systems are alike.
+
+    Examples
+    --------
     >>> shared_ranks({"x": Estimate(3, 2, 4), "y": Estimate(2, 1, 3), "z": Estimate(0, 0, 0.5)})
     {'x': 1, 'y': 1, 'z': 3}
     """
-    known = {name: each for name, each in scores.items() if not np.isnan(each.low)}
+    ranked = {name: score for name, score in scores.items() if score.has_interval}
     return {
-        name: 1 + sum(other.low > each.high for other in known.values()) if name in known else None
-        for name, each in scores.items()
+        name: 1 + sum(other.low > score.high for other in ranked.values())
+        if name in ranked
+        else None
+        for name, score in scores.items()
     }
 
 
 def ranks(
     scores: Mapping[str, Estimate],
-    drawn: npt.ArrayLike,
+    bootstrap_values: npt.ArrayLike,
     *,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> dict[str, Estimate]:
-    """Rank of every system by its score, 1 the best, with the interval of its bootstrap ranks.
+    """Rank systems, with bootstrap intervals of the ranks.
 
-    ``drawn`` (replicates, systems) are joint bootstrap scores in the order of ``scores``, as
-    `bradley_terry` and `elo` give them; a replicate with a NaN is undefined. Equal scores share
-    their mean rank. With no replicates, no interval; nor where a score has a reason for having
-    none, since every rank depends on all scores.
+    Parameters
+    ----------
+    scores : mapping of str to Estimate
+        Score of each system; higher is better.
+    bootstrap_values : array_like of float, shape (n_replicates, n_systems)
+        Joint bootstrap scores in the order of `scores`, as `bradley_terry` and `elo` return them. A
+        replicate with a NaN is undefined.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
 
-    >>> found = ranks({"x": Estimate(3), "y": Estimate(2)}, [[3, 2], [3, 2], [1, 2], [3, 2]])
+    Returns
+    -------
+    dict of str to Estimate
+        Rank of each system, 1 the best. Equal scores share their mean rank. There is no interval
+        without replicates, nor if any score has none, since a rank depends on all scores.
+
+    Raises
+    ------
+    InvalidInput
+        If `bootstrap_values` does not have a column for each system.
+
+    See Also
+    --------
+    shared_ranks : One rank for systems with overlapping intervals.
+
+    Examples
+    --------
+    >>> scores = {"x": Estimate(3), "y": Estimate(2)}
+    >>> found = ranks(scores, [[3, 2], [3, 2], [1, 2], [3, 2]])
     >>> found["y"].value, round(found["y"].low, 3), found["y"].high
     (2.0, 1.075, 2.0)
     """
     check_resampling(0, confidence_level, None)
-    table = np.asarray(drawn, dtype=np.float64)
+    table = np.asarray(bootstrap_values, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != len(scores):
-        raise ValueError(f"drawn must be (replicates, {len(scores)}), not {table.shape}.")
-    values = np.array([each.value for each in scores.values()])
+        raise InvalidInput(
+            "wrong_shape", f"drawn must be (replicates, {len(scores)}), not {table.shape}."
+        )
+    values = np.array([score.value for score in scores.values()])
     if not len(values) or np.isnan(values).all():
-        return {name: undefined(each.reason or NO_SCORE) for name, each in scores.items()}
-    placed = rankdata(-values, nan_policy="omit")
-    resampled = rankdata(-table, axis=1, nan_policy="propagate") if len(table) else table
+        return {name: undefined(score.reason or NO_SCORE) for name, score in scores.items()}
+    point_ranks = rankdata(-values, nan_policy="omit")
+    bootstrap_ranks = rankdata(-table, axis=1, nan_policy="propagate") if len(table) else table
     method = f"bootstrap ranks, percentile, {len(table)} replicates"
-    unsure = (s.reason for s in scores.values() if s.is_defined and not s.has_interval)
-    reason = next((each for each in unsure if each), None)
+    reasons = (s.reason for s in scores.values() if s.is_defined and not s.has_interval)
+    reason = next(filter(None, reasons), None)
 
-    def found(place: int, each: Estimate) -> Estimate:
-        if np.isnan(each.value):
-            return undefined(each.reason or NO_SCORE, each.n)
-        rank = float(placed[place])
+    def rank_of(system: int, score: Estimate) -> Estimate:
+        if not score.is_defined:
+            return undefined(score.reason or NO_SCORE, score.n)
+        rank = float(point_ranks[system])
         if reason or not len(table):
-            return Estimate(rank, n=each.n, reason=reason)
-        return of_replicates(
-            rank, resampled[:, place], n=each.n, method=method, confidence_level=confidence_level
+            return Estimate(rank, n=score.n, reason=reason)
+        return replicate_estimate(
+            rank,
+            bootstrap_ranks[:, system],
+            n=score.n,
+            method=method,
+            confidence_level=confidence_level,
         )
 
-    return {name: found(k, each) for k, (name, each) in enumerate(scores.items())}
+    return {name: rank_of(k, score) for k, (name, score) in enumerate(scores.items())}

@@ -1,4 +1,4 @@
-"""Who agrees with whom, whom the agreement hangs on, and who agrees with themselves."""
+"""Agreement of pairs of raters, the influence of single raters, and self-consistency."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,15 +29,22 @@ from tiebreak.stats.validation import (
     check_same_length,
 )
 
-_MOST_LABELS = 2**31
+_MAX_CODE = 2**31
 NO_REPEAT = "This rater has no planned repeat with both answers."
 
 
 @dataclass(frozen=True, eq=False)
 class PairwiseAgreement:
-    """(raters, raters): units that both rated, share rated alike, Cohen's κ; NaN without a unit.
+    """Agreement of every two raters, on the units that both rated.
 
-    κ is NaN too where both used one label only: agreement by chance is certain.
+    Attributes
+    ----------
+    shared : ndarray of int, shape (n_raters, n_raters)
+        Number of units that both rated.
+    agreement : ndarray of float, shape (n_raters, n_raters)
+        Share of these with equal labels; NaN without a unit. On the diagonal 1.
+    kappa : ndarray of float, shape (n_raters, n_raters)
+        Cohen's κ; NaN without a unit, or if both raters gave one and the same label throughout.
     """
 
     shared: IntArray
@@ -47,7 +54,17 @@ class PairwiseAgreement:
 
 @dataclass(frozen=True)
 class Influence:
-    """α without one rater, and how much higher it is than with them."""
+    """Influence of one rater on Krippendorff's α.
+
+    Attributes
+    ----------
+    without : Estimate
+        α without the rater.
+    change : Estimate
+        How much higher α is without the rater than with them.
+    n_ratings : int
+        Number of the rater's ratings.
+    """
 
     without: Estimate
     change: Estimate
@@ -63,28 +80,63 @@ def pairwise_agreement(
     n_raters: int,
     n_labels: int,
 ) -> PairwiseAgreement:
-    """Agreement of every two raters on the units that both rated.
+    """Compute the agreement of every two raters.
 
-    Aligned vectors of codes, one row a rating; a label of −1 (missing) is passed over, a rater
-    rates a unit at most once. Diagonals are a rater with themselves: share 1. κ compares with
-    chance from both raters' labels on the shared units (Cohen 1960).
+    Parameters
+    ----------
+    units : array_like of int, shape (n_ratings,)
+        Unit of each rating, in 0..n_units−1.
+    raters : array_like of int, shape (n_ratings,)
+        Rater of each rating, in 0..n_raters−1. A rater rates a unit at most once.
+    labels : array_like of int, shape (n_ratings,)
+        Label of each rating, in 0..n_labels−1, or −1 where it is missing.
+    n_units : int
+        Number of units.
+    n_raters : int
+        Number of raters.
+    n_labels : int
+        Number of labels of the scale.
 
-    >>> found = pairwise_agreement([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 0, 1], n_units=2, n_raters=2, n_labels=2)
+    Returns
+    -------
+    PairwiseAgreement
+        Matrices of raters × raters.
+
+    Raises
+    ------
+    InvalidInput
+        If a code is out of range, the vectors differ in length, or a rater rated a unit twice.
+
+    See Also
+    --------
+    cohen_kappa : The same of two raters, with an interval.
+    drop_one_influence : What α is without a rater.
+
+    Notes
+    -----
+    Chance agreement of κ comes from the labels of both raters on the units that they share (Cohen
+    1960).
+
+    Examples
+    --------
+    >>> found = pairwise_agreement(
+    ...     [0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 0, 1], n_units=2, n_raters=2, n_labels=2
+    ... )
     >>> found.agreement.tolist(), found.kappa[0, 1].tolist()
     ([[1.0, 0.5], [0.5, 1.0]], 0.0)
     """
     unit, rater, label = _long(units, raters, labels, (n_units, n_raters, n_labels))
     of_label = [
-        csr_array((np.ones(int(own.sum())), (rater[own], unit[own])), shape=(n_raters, n_units))
-        for own in (label == code for code in range(n_labels))
+        csr_array((np.ones(int(mask.sum())), (rater[mask], unit[mask])), shape=(n_raters, n_units))
+        for mask in (label == code for code in range(n_labels))
     ]
     rated = sum(of_label[1:], of_label[0])
     shared = (rated @ rated.T).toarray()
-    alike = np.sum([(each @ each.T).toarray() for each in of_label], axis=0)
-    # Of the units shared with the other: how often each gave each label.
-    margins = [np.asarray((each @ rated.T).toarray()) for each in of_label]
-    by_chance = ratio(np.sum([each * each.T for each in margins], axis=0), shared**2)
-    agreement = ratio(alike, shared)
+    agreed = np.sum([(matrix @ matrix.T).toarray() for matrix in of_label], axis=0)
+    # How often each rater gave each label on the units shared with each other rater.
+    marginals = [np.asarray((matrix @ rated.T).toarray()) for matrix in of_label]
+    by_chance = ratio(np.sum([m * m.T for m in marginals], axis=0), shared**2)
+    agreement = ratio(agreed, shared)
     kappa = ratio(agreement - by_chance, 1 - by_chance)
     return PairwiseAgreement(shared.astype(np.int64), agreement, kappa)
 
@@ -102,11 +154,60 @@ def drop_one_influence(
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> list[Influence]:
-    """Krippendorff's α without each rater, and the change, on the same replicates.
+    """Estimate Krippendorff's α without each rater, and how it changes.
 
-    Ratings as in `pairwise_agreement`. A positive change says that the others agree better
-    without this rater. Undefined where nobody else has two ratings of a unit. Replicates draw
-    units, or instances (``clusters``); all raters are read off generators of one seed.
+    Parameters
+    ----------
+    units : array_like of int, shape (n_ratings,)
+        Unit of each rating, in 0..n_units−1.
+    raters : array_like of int, shape (n_ratings,)
+        Rater of each rating, in 0..n_raters−1. A rater rates a unit at most once.
+    labels : array_like of int, shape (n_ratings,)
+        Label of each rating, in 0..n_labels−1, or −1 where it is missing.
+    n_units : int
+        Number of units.
+    n_raters : int
+        Number of raters.
+    n_labels : int
+        Number of labels of the scale.
+    level : {"nominal", "ordinal", "interval", "ratio"}, default "nominal"
+        Level of measurement of the labels.
+    values : array_like of float, shape (n_labels,), optional
+        Number that each label stands for on an interval or ratio scale; 0, 1, 2, … by default.
+    clusters : array_like, shape (n_units,), optional
+        Instance of each unit. Where units share one, instances are resampled, not units.
+    **resampling
+        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
+        ``replicates``, ``confidence_level`` and ``batch``.
+
+    Returns
+    -------
+    list of Influence
+        One entry for each rater. A positive change says that the others agree better without this
+        rater. It is undefined where the others have no two ratings of a unit.
+
+    Raises
+    ------
+    InvalidInput
+        If a code is out of range, the vectors differ in length, or a rater rated a unit twice.
+
+    See Also
+    --------
+    krippendorff_alpha : The statistic of all raters.
+    pairwise_agreement : Who agrees with whom.
+
+    Notes
+    -----
+    α with and without a rater are read off the same bootstrap replicates.
+
+    Examples
+    --------
+    >>> units, raters = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2]
+    >>> found = drop_one_influence(
+    ...     units, raters, [0, 0, 1, 1, 1, 0], n_units=2, n_raters=3, n_labels=2
+    ... )
+    >>> found[2].without.value
+    1.0
     """
     unit, rater, label = _long(units, raters, labels, (n_units, n_raters, n_labels))
     alpha = alpha_statistic(n_labels, level=level, values=values)
@@ -122,13 +223,13 @@ def drop_one_influence(
     seeds: Sequence[np.random.Generator | None] = rng.spawn(n_raters) if rng else [None] * n_raters
 
     def influences() -> Iterator[Influence]:
-        for code, own_rng in enumerate(seeds):
-            own = rater == code
-            counts = count_matrix(unit[own], label[own], n_units=n_units, n_labels=n_labels)
+        for code, rater_rng in enumerate(seeds):
+            mask = rater == code
+            counts = count_matrix(unit[mask], label[mask], n_units=n_units, n_labels=n_labels)
             patterns = Patterns.of(np.hstack([everyone, everyone - counts]), clusters=clusters)
-            options: Resampling = {**resampling, "rng": own_rng}
-            found = estimate_each(statistics, patterns, **options)
-            yield Influence(found["without"], found["change"], int(own.sum()))
+            options: Resampling = {**resampling, "rng": rater_rng}
+            estimates = estimate_each(statistics, patterns, **options)
+            yield Influence(estimates["without"], estimates["change"], int(mask.sum()))
 
     return list(influences())
 
@@ -141,33 +242,57 @@ def self_consistency(
     n_raters: int,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> list[Estimate]:
-    """Share of planned repeats that each rater answered alike, with a Wilson interval.
+    """Estimate the share of planned repeats that each rater answered alike.
 
-    Aligned vectors of codes, one row a repeated unit: the rater, their label when they met it
-    first, and again. Labels are in the systems' order, so that swapped sides do not count as a
-    change. −1 (missing) on either side leaves.
+    Parameters
+    ----------
+    raters : array_like of int, shape (n_repeats,)
+        Rater of each repeated unit, in 0..n_raters−1.
+    first, second : array_like of int, shape (n_repeats,)
+        The rater's label at the first and at the second time, or −1 where it is missing. Labels are
+        in the order of the systems, so that swapped sides are no change.
+    n_raters : int
+        Number of raters.
+    confidence_level : float, default 0.95
+        Confidence level of the interval, in (0, 1).
 
+    Returns
+    -------
+    list of Estimate
+        Share of each rater, in [0, 1]; undefined for a rater without a repeat.
+
+    Raises
+    ------
+    InvalidInput
+        If a code is out of range, or the vectors differ in length.
+
+    Notes
+    -----
+    The interval is Wilson's (1927). It covers only this rater and these units.
+
+    Examples
+    --------
     >>> [each.value for each in self_consistency([0, 0, 1], [2, 1, 0], [2, 0, 0], n_raters=2)]
     [0.5, 1.0]
     """
     rater = as_codes(raters, below=n_raters, name="raters")
-    once = as_codes(first, below=_MOST_LABELS, name="first", missing=True)
-    again = as_codes(second, below=_MOST_LABELS, name="second", missing=True)
-    check_same_length(raters=rater, first=once, second=again)
-    both = (once >= 0) & (again >= 0)
-    asked = np.bincount(rater[both], minlength=n_raters)
-    alike = np.bincount(rater[both & (once == again)], minlength=n_raters)
+    label = as_codes(first, below=_MAX_CODE, name="first", missing=True)
+    repeated = as_codes(second, below=_MAX_CODE, name="second", missing=True)
+    check_same_length(raters=rater, first=label, second=repeated)
+    both = (label >= 0) & (repeated >= 0)
+    n_repeats = np.bincount(rater[both], minlength=n_raters)
+    n_equal = np.bincount(rater[both & (label == repeated)], minlength=n_raters)
 
-    def share(same: int, n: int) -> Estimate:
+    def share(equal: int, n: int) -> Estimate:
         if n == 0:
             return undefined(NO_REPEAT)
-        low, high = wilson_interval(same, n, confidence_level=confidence_level)
-        value = same / n
+        low, high = wilson_interval(equal, n, confidence_level=confidence_level)
+        value = equal / n
         return Estimate(
             value, low, high, float(np.sqrt(value * (1 - value) / n)), n, WILSON, stated_scope=THESE
         )
 
-    return [share(int(same), int(n)) for same, n in zip(alike, asked, strict=True)]
+    return [share(int(equal), int(n)) for equal, n in zip(n_equal, n_repeats, strict=True)]
 
 
 def _long(
@@ -176,12 +301,12 @@ def _long(
     labels: npt.ArrayLike,
     shape: tuple[int, int, int],
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Checked codes of the ratings that have a label, below so many units, raters, labels."""
+    """Validated codes of the ratings that have a label; ``shape`` are the numbers of codes."""
     n_units, n_raters, n_labels = shape
     unit = as_codes(units, below=n_units, name="units")
     rater = as_codes(raters, below=n_raters, name="raters")
     label = as_codes(labels, below=n_labels, name="labels", missing=True)
     check_same_length(units=unit, raters=rater, labels=label)
-    read = label >= 0
-    check_rated_once(unit[read], rater[read])
-    return unit[read], rater[read], label[read]
+    is_labelled = label >= 0
+    check_rated_once(unit[is_labelled], rater[is_labelled])
+    return unit[is_labelled], rater[is_labelled], label[is_labelled]

@@ -1,4 +1,4 @@
-"""Rating sets: one rater's ratings on one instance, and how far they point one way.
+"""Rating sets: one rater's ratings of one instance, and how consistent they are.
 
 Source: Ghosh et al. 2024, eqs. 4 and 7, figures 6–8.
 """
@@ -10,6 +10,7 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.stats.agreement_statistics import mean_value
 from tiebreak.stats.bootstrap import Resampling, Statistic, estimate_each, estimate_strata
 from tiebreak.stats.counts import Patterns
@@ -29,31 +30,63 @@ NO_SET = "There is no complete rating set."
 
 @dataclass(frozen=True, eq=False)
 class RatingSets:
-    """Complete rating sets (S,): strength for each system, size, and the instance of each.
+    """Complete rating sets: one rater's ratings of all units of one instance.
 
-    ``totals`` (S, 3): the sum of |r| for system A, the same for B, and the number of ratings.
-    ``instances`` (S,) are the names as they were given. ``strongest`` is the scale's largest |r|.
+    Attributes
+    ----------
+    totals : ndarray of int, shape (n_sets, 3)
+        Sum of |r| for system A, the same for B, and number of ratings.
+    instances : ndarray, shape (n_sets,)
+        Instance of each set.
+    max_strength : int
+        Largest |r| of the scale.
+    n_incomplete : int
+        Number of sets that are not complete, and left out.
+    consistency : ndarray of float, shape (n_sets,)
+        Consistency of each set, see `tiebreak.stats.consistency`.
+    preference_strength : ndarray of float, shape (n_sets,)
+        Mean rating of each set, from −1 (system A) to 1 (system B).
     """
 
     totals: IntArray
     instances: npt.NDArray[np.generic]
-    strongest: int
+    max_strength: int
     n_incomplete: int
 
     @property
     def consistency(self) -> FloatArray:
-        """Consistency of each set (S,)."""
-        return _consistency(self.totals, self.strongest)
+        """Consistency of each set."""
+        return _consistency(self.totals, self.max_strength)
 
     @property
     def preference_strength(self) -> FloatArray:
-        """Mean rating of each set (S,), from −1 (system A) to 1 (system B)."""
-        return _strength(self.totals, self.strongest)
+        """Mean rating of each set, from −1 (system A) to 1 (system B)."""
+        return _strength(self.totals, self.max_strength)
 
 
 @dataclass(frozen=True)
 class RatingSetSummary:
-    """Means over complete rating sets; ``zero`` = ``contradictory`` + ``all_ties``."""
+    """Means over complete rating sets.
+
+    Attributes
+    ----------
+    n : int
+        Number of complete sets.
+    n_incomplete : int
+        Number of other sets.
+    consistency : Estimate
+        Mean consistency.
+    zero : Estimate
+        Share of sets of consistency 0: `contradictory` and `all_ties` together.
+    contradictory : Estimate
+        Share of sets that prefer A and B.
+    all_ties : Estimate
+        Share of sets with ties only.
+    perfect : Estimate
+        Share of sets of consistency 1.
+    preference_strength : Estimate
+        Mean rating, from −1 (system A) to 1 (system B).
+    """
 
     n: int
     n_incomplete: int
@@ -67,7 +100,17 @@ class RatingSetSummary:
 
 @dataclass(frozen=True)
 class SeparabilityRange:
-    """Rating sets whose instance lies in one range of separability, as in `RatingSetSummary`."""
+    """Means over the rating sets of one range of separability.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends of the range.
+    n : int
+        Number of sets.
+    consistency, zero, perfect, preference_strength : Estimate
+        As in `RatingSetSummary`.
+    """
 
     low: float
     high: float
@@ -78,11 +121,36 @@ class SeparabilityRange:
     preference_strength: Estimate
 
 
-def consistency(ratings: npt.ArrayLike, *, strongest: int = 1) -> float:
-    """Consistency of one rating set: 0 if both systems were preferred, else the mean of |r|.
+def consistency(ratings: npt.ArrayLike, *, max_strength: int = 1) -> float:
+    """Compute the consistency of one rating set.
 
-    ``strongest`` is the largest |r| of the scale. Source: Ghosh et al. 2024, eq. 4.
+    Parameters
+    ----------
+    ratings : array_like of int, shape (n_ratings,)
+        One rater's ratings of one instance: negative for system A, 0 for a tie, positive for B.
+    max_strength : int, default 1
+        Largest |r| of the scale.
 
+    Returns
+    -------
+    float
+        0 if both systems were preferred, else the mean of |r| / max_strength; NaN without a rating.
+
+    Raises
+    ------
+    InvalidInput
+        If a rating is not finite.
+
+    See Also
+    --------
+    summarise_rating_sets : Means over many sets.
+
+    Notes
+    -----
+    Source: Ghosh et al. 2024, eq. 4. A set of ties only has consistency 0 too.
+
+    Examples
+    --------
     >>> consistency([1, 0, 1, 1, 0]), consistency([1, -1, 1]), consistency([0, 0])
     (0.6, 0.0, 0.0)
     """
@@ -90,7 +158,7 @@ def consistency(ratings: npt.ArrayLike, *, strongest: int = 1) -> float:
     if len(r) == 0:
         return float("nan")
     totals = np.array([[-r[r < 0].sum(), r[r > 0].sum(), len(r)]]).astype(np.int64)
-    return float(_consistency(totals, strongest)[0])
+    return float(_consistency(totals, max_strength)[0])
 
 
 def collect_rating_sets(
@@ -100,44 +168,106 @@ def collect_rating_sets(
     raters: npt.ArrayLike,
     units: npt.ArrayLike | None = None,
     set_size: int | None = None,
-    strongest: int = 1,
+    max_strength: int = 1,
 ) -> RatingSets:
-    """Rating sets from long ratings of one criterion.
+    """Collect rating sets from a long table of ratings of one criterion.
 
     Parameters
     ----------
-    labels : (ratings,) whole preferences, negative for system A, positive for B; NaN is missing
-    instances, raters : (ratings,) names
-    units : (ratings,) names; a set is complete with all units of its instance
-    set_size : or the number N of ratings that completes a set
-    strongest : the largest |r| of the scale, 1, 2 or 3
+    labels : array_like of float, shape (n_ratings,)
+        Whole numbers, negative for system A, positive for B; NaN is missing.
+    instances, raters : array_like, shape (n_ratings,)
+        Instance and rater of each rating, by any names.
+    units : array_like, shape (n_ratings,), optional
+        Unit of each rating. A set is complete with a rating of every unit of its instance.
+    set_size : int, optional
+        Number of ratings that completes a set, in place of `units`.
+    max_strength : int, default 1
+        Largest |r| of the scale: 1, 2 or 3.
+
+    Returns
+    -------
+    RatingSets
+        The complete sets.
+
+    Raises
+    ------
+    InvalidInput
+        If neither `units` nor `set_size` is given, or a label is not on the scale.
+
+    See Also
+    --------
+    summarise_rating_sets : Means over the sets.
+
+    Examples
+    --------
+    >>> sets = collect_rating_sets([1, 1, 0], instances=["i"] * 3, raters=["r"] * 3, set_size=3)
+    >>> sets.totals.tolist(), sets.consistency.round(4).tolist()
+    ([[0, 2, 3]], [0.6667])
     """
     r = as_numbers(labels, name="labels", missing=True)
-    named = np.asarray(instances)
-    place = as_groups(named, length=len(r), name="instances")
+    names = np.asarray(instances)
+    instance = as_groups(names, length=len(r), name="instances")
     rater = as_groups(raters, length=len(r), name="raters")
-    needed = _needed(place, units, set_size)
+    required = _required_sizes(instance, units, set_size)
     known = ~np.isnan(r)
     strength = np.where(known, r, 0.0)
-    if (strength != np.round(strength)).any() or (np.abs(strength) > strongest).any():
-        raise ValueError(f"labels must be whole numbers from -{strongest} to {strongest}, or NaN.")
-    key = place * (rater.max(initial=0) + 1) + rater
-    _, first, of_set = np.unique(key, return_index=True, return_inverse=True)
+    if (strength != np.round(strength)).any() or (np.abs(strength) > max_strength).any():
+        raise InvalidInput(
+            "out_of_range",
+            f"labels must be whole numbers from -{max_strength} to {max_strength}, or NaN.",
+        )
+    key = instance * (rater.max(initial=0) + 1) + rater
+    _, first, set_index = np.unique(key, return_index=True, return_inverse=True)
     sums = [
-        np.bincount(of_set, weights=weights, minlength=len(first))
+        np.bincount(set_index, weights=weights, minlength=len(first))
         for weights in (np.maximum(-strength, 0), np.maximum(strength, 0), known)
     ]
     totals = np.column_stack(sums).astype(np.int64).reshape(len(first), 3)
-    complete = totals[:, 2] >= needed[place[first]]
-    return RatingSets(totals[complete], named[first][complete], strongest, int((~complete).sum()))
+    complete = totals[:, 2] >= required[instance[first]]
+    n_incomplete = int((~complete).sum())
+    return RatingSets(totals[complete], names[first][complete], max_strength, n_incomplete)
 
 
 def summarise_rating_sets(sets: RatingSets, **resampling: Unpack[Resampling]) -> RatingSetSummary:
-    """Consistency, its zeros and ones, and preference strength; instances are resampled."""
+    """Estimate means over rating sets.
+
+    Parameters
+    ----------
+    sets : RatingSets
+        Complete rating sets.
+    **resampling
+        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
+        ``replicates``, ``confidence_level`` and ``batch``.
+
+    Returns
+    -------
+    RatingSetSummary
+        Consistency, its extremes, and preference strength; undefined without a set.
+
+    See Also
+    --------
+    collect_rating_sets : Sets from a long table of ratings.
+    consistency_by_separability : The same in ranges of separability.
+
+    Notes
+    -----
+    Instances are resampled, with all their sets. Source: Ghosh et al. 2024, eqs. 4 and 7.
+
+    Examples
+    --------
+    >>> labels, instances = [1, 1, 1, -1], ["i", "i", "j", "j"]
+    >>> sets = collect_rating_sets(labels, instances=instances, raters=["r"] * 4, set_size=2)
+    >>> found = summarise_rating_sets(sets)
+    >>> found.consistency.value, found.contradictory.value
+    (0.5, 0.5)
+    """
     patterns = Patterns.of(sets.totals, clusters=sets.instances)
-    statistics = {name: _mean_statistic(of_set, sets.strongest) for name, of_set in _OF_SET.items()}
-    found = estimate_each(statistics, patterns, **resampling)
-    return RatingSetSummary(n=len(sets.totals), n_incomplete=sets.n_incomplete, **found)
+    statistics = {
+        name: _mean_statistic(value_of, sets.max_strength) for name, value_of in _SET_VALUES.items()
+    }
+    estimates = estimate_each(statistics, patterns, **resampling)
+    return RatingSetSummary(n=len(sets.totals), n_incomplete=sets.n_incomplete, **estimates)
 
 
 def consistency_by_separability(
@@ -148,55 +278,100 @@ def consistency_by_separability(
     edges: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> tuple[SeparabilityRange, ...]:
-    """Consistency, its zeros and ones and preference strength per range, instances resampled.
+    """Estimate means over rating sets in ranges of separability.
 
-    ``separability`` (S,) is δ of each set's instance, NaN where unknown: such sets are in no
-    range. Ranges are ``ranges`` equal widths of the observed support, or between given ``edges``.
-    Source: Ghosh et al. 2024, figure 8.
+    Parameters
+    ----------
+    sets : RatingSets
+        Complete rating sets.
+    separability : array_like of float, shape (n_sets,)
+        Separability δ of each set's instance. NaN is unknown; such sets are in no range.
+    ranges : int, default 4
+        Number of ranges of equal width over the observed support.
+    edges : array_like of float, shape (n_ranges + 1,), optional
+        Edges of the ranges, in place of `ranges`.
+    **resampling
+        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
+        ``replicates``, ``confidence_level`` and ``batch``.
+
+    Returns
+    -------
+    tuple of SeparabilityRange
+        One entry for each range, also for an empty one.
+
+    Raises
+    ------
+    InvalidInput
+        If `separability` does not have a number for each set.
+
+    See Also
+    --------
+    range_edges : Ranges of equal width.
+
+    Notes
+    -----
+    Instances are resampled, and all ranges are read off the same replicates. Source: Ghosh et al.
+    2024, figures 6–8.
+
+    Examples
+    --------
+    >>> labels, instances = [1, 1, 1, -1], ["i", "i", "j", "j"]
+    >>> sets = collect_rating_sets(labels, instances=instances, raters=["r"] * 4, set_size=2)
+    >>> found = consistency_by_separability(sets, [0.9, 0.1], ranges=2)
+    >>> [(each.low, each.high, each.consistency.value) for each in found]
+    [(0.1, 0.5, 0.0), (0.5, 0.9, 1.0)]
     """
     delta = as_numbers(separability, name="separability", missing=True)
     check_same_length(separability=delta, sets=sets.totals)
     bounds = range_edges(delta, ranges=ranges) if edges is None else as_numbers(edges, name="edges")
-    place = range_of(delta, bounds)
-    patterns = Patterns.of(np.column_stack([sets.totals, place + 1]), clusters=sets.instances)
-    number = max(len(bounds) - 1, 0)
-    inside = [patterns.rows[:, 3] == index + 1 for index in range(number)]
-    statistics = {name: _mean_statistic(_OF_SET[name], sets.strongest) for name in _OF_RANGE}
-    found = estimate_strata(statistics, patterns, inside, **resampling)
+    range_index = range_of(delta, bounds)
+    rows = np.column_stack([sets.totals, range_index + 1])
+    patterns = Patterns.of(rows, clusters=sets.instances)
+    n_ranges = max(len(bounds) - 1, 0)
+    masks = [patterns.rows[:, 3] == index + 1 for index in range(n_ranges)]
+    statistics = {
+        name: _mean_statistic(_SET_VALUES[name], sets.max_strength) for name in _RANGE_VALUES
+    }
+    estimates = estimate_strata(statistics, patterns, masks, **resampling)
     return tuple(
         SeparabilityRange(
             float(bounds[index]),
             float(bounds[index + 1]),
-            int((place == index).sum()),
-            **each,
+            int((range_index == index).sum()),
+            **by_name,
         )
-        for index, each in enumerate(found)
+        for index, by_name in enumerate(estimates)
     )
 
 
-def _needed(place: IntArray, units: npt.ArrayLike | None, set_size: int | None) -> IntArray:
-    """Ratings that complete a set, for each instance."""
-    instances = int(place.max(initial=-1)) + 1
+def _required_sizes(
+    instance: IntArray, units: npt.ArrayLike | None, set_size: int | None
+) -> IntArray:
+    """The number of ratings in a complete set of each instance."""
+    n_instances = int(instance.max(initial=-1)) + 1
     if set_size is not None:
         check_at_least(set_size, 1, name="set_size")
-        return np.full(instances, set_size, dtype=np.int64)
+        return np.full(n_instances, set_size, dtype=np.int64)
     if units is None:
-        raise ValueError("Give units or set_size: one of them says when a set is complete.")
-    unit = as_groups(units, length=len(place), name="units")
-    distinct = np.unique(np.column_stack([place, unit]), axis=0)
-    return np.bincount(distinct[:, 0], minlength=instances)
+        raise InvalidInput(
+            "no_set_size", "Give units or set_size: one of them says when a set is complete."
+        )
+    unit = as_groups(units, length=len(instance), name="units")
+    distinct = np.unique(np.column_stack([instance, unit]), axis=0)
+    return np.bincount(distinct[:, 0], minlength=n_instances)
 
 
-_OfSet = Callable[[IntArray, int], FloatArray]
+# A value of each set (S,), from the totals (S, 3) and the maximal |r| of the scale.
+_SetValue = Callable[[IntArray, int], FloatArray]
 
 
-def _consistency(totals: IntArray, strongest: int) -> FloatArray:
-    one_way: FloatArray = totals[:, :2].max(axis=1) / (totals[:, 2] * strongest)
-    return np.where(_contradictory(totals, strongest) > 0, 0.0, one_way)
+def _consistency(totals: IntArray, max_strength: int) -> FloatArray:
+    consistency: FloatArray = totals[:, :2].max(axis=1) / (totals[:, 2] * max_strength)
+    return np.where(_contradictory(totals, max_strength) > 0, 0.0, consistency)
 
 
-def _strength(totals: IntArray, strongest: int) -> FloatArray:
-    strength: FloatArray = (totals[:, 1] - totals[:, 0]) / (totals[:, 2] * strongest)
+def _strength(totals: IntArray, max_strength: int) -> FloatArray:
+    strength: FloatArray = (totals[:, 1] - totals[:, 0]) / (totals[:, 2] * max_strength)
     return strength
 
 
@@ -208,15 +383,15 @@ def _all_ties(totals: IntArray, _strongest: int) -> FloatArray:
     return np.asarray((totals[:, 0] == 0) & (totals[:, 1] == 0), dtype=np.float64)
 
 
-def _zero(totals: IntArray, strongest: int) -> FloatArray:
-    return _contradictory(totals, strongest) + _all_ties(totals, strongest)
+def _zero(totals: IntArray, max_strength: int) -> FloatArray:
+    return _contradictory(totals, max_strength) + _all_ties(totals, max_strength)
 
 
-def _perfect(totals: IntArray, strongest: int) -> FloatArray:
-    return np.asarray(_consistency(totals, strongest) == 1, dtype=np.float64)
+def _perfect(totals: IntArray, max_strength: int) -> FloatArray:
+    return np.asarray(_consistency(totals, max_strength) == 1, dtype=np.float64)
 
 
-_OF_SET: dict[str, _OfSet] = {
+_SET_VALUES: dict[str, _SetValue] = {
     "consistency": _consistency,
     "zero": _zero,
     "contradictory": _contradictory,
@@ -224,11 +399,11 @@ _OF_SET: dict[str, _OfSet] = {
     "perfect": _perfect,
     "preference_strength": _strength,
 }
-_OF_RANGE = ("consistency", "zero", "perfect", "preference_strength")
+_RANGE_VALUES = ("consistency", "zero", "perfect", "preference_strength")
 
 
-def _mean_statistic(of_set: _OfSet, strongest: int) -> Statistic:
+def _mean_statistic(value_of: _SetValue, max_strength: int) -> Statistic:
     def features(totals: IntArray) -> FloatArray:
-        return np.column_stack([np.ones(len(totals)), of_set(totals, strongest)])
+        return np.column_stack([np.ones(len(totals)), value_of(totals, max_strength)])
 
     return Statistic(2, features, mean_value, NO_SET, NO_SET)

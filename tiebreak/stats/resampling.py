@@ -1,4 +1,4 @@
-"""Replicates of a sample: clusters drawn with replacement, as weights and as row counts."""
+"""Bootstrap replicates: clusters drawn with replacement, as weights and as row counts."""
 
 from collections.abc import Iterator
 
@@ -8,18 +8,18 @@ from tiebreak.stats.counts import Patterns
 from tiebreak.stats.validation import FloatArray, IntArray
 
 _BATCH_ELEMENTS = 2**21
-# A binomial costs about as much as three drawn indices: below this ratio indices are cheaper.
-_UNITS_PER_ROW = 3
+# Drawing one binomial variate costs about as much as drawing three indices.
+_INDICES_PER_BINOMIAL = 3
 
 
 def replicate_counts(
     patterns: Patterns, replicates: int, rng: np.random.Generator, batch: int | None = None
 ) -> Iterator[FloatArray]:
-    """How many units of each distinct row the replicates hold: (P, at most ``batch``) at a time."""
+    """How many units of each distinct row each replicate contains: (P, up to ``batch``) at a time."""
     width = len(patterns.rows)
     for weights in replicate_weights(patterns.multiplicities, replicates, rng, batch, width=width):
-        drawn = np.ascontiguousarray(weights.T)
-        yield drawn if patterns.membership is None else patterns.membership.T @ drawn
+        counts = np.ascontiguousarray(weights.T)
+        yield counts if patterns.membership is None else patterns.membership.T @ counts
 
 
 def replicate_weights(
@@ -30,32 +30,33 @@ def replicate_weights(
     *,
     width: int = 1,
 ) -> Iterator[FloatArray]:
-    """Multinomial weights over distinct clusters, (at most ``batch``, D) at a time.
+    """Multinomial weights of distinct clusters, (up to ``batch``, D) at a time.
 
-    Exact for the clusters themselves: a multinomial over clusters aggregates to a multinomial
-    over their distinct kinds. The draws do not depend on ``batch``: the generator is read in one
-    order. ``width`` is the size of what the caller makes of one replicate.
+    Equivalent to drawing single clusters, as the sum of multinomial counts over identical clusters
+    is multinomial. The draws do not depend on ``batch``. ``width`` is the number of elements that
+    the caller computes from one replicate, and bounds the size of a batch.
     """
-    rows, total = len(multiplicities), int(multiplicities.sum())
-    by_index = rows * _UNITS_PER_ROW > total
-    largest = max(total if by_index else rows, width)
-    size = batch or max(1, min(replicates, _BATCH_ELEMENTS // largest))
-    owner = np.repeat(np.arange(rows), multiplicities)
+    n_distinct, n_clusters = len(multiplicities), int(multiplicities.sum())
+    use_indices = n_distinct * _INDICES_PER_BINOMIAL > n_clusters
+    elements = max(n_clusters if use_indices else n_distinct, width)
+    size = batch or max(1, min(replicates, _BATCH_ELEMENTS // elements))
+    distinct_of = np.repeat(np.arange(n_distinct), multiplicities)
     for start in range(0, replicates, size):
         count = min(size, replicates - start)
-        if by_index:
-            yield _weights_by_index(owner, rows, count, rng)
+        if use_indices:
+            yield _weights_by_index(distinct_of, n_distinct, count, rng)
         else:
-            drawn = rng.multinomial(total, multiplicities / total, size=count)
-            yield drawn.astype(np.float64)
+            weights = rng.multinomial(n_clusters, multiplicities / n_clusters, size=count)
+            yield weights.astype(np.float64)
 
 
 def _weights_by_index(
-    owner: IntArray, rows: int, count: int, rng: np.random.Generator
+    distinct_of: IntArray, n_distinct: int, count: int, rng: np.random.Generator
 ) -> FloatArray:
-    drawn = rng.integers(0, len(owner), size=(count, len(owner)), dtype=np.int32)
-    weights = np.empty((count, rows))
-    # One replicate at a time: its tally stays in the processor's cache.
-    for replicate, indices in enumerate(drawn):
-        weights[replicate] = np.bincount(owner[indices], minlength=rows)
+    shape = (count, len(distinct_of))
+    draws = rng.integers(0, len(distinct_of), size=shape, dtype=np.int32)
+    weights = np.empty((count, n_distinct))
+    # One replicate at a time, so that its counts stay in the processor's cache.
+    for replicate, indices in enumerate(draws):
+        weights[replicate] = np.bincount(distinct_of[indices], minlength=n_distinct)
     return weights

@@ -1,4 +1,4 @@
-"""What a statistic returns: a value with its interval, or why there is none."""
+"""Estimates: a value with its interval, or the reason why there is none."""
 
 import math
 from dataclasses import dataclass
@@ -12,12 +12,28 @@ NAN = math.nan
 
 @dataclass(frozen=True)
 class Scope:
-    """Whom a number speaks of: which instances, and which raters."""
+    """Population that an estimate generalises to.
+
+    Attributes
+    ----------
+    instances : {"new", "dataset", "selected", "these"}
+        New instances like these, the dataset that they were drawn from, the selected ones, or only
+        the instances at hand.
+    raters : {"new", "these"}
+        New raters like these, or only the raters at hand.
+    """
 
     instances: Instances = "these"
     raters: Raters = "these"
 
     def as_json(self) -> dict[str, str]:
+        """Return the scope ready for JSON.
+
+        Returns
+        -------
+        dict of str to str
+            ``instances`` and ``raters``.
+        """
         return {"instances": self.instances, "raters": self.raters}
 
 
@@ -27,12 +43,42 @@ NEW_INSTANCES = Scope("new")
 
 @dataclass(frozen=True)
 class Estimate:
-    """One number of a report.
+    """Value of a statistic with its interval, or the reason why it is undefined.
 
-    ``n`` counts the units that entered. Undefined is NaN, and ``reason`` says why: for the value,
-    or, where the value stands, for the interval alone. ``stated_scope`` is whom it speaks of
-    where that is not the rule: an interval over instances speaks of new ones, a value without an
-    interval of these.
+    Attributes
+    ----------
+    value : float
+        The statistic; NaN if it is undefined.
+    low, high : float
+        Ends of the interval; NaN if there is none.
+    standard_error : float
+        Standard error; NaN if there is none.
+    n : int
+        Number of units that entered.
+    method : str
+        How the interval was made.
+    reason : str or None
+        Why the value is undefined, or, for a value that is defined, why it has no interval.
+    stated_scope : Scope or None
+        Scope, if it is not the default one.
+    is_defined : bool
+        Whether there is a value.
+    has_interval : bool
+        Whether there is an interval.
+    scope : Scope
+        Population that the estimate generalises to. By default new instances if there is an
+        interval, and otherwise the instances at hand.
+
+    See Also
+    --------
+    undefined : The estimate that does not exist.
+
+    Examples
+    --------
+    >>> Estimate(0.6, low=0.5, high=0.7, n=40).scope.instances
+    'new'
+    >>> undefined("No unit has two ratings.").as_json()["value"] is None
+    True
     """
 
     value: float
@@ -46,18 +92,27 @@ class Estimate:
 
     @property
     def is_defined(self) -> bool:
+        """Whether there is a value."""
         return not math.isnan(self.value)
 
     @property
     def has_interval(self) -> bool:
+        """Whether there is an interval."""
         return not math.isnan(self.low)
 
     @property
     def scope(self) -> Scope:
+        """Population that the estimate generalises to."""
         return self.stated_scope or (NEW_INSTANCES if self.has_interval else THESE)
 
     def as_json(self) -> dict[str, JsonValue]:
-        """For JSON: NaN becomes null, the reason stays."""
+        """Return the estimate ready for JSON.
+
+        Returns
+        -------
+        dict of str to object
+            The fields by name; NaN becomes None.
+        """
         return {
             "value": _nullable(self.value),
             "low": _nullable(self.low),
@@ -71,7 +126,25 @@ class Estimate:
 
 
 def undefined(reason: str, n: int = 0) -> Estimate:
-    """The estimate that does not exist, with the sentence that says why."""
+    """Return the estimate that does not exist.
+
+    Parameters
+    ----------
+    reason : str
+        A sentence that says why.
+    n : int, default 0
+        Number of units that would have entered.
+
+    Returns
+    -------
+    Estimate
+        An estimate whose value is NaN.
+
+    Examples
+    --------
+    >>> undefined("Nobody rated.").reason
+    'Nobody rated.'
+    """
     return Estimate(value=NAN, n=n, reason=reason)
 
 

@@ -1,4 +1,4 @@
-"""Strata: classes of units, each possible one present, empty or not."""
+"""Strata: classes of units. Empty strata are included."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tiebreak.errors import InvalidInput
 from tiebreak.scales import Level
 from tiebreak.stats.agreement_statistics import central_counts
 from tiebreak.stats.separability import range_of
@@ -19,7 +20,26 @@ AGREEMENT_STRATA = ("PA=1", "0.8<=PA<1", "0.6<=PA<0.8", "PA<0.6", UNDEFINED)
 
 @dataclass(frozen=True, eq=False)
 class Stratum:
-    """Units of one class: ``members`` is a mask over all units, ``share`` what part they are."""
+    """Units of one class.
+
+    Attributes
+    ----------
+    stratifier : str
+        Name of the classification.
+    name : str
+        Name of the class.
+    members : ndarray of bool, shape (n_units,)
+        Which units are in it.
+    n_units : int
+        Number of units in it.
+    share : float
+        Share of all units that are in it.
+
+    Examples
+    --------
+    >>> Stratum("category", "news", np.array([True, False])).share
+    0.5
+    """
 
     stratifier: str
     name: str
@@ -27,36 +47,104 @@ class Stratum:
 
     @property
     def n_units(self) -> int:
+        """Number of units in the stratum."""
         return int(self.members.sum())
 
     @property
     def share(self) -> float:
+        """Share of all units that are in the stratum."""
         return self.n_units / len(self.members) if len(self.members) else 0.0
 
 
 def all_units(n_units: int) -> Stratum:
+    """Return the stratum of all units.
+
+    Parameters
+    ----------
+    n_units : int
+        Number of units.
+
+    Returns
+    -------
+    Stratum
+        A stratum with every unit.
+
+    Examples
+    --------
+    >>> all_units(3).n_units
+    3
+    """
     return Stratum("all", "all", np.ones(n_units, dtype=np.bool_))
 
 
 def agreement_strata(counts: npt.ArrayLike, *, level: Level) -> tuple[Stratum, ...]:
-    """Units by their percentage agreement; *undefined* with fewer than two ratings.
+    """Divide units by their percentage agreement.
 
-    Edges are compared in whole numbers, so that 3 of 5 is exactly 0.6.
-    Source: Beyond Correlation A.4; half-open, with 1 on its own.
+    Parameters
+    ----------
+    counts : array_like of int, shape (n_units, n_labels)
+        How often each unit was given each label.
+    level : {"nominal", "ordinal", "interval", "ratio"}
+        Level of measurement: agreement is with the mode, or with the lower median from ordinal
+        level up.
+
+    Returns
+    -------
+    tuple of Stratum
+        Those of `AGREEMENT_STRATA`, also if they are empty. Units with fewer than two ratings are
+        "undefined".
+
+    Raises
+    ------
+    InvalidInput
+        If the counts are not whole numbers.
+
+    See Also
+    --------
+    percentage_agreement : The mean over units.
+
+    Notes
+    -----
+    Ranges include their lower end, and 1 is a stratum of its own (Elangovan et al. 2025, appendix
+    A.4). Edges are compared in whole numbers, so that 3 of 5 is exactly 0.6. α in such strata is
+    descriptive: among units chosen for agreeing it is 1 by construction.
+
+    Examples
+    --------
+    >>> [each.n_units for each in agreement_strata([[3, 0], [2, 1], [1, 0]], level="nominal")]
+    [1, 0, 1, 0, 1]
     """
     rows = as_counts(counts)
     size = rows.sum(axis=1)
     central = central_counts(rows, level=level)
     conditions = [size < 2, central == size, 5 * central >= 4 * size, 5 * central >= 3 * size]
-    place = np.select(conditions, [4, 0, 1, 2], default=3)
-    return _by_place("agreement", place, AGREEMENT_STRATA)
+    index = np.select(conditions, [4, 0, 1, 2], default=3)
+    return _from_index("agreement", index, AGREEMENT_STRATA)
 
 
 def unique_label_strata(counts: npt.ArrayLike) -> tuple[Stratum, ...]:
-    """Units by their number of distinct labels, from 1 to the most that could occur.
+    """Divide units by their number of distinct labels.
 
-    That is the labels of the scale, or the most ratings of a unit where those are fewer. Units
-    without ratings, if there are any, are *undefined*.
+    Parameters
+    ----------
+    counts : array_like of int, shape (n_units, n_labels)
+        How often each unit was given each label.
+
+    Returns
+    -------
+    tuple of Stratum
+        One for each number that could occur: up to the number of labels, or the most ratings of a
+        unit if those are fewer. Units without ratings, if any, are "undefined".
+
+    Raises
+    ------
+    InvalidInput
+        If the counts are not whole numbers.
+
+    Examples
+    --------
+    >>> [(each.name, each.n_units) for each in unique_label_strata([[3, 0], [2, 1]])]
+    [('1', 1), ('2', 1)]
     """
     rows = as_counts(counts)
     most = min(rows.shape[1], int(rows.sum(axis=1).max(initial=1)))
@@ -64,43 +152,95 @@ def unique_label_strata(counts: npt.ArrayLike) -> tuple[Stratum, ...]:
     names = tuple(str(number) for number in range(1, max(most, 1) + 1))
     if (unique == 0).any():
         names = (*names, UNDEFINED)
-    return _by_place("unique_labels", (unique - 1) % len(names), names)
+    return _from_index("unique_labels", (unique - 1) % len(names), names)
 
 
 def key_strata(
     stratifier: str, keys: Sequence[Hashable], *, names: Sequence[str] | None = None
 ) -> tuple[Stratum, ...]:
-    """Units by any given key, one a unit; ``None`` and "" are *undefined*.
+    """Divide units by a given key.
 
-    ``names`` lists the strata that are possible; those that occur, sorted, by default.
+    Parameters
+    ----------
+    stratifier : str
+        Name of the classification.
+    keys : sequence of hashable, length n_units
+        Key of each unit. None and "" are "undefined".
+    names : sequence of str, optional
+        All possible strata; by default those that occur, sorted.
+
+    Returns
+    -------
+    tuple of Stratum
+        One for each name, also if it is empty.
+
+    Raises
+    ------
+    InvalidInput
+        If a key is not among the names.
+
+    Examples
+    --------
+    >>> [(each.name, each.n_units) for each in key_strata("category", ["news", "chat", "news"])]
+    [('chat', 1), ('news', 2)]
     """
     texts = [UNDEFINED if key in (None, "") else str(key) for key in keys]
     occurring = tuple(sorted(set(texts) - {UNDEFINED}))
     known = occurring if names is None else tuple(names)
     unknown = set(occurring) - set(known)
     if unknown:
-        raise ValueError(f"names must list every key; missing: {', '.join(sorted(unknown))}.")
+        raise InvalidInput(
+            "names_missing", f"names must list every key; missing: {', '.join(sorted(unknown))}."
+        )
     if UNDEFINED in texts and UNDEFINED not in known:
         known = (*known, UNDEFINED)
-    places = {name: place for place, name in enumerate(known)}
-    return _by_place(stratifier, np.array([places[text] for text in texts], dtype=int), known)
+    index_of = {name: index for index, name in enumerate(known)}
+    return _from_index(stratifier, np.array([index_of[text] for text in texts], dtype=int), known)
 
 
 def separability_strata(delta: npt.ArrayLike, edges: npt.ArrayLike) -> tuple[Stratum, ...]:
-    """Units by separability range; NaN is *undefined*. The last range includes its end."""
+    """Divide units by range of separability.
+
+    Parameters
+    ----------
+    delta : array_like of float, shape (n_units,)
+        Separability of each unit's instance. NaN is "undefined".
+    edges : array_like of float, shape (n_ranges + 1,)
+        Edges of the ranges, which include their lower end; the last one includes both.
+
+    Returns
+    -------
+    tuple of Stratum
+        One for each range, also if it is empty.
+
+    Raises
+    ------
+    InvalidInput
+        If an edge is not finite.
+
+    See Also
+    --------
+    range_edges : Ranges of equal width.
+
+    Examples
+    --------
+    >>> [each.name for each in separability_strata([0.1, 0.9], [0.0, 0.5, 1.0])]
+    ['0.0000<=separability<0.5000', '0.5000<=separability<=1.0000']
+    """
     bounds = as_numbers(edges, name="edges")
-    place = range_of(delta, bounds)
+    index = range_of(delta, bounds)
     ends = [*("<" for _ in bounds[2:]), "<="][: max(len(bounds) - 1, 0)]
     names = [
         f"{low:.4f}<=separability{end}{high:.4f}"
         for low, high, end in zip(bounds[:-1], bounds[1:], ends, strict=True)
     ]
-    if (place < 0).any():
+    if (index < 0).any():
         names.append(UNDEFINED)
-    return _by_place("separability", place % max(len(names), 1), names)
+    return _from_index("separability", index % max(len(names), 1), names)
 
 
-def _by_place(
-    stratifier: str, place: npt.NDArray[np.int64], names: Sequence[str]
+def _from_index(
+    stratifier: str, index: npt.NDArray[np.int64], names: Sequence[str]
 ) -> tuple[Stratum, ...]:
-    return tuple(Stratum(stratifier, name, place == index) for index, name in enumerate(names))
+    """One stratum per name, from each unit's index into ``names``."""
+    return tuple(Stratum(stratifier, name, index == i) for i, name in enumerate(names))

@@ -1,7 +1,7 @@
-"""Intervals that see two sources of chance: which instances were drawn, and which raters.
+"""Intervals for two sources of sampling error: instances and raters.
 
-A bootstrap over raters would let a rater who is drawn twice agree with themselves; leaving raters
-out one at a time does not. Source: Cameron, Gelbach and Miller 2011, for the sum of variances.
+Raters are left out one at a time, because a bootstrap over raters would count the agreement of a
+rater drawn twice with themselves. Source: Cameron, Gelbach and Miller 2011, for the sum of variances.
 """
 
 from dataclasses import replace
@@ -12,12 +12,13 @@ from typing import Protocol, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, MOST_UNDEFINED, Resampling
+from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, MAX_UNDEFINED_SHARE, Resampling
 from tiebreak.stats.counts import count_matrix
 from tiebreak.stats.results import NAN, Estimate, Scope
 from tiebreak.stats.validation import FloatArray, as_codes
 
 ONE_RATER = "No interval: one rater tells nothing of how raters differ."
+UNDEFINED_WITHOUT = "No interval: undefined without {lost} of the raters."
 
 
 class CountStatistic(Protocol):
@@ -44,50 +45,91 @@ def two_way(
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> Estimate:
-    """A statistic with an interval for other instances *and* other raters.
+    """Estimate a statistic with an interval for other instances and other raters.
 
-    ``units``, ``raters``, ``labels`` are aligned vectors of codes, one row a rating; −1 (missing)
-    is passed over. Variance = bootstrap over units (or instances, ``clusters``) + delete-one
-    jackknife over raters, and a z interval from it. The rating's own noise is in both parts, so
-    that the interval is on the wide side. No interval with one rater, or where the statistic is
-    undefined without more than 5% of the raters.
+    Parameters
+    ----------
+    statistic : callable
+        Function of counts, such as `krippendorff_alpha`, or a partial of one.
+    units : array_like of int, shape (n_ratings,)
+        Unit of each rating, in 0..n_units−1.
+    raters : array_like of int, shape (n_ratings,)
+        Rater of each rating, in 0..n_raters−1. A rater rates a unit at most once.
+    labels : array_like of int, shape (n_ratings,)
+        Label of each rating, in 0..n_labels−1, or −1 where it is missing.
+    n_units : int
+        Number of units.
+    n_raters : int
+        Number of raters.
+    n_labels : int
+        Number of labels of the scale.
+    clusters : array_like, shape (n_units,), optional
+        Instance of each unit. Where units share one, instances are resampled, not units.
+    **resampling
+        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
+        ``replicates``, ``confidence_level`` and ``batch``.
 
+    Returns
+    -------
+    Estimate
+        The statistic. There is no interval with one rater, or if the statistic is undefined without
+        more than 5% of the raters.
+
+    Raises
+    ------
+    InvalidInput
+        If a code is out of range, or the vectors differ in length.
+
+    See Also
+    --------
+    krippendorff_alpha, percentage_agreement, randolph_kappa, fleiss_kappa : Such statistics.
+
+    Notes
+    -----
+    The variance is the bootstrap's over units or instances plus the delete-one jackknife's over
+    raters, and the interval is normal (the sum is from Cameron, Gelbach and Miller 2011). A
+    bootstrap over raters would let a rater who is drawn twice agree with themselves. The noise of
+    single ratings is in both parts, so that the interval is conservative.
+
+    Examples
+    --------
     >>> from tiebreak.stats import krippendorff_alpha
-    >>> found = two_way(krippendorff_alpha, [0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1], n_units=2, n_raters=2, n_labels=2)
-    >>> found.value
+    >>> units, raters, labels = [0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1]
+    >>> two_way(krippendorff_alpha, units, raters, labels, n_units=2, n_raters=2, n_labels=2).value
     1.0
     """
     label = as_codes(labels, below=n_labels, name="labels", missing=True)
     rater = as_codes(raters, below=n_raters, name="raters")
     unit = as_codes(units, below=n_units, name="units")
     counts = count_matrix(unit, label, n_units=n_units, n_labels=n_labels)
-    whole = statistic(counts, clusters=clusters, **resampling)
-    if np.isnan(whole.low):
-        return whole
-    who = np.unique(rater[label >= 0])
-    own = (rater == code for code in who)
-    given = (count_matrix(unit[r], label[r], n_units=n_units, n_labels=n_labels) for r in own)
-    without = np.array([statistic(counts - each).value for each in given])
-    return _widened(whole, without, resampling.get("confidence_level", CONFIDENCE_LEVEL))
+    estimate = statistic(counts, clusters=clusters, **resampling)
+    if not estimate.has_interval:
+        return estimate
+    masks = (rater == code for code in np.unique(rater[label >= 0]))
+    parts = (count_matrix(unit[m], label[m], n_units=n_units, n_labels=n_labels) for m in masks)
+    leave_one_out = np.array([statistic(counts - part).value for part in parts])
+    return _widened(estimate, leave_one_out, resampling.get("confidence_level", CONFIDENCE_LEVEL))
 
 
-def _widened(whole: Estimate, without: FloatArray, confidence_level: float) -> Estimate:
-    bare = replace(whole, low=NAN, high=NAN, standard_error=NAN)
-    if len(without) < 2:
-        return replace(bare, reason=ONE_RATER)
-    defined = without[~np.isnan(without)]
-    lost = len(without) - len(defined)
-    if lost > MOST_UNDEFINED * len(without):
-        return replace(bare, reason=f"No interval: undefined without {lost} of the raters.")
-    of_raters = (len(defined) - 1) * float(defined.var())
-    error = sqrt(whole.standard_error**2 + of_raters)
-    reach = NormalDist().inv_cdf((1 + confidence_level) / 2) * error
-    method = f"{whole.method}, and jackknife over {len(without)} raters, z"
+def _widened(estimate: Estimate, leave_one_out: FloatArray, confidence_level: float) -> Estimate:
+    """The estimate with the jackknife variance over raters added to its variance."""
+    point = replace(estimate, low=NAN, high=NAN, standard_error=NAN)
+    n_raters = len(leave_one_out)
+    if n_raters < 2:
+        return replace(point, reason=ONE_RATER)
+    defined = leave_one_out[~np.isnan(leave_one_out)]
+    n_undefined = n_raters - len(defined)
+    if n_undefined > MAX_UNDEFINED_SHARE * n_raters:
+        return replace(point, reason=UNDEFINED_WITHOUT.format(lost=n_undefined))
+    rater_variance = (len(defined) - 1) * float(defined.var())
+    standard_error = sqrt(estimate.standard_error**2 + rater_variance)
+    half_width = NormalDist().inv_cdf((1 + confidence_level) / 2) * standard_error
+    method = f"{estimate.method}, and jackknife over {n_raters} raters, z"
     return replace(
-        whole,
-        low=whole.value - reach,
-        high=whole.value + reach,
-        standard_error=error,
+        estimate,
+        low=estimate.value - half_width,
+        high=estimate.value + half_width,
+        standard_error=standard_error,
         method=method,
         stated_scope=Scope("new", "new"),
     )

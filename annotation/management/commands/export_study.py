@@ -1,4 +1,4 @@
-"""`manage.py export_study`: the dataset leaves, as a bundle."""
+"""`manage.py export_study`: exports a study as a bundle."""
 
 import json
 from pathlib import Path
@@ -18,13 +18,13 @@ class Command(BaseCommand):
         parser.add_argument("study", help="the study's public id")
         parser.add_argument("--out", type=Path, required=True, metavar="DIR")
         parser.add_argument("--format", default="jsonl", help=f"of {','.join(FORMATS)}")
-        parser.add_argument("--json", action="store_true", help="say what was done as JSON")
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = Study.objects.filter(pk=options["study"]).first()
         if study is None:
             raise CommandError(f"There is no study {options['study']!r}.")
-        formats = [each.strip() for each in options["format"].split(",") if each.strip()]
+        formats = [name.strip() for name in options["format"].split(",") if name.strip()]
         try:
             counted = export_study(study=study, out=options["out"], formats=formats)
         except DomainError as error:

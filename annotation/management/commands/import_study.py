@@ -1,4 +1,4 @@
-"""`manage.py import_study`: a bundle into the database, all or nothing."""
+"""`manage.py import_study`: imports a bundle, all or nothing."""
 
 import json
 from pathlib import Path
@@ -24,24 +24,24 @@ class Command(BaseCommand):
             "--known-dataset",
             choices=["use", "refuse"],
             default="use",
-            help="what becomes of a dataset that this owner imported before: the study uses it"
-            " (and the command says so), or the import is refused",
+            help="if this owner has already imported the dataset: use it for the study (with a"
+            " remark), or refuse the import",
         )
         parser.add_argument(
             "--max-rows",
             type=int,
             default=LIMITS.rows,
             metavar="N",
-            help="rows of one file at most (default: %(default)s)",
+            help="maximum number of rows in one file (default: %(default)s)",
         )
         parser.add_argument(
             "--max-bytes",
             type=int,
             default=LIMITS.unpacked,
             metavar="N",
-            help="bytes that a .zip unpacks to at most (default: %(default)s)",
+            help="maximum unpacked size of a .zip in bytes (default: %(default)s)",
         )
-        parser.add_argument("--json", action="store_true", help="say what was done as JSON")
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["path"]

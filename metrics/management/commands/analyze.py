@@ -1,4 +1,4 @@
-"""`manage.py analyze`: the library's command, which also takes a study."""
+"""`manage.py analyze`: the library's command, extended to take a study of this server."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -23,14 +23,14 @@ class Command(BaseCommand):
         add_analyze_options(parser, source="PATH_OR_STUDY")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        given = Namespace(**options)
+        arguments = Namespace(**options)
         try:
-            outcome = analyze(given, read=_source)
+            outcome = analyze(arguments, read=_source)
         except DomainError as refusal:
             raise CommandError(str(refusal)) from refusal
         for problem in outcome.problems:
             self.stderr.write(problem)
-        self.stdout.write(outcome.shown(given))
+        self.stdout.write(outcome.shown(arguments))
 
 
 def _source(path: Path) -> Source:

@@ -1,4 +1,4 @@
-"""Personal invitations: one signed link a person, whatever browser they come back with."""
+"""Personal invitations: one signed link per person, valid in any browser."""
 
 from collections.abc import Iterable
 
@@ -7,15 +7,15 @@ from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest
 
 from annotation.models import Participation
-from recruitment.models import Recruitment, Submission
-from recruitment.platforms.provider import (
+from recruitment.models import Channel, Submission
+from recruitment.platforms.base import (
     COOKIES,
     KNOWN_AGAIN,
-    Arrival,
-    Departure,
     Ending,
-    Kept,
-    Provider,
+    Platform,
+    PlatformEntry,
+    PrivacyNotice,
+    ReturnInstructions,
 )
 from tiebreak.errors import DomainError
 
@@ -26,24 +26,28 @@ class InvitationSettings(forms.Form):
     people = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 8}),
         error_messages={
-            "required": "Enter one name or id at least: each gets a link of their own. To invite"
-            " nobody any more, close this way in."
+            "required": "Enter at least one name or ID: each gets a personal link. To stop inviting"
+            " people, stop new entries."
         },
-        help_text="One name or id a line: each gets a link of their own. Exports show pseudonyms.",
+        help_text="One name or ID per line: each gets a personal link. Exports show pseudonyms.",
     )
 
     def clean_people(self) -> str:
         people = [line.strip() for line in self.cleaned_data["people"].splitlines()]
-        named = [person for person in people if person]
-        if len(set(named)) < len(named):
-            twice = next(person for person in named if named.count(person) > 1)
-            raise forms.ValidationError(f"{twice} is there twice.")
-        if any(len(person) > 150 for person in named):
-            raise forms.ValidationError("A name has 150 characters at most.")
-        return "\n".join(named)
+        names = [person for person in people if person]
+        if len(set(names)) < len(names):
+            duplicate = next(person for person in names if names.count(person) > 1)
+            raise forms.ValidationError(
+                f"{duplicate} is listed twice. Remove one of them.", code="repeated_name"
+            )
+        if any(len(person) > 150 for person in names):
+            raise forms.ValidationError(
+                "A name may have at most 150 characters.", code="name_too_long"
+            )
+        return "\n".join(names)
 
 
-class Invitation(Provider):
+class Invitation(Platform):
     name = "invitation"
     title = "Personal invitations"
     paid_per = Participation.PaidPer.HIT
@@ -51,59 +55,63 @@ class Invitation(Provider):
     settings_of_account = frozenset({"people"})
     has_one_link = False
 
-    def missing(self, recruitment: Recruitment) -> str:
-        if people(recruitment):
+    def missing(self, channel: Channel) -> str:
+        if people(channel):
             return ""
-        return "Nobody is invited. Enter the people below, one a line, and save."
+        return "Nobody is invited yet. Enter the people below, one per line, and save."
 
-    def audience(self, recruitment: Recruitment) -> str:
-        n = len(people(recruitment))
-        return f"the {n} people named below" if n > 1 else "the one person named below"
-
-    def keeps(self, recruitment: Recruitment) -> Kept:
-        return Kept(
-            f"The name or id under which you were invited. {KNOWN_AGAIN} {COOKIES}",
-            in_any_case="Your name or id stands on the researchers' list of whom they invited.",
+    def audience(self, channel: Channel) -> str:
+        n = len(people(channel))
+        return (
+            f"Open to the {n} people listed below."
+            if n > 1
+            else "Open to the one person listed below."
         )
 
-    def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
-        person = invited(recruitment, request.GET.get("invitation", ""))
-        if person not in people(recruitment):
-            raise DomainError("uninvited", WRONG, status=403)
-        return Arrival(external_id=person, submission_id=person, is_confirmed=True)
+    def privacy_notice(self, channel: Channel) -> PrivacyNotice:
+        return PrivacyNotice(
+            f"We store the name or ID with which you were invited. {KNOWN_AGAIN} {COOKIES}",
+            in_any_case="Your name or ID is on the researchers' list of invited people.",
+        )
 
-    def depart(
-        self, recruitment: Recruitment, submission: Submission | None, ending: Ending
-    ) -> Departure:
+    def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
+        person = invited(channel, request.GET.get("invitation", ""))
+        if person not in people(channel):
+            raise DomainError("uninvited", NOT_INVITED, status=403)
+        return PlatformEntry(external_id=person, submission_id=person, is_confirmed=True)
+
+    def return_instructions(
+        self, channel: Channel, submission: Submission | None, ending: Ending
+    ) -> ReturnInstructions:
         if submission is None or ending != Ending.COMPLETED:
-            return Departure()
-        return Departure(code=submission.completion_code)
+            return ReturnInstructions()
+        return ReturnInstructions(code=submission.completion_code)
 
 
-WRONG = (
-    "This link is not an invitation to this study, or it was withdrawn. Please open the link you"
-    " were sent once more, whole; if it fails again, ask who sent it."
+NOT_INVITED = (
+    "This link is not a valid invitation to this study, or it was withdrawn. Please open the"
+    " complete link that you were sent; if it fails again, ask the person who sent it."
 )
 
 
-def people(recruitment: Recruitment) -> list[str]:
-    return str(recruitment.settings.get("people", "")).splitlines()
+def people(channel: Channel) -> list[str]:
+    return str(channel.settings.get("people", "")).splitlines()
 
 
-def invitations(recruitment: Recruitment) -> Iterable[tuple[str, str]]:
-    """Each person with their token."""
-    return [(person, _signer(recruitment).sign(person)) for person in people(recruitment)]
+def invitations(channel: Channel) -> Iterable[tuple[str, str]]:
+    """The invited people with their tokens."""
+    return [(person, _signer(channel).sign(person)) for person in people(channel)]
 
 
-def invited(recruitment: Recruitment, token: str) -> str:
+def invited(channel: Channel, token: str) -> str:
     try:
-        return _signer(recruitment).unsign(token)
+        return _signer(channel).unsign(token)
     except BadSignature as error:
-        raise DomainError("uninvited", WRONG, status=403) from error
+        raise DomainError("uninvited", NOT_INVITED, status=403) from error
 
 
-def _signer(recruitment: Recruitment) -> Signer:
-    return Signer(salt=f"{SALT}:{recruitment.study_id}")
+def _signer(channel: Channel) -> Signer:
+    return Signer(salt=f"{SALT}:{channel.study_id}")
 
 
-PROVIDER = Invitation()
+PLATFORM = Invitation()

@@ -1,7 +1,7 @@
-"""Amazon Mechanical Turk's protocol, for private installations that speak it; see its guide.
+"""Amazon Mechanical Turk's protocol, for private installations that implement it; see its guide.
 
-The public service ended on 2026-09-30. A HIT on the platform is one visit to the study; the page
-lives in the platform's frame, and the browser itself posts the end of the work.
+The public service ended on 2026-09-30. A HIT on the platform is one visit to the study. The pages
+are shown in the platform's frame, and the browser itself posts the submission to the platform.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,44 +12,44 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from annotation.models import Participation
-from recruitment.models import Payment, Recruitment, Submission, decrypted
-from recruitment.platforms.mturk.client import MTurkAssignment, MTurkClient
-from recruitment.platforms.mturk.protocol import read_entry
-from recruitment.platforms.provider import (
+from recruitment.models import Channel, Payment, Submission, decrypted
+from recruitment.platforms.base import (
     ADDRESS,
     KNOWN_AGAIN,
-    Arrival,
-    Departure,
     Ending,
-    Kept,
+    Platform,
+    PlatformEntry,
     PlatformReport,
-    Provider,
-    Standing,
+    PrivacyNotice,
+    ReturnInstructions,
+    SubmissionStatus,
 )
+from recruitment.platforms.mturk.client import MTurkAssignment, MTurkClient
+from recruitment.platforms.mturk.protocol import read_frame_parameters
 from tiebreak.errors import DomainError
 
-STANDINGS = {
-    "Submitted": Standing.SUBMITTED,
-    "Approved": Standing.APPROVED,
-    "Rejected": Standing.REJECTED,
+STATUSES = {
+    "Submitted": SubmissionStatus.SUBMITTED,
+    "Approved": SubmissionStatus.APPROVED,
+    "Rejected": SubmissionStatus.REJECTED,
 }
 
 
 class MTurkSettings(forms.Form):
-    access_key = forms.CharField(required=False, help_text="The id of the access key.")
+    access_key = forms.CharField(required=False, help_text="The ID of the access key.")
     description = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}))
     keywords = forms.CharField(required=False)
     hours_open = forms.IntegerField(initial=72, min_value=1, max_value=8760)
     fee_percent = forms.DecimalField(initial="20", min_value=0, max_value=100, required=False)
 
 
-SAYS_PLATFORM = (
-    "The platform tells the researchers of every assignment that is submitted: both ids and its"
-    " state there are kept."
+PLATFORM_REPORTS = (
+    "The platform reports every submitted assignment to the researchers, who store both IDs and"
+    " its status."
 )
 
 
-class MTurk(Provider):
+class MTurk(Platform):
     name = "mturk"
     title = "Mechanical Turk"
     paid_per = Participation.PaidPer.VISIT
@@ -59,69 +59,71 @@ class MTurk(Provider):
     has_token = True
     is_framed = True
 
-    def study_lacks(self, recruitment: Recruitment) -> Mapping[str, str]:
-        """Only of a HIT that is made from here: who makes it on the platform says it there."""
-        if recruitment.study.reward is None and recruitment.secret:
+    def study_lacks(self, channel: Channel) -> Mapping[str, str]:
+        """The reward, but only if the HIT is created from here and not on the platform itself."""
+        if channel.study.reward is None and channel.secret:
             return {"no_reward": NO_REWARD}
         return {}
 
-    def audience(self, recruitment: Recruitment) -> str:
-        if recruitment.external_id:
-            return "whom the platform sends: it has the link below already, nobody has to send it"
+    def audience(self, channel: Channel) -> str:
+        if channel.external_id:
+            return "Open to workers sent by the platform, which already has the link below."
         return (
-            "whom a HIT of yours sends: make it below, which takes the platform's access key and"
-            " token, or make it yourself with the link below as its ExternalQuestion"
+            "Open to workers sent by a HIT of yours. Create it below with the platform's access key"
+            " and token, or on the platform with the link below as its ExternalQuestion."
         )
 
-    def keeps(self, recruitment: Recruitment) -> Kept:
+    def privacy_notice(self, channel: Channel) -> PrivacyNotice:
         ids = (
-            "Your worker id, the id of the assignment, and where the platform takes it back."
-            f" {KNOWN_AGAIN} The address of these pages holds the ids, encrypted."
+            "We store your worker ID, the ID of the assignment, and the platform's address for"
+            f" submitting it. {KNOWN_AGAIN} The address of these pages contains the encrypted IDs."
         )
-        # Without the key nothing is asked there.
-        return Kept(f"{ids} {ADDRESS}", in_any_case=SAYS_PLATFORM if recruitment.secret else "")
+        # Without the secret key the platform cannot be asked for its assignments.
+        return PrivacyNotice(
+            f"{ids} {ADDRESS}", in_any_case=PLATFORM_REPORTS if channel.secret else ""
+        )
 
-    def frame_ancestors(self, recruitment: Recruitment) -> Sequence[str]:
+    def frame_ancestors(self, channel: Channel) -> Sequence[str]:
         return list(settings.TIEBREAK_MTURK_ORIGINS)
 
-    def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival | None:
+    def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry | None:
         origins = settings.TIEBREAK_MTURK_ORIGINS
-        entry = read_entry(request.GET.dict(), allowed_origins=origins)
-        if entry.is_preview:
+        parameters = read_frame_parameters(request.GET.dict(), allowed_origins=origins)
+        if parameters.is_preview:
             return None
-        extra = {"target": entry.submit_target, "assignment": entry.assignment_id}
-        return Arrival(entry.worker_id, entry.assignment_id, extra=extra)
+        extra = {"target": parameters.submit_target, "assignment": parameters.assignment_id}
+        return PlatformEntry(parameters.worker_id, parameters.assignment_id, extra=extra)
 
-    def depart(
-        self, recruitment: Recruitment, submission: Submission | None, ending: Ending
-    ) -> Departure:
-        """Whatever the end was, the browser says so: the platform pays by what we answer then."""
+    def return_instructions(
+        self, channel: Channel, submission: Submission | None, ending: Ending
+    ) -> ReturnInstructions:
+        """The form with which the browser submits the assignment, whatever the ending was."""
         if submission is None or not submission.return_params.get("target"):
-            return Departure()
+            return ReturnInstructions()
         submission_id = submission.participation.submission_id
         fields = {"assignmentId": submission_id, "ending": ending.value}
         if ending == Ending.COMPLETED:
             fields["code"] = submission.completion_code
-        return Departure(post_to=submission.return_params["target"], fields=fields)
+        return ReturnInstructions(post_to=submission.return_params["target"], fields=fields)
 
-    def reports(self, recruitment: Recruitment) -> Iterable[PlatformReport]:
-        client = _client(recruitment)
-        return [_report(each) for each in client.assignments(_published(recruitment))]
+    def submission_reports(self, channel: Channel) -> Iterable[PlatformReport]:
+        client = _client(channel)
+        return [_report(assignment) for assignment in client.assignments(_published(channel))]
 
-    def approve(self, recruitment: Recruitment, participations: Sequence[Participation]) -> None:
-        client = _client(recruitment)
+    def approve(self, channel: Channel, participations: Sequence[Participation]) -> None:
+        client = _client(channel)
         for participation in participations:
             client.approve(participation.submission_id)
 
     def reject(
-        self, recruitment: Recruitment, participation: Participation, message: str, category: str
+        self, channel: Channel, participation: Participation, message: str, category: str
     ) -> None:
-        _client(recruitment).reject(participation.submission_id, message)
+        _client(channel).reject(participation.submission_id, message)
 
-    def pay(self, recruitment: Recruitment, payment: Payment) -> str:
+    def pay(self, channel: Channel, payment: Payment) -> str:
         participation = payment.participation
         token = f"tiebreak-{payment.pk}"
-        _client(recruitment).bonus(
+        _client(channel).bonus(
             participation.rater.external_id,
             participation.submission_id,
             payment.amount,
@@ -130,69 +132,71 @@ class MTurk(Provider):
         )
         return token
 
-    def publish(self, recruitment: Recruitment, places: int, entry_url: str) -> str:
-        if recruitment.external_id:
-            raise DomainError("published", "This study is on the platform already.")
-        return _make_hit(recruitment, places, entry_url)
+    def publish(self, channel: Channel, participants: int, entry_url: str) -> str:
+        if channel.external_id:
+            raise DomainError("published", "This study is already on the platform.")
+        return _create_hit(channel, participants, entry_url)
 
-    def steer(self, recruitment: Recruitment, verb: str) -> str:
-        if verb != "stop":
-            self._cannot(verb)
-        _client(recruitment).expire(_published(recruitment))
+    def transition_platform_study(self, channel: Channel, action: str) -> str:
+        if action != "stop":
+            self._cannot()
+        _client(channel).expire(_published(channel))
         return "Expired"
 
 
-NO_REWARD = "Say first what annotators are paid: the HIT shows it."
+NO_REWARD = "Enter what annotators are paid first: the HIT shows it."
 
 
-def _make_hit(recruitment: Recruitment, places: int, entry_url: str) -> str:
-    study, stated = recruitment.study, recruitment.settings
+def _create_hit(channel: Channel, participants: int, entry_url: str) -> str:
+    study, options = channel.study, channel.settings
     if study.reward is None:
         raise DomainError("no_reward", NO_REWARD)
     minutes = (study.minutes_per_hit or 30) * (study.hits_per_annotator or 1)
-    return _client(recruitment).create_hit(
+    return _client(channel).create_hit(
         title=study.title,
-        description=stated["description"],
-        keywords=stated.get("keywords", ""),
+        description=options["description"],
+        keywords=options.get("keywords", ""),
         reward=study.reward,
-        max_assignments=places,
-        lifetime=timedelta(hours=int(stated.get("hours_open", 72))),
+        max_assignments=participants,
+        lifetime=timedelta(hours=int(options.get("hours_open", 72))),
         duration=timedelta(minutes=max(30, 3 * minutes)),
         auto_approval=timedelta(days=7),
         entry_url=entry_url,
-        token=f"tiebreak-{recruitment.pk}",
+        token=f"tiebreak-{channel.pk}",
     )
 
 
-def _client(recruitment: Recruitment) -> MTurkClient:
-    secret = decrypted(recruitment.secret)
+def _client(channel: Channel) -> MTurkClient:
+    secret = decrypted(channel.secret)
     if not secret or not settings.TIEBREAK_MTURK_ENDPOINT:
         raise DomainError(
             "no_token",
-            "The platform needs its access key, here, and its endpoint, in the server's settings"
-            " (TIEBREAK_MTURK_ENDPOINT).",
+            "Enter the platform's access key and token here, and ask the server's administrator to"
+            " set its endpoint (TIEBREAK_MTURK_ENDPOINT).",
         )
     return MTurkClient(
         endpoint_url=settings.TIEBREAK_MTURK_ENDPOINT,
-        access_key=str(recruitment.settings.get("access_key", "")),
+        access_key=str(channel.settings.get("access_key", "")),
         secret_key=secret,
     )
 
 
-def _published(recruitment: Recruitment) -> str:
-    if not recruitment.external_id:
-        raise DomainError("not_published", "This study is not on the platform yet.")
-    return recruitment.external_id
+def _published(channel: Channel) -> str:
+    if not channel.external_id:
+        raise DomainError(
+            "not_published", "This study is not on the platform yet. Create the HIT first."
+        )
+    return channel.external_id
 
 
-def _report(found: MTurkAssignment) -> PlatformReport:
+def _report(assignment: MTurkAssignment) -> PlatformReport:
     return PlatformReport(
-        submission_id=found.id,
-        external_id=found.worker,
-        status=found.status,
-        standing=STANDINGS.get(found.status, Standing.UNKNOWN),
-        completed_at=found.submitted_at,
+        submission_id=assignment.id,
+        external_id=assignment.worker,
+        status=assignment.status,
+        submission_status=STATUSES.get(assignment.status, SubmissionStatus.UNKNOWN),
+        completed_at=assignment.submitted_at,
     )
 
 
-PROVIDER = MTurk()
+PLATFORM = MTurk()

@@ -1,7 +1,8 @@
 """The requester's side of Mechanical Turk: HITs, assignments and payments, through boto3.
 
-Every request is checked against botocore's own model of the service before it is sent. The keys
-go to boto3 and stand in no message, and no botocore error is chained to ours: some quote them.
+botocore checks every request against its own model of the service before sending it. The keys are
+passed to boto3 only and appear in no message; no botocore error is chained to ours, because some
+quote the keys.
 """
 
 import re
@@ -27,15 +28,15 @@ READ_TIMEOUT = timedelta(seconds=30)
 ATTEMPTS = 4
 PAGE_SIZE = 100
 
-# One fixed time in the past ends a HIT at once, whatever the clocks on either side say.
+# A fixed time in the past expires a HIT at once, whatever the clocks on either side say.
 LONG_AGO = datetime(2015, 1, 1, tzinfo=UTC)
 
 
 class MTurkError(PlatformError):
     """Mechanical Turk did not do what it was asked.
 
-    `is_repeat`: a request with this token was handled before, so look at what it did rather than
-    ask again. `turk_code` is the platform's own.
+    `is_repeat`: a request with this token was handled before, so check its result instead of
+    repeating it. `turk_code` is the platform's own error code.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class MTurkError(PlatformError):
 
 @dataclass(frozen=True)
 class MTurkAssignment:
-    """What the platform holds of one submitted assignment; `status` is its own word."""
+    """A submitted assignment as the platform reports it; `status` is the platform's own term."""
 
     id: str
     worker: str
@@ -83,7 +84,7 @@ class MTurkClient:
         secret_key: str,
         client: Any = None,
     ) -> None:
-        """Connect nothing yet; `client` replaces the boto3 client, in tests."""
+        """Open no connection yet; `client` replaces the boto3 client, in tests."""
         self._endpoint = endpoint_url
         self._secrets = tuple(key for key in (access_key, secret_key) if key)
         self._client = client or _connect(endpoint_url, region, access_key, secret_key)
@@ -106,12 +107,12 @@ class MTurkClient:
         frame_height: int = 800,
         token: str | None = None,
     ) -> str:
-        """Publish a HIT that shows `entry_url` in a frame, and return its id.
+        """Publish a HIT that shows `entry_url` in a frame, and return its ID.
 
-        `keywords` are separated by commas. Time-outs are tried again under one `token`, which
-        makes one HIT only; give the same one to try again later, within 24 hours.
+        `keywords` are separated by commas. Requests that time out are repeated with one `token`,
+        which creates one HIT only; pass the same token to repeat the request within 24 hours.
         """
-        answer = self._call(
+        response = self._call(
             "create_hit",
             Title=title,
             Description=description,
@@ -125,10 +126,10 @@ class MTurkClient:
             UniqueRequestToken=token or uuid4().hex,
         )
         with _expecting_fields():
-            return str(answer["HIT"]["HITId"])
+            return str(response["HIT"]["HITId"])
 
     def assignments(self, hit_id: str) -> Iterator[MTurkAssignment]:
-        """Every assignment that was submitted for the HIT, approved and rejected ones too."""
+        """Every submitted assignment of the HIT, including approved and rejected ones."""
         with self._translated():
             paginator = self._client.get_paginator("list_assignments_for_hit")
             pages = paginator.paginate(HITId=hit_id, PaginationConfig={"PageSize": PAGE_SIZE})
@@ -136,20 +137,20 @@ class MTurkClient:
                 yield from [_read_assignment(item) for item in page.get("Assignments", [])]
 
     def approve(self, assignment_id: str) -> None:
-        """Pay the reward. Refused where the assignment was approved or rejected before."""
+        """Pay the reward. Refused if the assignment was already approved or rejected."""
         self._call("approve_assignment", AssignmentId=assignment_id)
 
     def reject(self, assignment_id: str, reason: str) -> None:
-        """Pay nothing, and tell the worker why."""
+        """Reject the assignment without payment, and tell the worker why."""
         self._call("reject_assignment", AssignmentId=assignment_id, RequesterFeedback=reason)
 
     def bonus(
         self, worker: str, assignment_id: str, amount: Decimal, reason: str, token: str
     ) -> None:
-        """Pay the worker more, once for each `token` of up to 64 characters.
+        """Pay the worker a bonus, once for each `token` of up to 64 characters.
 
-        A token that was used in the last 24 hours raises an error that `is_repeat`; whether the
-        first request paid is for the caller to find out.
+        A token that was used in the last 24 hours raises an error with `is_repeat`; the caller has
+        to find out whether the first request paid.
         """
         dollars = _dollars(amount)
         if amount == 0:
@@ -164,21 +165,21 @@ class MTurkClient:
         )
 
     def expire(self, hit_id: str) -> None:
-        """Offer the HIT to nobody else. Those who accepted it may still submit."""
+        """Offer the HIT to no further workers. Those who accepted it may still submit."""
         try:
             self._call("update_expiration_for_hit", HITId=hit_id, ExpireAt=LONG_AGO)
         except MTurkError as error:
-            # The service takes HIT and time together for a token: it was ended before.
+            # The service identifies the request by HIT and time: the HIT was expired before.
             if not error.is_repeat:
                 raise
 
-    def _call(self, verb: str, **parameters: Any) -> Any:
+    def _call(self, operation: str, **parameters: Any) -> Any:
         with self._translated():
-            return getattr(self._client, verb)(**parameters)
+            return getattr(self._client, operation)(**parameters)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """Say in our words what botocore raises."""
+        """Translate botocore's errors into `MTurkError`."""
         botocore: Any = import_module("botocore.exceptions")
         try:
             yield
@@ -189,7 +190,7 @@ class MTurkClient:
 
 
 def external_question(entry_url: str, frame_height: int = 800) -> str:
-    """The question document that shows an address in a frame of the worker's page."""
+    """The XML document that makes the platform show an address in a frame."""
     if urlsplit(entry_url).scheme not in {"http", "https"} or not _is_printable(entry_url):
         raise MTurkError(
             "mturk_entry_url", "The entry address must be a plain http or https URL.", status=400
@@ -233,7 +234,7 @@ def _connect(endpoint_url: str, region: str, access_key: str, secret_key: str) -
 
 
 def _bad_settings(error: Exception) -> Exception:
-    """botocore raises `ValueError` for an address it cannot use, its own for the rest."""
+    """Translate configuration errors: `ValueError` for a bad address, botocore's own for the rest."""
     exceptions: Any = import_module("botocore.exceptions")
     if not isinstance(error, (ValueError, exceptions.BotoCoreError)):
         return error
@@ -258,13 +259,13 @@ def _read_assignment(item: Any) -> MTurkAssignment:
 
 @contextmanager
 def _expecting_fields() -> Iterator[None]:
-    """Something else than the service may sit at the address and answer 200 to anything."""
+    """Check that fields exist: another server at this address might answer 200 to anything."""
     try:
         yield
     except KeyError:
         raise MTurkError(
             "mturk_answer",
-            "Mechanical Turk gave an answer that makes no sense. Check the platform's address.",
+            "Mechanical Turk sent an answer that cannot be read. Check the platform's address.",
             may_be_done=True,
         ) from None
 
@@ -302,7 +303,7 @@ REPEATED = re.compile(r"already been processed|HITAlreadyExists|DuplicateCall", 
 
 
 def _refusal(response: Any, secrets: tuple[str, ...]) -> MTurkError:
-    """The error for an answer of the service."""
+    """The error for an error response of the service."""
     error = response.get("Error", {})
     code = str(error.get("Code", ""))
     turk_code = str(response.get("TurkErrorCode") or "")
@@ -313,7 +314,7 @@ def _refusal(response: Any, secrets: tuple[str, ...]) -> MTurkError:
             "Mechanical Turk is busy now. Please try again in a few minutes.",
             status=503,
             is_retryable=True,
-            # Its library asked again by itself: an earlier request may have been carried out.
+            # boto3 repeats requests by itself: an earlier one may have been carried out.
             may_be_done=True,
             turk_code=turk_code,
         )
@@ -322,11 +323,11 @@ def _refusal(response: Any, secrets: tuple[str, ...]) -> MTurkError:
             "mturk_keys",
             "Mechanical Turk did not accept the keys. Check them in the platform's settings.",
         )
-    said = _without(str(error.get("Message") or code), secrets)
+    detail = _without(str(error.get("Message") or code), secrets)
     return MTurkError(
         "mturk_refused",
-        f"Mechanical Turk refused this: {said}",
-        is_repeat=REPEATED.search(f"{turk_code} {said}") is not None,
+        f"Mechanical Turk refused this: {detail}",
+        is_repeat=REPEATED.search(f"{turk_code} {detail}") is not None,
         turk_code=turk_code,
     )
 
@@ -340,7 +341,7 @@ def _failure(error: Exception, botocore: Any) -> MTurkError:
     if isinstance(error, (botocore.HTTPClientError, botocore.ConnectionError)):
         return MTurkError(
             "mturk_unreachable",
-            "Mechanical Turk did not answer, and may or may not have done what it was asked."
+            "Mechanical Turk did not answer, so it is unknown whether the request was carried out."
             " Please try again in a few minutes.",
             status=503,
             is_retryable=True,
@@ -355,7 +356,7 @@ def _failure(error: Exception, botocore: Any) -> MTurkError:
 
 
 def _without(text: str, secrets: tuple[str, ...]) -> str:
-    """One line of at most 300 characters that quotes no key."""
+    """The text on one line of at most 300 characters, with all keys hidden."""
     for secret in secrets:
         text = text.replace(secret, "[hidden]")
     return " ".join(text.split())[:300]

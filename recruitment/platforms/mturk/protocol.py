@@ -1,7 +1,7 @@
-"""The worker's side of Mechanical Turk: who stands in the frame, and where their page submits.
+"""The worker's side of Mechanical Turk: the parameters of the frame, and where it submits.
 
-Everything here comes from the address of a page, so everything here may be forged. What comes
-out is well formed; that the worker holds the assignment is for the platform to confirm.
+All of it comes from the address of a page, so all of it may be forged. The results are well formed;
+whether the worker holds the assignment is for the platform to confirm.
 """
 
 import re
@@ -22,10 +22,10 @@ _ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One visit from the platform.
+class FrameParameters:
+    """The parameters with which the platform opens its frame.
 
-    In a preview nobody accepted the work yet: show, disable, write nothing, reserve nothing.
+    In a preview the HIT has not been accepted yet, so nothing may be stored or reserved;
     `worker_id` and `submit_target` may then be empty.
     """
 
@@ -36,14 +36,16 @@ class Entry:
     is_preview: bool
 
 
-def read_entry(parameters: Mapping[str, str], *, allowed_origins: Sequence[str]) -> Entry:
-    """Read the parameters that the platform puts on the address in its frame.
+def read_frame_parameters(
+    parameters: Mapping[str, str], *, allowed_origins: Sequence[str]
+) -> FrameParameters:
+    """Read the parameters that the platform adds to the address of its frame.
 
     The submit target is built from an allowed origin, never from what was sent. Raises
-    `DomainError` where an id is missing or malformed, or the origin is not an allowed one.
+    `DomainError` if an ID is missing or malformed, or the origin is not allowed.
     """
     is_preview = parameters.get("assignmentId") == PREVIEW
-    return Entry(
+    return FrameParameters(
         assignment_id=PREVIEW if is_preview else _id(parameters, "assignmentId"),
         hit_id=_id(parameters, "hitId"),
         worker_id=_id(parameters, "workerId", optional=is_preview),
@@ -58,7 +60,7 @@ def _id(parameters: Mapping[str, str], name: str, *, optional: bool = False) -> 
         return value
     raise DomainError(
         "mturk_entry",
-        f"This address lacks a valid {name}. Please open the task from Mechanical Turk again.",
+        f"This address has no valid {name}. Please open the HIT from Mechanical Turk again.",
         status=400,
     )
 
@@ -66,16 +68,16 @@ def _id(parameters: Mapping[str, str], name: str, *, optional: bool = False) -> 
 def _submit_target(
     parameters: Mapping[str, str], allowed_origins: Sequence[str], *, optional: bool
 ) -> str:
-    given = parameters.get("turkSubmitTo", "")
-    if optional and not given:
+    sent = parameters.get("turkSubmitTo", "")
+    if optional and not sent:
         return ""
-    # Strings are compared whole: no parser, so nothing that two parsers could read two ways.
+    # Whole strings are compared: two parsers could read the same address differently.
     for origin in filter(_ORIGIN.fullmatch, allowed_origins):
-        if given in {origin, f"{origin}/"}:
+        if sent in {origin, f"{origin}/"}:
             return origin + SUBMIT_PATH
     raise DomainError(
         "mturk_origin",
-        "This task was opened from a site that this study does not work with."
-        " Please open it from Mechanical Turk again.",
+        "This HIT was opened from a site that is not allowed for this study. Please open it from"
+        " Mechanical Turk again.",
         status=400,
     )

@@ -1,4 +1,4 @@
-"""An open link: whoever has it is somebody new, known by a random pseudonym in their browser."""
+"""An open link: each browser that follows it is a new person with a random pseudonym."""
 
 import secrets
 
@@ -6,49 +6,49 @@ from django.core.signing import BadSignature, Signer
 from django.http import HttpRequest
 
 from annotation.models import Participation
-from recruitment.models import Recruitment, Submission
-from recruitment.platforms.provider import (
+from recruitment.models import Channel, Submission
+from recruitment.platforms.base import (
     ADDRESS,
     COOKIE,
-    Arrival,
-    Departure,
     Ending,
-    Kept,
-    Provider,
+    Platform,
+    PlatformEntry,
+    PrivacyNotice,
+    ReturnInstructions,
 )
 
 
-class OpenLink(Provider):
+class OpenLink(Platform):
     name = "open-link"
     title = "Open link"
     paid_per = Participation.PaidPer.HIT
 
-    def audience(self, recruitment: Recruitment) -> str:
-        return "whoever has the link below"
+    def audience(self, channel: Channel) -> str:
+        return "Open to anyone with the link below."
 
-    def keeps(self, recruitment: Recruitment) -> Kept:
-        return Kept(
-            f"You are not asked who you are: a random number stands for you. {COOKIE} {ADDRESS}"
+    def privacy_notice(self, channel: Channel) -> PrivacyNotice:
+        return PrivacyNotice(
+            f"We do not ask who you are: a random number identifies you. {COOKIE} {ADDRESS}"
         )
 
-    def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
-        token = _named(request) or secrets.token_urlsafe(16)
-        return Arrival(external_id=token, submission_id=token)
+    def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
+        token = _entry_token(request) or secrets.token_urlsafe(16)
+        return PlatformEntry(external_id=token, submission_id=token)
 
-    def depart(
-        self, recruitment: Recruitment, submission: Submission | None, ending: Ending
-    ) -> Departure:
+    def return_instructions(
+        self, channel: Channel, submission: Submission | None, ending: Ending
+    ) -> ReturnInstructions:
         if submission is None or ending != Ending.COMPLETED:
-            return Departure()
-        return Departure(code=submission.completion_code)
+            return ReturnInstructions()
+        return ReturnInstructions(code=submission.completion_code)
 
 
-def entry_word() -> str:
-    """For the form that asks for consent: pressed twice, it is still one person."""
+def new_entry_token() -> str:
+    """A token for the consent form, so that a double submit still enters one person only."""
     return _signer().sign(secrets.token_urlsafe(16))
 
 
-def _named(request: HttpRequest) -> str:
+def _entry_token(request: HttpRequest) -> str:
     try:
         return _signer().unsign(request.POST.get("entry", ""))
     except BadSignature:
@@ -59,4 +59,4 @@ def _signer() -> Signer:
     return Signer(salt="annotation.open-link")
 
 
-PROVIDER = OpenLink()
+PLATFORM = OpenLink()

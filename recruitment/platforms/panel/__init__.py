@@ -1,9 +1,9 @@
-"""Any other panel or list: ids come in parameters with the researcher's names for them.
+"""Any other panel or list: its links carry IDs in parameters that the researcher names.
 
-Anybody can write an id into a link. So an id is bound to the browser that agreed with it first,
-and what becomes of it in another one is the researcher's rule; where the panel signs its links,
-only it can bring an id at all. Unsigned ids are confirmed by nobody: the limits of an address
-apply to who brings them.
+Anybody can write an ID into an unsigned link. So an ID is bound to the browser that agreed with it
+first, and the researcher decides what happens in another browser. If the panel signs its links,
+only the panel can introduce an ID. Nobody verifies unsigned IDs, so the limits per internet address
+apply to them.
 """
 
 import hashlib
@@ -17,17 +17,17 @@ from django import forms
 from django.http import HttpRequest
 
 from annotation.models import Participation
-from recruitment.models import Recruitment, Submission, decrypted
-from recruitment.platforms.provider import (
+from recruitment.models import Channel, Submission, decrypted
+from recruitment.platforms.base import (
     ADDRESS,
     COOKIES,
     KNOWN_AGAIN,
-    Arrival,
-    Departure,
     Ending,
-    Kept,
-    Provider,
+    Platform,
+    PlatformEntry,
+    PrivacyNotice,
     Reentry,
+    ReturnInstructions,
 )
 from tiebreak.errors import DomainError
 
@@ -35,49 +35,51 @@ from tiebreak.errors import DomainError
 def _plain_url(value: str) -> None:
     parts = urlsplit(value)
     if parts.scheme != "https" or not parts.hostname or parts.username:
-        raise forms.ValidationError("Give a whole https:// address, without a user name in it.")
+        sentence = "Enter a complete https:// address without a user name."
+        raise forms.ValidationError(sentence, code="bad_address")
 
 
 class PanelSettings(forms.Form):
     person_parameter = forms.RegexField(
         r"^[A-Za-z_][A-Za-z0-9_.-]{0,49}\Z",
         initial="participantId",
-        help_text="The parameter of the entry link that holds the person's id.",
+        help_text="The parameter of the entry link that holds the participant's ID.",
     )
     submission_parameter = forms.RegexField(
         r"^[A-Za-z_][A-Za-z0-9_.-]{0,49}\Z",
         required=False,
-        help_text="The one that holds the id of this very visit, where there is one.",
+        help_text="The parameter that holds the ID of the visit, if there is one.",
     )
     is_signed = forms.BooleanField(
         label="Signed links only",
         required=False,
-        help_text="The panel signs each link with a key that is shown here once this is saved.",
+        help_text="The panel signs each link with a key. Save to see the key here.",
     )
     reentry = forms.ChoiceField(
-        label="An id in a second browser",
+        label="If an ID is used in a second browser",
         required=False,
         choices=[
-            (Reentry.REFUSE, "is refused"),
-            (Reentry.ASK, "is sent back to the panel"),
-            (Reentry.FLAG, "is let in, and marked in the ledger"),
+            (Reentry.REFUSE, "refuse entry"),
+            (Reentry.ASK, "send the participant back to the panel"),
+            (Reentry.FLAG, "allow entry and mark it in the ledger"),
         ],
-        help_text="A link without a signature can be made up by anybody who knows an id.",
+        help_text="Anybody who knows an ID can make up a link without a signature.",
     )
     panel_url = forms.CharField(
         label="Panel's page",
         required=False,
         validators=[_plain_url],
-        help_text="Where to somebody is sent back; {person} is filled in.",
+        help_text="Where participants are sent back to; {person} is filled in.",
     )
     completed_url = forms.CharField(
         label="Completed URL",
         required=False,
         validators=[_plain_url],
-        help_text="Where to after completing; {person}, {submission} and {code} are filled in.",
+        help_text="Where participants go after completing the study; {person}, {submission} and {code} are"
+        " filled in.",
     )
     completed_code = forms.CharField(
-        required=False, help_text="Empty: a code of their own for everybody, to check against."
+        required=False, help_text="Leave empty to give each participant a code of their own."
     )
     screened_out_url = forms.CharField(
         label="Screened-out URL", required=False, validators=[_plain_url]
@@ -87,95 +89,96 @@ class PanelSettings(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        given: dict[str, Any] = super().clean() or self.cleaned_data
-        if given.get("reentry") == Reentry.ASK and not given.get("panel_url"):
-            self.add_error("panel_url", "Say to which page of the panel people are sent back.")
-        return given
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if cleaned.get("reentry") == Reentry.ASK and not cleaned.get("panel_url"):
+            sentence = "Enter the page of the panel to which participants are sent back."
+            self.add_error("panel_url", forms.ValidationError(sentence, code="required"))
+        return cleaned
 
 
-class Panel(Provider):
+class Panel(Platform):
     name = "panel"
     title = "Another panel or list"
     paid_per = Participation.PaidPer.VISIT
     settings_form = PanelSettings
     is_platform = True
 
-    def audience(self, recruitment: Recruitment) -> str:
-        names = recruitment.settings
+    def audience(self, channel: Channel) -> str:
+        names = channel.settings
         person, submission = names.get("person_parameter"), names.get("submission_parameter")
         added = f"?{person or 'participantId'}=ID" + (f"&{submission}=VISIT" if submission else "")
         if names.get("is_signed"):
-            return f"people whose link the panel signed: the link below and {added}&{SIGNED}"
-        return f"whoever follows the link below with their id added to it, as {added}"
+            return f"Open to participants with a link that the panel signed: the link below plus {added}&{SIGNED}."
+        return f"Open to anyone who follows the link below with their ID added to it, as {added}."
 
-    def keeps(self, recruitment: Recruitment) -> Kept:
-        visit = (
-            " and the id of this visit" if recruitment.settings.get("submission_parameter") else ""
-        )
-        ids = f"Your id at the panel or on the list that sent you{visit}, as your link has it."
-        address = "" if recruitment.settings.get("is_signed") else f" {ADDRESS}"
-        return Kept(f"{ids} {KNOWN_AGAIN} {COOKIES} {BOUND}{address}")
+    def privacy_notice(self, channel: Channel) -> PrivacyNotice:
+        visit = " and the ID of this visit" if channel.settings.get("submission_parameter") else ""
+        ids = f"We store your ID at the panel or list that sent you{visit}, as given in your link."
+        address = "" if channel.settings.get("is_signed") else f" {ADDRESS}"
+        return PrivacyNotice(f"{ids} {KNOWN_AGAIN} {COOKIES} {BOUND}{address}")
 
-    def reentry(self, recruitment: Recruitment) -> Reentry:
-        return Reentry(recruitment.settings.get("reentry") or Reentry.REFUSE)
+    def reentry(self, channel: Channel) -> Reentry:
+        return Reentry(channel.settings.get("reentry") or Reentry.REFUSE)
 
-    def panel_page(self, recruitment: Recruitment, external_id: str) -> str:
-        return str(recruitment.settings.get("panel_url", "")).replace("{person}", external_id)
+    def panel_page(self, channel: Channel, external_id: str) -> str:
+        return str(channel.settings.get("panel_url", "")).replace("{person}", external_id)
 
-    def own_secret(self, recruitment: Recruitment) -> str:
-        return secrets.token_urlsafe(32) if recruitment.settings.get("is_signed") else ""
+    def own_secret(self, channel: Channel) -> str:
+        return secrets.token_urlsafe(32) if channel.settings.get("is_signed") else ""
 
-    def shown_secret(self, recruitment: Recruitment) -> str:
-        return decrypted(recruitment.secret) if recruitment.settings.get("is_signed") else ""
+    def shown_secret(self, channel: Channel) -> str:
+        return decrypted(channel.secret) if channel.settings.get("is_signed") else ""
 
-    def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
-        names = recruitment.settings
+    def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
+        names = channel.settings
         person = _id(request, names.get("person_parameter", "participantId"))
         submission = names.get("submission_parameter")
         visit = _id(request, submission) if submission else person
         is_signed = bool(names.get("is_signed"))
         if is_signed:
-            _check_signature(request, recruitment, signed_part(recruitment, person, visit))
-        return Arrival(external_id=person, submission_id=visit, is_confirmed=is_signed)
+            _check_signature(request, channel, signed_part(channel, person, visit))
+        return PlatformEntry(external_id=person, submission_id=visit, is_confirmed=is_signed)
 
-    def depart(
-        self, recruitment: Recruitment, submission: Submission | None, ending: Ending
-    ) -> Departure:
-        settings = recruitment.settings
+    def return_instructions(
+        self, channel: Channel, submission: Submission | None, ending: Ending
+    ) -> ReturnInstructions:
+        settings = channel.settings
         kind = {Ending.FAILED_CHECK: Ending.SCREENED_OUT}.get(ending, ending)
         code = ""
         if ending == Ending.COMPLETED and submission is not None:
             code = settings.get("completed_code") or submission.completion_code
-        return Departure(code=code, url=_filled(settings.get(f"{kind}_url", ""), submission, code))
+        return ReturnInstructions(
+            code=code, url=_filled(settings.get(f"{kind}_url", ""), submission, code)
+        )
 
 
 SIGNED = "signature=SIGNATURE"
 BOUND = (
-    "A fingerprint of that cookie is kept with your part, so that nobody else can go on with it by"
-    " your id."
+    "We store a fingerprint of that cookie with your participation, so that nobody else can"
+    " continue it with your ID."
 )
 UNSIGNED = (
-    "This link is not as the panel made it: its signature is missing or belongs to another id."
-    " Please open the study from the page that invited you, without changing its address."
+    "The signature of this link is missing or does not match your ID. Please open the study from the page"
+    " that invited you, without changing its address."
 )
 
 
-def signed_part(recruitment: Recruitment, person: str, visit: str) -> str:
-    """What the panel signs: the parameters as they stand in the link, before the signature."""
-    names = recruitment.settings
+def signed_part(channel: Channel, person: str, visit: str) -> str:
+    """What the panel signs: the parameters of the link before the signature."""
+    names = channel.settings
     part = f"{names.get('person_parameter', 'participantId')}={person}"
     submission = names.get("submission_parameter")
     return f"{part}&{submission}={visit}" if submission else part
 
 
 def signature(key: str, part: str) -> str:
-    """HMAC-SHA256 under the way's key, in hexadecimal digits."""
+    """HMAC-SHA256 under the channel's key, in hexadecimal digits."""
     return hmac.new(key.encode(), part.encode(), hashlib.sha256).hexdigest()
 
 
-def _check_signature(request: HttpRequest, recruitment: Recruitment, part: str) -> None:
-    key, given = decrypted(recruitment.secret), request.GET.get("signature", "").lower()
-    if not key or not hmac.compare_digest(signature(key, part).encode(), given.encode()):
+def _check_signature(request: HttpRequest, channel: Channel, part: str) -> None:
+    key, sent = decrypted(channel.secret), request.GET.get("signature", "").lower()
+    if not key or not hmac.compare_digest(signature(key, part).encode(), sent.encode()):
         raise DomainError("unsigned_link", UNSIGNED, status=403)
 
 
@@ -184,23 +187,23 @@ def _id(request: HttpRequest, parameter: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_.@:-]{1,150}", value):
         raise DomainError(
             "incomplete_link",
-            f"This link is not complete: it lacks your {parameter}. Please open the study from"
-            " the page that invited you, without changing its address.",
+            f"This link is incomplete: the parameter {parameter} is missing or invalid. Please open"
+            " the study from the page that invited you, without changing its address.",
             status=400,
         )
     return value
 
 
 def _filled(template: str, submission: Submission | None, code: str) -> str:
-    """Only these three words are filled in, and only with what a URL can hold."""
+    """Fill in the three placeholders, whose values cannot break a URL."""
     if not template:
         return ""
     participation = submission.participation if submission else None
     person = participation.rater.external_id if participation else ""
     visit = participation.submission_id if participation else ""
-    for word, value in (("person", person), ("submission", visit), ("code", code)):
-        template = template.replace("{" + word + "}", value)
+    for placeholder, value in (("person", person), ("submission", visit), ("code", code)):
+        template = template.replace("{" + placeholder + "}", value)
     return template
 
 
-PROVIDER = Panel()
+PLATFORM = Panel()

@@ -1,4 +1,4 @@
-"""Prolific: participants arrive with three ids, and a signed token where the study asks for it."""
+"""Prolific: participants arrive with three IDs, and with a signed token if the study requires it."""
 
 import hashlib
 import json
@@ -18,15 +18,27 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from annotation.models import Participation
-from recruitment.models import Payment, PlatformEvent, Recruitment, Submission, decrypted
+from recruitment.models import Channel, Payment, PlatformEvent, Submission, decrypted
+from recruitment.platforms.base import (
+    ADDRESS,
+    COOKIES,
+    KNOWN_AGAIN,
+    Ending,
+    Platform,
+    PlatformEntry,
+    PlatformReport,
+    PrivacyNotice,
+    ReturnInstructions,
+    SubmissionStatus,
+)
 from recruitment.platforms.errors import NotConfirmedYet, PlatformError
-from recruitment.platforms.prolific.answers import ProlificSubmission
 from recruitment.platforms.prolific.client import ProlificClient
-from recruitment.platforms.prolific.drafts import (
+from recruitment.platforms.prolific.payloads import (
     CompletionCode,
     StudyDraft,
     maximum_allowed_minutes,
 )
+from recruitment.platforms.prolific.responses import ProlificSubmission
 from recruitment.platforms.prolific.signatures import (
     EntryRefused,
     check_claimed_age,
@@ -34,44 +46,32 @@ from recruitment.platforms.prolific.signatures import (
     verify_entry_token,
     verify_webhook,
 )
-from recruitment.platforms.provider import (
-    ADDRESS,
-    COOKIES,
-    KNOWN_AGAIN,
-    Arrival,
-    Departure,
-    Ending,
-    Kept,
-    PlatformReport,
-    Provider,
-    Standing,
-)
 from studies.models.bounds import MAX_REWARD
 from tiebreak.errors import DomainError
 
 COMPLETE = "https://app.prolific.com/submissions/complete?cc="
 PARAMETERS = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 KEYS_AGE = timedelta(hours=12)
-# A key that is unknown to keys as fresh as that is nobody's.
+# A key that is not among keys as recent as this is not Prolific's.
 KEYS_FRESH = timedelta(minutes=1)
 
 ID = re.compile(r"[A-Za-z0-9]{1,64}")
 
-STANDINGS = {
-    "RESERVED": Standing.EXPECTED,
-    "ACTIVE": Standing.WORKING,
-    "AWAITING REVIEW": Standing.SUBMITTED,
-    "APPROVED": Standing.APPROVED,
-    "PARTIALLY APPROVED": Standing.APPROVED,
-    "REJECTED": Standing.REJECTED,
-    "RETURNED": Standing.RETURNED,
-    "TIMED-OUT": Standing.TIMED_OUT,
-    "SCREENED OUT": Standing.SCREENED_OUT,
+STATUSES = {
+    "RESERVED": SubmissionStatus.EXPECTED,
+    "ACTIVE": SubmissionStatus.WORKING,
+    "AWAITING REVIEW": SubmissionStatus.SUBMITTED,
+    "APPROVED": SubmissionStatus.APPROVED,
+    "PARTIALLY APPROVED": SubmissionStatus.APPROVED,
+    "REJECTED": SubmissionStatus.REJECTED,
+    "RETURNED": SubmissionStatus.RETURNED,
+    "TIMED-OUT": SubmissionStatus.TIMED_OUT,
+    "SCREENED OUT": SubmissionStatus.SCREENED_OUT,
 }
-# Whoever finished here is not lost if they come back to look.
-PRESENT = {Standing.WORKING, Standing.SUBMITTED, Standing.APPROVED}
-# Our endings in Prolific's words, and what each sets off there. All are looked at by somebody:
-# a code can be passed on, so none of them pays by itself.
+# A participant who has already submitted may still come back to look.
+ACTIVE_STATUSES = {SubmissionStatus.WORKING, SubmissionStatus.SUBMITTED, SubmissionStatus.APPROVED}
+# Prolific's code type for each ending. All codes are reviewed manually: a code can be passed on, so
+# none of them may pay automatically.
 CODES = {
     Ending.COMPLETED: "COMPLETED",
     Ending.FAILED_CHECK: "FAILED_ATTENTION_CHECK",
@@ -79,19 +79,19 @@ CODES = {
     Ending.SCREENED_OUT: "SCREENED_OUT",
     Ending.NO_WORK: "OTHER",
 }
-# A sixth code, which nobody but the researcher enters: it pays who was screened out.
+# A sixth code, entered by the researcher only: it pays participants who were screened out.
 SCREEN_OUT_PAYMENT = "screen_out_payment"
 
 
-UNPUBLISHED = "Its study on Prolific is a draft that nobody sees there: press “Publish” below."
-# What Prolific calls a study that it sends nobody to, and what a researcher can do.
-NOBODY_SENT = {
-    "SCHEDULED": "Prolific publishes its study at the time that was set there.",
-    "PUBLISHING": "Prolific is publishing its study just now.",
-    "PAUSED": "Its study is paused on Prolific: press “Start” below to go on.",
-    "AWAITING REVIEW": "Every place of its study on Prolific is taken. Raise the number below if"
-    " more people are wanted.",
-    "COMPLETED": "Its study on Prolific is completed.",
+UNPUBLISHED = "The study on Prolific is a draft that no participant can see: press “Publish” below."
+# Statuses in which Prolific sends nobody, and what the researcher can do.
+NOT_SENDING = {
+    "SCHEDULED": "Prolific will publish the study at the scheduled time.",
+    "PUBLISHING": "Prolific is publishing the study now.",
+    "PAUSED": "The study is paused on Prolific: press “Start” below to resume.",
+    "AWAITING REVIEW": "All places of the study on Prolific are taken. Add participants below if"
+    " you need more.",
+    "COMPLETED": "The study on Prolific is completed.",
 }
 
 
@@ -100,7 +100,7 @@ class ProlificSettings(forms.Form):
         label="Signed links only",
         required=False,
         initial=True,
-        help_text="Prolific signs who comes. Then nobody waits for its answer at the door.",
+        help_text="Prolific signs each entry link, so participants do not have to wait for confirmation.",
     )
     description = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 4}),
@@ -109,7 +109,7 @@ class ProlificSettings(forms.Form):
     workspace = forms.RegexField(
         r"^[A-Za-z0-9]{0,64}\Z",
         required=False,
-        help_text="The workspace's id. With it Prolific tells of changes at once, by webhook.",
+        help_text="The ID of the workspace. With it Prolific reports changes at once, by webhook.",
     )
     fee_percent = forms.DecimalField(initial="33.3", min_value=0, max_value=100, required=False)
     screen_out_reward = forms.DecimalField(
@@ -119,18 +119,18 @@ class ProlificSettings(forms.Form):
         max_value=MAX_REWARD,
         max_digits=10,
         decimal_places=2,
-        help_text="Paid to who does not pass the test.",
+        help_text="Paid to participants who fail the test.",
     )
 
 
-SAYS_PROLIFIC = (
-    "Prolific tells the researchers of every submission: both ids, its state there and the code"
-    " that was entered for it are kept."
+PROLIFIC_REPORTS = (
+    "Prolific reports every submission to the researchers, who store both IDs, its status and the"
+    " code that was entered for it."
 )
-FINGERPRINT = "So is a fingerprint of your link, so that it lets in once."
+FINGERPRINT = "They also store a fingerprint of your link, so that it can be used only once."
 
 
-class Prolific(Provider):
+class Prolific(Platform):
     name = "prolific"
     title = "Prolific"
     paid_per = Participation.PaidPer.STUDY
@@ -141,240 +141,240 @@ class Prolific(Provider):
     approves_together = True
     entry_parameters = PARAMETERS
 
-    def missing(self, recruitment: Recruitment) -> str:
-        if recruitment.external_id:
+    def missing(self, channel: Channel) -> str:
+        if channel.external_id:
             return ""
-        if not recruitment.secret:
-            return "Enter Prolific's access token below, and save."
-        return "The study is not on Prolific. Say how many people are wanted, and make it there."
+        if not channel.secret:
+            return "Enter your Prolific access token below and save."
+        return "Enter the number of participants below and create the draft on Prolific."
 
-    def why_nobody_comes(self, recruitment: Recruitment) -> str:
-        if recruitment.is_unpublished:
+    def why_not_sending(self, channel: Channel) -> str:
+        if channel.is_unpublished:
             return UNPUBLISHED
-        return NOBODY_SENT.get(recruitment.external_status, "")
+        return NOT_SENDING.get(channel.external_status, "")
 
-    def study_lacks(self, recruitment: Recruitment) -> Mapping[str, str]:
-        study = recruitment.study
-        stated = {
+    def study_lacks(self, channel: Channel) -> Mapping[str, str]:
+        study = channel.study
+        required = {
             "no_reward": study.reward,
             "no_minutes": study.minutes_per_hit,
             "no_limit": study.hits_per_annotator,
         }
-        return {code: NEEDS_OF_STUDY[code] for code, value in stated.items() if value is None}
+        return {code: NEEDS_OF_STUDY[code] for code, value in required.items() if value is None}
 
-    def audience(self, recruitment: Recruitment) -> str:
-        return "whom Prolific sends: it has the link below already, and nobody has to send it"
+    def audience(self, channel: Channel) -> str:
+        return "Open to participants sent by Prolific, which already has the link below."
 
-    def keeps(self, recruitment: Recruitment) -> Kept:
-        ids = f"Your Prolific id and the id of your submission. {KNOWN_AGAIN}"
-        address = "" if self.confirms(recruitment) else f" {ADDRESS}"
-        is_secure = recruitment.settings.get("is_secure")
-        once = f" {FINGERPRINT}" if is_secure else ""
-        return Kept(f"{ids} {COOKIES}{address}", in_any_case=SAYS_PROLIFIC + once)
+    def privacy_notice(self, channel: Channel) -> PrivacyNotice:
+        ids = f"We store your Prolific ID and the ID of your submission. {KNOWN_AGAIN}"
+        address = "" if self.confirms(channel) else f" {ADDRESS}"
+        is_secure = channel.settings.get("is_secure")
+        fingerprint = f" {FINGERPRINT}" if is_secure else ""
+        return PrivacyNotice(
+            f"{ids} {COOKIES}{address}", in_any_case=PROLIFIC_REPORTS + fingerprint
+        )
 
-    def confirms(self, recruitment: Recruitment) -> bool:
-        """By its signature or by its answer; with neither, anybody could write the ids."""
-        return bool(recruitment.secret or recruitment.settings.get("is_secure"))
+    def confirms(self, channel: Channel) -> bool:
+        """By its signature or through its API; with neither, anybody could write the IDs."""
+        return bool(channel.secret or channel.settings.get("is_secure"))
 
-    def arrive(self, request: HttpRequest, recruitment: Recruitment) -> Arrival:
+    def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
         names = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
         person, study, submission = (_id(request, name) for name in names)
-        if recruitment.external_id and study != recruitment.external_id:
+        if channel.external_id and study != channel.external_id:
             raise DomainError("other_study", OTHER_STUDY, status=403)
-        is_confirmed = _is_signed(request, recruitment, person, submission)
-        return Arrival(person, submission, is_confirmed=is_confirmed)
+        is_confirmed = _is_signed(request, channel, person, submission)
+        return PlatformEntry(person, submission, is_confirmed=is_confirmed)
 
-    def is_there(self, recruitment: Recruitment, participation: Participation) -> bool:
-        if recruitment.settings.get("is_secure"):
-            return False  # ids that nobody signed are not even looked up
-        with _client(recruitment) as client:
-            found = client.submission(participation.submission_id)
+    def is_submission_active(self, channel: Channel, participation: Participation) -> bool:
+        if channel.settings.get("is_secure"):
+            return False  # unsigned IDs are not even looked up
+        with _client(channel) as client:
+            submission = client.submission(participation.submission_id)
         person = participation.rater.external_id
-        is_theirs = (found.participant, found.study) == (person, recruitment.external_id)
-        return is_theirs and STANDINGS.get(found.status) in PRESENT
+        is_own = (submission.participant, submission.study) == (person, channel.external_id)
+        return is_own and STATUSES.get(submission.status) in ACTIVE_STATUSES
 
-    def depart(
-        self, recruitment: Recruitment, submission: Submission | None, ending: Ending
-    ) -> Departure:
-        code = _codes(recruitment).get(ending, "")
-        return Departure(code=code, url=COMPLETE + code if code else "")
+    def return_instructions(
+        self, channel: Channel, submission: Submission | None, ending: Ending
+    ) -> ReturnInstructions:
+        code = _codes(channel).get(ending, "")
+        return ReturnInstructions(
+            code=code, url=COMPLETE + code if code else "", link_text="Return to Prolific"
+        )
 
-    def reports(self, recruitment: Recruitment) -> Iterable[PlatformReport]:
-        with suppress(PlatformError):  # the next entry that needs the keys has them fetched again
-            self._renew_old_keys(recruitment)
-        with _client(recruitment) as client:
-            return [_report(each) for each in client.submissions(_published(recruitment))]
+    def submission_reports(self, channel: Channel) -> Iterable[PlatformReport]:
+        with suppress(PlatformError):  # an entry that needs the keys fetches them again
+            self._renew_old_keys(channel)
+        with _client(channel) as client:
+            return [_report(submission) for submission in client.submissions(_published(channel))]
 
-    def platform_status(self, recruitment: Recruitment) -> str:
-        with _client(recruitment) as client:
-            return client.study(_published(recruitment)).status
+    def platform_status(self, channel: Channel) -> str:
+        with _client(channel) as client:
+            return client.study(_published(channel)).status
 
     def try_token(self, token: str) -> None:
         base_url = settings.TIEBREAK_PROLIFIC_URL
         with ProlificClient(token, base_url=base_url, attempts=1, timeout_s=3.0) as client:
             client.check_token()
 
-    def report_on(self, recruitment: Recruitment, submission_id: str) -> PlatformReport | None:
-        with _client(recruitment) as client:
-            found = client.submission(submission_id)
-        return _report(found) if found.study == recruitment.external_id else None
+    def report_on(self, channel: Channel, submission_id: str) -> PlatformReport | None:
+        with _client(channel) as client:
+            submission = client.submission(submission_id)
+        return _report(submission) if submission.study == channel.external_id else None
 
     def submission_in_event(
-        self, recruitment: Recruitment, headers: dict[str, str], body: bytes, now: datetime
+        self, channel: Channel, headers: dict[str, str], body: bytes, now: datetime
     ) -> tuple[str, str]:
         verify_webhook(
-            secret=decrypted(recruitment.webhook_secret),
+            secret=decrypted(channel.webhook_secret),
             timestamp=headers.get("x-prolific-request-timestamp", ""),
             body=body,
             signature=headers.get("x-prolific-request-signature", ""),
             now=now,
         )
-        # Known again by what is signed: the id in the header could be anything.
+        # Identified by the signed content: the ID in the header is not signed.
         timestamp = headers["x-prolific-request-timestamp"]
         digest = hashlib.sha256(timestamp.encode() + b":" + body).hexdigest()
         return f"event:{digest}", _submission_in(body)
 
-    def approve(self, recruitment: Recruitment, participations: Sequence[Participation]) -> None:
-        with _client(recruitment) as client:
-            client.approve([each.submission_id for each in participations])
+    def approve(self, channel: Channel, participations: Sequence[Participation]) -> None:
+        with _client(channel) as client:
+            client.approve([participation.submission_id for participation in participations])
 
     def reject(
-        self, recruitment: Recruitment, participation: Participation, message: str, category: str
+        self, channel: Channel, participation: Participation, message: str, category: str
     ) -> None:
-        with _client(recruitment) as client:
+        with _client(channel) as client:
             client.reject(participation.submission_id, message, category)
 
-    def ask_to_return(
-        self, recruitment: Recruitment, participation: Participation, reason: str
-    ) -> None:
-        with _client(recruitment) as client:
+    def ask_to_return(self, channel: Channel, participation: Participation, reason: str) -> None:
+        with _client(channel) as client:
             client.request_return(participation.submission_id, [reason])
 
-    def pay(self, recruitment: Recruitment, payment: Payment) -> str:
+    def pay(self, channel: Channel, payment: Payment) -> str:
         submission = payment.participation.submission_id
-        with _client(recruitment) as client:
+        with _client(channel) as client:
             if payment.kind == Payment.Kind.SCREEN_OUT:
-                client.screen_out(submission, _screen_out_code(recruitment))
+                client.screen_out(submission, _screen_out_code(channel))
                 return submission
-            bulk = _set_up(client, _published(recruitment), payment)
-            # Kept before it is paid: asked a second time, Prolific pays a second time.
-            payment.external_id = bulk
+            bulk_id = _create_bonus(client, _published(channel), payment)
+            # Stored before it is paid: a repeated request would pay a second time.
+            payment.external_id = bulk_id
             payment.save(update_fields=["external_id"])
-            client.pay_bonuses(bulk)
-        return bulk
+            client.pay_bonuses(bulk_id)
+        return bulk_id
 
-    def publish(self, recruitment: Recruitment, places: int, entry_url: str) -> str:
-        with _client(recruitment) as client:
-            if recruitment.external_id:
-                return client.increase_places(recruitment.external_id, places).id
+    def publish(self, channel: Channel, participants: int, entry_url: str) -> str:
+        with _client(channel) as client:
+            if channel.external_id:
+                return client.increase_places(channel.external_id, participants).id
             names = [*(ending.value for ending in CODES), SCREEN_OUT_PAYMENT]
             codes = {name: secrets.token_hex(4).upper() for name in names}
-            _keep_settings(recruitment, codes=recruitment.settings.get("codes") or codes)
-            self._renew_old_keys(recruitment)
-            return client.create_study(_draft(recruitment, places, entry_url)).id
+            _keep_settings(channel, codes=channel.settings.get("codes") or codes)
+            self._renew_old_keys(channel)
+            return client.create_study(_draft(channel, participants, entry_url)).id
 
-    def steer(self, recruitment: Recruitment, verb: str) -> str:
-        with _client(recruitment) as client:
-            return client.transition_study(_published(recruitment), verb.upper()).status
+    def transition_platform_study(self, channel: Channel, action: str) -> str:
+        with _client(channel) as client:
+            return client.transition_study(_published(channel), action.upper()).status
 
-    def listen(self, recruitment: Recruitment, events_url: str) -> str:
-        workspace = recruitment.settings.get("workspace", "")
+    def subscribe_webhook(self, channel: Channel, events_url: str) -> str:
+        workspace = channel.settings.get("workspace", "")
         if not workspace:
-            raise DomainError("no_workspace", "Enter the workspace's id first.", status=400)
-        with _client(recruitment) as client:
+            raise DomainError(
+                "no_workspace", "Enter the ID of the workspace first, and save.", status=400
+            )
+        with _client(channel) as client:
             secret = client.create_secret(workspace)
             hook = client.subscribe(workspace, "submission.status.change", events_url)
             client.confirm_subscription(hook.id, hook.hook_secret)
         return secret
 
-    def _renew_old_keys(self, recruitment: Recruitment) -> None:
-        """Keep the keys of signed links at hand: no page waits for them."""
-        if recruitment.settings.get("is_secure") and not _has_keys_since(recruitment, KEYS_AGE):
-            self.renew_keys(recruitment)
+    def _renew_old_keys(self, channel: Channel) -> None:
+        """Fetch the keys of signed links in advance, so that no page waits for them."""
+        if channel.settings.get("is_secure") and not _has_keys_since(channel, KEYS_AGE):
+            self.renew_keys(channel)
 
-    def renew_keys(self, recruitment: Recruitment) -> None:
+    def renew_keys(self, channel: Channel) -> None:
         keys = [_as_dict(key) for key in fetch_keys(settings.TIEBREAK_PROLIFIC_KEYS_URL).keys]
-        _keep_settings(recruitment, keys=keys, keys_at=timezone.now().isoformat())
+        _keep_settings(channel, keys=keys, keys_at=timezone.now().isoformat())
 
 
 def _submission_in(body: bytes) -> str:
-    """The submission that an event is of; "" where it is of something else."""
+    """The submission that an event names; "" for events of other kinds."""
     try:
         event = json.loads(body)
     except (ValueError, RecursionError):
-        raise DomainError("odd_event", ODD_EVENT, status=400) from None
+        raise DomainError("unknown_event", UNKNOWN_EVENT, status=400) from None
     kind = event.get("event_type") if isinstance(event, dict) else None
     if not isinstance(kind, str):
-        raise DomainError("odd_event", ODD_EVENT, status=400)
+        raise DomainError("unknown_event", UNKNOWN_EVENT, status=400)
     if kind != "submission.status.change":
         return ""
     submission = event.get("resource_id")
     if not isinstance(submission, str) or not ID.fullmatch(submission):
-        raise DomainError("odd_event", ODD_EVENT, status=400)
+        raise DomainError("unknown_event", UNKNOWN_EVENT, status=400)
     return submission
 
 
-ODD_EVENT = "This event is signed, but it is not one that Prolific documents: nothing was done."
-OTHER_STUDY = (
-    "This link belongs to another study on Prolific. Please open the study from its own page there."
-)
+UNKNOWN_EVENT = "This event is signed, but Prolific does not document it, so it was ignored."
+OTHER_STUDY = "This link belongs to another study on Prolific. Please open this study from its page on Prolific."
 UNSIGNED = (
-    "This link lacks Prolific's signature. Please open the study from Prolific itself, not from a"
+    "This link is not signed by Prolific. Please open the study from Prolific itself, not from a"
     " copied address."
 )
 
 
-def _is_signed(
-    request: HttpRequest, recruitment: Recruitment, person: str, submission: str
-) -> bool:
-    """Whether the token proves who comes; used up by it, so that a copied link is worth nothing.
+def _is_signed(request: HttpRequest, channel: Channel, person: str, submission: str) -> bool:
+    """Whether a token proves the IDs; checking uses it up, so that a copied link does not work.
 
-    With signed links only, nothing else lets anybody in.
+    If the study requires signed links, everything else is refused.
     """
     token = request.GET.get("prolific_token", "")
-    if not recruitment.settings.get("is_secure"):
+    if not channel.settings.get("is_secure"):
         return False
     if not token:
         raise EntryRefused("entry_unsigned", UNSIGNED, status=403)
-    signed = _signed_parameters(recruitment, token, submission)
+    signed = _signed_parameters(channel, token, submission)
     if signed.get("PROLIFIC_PID", person) != person:
         raise EntryRefused("entry_forged", UNSIGNED, status=403)
-    _use_up(recruitment, token)
+    _use_up(channel, token)
     return True
 
 
-def _signed_parameters(recruitment: Recruitment, token: str, submission: str) -> dict[str, str]:
-    """What Prolific signed. Raises `NotConfirmedYet` where it may have keys that are not here."""
+def _signed_parameters(channel: Channel, token: str, submission: str) -> dict[str, str]:
+    """What Prolific signed. Raises `NotConfirmedYet` if its keys have to be fetched first."""
     now = timezone.now()
     try:
         return verify_entry_token(
             token,
-            keys=jwt.PyJWKSet(recruitment.settings.get("keys") or []),
-            audience=str(recruitment.settings.get("entry_url", "")),
+            keys=jwt.PyJWKSet(channel.settings.get("keys") or []),
+            audience=str(channel.settings.get("entry_url", "")),
             submission_id=submission,
             now=now,
         )
     except EntryRefused as refusal:
-        if refusal.code != "entry_key_unknown" or _has_keys_since(recruitment, KEYS_FRESH):
+        if refusal.code != "entry_key_unknown" or _has_keys_since(channel, KEYS_FRESH):
             raise
     check_claimed_age(token, now)
     raise NotConfirmedYet
 
 
-def _has_keys_since(recruitment: Recruitment, age: timedelta) -> bool:
-    at = recruitment.settings.get("keys_at", "")
+def _has_keys_since(channel: Channel, age: timedelta) -> bool:
+    at = channel.settings.get("keys_at", "")
     return bool(at) and datetime.fromisoformat(at) > timezone.now() - age
 
 
-def _use_up(recruitment: Recruitment, token: str) -> None:
+def _use_up(channel: Channel, token: str) -> None:
     digest = hashlib.sha256(token.encode()).hexdigest()
     try:
         with transaction.atomic():
-            PlatformEvent.objects.create(recruitment=recruitment, event_id=f"entry:{digest}")
+            PlatformEvent.objects.create(channel=channel, event_id=f"entry:{digest}")
     except IntegrityError as error:
         raise EntryRefused(
             "entry_replayed",
-            "This link was used already. Please open the study from Prolific once more.",
+            "This link has already been used. Please open the study from Prolific again.",
             status=403,
         ) from error
 
@@ -389,32 +389,32 @@ def _id(request: HttpRequest, name: str) -> str:
     if not ID.fullmatch(value):
         raise DomainError(
             "incomplete_link",
-            f"This link lacks your {name}. Please open the study from Prolific itself.",
+            f"This link has no valid {name}. Please open the study from Prolific itself.",
             status=400,
         )
     return value
 
 
-def _client(recruitment: Recruitment) -> ProlificClient:
-    token = decrypted(recruitment.secret)
+def _client(channel: Channel) -> ProlificClient:
+    token = decrypted(channel.secret)
     if not token:
         raise DomainError(
             "no_token",
-            "Prolific needs its access token first: enter it on the study's recruitment page.",
+            "Enter your Prolific access token on the study's recruitment page first.",
         )
     return ProlificClient(token, base_url=settings.TIEBREAK_PROLIFIC_URL)
 
 
-def _published(recruitment: Recruitment) -> str:
-    if not recruitment.external_id:
+def _published(channel: Channel) -> str:
+    if not channel.external_id:
         raise DomainError(
-            "not_published", "This study is not on Prolific yet: make it there first."
+            "not_published", "This study is not on Prolific yet. Create the draft first."
         )
-    return recruitment.external_id
+    return channel.external_id
 
 
-def _set_up(client: ProlificClient, study: str, payment: Payment) -> str:
-    """What fails here has paid nobody: only the next request pays."""
+def _create_bonus(client: ProlificClient, study: str, payment: Payment) -> str:
+    """Set up a bonus. A failure here has paid nobody: only the next request pays."""
     try:
         return client.create_bonuses(study, {payment.participation.submission_id: payment.amount})
     except PlatformError as error:
@@ -422,90 +422,95 @@ def _set_up(client: ProlificClient, study: str, payment: Payment) -> str:
         raise
 
 
-def _keep_settings(recruitment: Recruitment, **changes: object) -> None:
-    """Beside what a researcher may have saved since this one was read."""
+def _keep_settings(channel: Channel, **changes: object) -> None:
+    """Change these settings only, keeping what a researcher may have saved in the meantime."""
     with transaction.atomic():
-        now = Recruitment.objects.select_for_update().get(pk=recruitment.pk)
-        now.settings |= changes
-        now.save(update_fields=["settings"])
-    recruitment.settings = now.settings
+        stored = Channel.objects.select_for_update().get(pk=channel.pk)
+        stored.settings |= changes
+        stored.save(update_fields=["settings"])
+    channel.settings = stored.settings
 
 
-def _screen_out_code(recruitment: Recruitment) -> str:
-    code = _codes(recruitment).get(SCREEN_OUT_PAYMENT, "")
-    if not code or not recruitment.settings.get("screen_out_reward"):
+def _screen_out_code(channel: Channel) -> str:
+    code = _codes(channel).get(SCREEN_OUT_PAYMENT, "")
+    if not code or not channel.settings.get("screen_out_reward"):
         raise DomainError(
             "no_screen_out_pay",
-            "This study was made on Prolific without pay for who is screened out."
-            " Pay them a bonus there.",
+            "This study was created on Prolific without payment for participants who are screened"
+            " out. Pay them a bonus on Prolific.",
         )
     return code
 
 
-def _codes(recruitment: Recruitment) -> dict[str, str]:
-    codes: dict[str, str] = recruitment.settings.get("codes", {})
+def _codes(channel: Channel) -> dict[str, str]:
+    codes: dict[str, str] = channel.settings.get("codes", {})
     return codes
 
 
-def _report(found: ProlificSubmission) -> PlatformReport:
+def _report(submission: ProlificSubmission) -> PlatformReport:
     return PlatformReport(
-        submission_id=found.id,
-        external_id=found.participant,
-        status=found.status,
-        standing=STANDINGS.get(found.status, Standing.UNKNOWN),
-        entered_code=found.entered_code or "",
-        started_at=found.started_at.astimezone(UTC) if found.started_at else None,
-        completed_at=found.completed_at,
+        submission_id=submission.id,
+        external_id=submission.participant,
+        status=submission.status,
+        submission_status=STATUSES.get(submission.status, SubmissionStatus.UNKNOWN),
+        entered_code=submission.entered_code or "",
+        started_at=submission.started_at.astimezone(UTC) if submission.started_at else None,
+        completed_at=submission.completed_at,
     )
 
 
 NEEDS_OF_STUDY = {
-    "no_reward": "Say first what annotators are paid: Prolific shows it.",
-    "no_minutes": "Say first how many minutes a HIT takes: Prolific shows how long it all takes.",
+    "no_reward": "Enter what annotators are paid first: Prolific shows it.",
+    "no_minutes": "Enter how many minutes a HIT takes first: Prolific shows the total time.",
     "no_limit": (
-        "Say first how many HITs one annotator does: Prolific shows one reward and one time for"
+        "Enter how many HITs each annotator does first: Prolific shows one reward and one time for"
         " all of them."
     ),
 }
 
 
-def _draft(recruitment: Recruitment, places: int, entry_url: str) -> StudyDraft:
-    study = recruitment.study
-    for code, sentence in PROVIDER.study_lacks(recruitment).items():
+def _draft(channel: Channel, participants: int, entry_url: str) -> StudyDraft:
+    study = channel.study
+    for code, sentence in PLATFORM.study_lacks(channel).items():
         raise DomainError(code, sentence)
     assert study.reward is not None
     assert study.minutes_per_hit is not None
     assert study.hits_per_annotator is not None
     minutes = ceil(study.minutes_per_hit * study.hits_per_annotator)
-    _keep_settings(recruitment, entry_url=entry_url)
+    _keep_settings(channel, entry_url=entry_url)
     return StudyDraft(
         name=study.title,
         internal_name=f"{study.title} ({study.pk})",
-        description=recruitment.settings["description"],
+        description=channel.settings["description"],
         external_study_url=entry_url,
-        is_external_study_url_secure=bool(recruitment.settings.get("is_secure")),
-        completion_codes=_completion_codes(recruitment, places),
+        is_external_study_url_secure=bool(channel.settings.get("is_secure")),
+        completion_codes=_completion_codes(channel, participants),
         estimated_completion_time=minutes,
         maximum_allowed_time=maximum_allowed_minutes(minutes),
         reward=int(study.reward * 100),
-        total_available_places=places,
+        total_available_places=participants,
     )
 
 
-def _completion_codes(recruitment: Recruitment, places: int) -> list[CompletionCode]:
-    codes = _codes(recruitment)
-    known = [CompletionCode(codes[ending], word) for ending, word in CODES.items()]
-    if reward := recruitment.settings.get("screen_out_reward"):
-        options = {"fixed_screen_out_reward": int(Decimal(str(reward)) * 100), "slots": places}
-        paying = CompletionCode(
+def _completion_codes(channel: Channel, participants: int) -> list[CompletionCode]:
+    codes = _codes(channel)
+    completion_codes = [
+        CompletionCode(codes[ending], code_type) for ending, code_type in CODES.items()
+    ]
+    if reward := channel.settings.get("screen_out_reward"):
+        options = {
+            "fixed_screen_out_reward": int(Decimal(str(reward)) * 100),
+            "slots": participants,
+        }
+        screen_out = CompletionCode(
             codes[SCREEN_OUT_PAYMENT],
             "FIXED_SCREENOUT",
             action="FIXED_SCREEN_OUT_PAYMENT",
             actor="researcher",
             options=options,
         )
-        known.append(paying)
-    return known
+        completion_codes.append(screen_out)
+    return completion_codes
 
 
-PROVIDER = Prolific()
+PLATFORM = Prolific()

@@ -1,7 +1,7 @@
-"""The researcher's side of Prolific: studies, submissions, payments and hooks, over HTTP.
+"""The researcher's side of Prolific's API: studies, submissions, payments and webhooks.
 
-The token has full power and never expires: it goes to httpx and stands in no message and no repr,
-and no httpx error is chained to ours, because those carry the request.
+The token has full power and never expires. So it is passed to httpx only, appears in no message or
+repr, and no httpx error is chained to ours, because those contain the request.
 """
 
 import re
@@ -23,7 +23,17 @@ from tenacity import (
 )
 
 from recruitment.platforms.errors import PlatformError
-from recruitment.platforms.prolific.answers import (
+from recruitment.platforms.prolific.errors import (
+    MOVED,
+    REFUSALS,
+    detail_of,
+    overloaded,
+    unanswered,
+    unreachable,
+    unreadable,
+)
+from recruitment.platforms.prolific.payloads import StudyDraft
+from recruitment.platforms.prolific.responses import (
     Data,
     ProlificSubmission,
     StudyState,
@@ -35,16 +45,6 @@ from recruitment.platforms.prolific.answers import (
     read_submission,
     read_subscription_id,
     read_text,
-)
-from recruitment.platforms.prolific.drafts import StudyDraft
-from recruitment.platforms.prolific.refusals import (
-    MOVED,
-    REFUSALS,
-    detail_of,
-    nonsense,
-    overloaded,
-    unanswered,
-    unreachable,
 )
 from tiebreak.errors import DomainError
 
@@ -69,21 +69,21 @@ REJECTION_CATEGORIES = frozenset(
         "OTHER",
     }
 )
-# What a study may be once the action is done, as far as Prolific documents it.
+# The documented statuses of a study after each action.
 OUTCOMES = {
     "PUBLISH": ("PUBLISHING", "ACTIVE"),
     "PAUSE": ("PAUSED",),
     "START": ("ACTIVE",),
     "STOP": ("COMPLETED", "AWAITING REVIEW"),
 }
-# Whoever is told to wait longer is not kept: the caller gets the error, with the time.
-LONGEST_PAUSE_S = 30.0
+# If Retry-After exceeds this, fail the request instead of sleeping.
+MAX_PAUSE_S = 30.0
 
 T = TypeVar("T")
 
 
 class ProlificClient:
-    """One account. Every method raises `PlatformError` where Prolific does not do as asked."""
+    """One Prolific account. Every method raises `PlatformError` if the request fails."""
 
     def __init__(
         self,
@@ -95,11 +95,11 @@ class ProlificClient:
         wait: Callable[[RetryCallState], float] | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Connect nothing yet; `wait` and `sleep` are tenacity's, between the attempts."""
+        """Open no connection yet; `wait` and `sleep` are tenacity's, between the attempts."""
         if not re.fullmatch(r"[!-~]+", token):
             raise DomainError(
                 "bad_token",
-                "This is no Prolific token: please copy it once more from Prolific's settings.",
+                "This is not a Prolific token. Please copy it again from Prolific's settings.",
                 status=400,
             )
         self._token = token
@@ -131,24 +131,26 @@ class ProlificClient:
         self._http.close()
 
     def check_token(self) -> None:
-        """Raise `PlatformError` unless Prolific knows whose token this is."""
+        """Raise `PlatformError` unless Prolific accepts the token."""
         self._ask(read_id, "GET", "users/me/")
 
     def create_study(self, draft: StudyDraft) -> StudyState:
-        """Make an unpublished study. Never repeated where the first request may have made one."""
+        """Create an unpublished study. Not repeated if the first request may have created one."""
         return self._ask(read_study, "POST", "studies/", body=draft.payload(), is_repeatable=False)
 
     def study(self, study_id: str) -> StudyState:
         return self._ask(read_study, "GET", f"studies/{_checked(study_id)}/")
 
     def transition_study(self, study_id: str, action: str) -> StudyState:
-        """PUBLISH, PAUSE, START or STOP; a study that is there already is left as it is.
+        """PUBLISH, PAUSE, START or STOP; a study that has the resulting status stays as it is.
 
-        So a repeated request is no failure where the first one did it and its answer was lost.
+        So repeating a request is no failure if the first one succeeded and its answer was lost.
         """
         if action not in OUTCOMES:
             known = ", ".join(OUTCOMES)
-            raise DomainError("unknown_action", f"A study can be told {known}, not “{action}”.")
+            raise DomainError(
+                "unknown_action", f"The action for a study must be one of {known}, not “{action}”."
+            )
         path = f"studies/{_checked(study_id)}/transition/"
         try:
             return self._ask(read_study, "POST", path, body={"action": action})
@@ -167,7 +169,7 @@ class ProlificClient:
             raise DomainError(
                 "fewer_places",
                 f"The study has {state.total_places} places on Prolific, and their number can only"
-                " grow. Stop the study if no more people are wanted.",
+                " increase. Stop the study if you need no more participants.",
             )
         if total == state.total_places:
             return state
@@ -177,15 +179,15 @@ class ProlificClient:
     def submissions(self, study_id: str) -> Iterator[ProlificSubmission]:
         """Every submission of a study, oldest first, each once.
 
-        Pages are asked for until one brings nothing new: what is documented has no last page.
+        Pages are requested until one has nothing new: the documentation names no last page.
         """
         _checked(study_id)
         seen: set[str] = set()
         for page in count(1):
-            new = [one for one in self._page(study_id, page) if one.id not in seen]
+            new = [row for row in self._page(study_id, page) if row.id not in seen]
             if not new:
                 return
-            seen.update(one.id for one in new)
+            seen.update(row.id for row in new)
             yield from new
 
     def _page(self, study_id: str, page: int) -> list[ProlificSubmission]:
@@ -211,8 +213,8 @@ class ProlificClient:
         return self._ask(read_submission, "GET", f"submissions/{_checked(submission_id)}/")
 
     def approve(self, ids: Sequence[str]) -> None:
-        """Approve submissions, which pays them; Prolific does so in its own time."""
-        checked = [_checked(one) for one in ids]
+        """Approve submissions, which pays them; Prolific processes this asynchronously."""
+        checked = [_checked(submission_id) for submission_id in ids]
         for start in range(0, len(checked), APPROVAL_LIMIT):
             body: Data = {"submission_ids": checked[start : start + APPROVAL_LIMIT]}
             self._send("POST", "submissions/bulk-approve/", body=body)
@@ -223,14 +225,14 @@ class ProlificClient:
             raise DomainError(
                 "message_too_short",
                 f"A rejection needs a message of at least {REJECTION_LENGTH} characters that tells"
-                " the participant why: please say more.",
+                " the participant why. Please explain more.",
                 status=400,
             )
         if category not in REJECTION_CATEGORIES:
             known = ", ".join(sorted(REJECTION_CATEGORIES))
             raise DomainError(
                 "unknown_category",
-                f"“{category}” is no category of Prolific: please choose one of {known}.",
+                f"“{category}” is not a category of Prolific. Please choose one of {known}.",
                 status=400,
             )
         return self._transition(
@@ -260,34 +262,34 @@ class ProlificClient:
         self._send("POST", path, body=body, is_repeatable=False)
 
     def create_bonuses(self, study_id: str, amounts: Mapping[str, Decimal]) -> str:
-        """Set up bonuses by submission or participant, in the currency; return the id to pay.
+        """Set up bonuses by submission or participant, in the study's currency; return the ID to pay.
 
-        Nothing is paid yet. Keep the id before paying: paying it twice pays people twice.
+        Nothing is paid yet. Store the ID before paying: paying it twice pays people twice.
         """
         if not 0 < len(amounts) <= BONUS_LIMIT:
             raise DomainError(
                 "bonus_limit",
-                f"Bonuses are set up for 1 to {BONUS_LIMIT} people at once, not {len(amounts)}:"
-                " please split the list.",
+                f"Bonuses can be set up for 1 to {BONUS_LIMIT} people at once, not {len(amounts)}."
+                " Please split the list.",
                 status=400,
             )
-        lines = [f"{_checked(one)},{_money(amount)}" for one, amount in amounts.items()]
+        lines = [f"{_checked(id_)},{_money(amount)}" for id_, amount in amounts.items()]
         body: Data = {"study_id": _checked(study_id), "csv_bonuses": "\n".join(lines) + "\n"}
         path = "submissions/bonus-payments/"
         return self._ask(read_id, "POST", path, body=body, is_repeatable=False)
 
     def pay_bonuses(self, bulk_id: str) -> None:
-        """Pay what `create_bonuses` set up. Each call that arrives pays, however often."""
+        """Pay the bonuses set up by `create_bonuses`. Every call pays again."""
         path = f"bulk-bonus-payments/{_checked(bulk_id)}/pay/"
         self._send("POST", path, is_repeatable=False)
 
     def create_secret(self, workspace_id: str) -> str:
-        """A new secret that signs the workspace's hooks; the one before ends."""
+        """Create the secret that signs the workspace's webhooks, replacing the previous one."""
         body: Data = {"workspace_id": workspace_id}
         return self._ask(lambda data: read_text(data, "value"), "POST", "hooks/secrets/", body=body)
 
     def subscribe(self, workspace_id: str, event_type: str, target_url: str) -> Subscription:
-        """Ask for events of a type at an address; none come before it is confirmed."""
+        """Subscribe an address to a type of events; none are sent before it is confirmed."""
         body: Data = {
             "workspace_id": workspace_id,
             "event_type": event_type,
@@ -350,8 +352,8 @@ class ProlificClient:
 
     def _pause(self, state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
-        asked = error.retry_after_s if isinstance(error, PlatformError) else 0.0
-        return max(asked, float(self._wait(state)))
+        retry_after_s = error.retry_after_s if isinstance(error, PlatformError) else 0.0
+        return max(retry_after_s, float(self._wait(state)))
 
     def _failure(self, response: httpx.Response, is_repeatable: bool) -> PlatformError | None:
         if response.is_success:
@@ -367,22 +369,24 @@ class ProlificClient:
         return PlatformError(code, sentence, platform_status=status)
 
     def _quote(self, response: httpx.Response) -> str:
-        said = " ".join(detail_of(response).replace(self._token, "…").split())[:300].rstrip(".")
-        return said and f"Prolific refused the request: {said}. Please correct it and try again."
+        detail = " ".join(detail_of(response).replace(self._token, "…").split())[:300].rstrip(".")
+        return (
+            detail and f"Prolific refused the request: {detail}. Please correct it and try again."
+        )
 
 
 def _may_repeat(error: BaseException) -> bool:
     return (
         isinstance(error, PlatformError)
         and error.is_retryable
-        and error.retry_after_s <= LONGEST_PAUSE_S
+        and error.retry_after_s <= MAX_PAUSE_S
     )
 
 
 def _checked(platform_id: str) -> str:
-    """Ids come from URLs that anybody can write, and go into paths and CSV lines."""
+    """Check an ID: it may come from a URL that anybody can write, and goes into paths and CSV."""
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", platform_id):
-        raise DomainError("bad_platform_id", "This is no id of Prolific.", status=400)
+        raise DomainError("bad_platform_id", "This is not a Prolific ID.", status=400)
     return platform_id
 
 
@@ -390,7 +394,7 @@ def _money(amount: Decimal) -> str:
     if not (amount.is_finite() and amount > 0 and amount == round(amount, 2)):
         raise DomainError(
             "bad_amount",
-            f"A bonus is an amount above 0 with at most two decimals, not {amount}.",
+            f"A bonus must be an amount above 0 with at most two decimals, not {amount}.",
             status=400,
         )
     return f"{amount:.2f}"
@@ -401,4 +405,4 @@ def _read(response: httpx.Response, reader: Callable[[Data], T], is_repeatable: 
         return reader(read_object(response.json()))
     except (ValueError, RecursionError):
         pass
-    raise nonsense(is_repeatable, response.status_code)
+    raise unreadable(is_repeatable, response.status_code)

@@ -1,4 +1,4 @@
-"""What Prolific signs: its webhooks with a shared secret, its entry links with a public key."""
+"""Verification of what Prolific signs: webhooks with a shared secret, entry links with a key pair."""
 
 import base64
 import hashlib
@@ -17,7 +17,7 @@ from tiebreak.errors import DomainError
 ISSUER = "https://www.prolific.com"
 ENTRY_AGE_S = 120
 LEEWAY_S = 10
-# Time and audience are checked by hand: the caller brings the clock, and the URL has ids filled in.
+# Time and audience are checked below: the caller provides the clock, and the URL has IDs filled in.
 OPTIONS: Options = {
     "require": ["exp", "iat", "iss", "aud", "sub"],
     "verify_exp": False,
@@ -29,11 +29,11 @@ KEYS_URL = "https://api.prolific.com/.well-known/study/jwks.json"
 
 
 class ForgedEvent(DomainError):
-    """An event that does not prove that Prolific sent it, just now, as it stands."""
+    """An event without proof that Prolific sent it recently and unchanged."""
 
 
 class EntryRefused(DomainError):
-    """An entry token that proves nothing: `entry_expired`, `entry_key_unknown`, `entry_forged`.
+    """An invalid entry token: `entry_expired`, `entry_key_unknown`, `entry_forged`.
 
     With `entry_key_unknown` the keys may have changed since they were fetched.
     """
@@ -50,7 +50,7 @@ def verify_webhook(
 ) -> None:
     """Raise `ForgedEvent` unless the raw body was signed with the secret within the window.
 
-    An event can still come twice within the window: its id tells.
+    The same event can still arrive twice within the window: the caller checks for that.
     """
     signed = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
     is_same = hmac.compare_digest(base64.b64encode(signed), signature.encode())
@@ -63,7 +63,7 @@ def verify_webhook(
     ):
         raise ForgedEvent(
             "event_stale",
-            "This event was not sent just now: please check the clock of this server.",
+            "This event is too old or too new. Please check the clock of this server.",
             status=403,
         )
 
@@ -71,10 +71,10 @@ def verify_webhook(
 def verify_entry_token(
     token: str, *, keys: jwt.PyJWKSet, audience: str, submission_id: str, now: datetime
 ) -> dict[str, str]:
-    """The URL parameters that Prolific signed, or `EntryRefused`.
+    """Return the URL parameters that Prolific signed; raise `EntryRefused` if the token is invalid.
 
-    `audience` is the study's URL as it was given to Prolific, `submission_id` the SESSION_ID that
-    came with the token. Compare the participant and the study with what is returned.
+    `audience` is the study's URL as Prolific has it, `submission_id` the SESSION_ID that came with
+    the token. The caller compares the participant and the study with the returned parameters.
     """
     claims = _claims(token, keys)
     is_for_us = _is_same_url(str(claims["aud"]), audience)
@@ -86,9 +86,9 @@ def verify_entry_token(
 
 
 def check_claimed_age(token: str, now: datetime) -> None:
-    """Raise `EntryRefused` for a token that is too old by its own, unproved word.
+    """Raise `EntryRefused` if a token of unknown key is too old by its own unverified claims.
 
-    For one whose key is not at hand: waiting for it would lead nowhere.
+    Waiting for the key of such a token would be pointless.
     """
     try:
         claims = jwt.decode(token, options={"verify_signature": False})
@@ -98,7 +98,7 @@ def check_claimed_age(token: str, now: datetime) -> None:
 
 
 def fetch_keys(url: str = KEYS_URL, timeout_s: float = 5.0) -> jwt.PyJWKSet:
-    """Prolific's public keys; keep them, and fetch them anew at least daily."""
+    """Fetch Prolific's public keys, which should be stored and renewed at least daily."""
     try:
         response = httpx.get(url, timeout=timeout_s, follow_redirects=False)
         response.raise_for_status()
@@ -107,7 +107,7 @@ def fetch_keys(url: str = KEYS_URL, timeout_s: float = 5.0) -> jwt.PyJWKSet:
         pass
     raise PlatformError(
         "platform_keys",
-        "Prolific's keys cannot be fetched. Please try again in some minutes.",
+        "Prolific's keys cannot be fetched. Please try again in a few minutes.",
         is_retryable=True,
     )
 
@@ -130,19 +130,18 @@ def _key(token: str, keys: jwt.PyJWKSet) -> jwt.PyJWK:
     header = jwt.get_unverified_header(token)
     if header.get("alg") != "RS256":
         raise _forged()
-    key = next((one for one in keys.keys if one.key_id and one.key_id == header.get("kid")), None)
+    key = next((key for key in keys.keys if key.key_id and key.key_id == header.get("kid")), None)
     if key is None:
         raise EntryRefused(
             "entry_key_unknown",
-            "This link is signed with a key that we do not know: please open the study from"
-            " Prolific once more.",
+            "This link is signed with an unknown key. Please open the study from Prolific again.",
             status=403,
         )
     return key
 
 
 def _is_same_url(claimed: str, expected: str) -> bool:
-    """The same page and fixed parameters; what stands for an id may be filled in or not."""
+    """Whether page and fixed parameters agree; placeholders of IDs may be filled in or not."""
     ours, theirs = urlsplit(expected), urlsplit(claimed)
     fixed = [pair for pair in parse_qsl(ours.query) if not pair[1].startswith("{{%")]
     query = parse_qsl(theirs.query)
@@ -157,8 +156,8 @@ def _check_age(issued: object, expires: object, now: datetime) -> None:
         return
     raise EntryRefused(
         "entry_expired",
-        "This link was good for two minutes, and they are over: please open the study from"
-        " Prolific once more.",
+        "This link was valid for two minutes and has expired. Please open the study from"
+        " Prolific again.",
         status=403,
     )
 
@@ -170,6 +169,6 @@ def _is_number(value: object) -> bool:
 def _forged() -> EntryRefused:
     return EntryRefused(
         "entry_forged",
-        "This link is not as Prolific made it: please open the study from Prolific once more.",
+        "This link is not valid. Please open the study from Prolific again.",
         status=403,
     )

@@ -18,9 +18,9 @@ class Command(BaseCommand):
         add_convert_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        given = Namespace(**options)
+        arguments = Namespace(**options)
         try:
-            outcome = convert(given)
+            outcome = convert(arguments)
         except DomainError as refusal:
             raise CommandError(str(refusal)) from refusal
-        self.stdout.write(outcome.shown(given))
+        self.stdout.write(outcome.shown(arguments))

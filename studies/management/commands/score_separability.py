@@ -1,12 +1,12 @@
-"""`manage.py score_separability`: δ of every instance of a study, here and now."""
+"""`manage.py score_separability`: scores every instance of a study in this process."""
 
 import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from studies.instance_selection.scoring import score_separability
 from studies.models import Study
-from studies.scoring import score_separability
 from tiebreak.errors import DomainError
 from tiebreak.similarity import SIMILARITIES
 
@@ -19,21 +19,21 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", help="the study's public id")
         parser.add_argument("--similarity", choices=sorted(SIMILARITIES))
-        parser.add_argument("--json", action="store_true", help="say what was done as JSON")
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = Study.objects.filter(pk=options["study"]).first()
         if study is None:
             raise CommandError(f"There is no study {options['study']!r}.")
         try:
-            made = score_separability(
+            n = score_separability(
                 study=study, similarity_name=options["similarity"], report=self._bar
             )
         except DomainError as error:
             raise CommandError(error.message) from error
         name = options["similarity"] or study.similarity
-        counts = {"study": study.pk, "similarity": name, "scores": made}
-        sentence = f"Made {made} scores with {name}."
+        counts = {"study": study.pk, "similarity": name, "scores": n}
+        sentence = f"Computed {n} scores with {name}."
         self.stdout.write(json.dumps(counts) if options["json"] else sentence)
 
     def _bar(self, done: int, of: int) -> None:

@@ -10,8 +10,8 @@ from annotation.models import Assignment, Participation, Place, Rating
 from annotation.services.addresses import has_room
 from annotation.services.places import NoWorkLeft, take_place
 from annotation.services.screening import begin_stage
-from recruitment.models import Recruitment
-from recruitment.services.entry import give_consent
+from recruitment.models import Channel
+from recruitment.services.entry import Entrant, give_consent
 from recruitment.simulation.raters import HEADER, _signer
 from studies.models import Study
 from tests.annotation.annotators import Annotator, annotator
@@ -80,7 +80,7 @@ def test_who_comes_back_counts_and_is_counted_once():
     assert refused.value.code == "too_many_from_address"
 
 
-def test_a_limit_that_was_lowered_stops_newcomers_and_nobody_at_work():
+def test_lowering_a_limit_stops_newcomers_but_not_current_annotators():
     study = open_study_with(annotators_per_address=3)
     people = [_unconfirmed(study, name) for name in "abcd"]
     for ann in people[:3]:
@@ -122,14 +122,16 @@ def test_who_is_in_is_not_stopped_by_the_hourly_limit():
 
 def test_one_worker_with_many_visits_counts_once():
     study = open_study_with(annotators_per_address=1, entries_per_address_per_hour=1)
-    Recruitment.objects.create(study=study, provider="mturk", external_id="H")
+    Channel.objects.create(study=study, provider="mturk", external_id="H")
     for visit in ("v1", "v2"):
         give_consent(
-            study=study, provider="mturk", external_id="w", submission_id=visit, address="here"
+            study=study,
+            entrant=Entrant(provider="mturk", external_id="w", submission_id=visit, address="here"),
         )
     with pytest.raises(DomainError) as refused:
         give_consent(
-            study=study, provider="mturk", external_id="x", submission_id="v3", address="here"
+            study=study,
+            entrant=Entrant(provider="mturk", external_id="x", submission_id="v3", address="here"),
         )
     assert refused.value.code == "too_many_entries"
 
@@ -180,7 +182,7 @@ def test_an_ipv6_household_is_one_address():
     assert [got_in(come(study, address)) for address in tried] == [True, False, True]
 
 
-def test_where_no_address_is_known_nobody_is_counted_as_everybody():
+def test_annotators_without_a_known_address_are_not_counted():
     study = open_study_with(entries_per_address_per_hour=1)
     assert [got_in(come(study, address="")) for _ in range(3)] == [True] * 3
 

@@ -9,7 +9,10 @@ from annotation.importing import import_study
 from annotation.models import HITUnit
 from annotation.services.dummies import dummy_texts, remove_dummy_generations
 from annotation.services.planning import plan_hits
-from annotation.services.reference_units import spoil_copies
+from annotation.services.reference_units import degrade_copies
+from studies.instance_selection.drawing import draw_instances
+from studies.instance_selection.sampling import FAKE, start_sampling
+from studies.instance_selection.scoring import score_separability
 from studies.jobs import run_job
 from studies.models import (
     Generation,
@@ -21,9 +24,6 @@ from studies.models import (
     System,
     Unit,
 )
-from studies.sampling import FAKE, start_sampling
-from studies.scoring import score_separability
-from studies.selecting import draw_instances
 from tests.refusals import refused
 from tests.studies.factories import make_study, open_knowingly
 from tiebreak.formats import FormatError
@@ -127,7 +127,7 @@ def test_removing_dummy_texts_takes_all_that_was_made_of_them(study):
     score_separability(study=study)
     draw_instances(study=study, design=InstanceSelection(study=study, design="top", instances=2))
     plan_hits(study=study)
-    spoil_copies(study=study, role=Unit.Role.TRAINING, n=1)
+    degrade_copies(study=study, role=Unit.Role.TRAINING, n=1)
     found = dummy_texts(study.dataset)
     assert (found.draws, found.plans, found.scores) == (1, 1, SeparabilityScore.objects.count())
     assert remove_dummy_generations(dataset=study.dataset, confirmed=found.texts) == found

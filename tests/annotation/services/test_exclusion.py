@@ -5,12 +5,12 @@ from django.utils import timezone
 
 from annotation.hot_path_sql import find_work_of
 from annotation.models import Assignment, Participation, Place, Rater, Rating
-from annotation.selectors import missing_units, seats_of
-from annotation.services.exclusion import reinstate_work, withdraw_work
+from annotation.selectors import hit_units_of, missing_units
+from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.places import take_place
-from annotation.services.tallies import kept, recount
-from recruitment.models import Recruitment, Submission
-from recruitment.platforms import PlatformReport, Standing
+from annotation.services.tallies import recount, stored_tallies
+from recruitment.models import Channel, Submission
+from recruitment.platforms import PlatformReport, SubmissionStatus
 from recruitment.services.platform_sync import apply_reports
 from studies.models import Study
 from tests.annotation.annotators import annotator, form_of
@@ -25,31 +25,34 @@ def check_exact(study: Study) -> None:
     """A place that is done has one counted answer to each of its units; tallies are a recount."""
     for place in study.places.select_related("hit"):
         assert place.completed_at is None or not missing_units(place)
-    assert kept(study=study) == recount(study=study)
+    assert stored_tallies(study=study) == recount(study=study)
 
 
-def told(participation: Participation, *standings: Standing) -> None:
-    way = Recruitment.objects.get_or_create(study=participation.study, provider="prolific")[0]
+def told(participation: Participation, *standings: SubmissionStatus) -> None:
+    channel = Channel.objects.get_or_create(study=participation.study, provider="prolific")[0]
     Rater.objects.filter(pk=participation.rater_id).update(provider="prolific")
     Participation.objects.filter(pk=participation.pk).update(provider="prolific")
-    Submission.objects.update(recruitment=way)
+    Submission.objects.update(channel=channel)
     person, submission = participation.rater.external_id, participation.submission_id
-    for standing in standings:
+    for submission_status in standings:
         report = PlatformReport(
-            submission_id=submission, external_id=person, status=str(standing), standing=standing
+            submission_id=submission,
+            external_id=person,
+            status=str(submission_status),
+            submission_status=submission_status,
         )
-        apply_reports(recruitment=way, reports=[report], now=timezone.now())
+        apply_reports(channel=channel, reports=[report], now=timezone.now())
     participation.refresh_from_db()
 
 
-def test_27_a_set_that_was_finished_while_it_was_out_counts_when_it_is_back():
+def test_a_set_completed_during_its_exclusion_counts_when_reinstated():
     study = make_open_study(instances=1, ratings_per_hit=1)
     ann = make_participation(study, "ann")
     assignment = take_place(participation=ann, now=START)
-    *first, last = seats_of(assignment)
-    for seat in first:
-        answer(assignment, seat)
-    withdraw_work(participation=ann, status="timed_out", now=START)
+    *first, last = hit_units_of(assignment)
+    for hit_unit in first:
+        answer(assignment, hit_unit)
+    exclude_work(participation=ann, status="timed_out", now=START)
     answer(Assignment.objects.get(pk=assignment.pk), last)  # from the page that stayed open
     assert not Rating.objects.counted().exists()
     reinstate_work(participation=ann, now=START)
@@ -59,15 +62,15 @@ def test_27_a_set_that_was_finished_while_it_was_out_counts_when_it_is_back():
     check_exact(study)
 
 
-def test_27_the_last_answer_sent_again_completes_what_is_whole():
+def test_repeating_the_last_answer_completes_a_full_set():
     study = make_open_study(instances=1, ratings_per_hit=1, comparisons_per_hit=2)
     assignment = take_place(participation=make_participation(study, "ann"), now=START)
-    for seat in seats_of(assignment):
-        answer(assignment, seat, "0")
+    for hit_unit in hit_units_of(assignment):
+        answer(assignment, hit_unit, "0")
     # As it may be left by work that came back: all is answered, and the place is held.
     Assignment.objects.update(status="active", completed_at=None)
     Place.objects.update(completed_at=None, remaining=1, lease_until=LATER)
-    answer(Assignment.objects.get(), seats_of(assignment)[-1], "0")
+    answer(Assignment.objects.get(), hit_units_of(assignment)[-1], "0")
     assert Place.objects.get().completed_at
     assert Rating.objects.count() == 2
     check_exact(study)
@@ -78,7 +81,7 @@ def test_by_units_work_that_comes_back_completes_its_place():
     ann, bob = annotator(study), annotator(study)
     for _ in range(5):
         ann.choose()
-    withdraw_work(participation=ann.participation, status="timed_out")
+    exclude_work(participation=ann.participation, status="timed_out")
     reinstate_work(participation=ann.participation)
     assert Place.objects.get().completed_at
     assert Rating.objects.counted().count() == 5
@@ -90,28 +93,30 @@ def test_by_units_a_complete_place_lacks_what_is_withdrawn():
     study = make_open_study(instances=1, ratings_per_hit=1, abandoned="units")
     ann, bob, eve = (make_participation(study, name) for name in ("ann", "bob", "eve"))
     left = take_place(participation=ann, now=START)
-    answer(left, seats_of(left)[0])
+    answer(left, hit_units_of(left)[0])
     answer_all(take_place(participation=bob, now=LATER), now=LATER)
     assert Place.objects.get().completed_at
-    withdraw_work(participation=ann, status="returned", now=LATER)
+    exclude_work(participation=ann, status="returned", now=LATER)
     place = Place.objects.get()
     assert (place.completed_at, place.remaining) == (None, 1)
     check_exact(study)
     taken = take_place(participation=eve, now=LATER)
-    assert len(seats_of(taken)) == 1  # only what is missing
+    assert len(hit_units_of(taken)) == 1  # only what is missing
     answer_all(taken, now=LATER)
     assert Place.objects.get().completed_at
     assert Rating.objects.counted().count() == 5
     check_exact(study)
 
 
-@pytest.mark.parametrize("out", [Standing.TIMED_OUT, Standing.REJECTED, Standing.RETURNED])
+@pytest.mark.parametrize(
+    "out", [SubmissionStatus.TIMED_OUT, SubmissionStatus.REJECTED, SubmissionStatus.RETURNED]
+)
 def test_who_is_excluded_stays_so_whatever_the_platform_says(out):
     study = make_open_study(instances=1, ratings_per_hit=1)
     ann = make_participation(study, "ann")
     answer_all(take_place(participation=ann, now=START))
-    withdraw_work(participation=ann, status="excluded")
-    told(ann, out, Standing.SUBMITTED)
+    exclude_work(participation=ann, status="excluded")
+    told(ann, out, SubmissionStatus.SUBMITTED)
     assert ann.status == "excluded"
     assert Place.objects.get().completed_at is None
     check_exact(study)
@@ -124,8 +129,8 @@ def test_who_is_excluded_after_a_return_comes_back_with_their_work():
     study = make_open_study(instances=1, ratings_per_hit=1)
     ann = make_participation(study, "ann")
     answer_all(take_place(participation=ann, now=START))
-    told(ann, Standing.RETURNED)
-    withdraw_work(participation=ann, status="excluded")
+    told(ann, SubmissionStatus.RETURNED)
+    exclude_work(participation=ann, status="excluded")
     assert set(Rating.objects.values_list("excluded_reason", flat=True)) == {"excluded"}
     reinstate_work(participation=ann)
     assert Rating.objects.counted().count() == 5
@@ -137,8 +142,8 @@ def test_an_answer_that_meets_a_withdrawal_completes_nothing():
     ann = make_participation(study, "ann")
     assignment = take_place(participation=ann, now=START)
     read_before = find_work_of(assignment.public_id, ann.public_id, study.pk)
-    withdraw_work(participation=ann, status="returned", now=START)
-    answer(read_before, seats_of(assignment)[0])
+    exclude_work(participation=ann, status="returned", now=START)
+    answer(read_before, hit_units_of(assignment)[0])
     assert not Rating.objects.counted().exists()
     assert Rating.objects.get().excluded_reason == "returned"
     assert Place.objects.get().completed_at is None
@@ -148,6 +153,6 @@ def test_the_page_says_nothing_odd_to_whom_was_taken_back():
     study = make_open_study(instances=2, ratings_per_hit=1, comparisons_per_hit=1)
     ann = annotator(study)
     ann.choose()
-    withdraw_work(participation=ann.participation, status="timed_out")
+    exclude_work(participation=ann.participation, status="timed_out")
     reinstate_work(participation=ann.participation)
     assert form_of(ann.here()).choices

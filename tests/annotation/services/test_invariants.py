@@ -26,12 +26,12 @@ from hypothesis.stateful import (
 
 from annotation.models import Assignment, Participation, Place, Rating
 from annotation.selectors import worksheet
-from annotation.services.exclusion import OUT, reinstate_work, stop_work, withdraw_work
+from annotation.services.exclusion import OUT, exclude_work, reinstate_work, stop_work
 from annotation.services.late_answers import accept_late_answers, decline_late_answers
 from annotation.services.places import take_place
 from annotation.services.planning import grow_ratings_per_hit
 from annotation.services.ratings import Answer, submit_rating
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
 from studies.models import Study
 from tests.studies.factories import make_open_study, make_participation
@@ -94,30 +94,30 @@ class Collecting(RuleBasedStateMachine):
         if not assignments:
             return
         sheet = worksheet(assignments[which % len(assignments)])
-        if sheet.seats:
-            seat = list(sheet.seats.values())[which % len(sheet.seats)]
-            self.submit(sheet.assignment, seat, which, label)
+        if sheet.hit_units:
+            hit_unit = list(sheet.hit_units.values())[which % len(sheet.hit_units)]
+            self.submit(sheet.assignment, hit_unit, which, label)
 
     @rule(index=PEOPLE, label=st.sampled_from(["-1", "1"]))
     def finish(self, index, label):
         """All that is still open of the HIT at hand."""
         work = Assignment.objects.filter(participation=self.people[index], status="active")
         for assignment in work.select_related("hit__study", "participation", "rater"):
-            for seat in list(worksheet(assignment).seats.values()):
-                self.submit(assignment, seat, 0, label)
+            for hit_unit in list(worksheet(assignment).hit_units.values()):
+                self.submit(assignment, hit_unit, 0, label)
 
-    def submit(self, assignment, seat, which, label):
+    def submit(self, assignment, hit_unit, which, label):
         criterion = self.study.criteria.get()
         shown = Answer(shown_label=label, client_key=f"{which}-{label}")
         for _ in range(1 + which % 2):
             rating = submit_rating(
                 assignment=assignment,
-                seat=seat,
+                hit_unit=hit_unit,
                 criterion=criterion,
                 answer=shown,
                 now=self.now,
             )
-        self.acknowledged[assignment.pk, seat.unit_id, rating.pk] = rating.label
+        self.acknowledged[assignment.pk, hit_unit.unit_id, rating.pk] = rating.label
 
     @rule(minutes=st.sampled_from([1, 29, 31]))
     def wait(self, minutes):
@@ -125,7 +125,7 @@ class Collecting(RuleBasedStateMachine):
 
     @rule(index=PEOPLE, status=st.sampled_from([each.value for each in OUT]))
     def platform_takes_out(self, index, status):
-        withdraw_work(participation=self.people[index], status=status, now=self.now)
+        exclude_work(participation=self.people[index], status=status, now=self.now)
 
     @rule(index=PEOPLE)
     def researcher_stops(self, index):
@@ -211,7 +211,7 @@ class Collecting(RuleBasedStateMachine):
 
     @invariant()
     def counts_equal_a_recount(self):
-        assert kept(study=self.study) == +recount(study=self.study)
+        assert stored_tallies(study=self.study) == +recount(study=self.study)
 
 
 @pytest.mark.parametrize("abandoned", ["whole_hit", "units"])

@@ -2,8 +2,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from annotation.models import Assignment, Place, Rating
-from annotation.selectors import seats_of
-from annotation.services.exclusion import reinstate_work, withdraw_work
+from annotation.selectors import hit_units_of
+from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.late_answers import (
     DECLINED,
     accept_late_answers,
@@ -30,11 +30,11 @@ def closed_midway(label: str = "1", **design) -> tuple[Study, Assignment]:
     design = {"instances": 1, "ratings_per_hit": 1, **design}
     study = make_open_study(**design)
     assignment = take_place(participation=make_participation(study), now=START)
-    first, *others = seats_of(assignment)
+    first, *others = hit_units_of(assignment)
     answer(assignment, first, label)
     study = close_study(study=study)
-    for seat in others:
-        answer(assignment, seat, label)
+    for hit_unit in others:
+        answer(assignment, hit_unit, label)
     return study, assignment
 
 
@@ -54,7 +54,7 @@ def test_a_closed_study_is_reopened_and_late_answers_stay_out():
     check_counts(study)
 
 
-def test_late_answers_that_were_set_aside_stay_in_the_ledger():
+def test_superseded_late_answers_stay_in_the_ledger():
     study, assignment = closed_midway()
     study = reopen_study(study=study)
     assert [entry.participation.pk for entry in ledger(study).late] == [assignment.participation_id]
@@ -112,8 +112,8 @@ def test_who_comes_back_before_the_decision_answers_anew_and_that_stands():
     study = reopen_study(study=study)
     again = take_place(participation=assignment.participation, now=START)
     assert again.pk == assignment.pk
-    for seat in seats_of(again)[1:]:
-        answer(again, seat, "-1", key=f"new-{seat.pk}")
+    for hit_unit in hit_units_of(again)[1:]:
+        answer(again, hit_unit, "-1", key=f"new-{hit_unit.pk}")
     assert Place.objects.get().completed_at is not None
     assert accept_late_answers(study=study) == 0
     assert Rating.objects.counted().count() == 5
@@ -125,7 +125,7 @@ def test_a_late_correction_is_taken_over_what_was_said_in_time():
     assignment = take_place(participation=make_participation(study), now=START)
     answer_all(assignment)
     study = close_study(study=study)
-    first = seats_of(assignment)[0]
+    first = hit_units_of(assignment)[0]
     before = Rating.objects.get(unit=first.unit)
     opposite = str(-int(answer(assignment, first, "-1").label))
     assert before.label == opposite
@@ -139,7 +139,7 @@ def test_a_late_correction_is_taken_over_what_was_said_in_time():
 
 def test_of_two_late_answers_to_a_unit_the_last_one_is_taken():
     study, assignment = closed_midway()
-    last = seats_of(assignment)[-1]
+    last = hit_units_of(assignment)[-1]
     changed = answer(assignment, last, "-1", key="changed")
     study = reopen_study(study=study)
     assert late_answers(study).answers == 4
@@ -151,7 +151,7 @@ def test_of_two_late_answers_to_a_unit_the_last_one_is_taken():
 def test_answers_of_somebody_who_was_excluded_come_back_only_with_them():
     study, assignment = closed_midway()
     study = reopen_study(study=study)
-    withdraw_work(participation=assignment.participation, status="excluded")
+    exclude_work(participation=assignment.participation, status="excluded")
     accept_late_answers(study=study)
     assert not Rating.objects.counted().exists()
     check_counts(study)
@@ -187,14 +187,14 @@ def test_agreement_of_late_answers_is_with_other_people():
     study = make_open_study(instances=1, ratings_per_hit=2)
     bob = take_place(participation=make_participation(study, "bob"), now=START)
     ann = take_place(participation=make_participation(study, "ann"), now=START)
-    for seat in seats_of(bob):
+    for hit_unit in hit_units_of(bob):
         shown = "1" if bob.parity == ann.parity else "-1"
-        answer(bob, seat, shown)
+        answer(bob, hit_unit, shown)
     study = close_study(study=study)
-    seats = seats_of(ann)
-    for seat in seats[:3]:
-        answer(ann, seat, "1")
-    answer(ann, seats[3], "0")
+    hit_units = hit_units_of(ann)
+    for hit_unit in hit_units[:3]:
+        answer(ann, hit_unit, "1")
+    answer(ann, hit_units[3], "0")
     found = late_answers(study)
     assert (found.answers, found.agreement, found.usual_agreement) == (4, 0.75, None)
 

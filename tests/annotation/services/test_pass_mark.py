@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from annotation.models import HIT, Assignment, HITUnit, Participation, Rater, Trial
+from annotation.models import HIT, Assignment, HITUnit, Participation, Rater, ScreeningAttempt
 from annotation.selectors import worksheet
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_ratings
-from annotation.services.reference_units import spoil_copies
+from annotation.services.reference_units import degrade_copies
 from annotation.services.screening import begin_stage, check_record
 from studies.models import Criterion, Generation, Screening, Study, Unit
 from tests.annotation.annotators import annotator, form_of
@@ -38,7 +38,7 @@ def study_of_two_criteria(
     plan_hits(study=study)
     for role, n in (("gold", gold), ("training", training), ("qualification", test)):
         if n:
-            spoil_copies(study=study, role=Unit.Role(role), n=n)
+            degrade_copies(study=study, role=Unit.Role(role), n=n)
     Screening.objects.create(
         study=study, training_units=training, qualification_units=test, **screening
     )
@@ -49,58 +49,58 @@ def fresh(participation: Participation) -> Participation:
     return Participation.objects.select_related("study").get(pk=participation.pk)
 
 
-def known_label(assignment: Assignment, seat: HITUnit) -> int:
+def known_label(assignment: Assignment, hit_unit: HITUnit) -> int:
     """The known answer as shown; of a unit without one, the first text."""
-    return -1 if int(seat.side_bit) ^ assignment.parity == 0 else 1
+    return -1 if int(hit_unit.side_bit) ^ assignment.parity == 0 else 1
 
 
-def say(assignment: Assignment, seat: HITUnit, criterion: Criterion, *, right: bool) -> None:
-    known = known_label(assignment, seat)
-    key = f"{seat.unit_id}-{criterion.pk}-{right}"
+def say(assignment: Assignment, hit_unit: HITUnit, criterion: Criterion, *, right: bool) -> None:
+    known = known_label(assignment, hit_unit)
+    key = f"{hit_unit.unit_id}-{criterion.pk}-{right}"
     answer = Answer(str(known if right else -known), client_key=key)
-    submit_ratings(assignment=assignment, seat=seat, answers={criterion: answer})
+    submit_ratings(assignment=assignment, hit_unit=hit_unit, answers={criterion: answer})
 
 
 def work(assignment: Assignment, is_right: Says) -> None:
     sheet = worksheet(assignment)
-    for number, seat in sheet.seats.items():
+    for number, hit_unit in sheet.hit_units.items():
         for criterion in sheet.criteria:
-            say(assignment, seat, criterion, right=is_right(number, criterion))
+            say(assignment, hit_unit, criterion, right=is_right(number, criterion))
 
 
-def take_test(study: Study, name: str, is_right: Says) -> Trial:
+def take_test(study: Study, name: str, is_right: Says) -> ScreeningAttempt:
     participation = fresh(make_participation(study, name))
     test = begin_stage(participation=participation)
     assert test is not None
     work(test, is_right)
-    return Trial.objects.get(participation=participation)
+    return ScreeningAttempt.objects.get(participation=participation)
 
 
 def test_it_works():
     study = study_of_two_criteria(test=10, pass_mark=9)
-    trial = take_test(study, "ann", lambda number, _: number != 3)
-    assert (trial.correct, trial.of, trial.is_passed) == (9, 10, True)
+    attempt = take_test(study, "ann", lambda number, _: number != 3)
+    assert (attempt.correct, attempt.of, attempt.is_passed) == (9, 10, True)
 
 
 def test_half_of_every_unit_right_is_no_unit_right():
     study = study_of_two_criteria(test=10, pass_mark=9)
-    trial = take_test(study, "ann", lambda _, criterion: criterion.name == "fluency")
-    assert (trial.correct, trial.of, trial.is_passed) == (0, 10, False)
-    assert trial.participation.status == "screened_out"
+    attempt = take_test(study, "ann", lambda _, criterion: criterion.name == "fluency")
+    assert (attempt.correct, attempt.of, attempt.is_passed) == (0, 10, False)
+    assert attempt.participation.status == "screened_out"
 
 
 def test_one_wrong_criterion_spoils_its_unit_only():
     study = study_of_two_criteria(test=10, pass_mark=9)
     two_slips = {(1, "fluency"), (2, "preference")}
-    trial = take_test(study, "ann", lambda number, c: (number, c.name) not in two_slips)
-    assert (trial.correct, trial.of, trial.is_passed) == (8, 10, False)
+    attempt = take_test(study, "ann", lambda number, c: (number, c.name) not in two_slips)
+    assert (attempt.correct, attempt.of, attempt.is_passed) == (8, 10, False)
 
 
 def test_a_criterion_that_a_unit_does_not_know_is_not_judged():
     study = study_of_two_criteria(test=3, pass_mark=3)
     Unit.objects.filter(role="qualification").update(known_labels={"fluency": "-1"})
-    trial = take_test(study, "ann", lambda _, criterion: criterion.name == "fluency")
-    assert (trial.correct, trial.of, trial.is_passed) == (3, 3, True)
+    attempt = take_test(study, "ann", lambda _, criterion: criterion.name == "fluency")
+    assert (attempt.correct, attempt.of, attempt.is_passed) == (3, 3, True)
 
 
 @pytest.mark.parametrize("scale", ["preference", "preference:tie"])
@@ -109,8 +109,8 @@ def test_random_bots_fail_a_test_of_two_criteria_and_perfect_ones_pass(scale):
     rng = random.Random(7)
     bots = [take_test(study, f"bot-{i}", lambda *_: rng.random() < 0.5) for i in range(12)]
     people = [take_test(study, f"person-{i}", lambda *_: True) for i in range(3)]
-    assert not any(trial.is_passed for trial in bots)
-    assert all(trial.is_passed for trial in people)
+    assert not any(attempt.is_passed for attempt in bots)
+    assert all(attempt.is_passed for attempt in people)
 
 
 def test_training_is_recorded_by_unit():
@@ -118,21 +118,23 @@ def test_training_is_recorded_by_unit():
     participation = fresh(make_participation(study))
     training = begin_stage(participation=participation)
     work(training, lambda number, criterion: number == 1 or criterion.name == "fluency")
-    trial = Trial.objects.get()
-    assert (trial.correct, trial.of) == (1, 2)
+    attempt = ScreeningAttempt.objects.get()
+    assert (attempt.correct, attempt.of) == (1, 2)
 
 
 def check_in_work(study: Study) -> tuple[Assignment, HITUnit]:
     assignment = take_place(participation=make_participation(study))
-    seats = worksheet(assignment).seats.values()
-    return assignment, next(seat for seat in seats if seat.unit_id == assignment.check_unit_id)
+    hit_units = worksheet(assignment).hit_units.values()
+    return assignment, next(
+        hit_unit for hit_unit in hit_units if hit_unit.unit_id == assignment.check_unit_id
+    )
 
 
 def test_a_failed_check_counts_once_however_many_criteria_were_wrong():
     study = study_of_two_criteria(gold=2, check_rate=1, check_action="stop", checks_failed=2)
-    assignment, seat = check_in_work(study)
+    assignment, hit_unit = check_in_work(study)
     for criterion in worksheet(assignment).criteria:
-        say(assignment, seat, criterion, right=False)
+        say(assignment, hit_unit, criterion, right=False)
     participation = fresh(assignment.participation)
     record = check_record(participation)
     assert (record.right, record.failed, participation.status) == (0, 1, "active")
@@ -140,11 +142,11 @@ def test_a_failed_check_counts_once_however_many_criteria_were_wrong():
 
 def test_a_check_enters_the_record_when_all_its_criteria_were_answered():
     study = study_of_two_criteria(gold=2, check_rate=1)
-    assignment, seat = check_in_work(study)
+    assignment, hit_unit = check_in_work(study)
     first, second = worksheet(assignment).criteria
-    say(assignment, seat, first, right=True)
+    say(assignment, hit_unit, first, right=True)
     assert check_record(fresh(assignment.participation)).of == 0
-    say(assignment, seat, second, right=False)
+    say(assignment, hit_unit, second, right=False)
     record = check_record(fresh(assignment.participation))
     assert (record.right, record.failed) == (0, 1)
 
@@ -155,8 +157,8 @@ def test_the_result_says_units_and_not_answers():
     test = begin_stage(participation=fresh(page.participation))
     work(test, lambda _, criterion: criterion.name == "fluency")
     shown = page.here()
-    assert (page_of(shown), shown.context["trial"].correct, shown.context["trial"].of) == (
-        "result",
+    assert (page_of(shown), shown.context["attempt"].correct, shown.context["attempt"].of) == (
+        "test_failed",
         0,
         3,
     )
@@ -171,7 +173,7 @@ def test_the_test_says_how_many_items_it_has_and_how_many_have_to_be_right():
 
 def stage_of(page) -> tuple[str, set[str]]:
     """The stage that a page is of, and the numbers it names."""
-    line = re.search(r'<p class="hits stage">(.*?)</p>', page.content.decode())[1]
+    line = re.search(r'<p class="task stage">(.*?)</p>', page.content.decode())[1]
     return page.context["stage"], numbers_in(line)
 
 
@@ -207,7 +209,7 @@ def test_a_test_draws_no_unit_whose_answer_is_not_known():
     Unit.objects.exclude(pk=known.pk).update(known_labels={})
     Screening.objects.update(qualification_units=1)
     test = begin_stage(participation=fresh(make_participation(study)))
-    assert [seat.unit_id for seat in worksheet(test).seats.values()] == [known.pk]
+    assert [hit_unit.unit_id for hit_unit in worksheet(test).hit_units.values()] == [known.pk]
     assert HIT.objects.get(kind="qualification").units.count() == 10
 
 

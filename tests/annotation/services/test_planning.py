@@ -8,7 +8,7 @@ from annotation.selectors import is_a_first, worksheet
 from annotation.services.places import NoWorkLeft, take_place
 from annotation.services.planning import grow_ratings_per_hit, plan_hits
 from annotation.services.ratings import Answer, submit_rating
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from recruitment.services.lifecycle import open_study
 from studies.models import Generation, Instance, Study, StudySystem, Unit
 from tests.refusals import refused
@@ -21,9 +21,9 @@ pytestmark = pytest.mark.django_db
 def first_sides(study: Study) -> Counter[tuple[int, bool]]:
     """How often each unit shows system A first, over its places."""
     shown: Counter[tuple[int, bool]] = Counter()
-    for seat in HITUnit.objects.filter(hit__study=study):
-        for place in seat.hit.places.all():
-            shown[seat.unit_id, int(seat.side_bit) ^ place.parity == 0] += 1
+    for hit_unit in HITUnit.objects.filter(hit__study=study):
+        for place in hit_unit.hit.places.all():
+            shown[hit_unit.unit_id, int(hit_unit.side_bit) ^ place.parity == 0] += 1
     return shown
 
 
@@ -41,9 +41,9 @@ def test_the_same_seed_gives_the_same_plan():
 
     def plan():
         plan_hits(study=study)
-        seats = HITUnit.objects.filter(hit__study=study).order_by("hit__number", "pk")
+        hit_units = HITUnit.objects.filter(hit__study=study).order_by("hit__number", "pk")
         draws = study.places.order_by("hit__number", "number").values_list("draw", flat=True)
-        return list(seats.values_list("hit__number", "unit__key", "side_bit")), list(draws)
+        return list(hit_units.values_list("hit__number", "unit__key", "side_bit")), list(draws)
 
     first = plan()
     assert plan() == first
@@ -166,13 +166,15 @@ def test_mixed_hits_hold_every_pair_as_often_and_no_instance_twice():
     assert (plan.hits, plan.units) == (5, 30)
     shown: Counter = Counter()
     for hit in study.hits.all():
-        seats = list(hit.hit_units.select_related("unit"))
-        assert len({seat.unit.instance_id for seat in seats}) == 6
-        pairs = Counter((seat.unit.system_a_id, seat.unit.system_b_id) for seat in seats)
+        hit_units = list(hit.hit_units.select_related("unit"))
+        assert len({hit_unit.unit.instance_id for hit_unit in hit_units}) == 6
+        pairs = Counter(
+            (hit_unit.unit.system_a_id, hit_unit.unit.system_b_id) for hit_unit in hit_units
+        )
         assert set(pairs.values()) == {2}
-        assert sum(seat.side_bit for seat in seats) == 3
-        for seat in seats:
-            shown[seat.unit.system_a_id, seat.unit.system_b_id] += 2 * seat.side_bit - 1
+        assert sum(hit_unit.side_bit for hit_unit in hit_units) == 3
+        for hit_unit in hit_units:
+            shown[hit_unit.unit.system_a_id, hit_unit.unit.system_b_id] += 2 * hit_unit.side_bit - 1
     assert all(abs(balance) <= 1 for balance in shown.values())
 
 
@@ -184,23 +186,23 @@ def test_a_repeat_is_shown_later_and_with_the_sides_swapped():
             ann = make_participation(study, name)
             assignment = take_place(participation=ann)
             sheet = worksheet(assignment)
-            assert len(sheet.seats) == 7
-            at = {(seat.unit_id, seat.repeat): n for n, seat in sheet.seats.items()}
+            assert len(sheet.hit_units) == 7
+            at = {(hit_unit.unit_id, hit_unit.repeat): n for n, hit_unit in sheet.hit_units.items()}
             for (unit, repeat), n in at.items():
                 if repeat:
                     assert n - at[unit, 0] >= 4
-                    first, again = sheet.seats[at[unit, 0]], sheet.seats[n]
+                    first, again = sheet.hit_units[at[unit, 0]], sheet.hit_units[n]
                     assert is_a_first(assignment, first) != is_a_first(assignment, again)
-            for seat in sheet.seats.values():
+            for hit_unit in sheet.hit_units.values():
                 submit_rating(
                     assignment=assignment,
-                    seat=seat,
+                    hit_unit=hit_unit,
                     criterion=sheet.criteria[0],
-                    answer=Answer("0", client_key=f"k{seat.pk}"),
+                    answer=Answer("0", client_key=f"k{hit_unit.pk}"),
                 )
     assert study.places.filter(completed_at__isnull=False).count() == 18
-    assert sum(kept(study=study).values()) == 6 * 5 * 3  # repeats are in no count
-    assert kept(study=study) == +recount(study=study)
+    assert sum(stored_tallies(study=study).values()) == 6 * 5 * 3  # repeats are in no count
+    assert stored_tallies(study=study) == +recount(study=study)
 
 
 def test_repeats_that_do_not_fit_are_refused():
@@ -211,12 +213,12 @@ def test_repeats_that_do_not_fit_are_refused():
 
 def finish(assignment, now) -> None:
     sheet = worksheet(assignment)
-    for seat in sheet.seats.values():
+    for hit_unit in sheet.hit_units.values():
         submit_rating(
             assignment=assignment,
-            seat=seat,
+            hit_unit=hit_unit,
             criterion=sheet.criteria[0],
-            answer=Answer("0", client_key=f"k{seat.pk}"),
+            answer=Answer("0", client_key=f"k{hit_unit.pk}"),
             now=now,
         )
 
@@ -256,7 +258,7 @@ def test_the_study_gives_out_no_more_places_than_its_budget(limit, code):
         assert take_place(participation=people[0], now=tomorrow)
 
 
-def test_15_unconfirmed_annotators_hold_only_so_many_places_at_once():
+def test_unverified_annotators_hold_a_limited_number_of_places_at_once():
     study = make_open_study(instances=6, unconfirmed_leases=2)
     people = [make_participation(study, name) for name in "abc"]
     for ann in people:

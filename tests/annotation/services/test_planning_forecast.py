@@ -8,9 +8,9 @@ from hypothesis.extra.django import TestCase
 
 from annotation.counts import study_counts
 from annotation.services.planning import forecast_plan, plan_hits
+from studies.instance_selection.drawing import draw_instances, proposed_instances
+from studies.instance_selection.scoring import score_separability
 from studies.models import Criterion, Generation, InstanceSelection, Study
-from studies.scoring import score_separability
-from studies.selecting import draw_instances, proposed_instances
 from tests.studies.factories import make_study
 from tiebreak.errors import DomainError
 

@@ -9,11 +9,11 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from annotation.models import Assignment, Participation, Place, Rating
-from annotation.selectors import seats_of
+from annotation.selectors import hit_units_of
 from annotation.services import ratings
 from annotation.services.places import NoWorkLeft, take_place
 from annotation.services.ratings import Answer, submit_rating
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from studies.models import Study
 from tests.conftest import is_postgresql
 from tests.studies.factories import make_open_study, make_participation
@@ -64,13 +64,15 @@ def take(participations: list[Participation], now=NOW) -> tuple[list[Assignment]
 
 def answer_all(assignment: Assignment, now=NOW) -> None:
     criterion = assignment.hit.study.criteria.get()
-    for seat in seats_of(assignment):
-        answer = Answer(shown_label="1", client_key=f"{assignment.pk}-{seat.pk}")
-        submit_rating(assignment=assignment, seat=seat, criterion=criterion, answer=answer, now=now)
+    for hit_unit in hit_units_of(assignment):
+        answer = Answer(shown_label="1", client_key=f"{assignment.pk}-{hit_unit.pk}")
+        submit_rating(
+            assignment=assignment, hit_unit=hit_unit, criterion=criterion, answer=answer, now=now
+        )
 
 
 @pytest.mark.parametrize(("hits", "ratings_per_hit"), [(1, 10), (10, 1), (5, 2)])
-def test_25_forty_race_for_ten_places(hits, ratings_per_hit):
+def test_forty_annotators_race_for_ten_places(hits, ratings_per_hit):
     study = make_open_study(instances=hits, ratings_per_hit=ratings_per_hit)
     taken, refused = take(annotators(study))
     assert len(taken) == 10
@@ -92,7 +94,7 @@ def test_forty_race_for_ten_lapsed_places():
 
 
 @pytest.mark.parametrize("abandoned", ["whole_hit", "units"])
-def test_27_late_answers_race_with_those_who_took_the_places_over(abandoned):
+def test_late_answers_race_with_the_new_holders_of_the_places(abandoned):
     study = make_open_study(instances=5, ratings_per_hit=2, abandoned=abandoned)
     late, _ = take(annotators(study, THREADS))
     newcomers = [make_participation(study, f"new-{index}") for index in range(THREADS - 10)]
@@ -107,12 +109,12 @@ def test_27_late_answers_race_with_those_who_took_the_places_over(abandoned):
     assert {type(error) for error in errors} <= {NoWorkLeft}
     assert Place.objects.filter(completed_at__isnull=True).count() == 0
     assert Rating.objects.counted().count() == 5 * 5 * 2
-    assert kept(study=study) == recount(study=study)
+    assert stored_tallies(study=study) == recount(study=study)
     for unit in study.units.all():
         assert Rating.objects.counted().filter(unit=unit).count() == 2
 
 
-def test_25_one_person_in_forty_tabs_gets_one_place():
+def test_one_annotator_in_forty_tabs_gets_one_place():
     study = make_open_study(instances=5, ratings_per_hit=2)
     participation = make_participation(study)
     taken, _ = take([participation] * THREADS)
@@ -120,48 +122,52 @@ def test_25_one_person_in_forty_tabs_gets_one_place():
     assert len(taken) == THREADS
 
 
-def test_25_fifty_parallel_posts_of_one_answer_make_one_row():
+def test_fifty_parallel_posts_of_one_answer_make_one_row():
     study = make_open_study(instances=1, ratings_per_hit=1)
     assignment = take_place(participation=make_participation(study), now=NOW)
-    seat, criterion = seats_of(assignment)[0], study.criteria.get()
+    hit_unit, criterion = hit_units_of(assignment)[0], study.criteria.get()
     answer = Answer(shown_label="1", client_key="one")
     results = race(
         lambda _: submit_rating(
-            assignment=assignment, seat=seat, criterion=criterion, answer=answer, now=NOW
+            assignment=assignment, hit_unit=hit_unit, criterion=criterion, answer=answer, now=NOW
         ),
         threads=50,
     )
     assert {result.pk for result in results} == {Rating.objects.get().pk}
-    assert sum(kept(study=study).values()) == 1
+    assert sum(stored_tallies(study=study).values()) == 1
 
 
-def test_25_fifty_race_for_the_last_place_and_the_rest_hear_that_none_is_left():
+def test_fifty_annotators_race_for_the_last_place_and_the_others_are_told():
     study = make_open_study(instances=1, ratings_per_hit=1)
     taken, refused = take(annotators(study, 50))
     assert len(taken) == 1
     assert {error.code for error in refused} == {"no_work_left"}
 
 
-def test_26_the_database_dies_in_mid_submit_and_the_answer_sent_again_is_there_once(monkeypatch):
+def test_an_answer_repeated_after_a_database_failure_is_stored_once(monkeypatch):
     study = make_open_study(instances=1, comparisons_per_hit=1)
     assignment = take_place(participation=make_participation(study), now=NOW)
-    seat, criterion = seats_of(assignment)[0], study.criteria.get()
+    hit_unit, criterion = hit_units_of(assignment)[0], study.criteria.get()
     answer = Answer(shown_label="1", client_key="one")
-    shift = ratings.shift_tallies
+    shift = ratings.apply_tally_deltas
 
     def die(shifts):
         shift(shifts)
         connection.cursor().execute("SELECT pg_terminate_backend(pg_backend_pid())")
 
-    monkeypatch.setattr(ratings, "shift_tallies", die)
+    monkeypatch.setattr(ratings, "apply_tally_deltas", die)
     with pytest.raises(OperationalError):
-        submit_rating(assignment=assignment, seat=seat, criterion=criterion, answer=answer, now=NOW)
+        submit_rating(
+            assignment=assignment, hit_unit=hit_unit, criterion=criterion, answer=answer, now=NOW
+        )
     connection.close()
     assert not Rating.objects.exists()
-    assert not kept(study=study)
+    assert not stored_tallies(study=study)
     monkeypatch.undo()
     for _ in range(2):
-        submit_rating(assignment=assignment, seat=seat, criterion=criterion, answer=answer, now=NOW)
+        submit_rating(
+            assignment=assignment, hit_unit=hit_unit, criterion=criterion, answer=answer, now=NOW
+        )
     assert Rating.objects.count() == 1
-    assert kept(study=study) == recount(study=study)
+    assert stored_tallies(study=study) == recount(study=study)
     assert Place.objects.filter(completed_at__isnull=False).count() == 1

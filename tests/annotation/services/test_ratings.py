@@ -6,10 +6,10 @@ from django.db.models import Count
 from django.utils import timezone
 
 from annotation.models import Assignment, HITUnit, Place, Rating
-from annotation.selectors import is_a_first, seats_of
+from annotation.selectors import hit_units_of, is_a_first
 from annotation.services.places import NoWorkLeft, take_place
 from annotation.services.ratings import Answer, submit_rating
-from annotation.services.tallies import kept, recount, set_flags
+from annotation.services.tallies import recount, set_flags, stored_tallies
 from recruitment.services.lifecycle import close_study, pause_study
 from studies.models import Study
 from studies.models.event import AppendOnly
@@ -22,22 +22,22 @@ START = timezone.now()
 LATER = START + timedelta(minutes=31)
 
 
-def answer(assignment: Assignment, seat: HITUnit, label="1", key=None, now=START) -> Rating:
+def answer(assignment: Assignment, hit_unit: HITUnit, label="1", key=None, now=START) -> Rating:
     criterion = assignment.hit.study.criteria.get()
-    shown = Answer(shown_label=label, client_key=key or f"{seat.pk}-{label}")
+    shown = Answer(shown_label=label, client_key=key or f"{hit_unit.pk}-{label}")
     return submit_rating(
-        assignment=assignment, seat=seat, criterion=criterion, answer=shown, now=now
+        assignment=assignment, hit_unit=hit_unit, criterion=criterion, answer=shown, now=now
     )
 
 
 def answer_all(assignment: Assignment, now=START) -> None:
-    for seat in seats_of(assignment):
-        answer(assignment, seat, now=now)
+    for hit_unit in hit_units_of(assignment):
+        answer(assignment, hit_unit, now=now)
 
 
 def check_counts(study: Study) -> None:
     """Completed and live places never exceed R, and tallies equal a recount."""
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
     for hit in study.hits.all():
         counted = Rating.objects.counted().filter(unit__hits=hit, repeat=0).order_by()
         per_unit = counted.values("unit", "criterion").annotate(n=Count("pk"))
@@ -56,15 +56,15 @@ def test_it_works():
     check_counts(study)
 
 
-def test_a_preference_is_kept_in_system_order():
+def test_a_preference_is_stored_in_system_order():
     study = make_open_study(instances=3, ratings_per_hit=2)
     for name in ("ann", "bob"):
         participation = make_participation(study, name)
         for _ in range(3):
             answer_all(take_place(participation=participation, now=START))
     for rating in Rating.objects.select_related("assignment"):
-        seat = HITUnit.objects.get(hit=rating.assignment.hit_id, unit=rating.unit_id)
-        first = is_a_first(rating.assignment, seat)
+        hit_unit = HITUnit.objects.get(hit=rating.assignment.hit_id, unit=rating.unit_id)
+        first = is_a_first(rating.assignment, hit_unit)
         assert rating.label == ("-1" if not first else "1")
         assert rating.side_a == ("left" if first else "right")
     assert Rating.objects.filter(side_a="left").count() == 15
@@ -73,20 +73,20 @@ def test_a_preference_is_kept_in_system_order():
 def test_the_same_answer_again_changes_nothing():
     study = make_open_study(instances=1)
     assignment = take_place(participation=make_participation(study), now=START)
-    seat = seats_of(assignment)[0]
-    first = answer(assignment, seat, key="k1")
-    assert answer(assignment, seat, key="k1") == first
-    assert answer(assignment, seat, key="k2") == first
+    hit_unit = hit_units_of(assignment)[0]
+    first = answer(assignment, hit_unit, key="k1")
+    assert answer(assignment, hit_unit, key="k1") == first
+    assert answer(assignment, hit_unit, key="k2") == first
     assert Rating.objects.count() == 1
 
 
 def test_a_changed_answer_supersedes_and_a_replay_of_the_old_one_does_not():
     study = make_open_study(instances=1)
     assignment = take_place(participation=make_participation(study), now=START)
-    seat = seats_of(assignment)[0]
-    old = answer(assignment, seat, "-1", key="k1")
-    new = answer(assignment, seat, "1", key="k2")
-    answer(assignment, seat, "-1", key="k1")
+    hit_unit = hit_units_of(assignment)[0]
+    old = answer(assignment, hit_unit, "-1", key="k1")
+    new = answer(assignment, hit_unit, "1", key="k2")
+    answer(assignment, hit_unit, "-1", key="k1")
     old.refresh_from_db()
     assert old.superseded
     assert new.supersedes == old
@@ -98,14 +98,14 @@ def test_what_is_not_on_the_scale_is_refused():
     study = make_open_study(instances=1)
     assignment = take_place(participation=make_participation(study), now=START)
     with refused("not_a_label"):
-        answer(assignment, seats_of(assignment)[0], "7")
+        answer(assignment, hit_units_of(assignment)[0], "7")
     assert Rating.objects.count() == 0
 
 
 def test_ratings_are_append_only():
     study = make_open_study(instances=1)
     assignment = take_place(participation=make_participation(study), now=START)
-    rating = answer(assignment, seats_of(assignment)[0])
+    rating = answer(assignment, hit_units_of(assignment)[0])
     for change in (
         lambda: Rating.objects.update(label="0"),
         lambda: Rating.objects.all().delete(),
@@ -120,7 +120,7 @@ def test_ratings_are_append_only():
 def test_one_current_rating_is_the_databases_own_rule():
     study = make_open_study(instances=1)
     assignment = take_place(participation=make_participation(study), now=START)
-    rating = answer(assignment, seats_of(assignment)[0])
+    rating = answer(assignment, hit_units_of(assignment)[0])
     rating.pk, rating._state.adding = None, True
     with pytest.raises(IntegrityError), transaction.atomic():
         rating.save()
@@ -135,7 +135,7 @@ def test_an_annotator_keeps_their_place_until_it_is_done():
     assert take_place(participation=ann, now=LATER) != first
 
 
-def test_nobody_meets_a_hit_twice():
+def test_no_annotator_gets_a_hit_twice():
     study = make_open_study(instances=3, ratings_per_hit=3)
     ann = make_participation(study)
     seen = set()
@@ -164,7 +164,9 @@ def test_each_annotator_meets_the_hits_in_an_order_of_their_own():
         order = []
         for _ in range(8):
             assignment = take_place(participation=participation, now=START)
-            order.append((assignment.hit_id, tuple(seat.pk for seat in seats_of(assignment))))
+            order.append(
+                (assignment.hit_id, tuple(hit_unit.pk for hit_unit in hit_units_of(assignment)))
+            )
             answer_all(assignment)
         orders.append(tuple(order))
         positions = list(
@@ -177,24 +179,24 @@ def test_each_annotator_meets_the_hits_in_an_order_of_their_own():
 def test_a_lapsed_place_is_offered_again_whole_and_the_fragment_is_flagged():
     study = make_open_study(instances=1, ratings_per_hit=1)
     left = take_place(participation=make_participation(study, "ann"), now=START)
-    answer(left, seats_of(left)[0])
+    answer(left, hit_units_of(left)[0])
     with pytest.raises(NoWorkLeft):
         take_place(participation=make_participation(study, "bob"), now=START)
     taken = take_place(participation=make_participation(study, "bob"), now=LATER)
     assert taken.place == Place.objects.get()
     assert Rating.objects.get().partial
-    assert len(seats_of(taken)) == 5
+    assert len(hit_units_of(taken)) == 5
     check_counts(study)
 
 
 def test_by_units_only_what_is_missing_is_offered_and_the_rest_counts():
     study = make_open_study(instances=1, ratings_per_hit=1, abandoned="units")
     left = take_place(participation=make_participation(study, "ann"), now=START)
-    done = seats_of(left)[0]
+    done = hit_units_of(left)[0]
     answer(left, done)
     taken = take_place(participation=make_participation(study, "bob"), now=LATER)
-    assert done not in seats_of(taken)
-    assert len(seats_of(taken)) == 4
+    assert done not in hit_units_of(taken)
+    assert len(hit_units_of(taken)) == 4
     answer_all(taken, now=LATER)
     assert Place.objects.get().completed_at == LATER
     assert Rating.objects.counted().count() == 5
@@ -212,7 +214,7 @@ def test_a_late_answer_takes_its_own_place_if_that_is_still_free():
 def test_a_late_set_takes_another_free_place_of_the_hit():
     study = make_open_study(instances=1, ratings_per_hit=2)
     late = take_place(participation=make_participation(study, "ann"), now=START)
-    answer(late, seats_of(late)[0])
+    answer(late, hit_units_of(late)[0])
     own = Place.objects.get(assignment=late)
     other = take_place(participation=make_participation(study, "bob"), now=START)
     Place.objects.filter(assignment=other).update(lease_until=LATER + timedelta(hours=1))
@@ -230,7 +232,7 @@ def test_a_late_set_takes_another_free_place_of_the_hit():
 def test_a_late_set_without_a_free_place_is_surplus():
     study = make_open_study(instances=1, ratings_per_hit=1)
     late = take_place(participation=make_participation(study, "ann"), now=START)
-    answer(late, seats_of(late)[0])
+    answer(late, hit_units_of(late)[0])
     answer_all(take_place(participation=make_participation(study, "bob"), now=LATER), now=LATER)
     answer_all(late, now=LATER)
     assert Rating.objects.filter(assignment=late, surplus=True, partial=False).count() == 5
@@ -241,15 +243,15 @@ def test_a_late_set_without_a_free_place_is_surplus():
 def test_by_units_a_late_answer_without_a_free_place_is_surplus():
     study = make_open_study(instances=1, ratings_per_hit=1, abandoned="units")
     late = take_place(participation=make_participation(study, "ann"), now=START)
-    seats = seats_of(late)
-    answer(late, seats[0])
+    hit_units = hit_units_of(late)
+    answer(late, hit_units[0])
     answer_all(take_place(participation=make_participation(study, "bob"), now=LATER), now=LATER)
-    assert answer(late, seats[1], now=LATER).surplus
+    assert answer(late, hit_units[1], now=LATER).surplus
     assert Rating.objects.counted().count() == 5
     check_counts(study)
 
 
-def test_by_units_nobody_answers_a_unit_of_a_place_twice():
+def test_by_units_no_unit_of_a_place_is_answered_twice():
     """A late answer fills another's lapsed place; its holder then comes back with the same unit."""
     study = make_open_study(instances=1, ratings_per_hit=2, abandoned="units")
     ann, bob = make_participation(study, "ann"), make_participation(study, "bob")
@@ -272,7 +274,7 @@ def test_who_left_may_come_back_to_the_hit_when_its_place_is_free_again():
     study = make_open_study(instances=1, ratings_per_hit=1)
     ann, bob = make_participation(study, "ann"), make_participation(study, "bob")
     first = take_place(participation=ann, now=START)
-    answer(first, seats_of(first)[0])
+    answer(first, hit_units_of(first)[0])
     take_place(participation=bob, now=LATER)
     again = take_place(participation=ann, now=LATER + timedelta(minutes=31))
     assert again == first
@@ -281,7 +283,7 @@ def test_who_left_may_come_back_to_the_hit_when_its_place_is_free_again():
     check_counts(study)
 
 
-def test_a_paused_study_lets_holders_finish_and_takes_nobody_in():
+def test_a_paused_study_lets_holders_finish_and_accepts_no_newcomers():
     study = make_open_study(instances=2)
     ann, bob = make_participation(study, "ann"), make_participation(study, "bob")
     held = take_place(participation=ann, now=START)
@@ -293,10 +295,10 @@ def test_a_paused_study_lets_holders_finish_and_takes_nobody_in():
             take_place(participation=participation, now=START)
 
 
-def test_answers_after_closing_are_kept_flagged_late_and_complete_nothing():
+def test_answers_after_closing_are_stored_as_late_and_complete_nothing():
     study = make_open_study(instances=1, ratings_per_hit=1)
     assignment = take_place(participation=make_participation(study), now=START)
-    first, second, *_ = seats_of(assignment)
+    first, second, *_ = hit_units_of(assignment)
     before = answer(assignment, first, "-1")
     close_study(study=study)
     correction = answer(assignment, first, "1")
@@ -313,11 +315,11 @@ def test_answers_after_closing_are_kept_flagged_late_and_complete_nothing():
 def test_flags_take_ratings_out_of_the_tallies_and_back():
     study = make_open_study(instances=1, ratings_per_hit=1)
     answer_all(take_place(participation=make_participation(study), now=START))
-    full = kept(study=study)
+    full = stored_tallies(study=study)
     set_flags(ratings=Rating.objects.all(), excluded=True, excluded_reason="asked to leave")
-    assert kept(study=study) == {}
+    assert stored_tallies(study=study) == {}
     set_flags(ratings=Rating.objects.all(), excluded=False, excluded_reason="")
-    assert kept(study=study) == full
+    assert stored_tallies(study=study) == full
     check_counts(study)
 
 
@@ -325,13 +327,13 @@ def test_several_criteria_complete_a_unit_together():
     study = make_open_study(instances=1, ratings_per_hit=1)
     study.criteria.create(name="fluency", question="Which reads better?", scale="preference")
     assignment = take_place(participation=make_participation(study), now=START)
-    answer_all_but = seats_of(assignment)
+    answer_all_but = hit_units_of(assignment)
     for criterion in study.criteria.all():
         assert Place.objects.get().completed_at is None
-        for seat in answer_all_but:
+        for hit_unit in answer_all_but:
             submit_rating(
                 assignment=assignment,
-                seat=seat,
+                hit_unit=hit_unit,
                 criterion=criterion,
                 answer=Answer(shown_label="1", client_key="k"),
                 now=START,

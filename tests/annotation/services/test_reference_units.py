@@ -3,7 +3,7 @@
 import pytest
 
 from annotation.services.planning import plan_hits
-from annotation.services.reference_units import spoil_copies
+from annotation.services.reference_units import degrade_copies
 from annotation.services.screening import (
     Shortfall,
     gold_checks_expected,
@@ -25,7 +25,7 @@ def draft(*, gold: int = 0, test: int = 0, training: int = 0, **screening) -> St
     plan_hits(study=study)
     for role, n in (("gold", gold), ("training", training), ("qualification", test)):
         if n:
-            spoil_copies(study=study, role=Unit.Role(role), n=n)
+            degrade_copies(study=study, role=Unit.Role(role), n=n)
     Screening.objects.create(study=study, **screening)
     return study
 

@@ -11,13 +11,13 @@ from django.utils import timezone
 
 from annotation.exporting import export_study
 from annotation.importing import import_study
-from annotation.models import Assignment, Participation, Place, Rating, Trial
+from annotation.models import Assignment, Participation, Place, Rating, ScreeningAttempt
 from annotation.selectors import worksheet
-from annotation.services.exclusion import reinstate_work, withdraw_work
+from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.places import NotCleared, take_place
 from annotation.services.planning import plan_hits
 from annotation.services.ratings import Answer, submit_rating
-from annotation.services.reference_units import EXPLANATION, import_known_units, spoil_copies
+from annotation.services.reference_units import EXPLANATION, degrade_copies, import_reference_units
 from annotation.services.screening import (
     Step,
     begin_stage,
@@ -25,15 +25,14 @@ from annotation.services.screening import (
     clear_participation,
     next_step,
 )
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from studies.models import ComprehensionQuestion, Generation, Screening, Study, Unit
-from studies.perturbing import heavily_perturbed
+from studies.perturbation import degraded_copy
 from tests.annotation.annotators import annotator, form_of, task_of
 from tests.pages import codes_on, page_of
-from tests.refusals import refused
+from tests.refusals import refused, refused_file
 from tests.studies.factories import make_participation, make_study, open_knowingly
 from tiebreak.errors import DomainError
-from tiebreak.formats import FormatError
 from tiebreak.scales import Scale
 
 pytestmark = pytest.mark.django_db
@@ -50,31 +49,33 @@ def study_with(
     plan_hits(study=study)
     for role, n in (("gold", gold), ("training", training), ("qualification", test)):
         if n:
-            spoil_copies(study=study, role=Unit.Role(role), n=n)
+            degrade_copies(study=study, role=Unit.Role(role), n=n)
     Screening.objects.create(
         study=study, training_units=training, qualification_units=test, **screening
     )
     return open_knowingly(study)
 
 
-def label_for(assignment: Assignment, seat, *, right: bool) -> str:
+def label_for(assignment: Assignment, hit_unit, *, right: bool) -> str:
     """What is shown of the known answer, or of its opposite; any answer for other units."""
-    known = Unit.objects.get(pk=seat.unit_id).known_labels.get("preference", "-1")
-    a_first = int(seat.side_bit) ^ assignment.parity == 0
+    known = Unit.objects.get(pk=hit_unit.unit_id).known_labels.get("preference", "-1")
+    a_first = int(hit_unit.side_bit) ^ assignment.parity == 0
     shown = int(known) if a_first else -int(known)
     return str(shown if right else -shown)
 
 
 def answer_all(assignment: Assignment, *, right: bool | list[bool] = True, now=None) -> None:
     sheet = worksheet(assignment)
-    verdicts = right if isinstance(right, list) else [right] * len(sheet.seats)
+    verdicts = right if isinstance(right, list) else [right] * len(sheet.hit_units)
     criterion = sheet.criteria[0]
-    for verdict, seat in zip(verdicts, sheet.seats.values(), strict=True):
+    for verdict, hit_unit in zip(verdicts, sheet.hit_units.values(), strict=True):
         submit_rating(
             assignment=assignment,
-            seat=seat,
+            hit_unit=hit_unit,
             criterion=criterion,
-            answer=Answer(label_for(assignment, seat, right=verdict), client_key=f"k{seat.pk}"),
+            answer=Answer(
+                label_for(assignment, hit_unit, right=verdict), client_key=f"k{hit_unit.pk}"
+            ),
             now=now,
         )
 
@@ -91,7 +92,7 @@ def test_it_works():
         take_place(participation=ann)
     test = begin_stage(participation=fresh(ann))
     answer_all(test, right=[True] * 9 + [False])
-    assert Trial.objects.get().is_passed
+    assert ScreeningAttempt.objects.get().is_passed
     assert clear_participation(participation=fresh(ann)) == Step.NONE
     assert take_place(participation=ann).hit.kind == "main"
 
@@ -114,10 +115,13 @@ def test_a_second_try_has_to_be_asked_for_and_draws_other_units():
     first = begin_stage(participation=ann)
     answer_all(first, right=False)
     shown = page.here()
-    assert (page_of(shown), shown.context["needed"], shown.context["left"]) == ("result", 3, 1)
+    assert (page_of(shown), shown.context["needed"], shown.context["left"]) == ("test_failed", 3, 1)
     page.client.post(page.at("try-again"))
     second = begin_stage(participation=fresh(ann))
-    asked = [{seat.unit_id for seat in worksheet(each).seats.values()} for each in (first, second)]
+    asked = [
+        {hit_unit.unit_id for hit_unit in worksheet(each).hit_units.values()}
+        for each in (first, second)
+    ]
     assert not asked[0] & asked[1]
     answer_all(second)
     assert form_of(page.here()).choices  # the first HIT
@@ -137,7 +141,7 @@ def test_a_passed_test_stays_valid_for_its_days_and_where_it_is_accepted():
     assert next_step(fresh(stranger)) == Step.QUALIFICATION
 
 
-def test_training_says_what_is_right_and_lets_everybody_on():
+def test_training_shows_the_expected_answers_and_passes_everybody():
     study = study_with(training=2)
     page = annotator(study)
     form = form_of(page.here())
@@ -187,7 +191,7 @@ def work(ann: Participation, hits: int, *, right: bool) -> list[Assignment]:
     return done
 
 
-def test_checks_are_mixed_in_at_their_rate_and_nobody_meets_one_twice():
+def test_gold_checks_come_at_their_rate_and_never_twice():
     # So many that the share leaves its bounds by chance once in a hundred thousand runs.
     study = study_with(instances=60, gold=20, check_rate=0.3)
     people = [make_participation(study, name) for name in "abcdef"]
@@ -204,12 +208,12 @@ def test_checks_enter_no_count_and_complete_no_place_by_themselves():
     study = study_with(instances=12, gold=6, check_rate=1)
     ann = make_participation(study)
     assignment = take_place(participation=ann)
-    assert len(worksheet(assignment).seats) == 2
+    assert len(worksheet(assignment).hit_units) == 2
     answer_all(assignment)
     place = Place.objects.get(assignment=assignment)
     assert place.completed_at is not None
     assert Rating.objects.counted().filter(unit__role="main").count() == 1
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
 
 
 @pytest.mark.parametrize(
@@ -232,11 +236,13 @@ def test_failing_checks_does_what_the_study_says(action, status, counted):
             break
         # The check last, so that its HIT's own unit is answered when the verdict falls.
         sheet = worksheet(hits[-1])
-        for seat in sorted(sheet.seats.values(), key=lambda s: s.unit_id == hits[-1].check_unit_id):
-            label = label_for(hits[-1], seat, right=False)
-            answer = Answer(label, client_key=f"k{seat.unit_id}")
+        for hit_unit in sorted(
+            sheet.hit_units.values(), key=lambda s: s.unit_id == hits[-1].check_unit_id
+        ):
+            label = label_for(hits[-1], hit_unit, right=False)
+            answer = Answer(label, client_key=f"k{hit_unit.unit_id}")
             submit_rating(
-                assignment=hits[-1], seat=seat, criterion=sheet.criteria[0], answer=answer
+                assignment=hits[-1], hit_unit=hit_unit, criterion=sheet.criteria[0], answer=answer
             )
     assert fresh(ann).status == status
     assert (fresh(ann).warned_at is not None) == (action == "warn")
@@ -245,7 +251,7 @@ def test_failing_checks_does_what_the_study_says(action, status, counted):
     assert Place.objects.filter(completed_at__isnull=False).count() == counted
     live = Place.objects.filter(lease_until__isnull=False, completed_at__isnull=True)
     assert not live.exists()
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
 
 
 def test_a_check_is_judged_when_its_hit_is_done_and_a_slip_can_be_put_right():
@@ -253,10 +259,12 @@ def test_a_check_is_judged_when_its_hit_is_done_and_a_slip_can_be_put_right():
     ann = make_participation(study)
     assignment = take_place(participation=ann)
     sheet = worksheet(assignment)
-    check = next(s for s in sheet.seats.values() if s.unit_id == assignment.check_unit_id)
+    check = next(s for s in sheet.hit_units.values() if s.unit_id == assignment.check_unit_id)
     for right in (False, True):
         answer = Answer(label_for(assignment, check, right=right), client_key=f"once-{right}")
-        submit_rating(assignment=assignment, seat=check, criterion=sheet.criteria[0], answer=answer)
+        submit_rating(
+            assignment=assignment, hit_unit=check, criterion=sheet.criteria[0], answer=answer
+        )
         assert fresh(ann).status == "active"
     answer_all(assignment, right=True)
     assert fresh(ann).status == "active"
@@ -265,28 +273,28 @@ def test_a_check_is_judged_when_its_hit_is_done_and_a_slip_can_be_put_right():
     assert Place.objects.filter(completed_at__isnull=False).count() == 2
 
 
-def test_a_spoilt_copy_is_the_same_words_in_disorder_with_some_missing():
-    spoilt = heavily_perturbed(PROSE, random.Random(1))
-    assert not Counter(spoilt.split()) - Counter(PROSE.split())
-    assert 0.6 < len(spoilt.split()) / len(PROSE.split()) < 0.8
-    assert spoilt not in PROSE
+def test_a_degraded_copy_has_the_same_words_in_disorder_with_some_missing():
+    copy = degraded_copy(PROSE, random.Random(1))
+    assert not Counter(copy.split()) - Counter(PROSE.split())
+    assert 0.6 < len(copy.split()) / len(PROSE.split()) < 0.8
+    assert copy not in PROSE
 
 
-def test_only_comparisons_have_a_spoilt_copy_with_a_known_answer():
+def test_only_comparisons_can_be_degraded():
     study = make_study(scale="ordinal:1..5", instances=4)
     with refused("nothing_known"):
-        spoil_copies(study=study, role=Unit.Role.GOLD, n=1)
+        degrade_copies(study=study, role=Unit.Role.GOLD, n=1)
     short = make_study(instances=4)
     with refused("too_few_texts"):
-        spoil_copies(study=short, role=Unit.Role.GOLD, n=1)
+        degrade_copies(study=short, role=Unit.Role.GOLD, n=1)
 
 
 def test_a_stage_that_somebody_began_stands():
     study = study_with(test=3, pass_mark=3)
     begin_stage(participation=fresh(make_participation(study)))
     with refused("stage_begun"):
-        spoil_copies(study=study, role=Unit.Role.QUALIFICATION, n=1)
-    assert spoil_copies(study=study, role=Unit.Role.GOLD, n=1) == 1
+        degrade_copies(study=study, role=Unit.Role.QUALIFICATION, n=1)
+    assert degrade_copies(study=study, role=Unit.Role.GOLD, n=1) == 1
 
 
 def test_of_a_strong_preference_the_side_counts():
@@ -294,20 +302,20 @@ def test_of_a_strong_preference_the_side_counts():
     study = make_study(instances=6, comparisons_per_hit=1, scale="preference:7")
     Generation.objects.update(text=PROSE)
     plan_hits(study=study)
-    spoil_copies(study=study, role=Unit.Role.QUALIFICATION, n=2)
+    degrade_copies(study=study, role=Unit.Role.QUALIFICATION, n=2)
     Screening.objects.create(study=study, qualification_units=2, pass_mark=2)
     study = open_knowingly(study)
     ann = make_participation(study)
     test = begin_stage(participation=fresh(ann))
-    for seat in worksheet(test).seats.values():
-        shown = "-1" if int(seat.side_bit) ^ test.parity == 0 else "1"
+    for hit_unit in worksheet(test).hit_units.values():
+        shown = "-1" if int(hit_unit.side_bit) ^ test.parity == 0 else "1"
         submit_rating(
             assignment=test,
-            seat=seat,
+            hit_unit=hit_unit,
             criterion=Study.objects.get().criteria.get(),
-            answer=Answer(shown, client_key=f"k{seat.pk}"),
+            answer=Answer(shown, client_key=f"k{hit_unit.pk}"),
         )
-    assert Trial.objects.get().is_passed
+    assert ScreeningAttempt.objects.get().is_passed
 
 
 def test_an_export_with_tests_and_checks_is_read_back_and_analysed(tmp_path):
@@ -346,7 +354,7 @@ def test_units_with_the_researchers_own_answers_come_from_a_file(tmp_path):
     plan_hits(study=study)
     write_rows(tmp_path / "known.jsonl", [KNOWN, KNOWN | {"instance": "note-1"}])
     path = tmp_path / "known.jsonl"
-    assert import_known_units(study=study, role=Unit.Role.TRAINING, path=path) == 2
+    assert import_reference_units(study=study, role=Unit.Role.TRAINING, path=path) == 2
     unit = study.units.filter(role="training").first()
     assert unit.known_labels == {"preference": "-1"}
     assert (unit.sample_a, unit.sample_b) == (1, 2)
@@ -355,22 +363,21 @@ def test_units_with_the_researchers_own_answers_come_from_a_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "reason"),
+    ("change", "code"),
     [
-        ({"sample_a": 9}, "has no generation 9"),
-        ({"system_b": "system-7"}, "of system 'system-7'"),
-        ({"labels": {"preference": 5}}, "5"),
-        ({"labels": {"fluency": 1}}, "not one of the study's"),
-        ({"labels": {}}, "its right label"),
-        ({"system_a": "system-1", "system_b": "system-0"}, "must come before"),
+        ({"sample_a": 9}, "unknown_generation"),
+        ({"system_b": "system-7"}, "unknown_generation"),
+        ({"labels": {"preference": 5}}, "label_not_on_scale"),
+        ({"labels": {"fluency": 1}}, "unknown_criterion"),
+        ({"labels": {}}, "labels_missing"),
+        ({"system_a": "system-1", "system_b": "system-0"}, "systems_out_of_order"),
     ],
 )
-def test_22_a_bad_row_is_named_and_nothing_is_added(tmp_path, change, reason):
+def test_a_bad_row_of_reference_units_is_named_and_nothing_is_added(tmp_path, change, code):
     study = make_study(instances=3)
     write_rows(tmp_path / "known.jsonl", [KNOWN, KNOWN | change])
-    with pytest.raises(FormatError, match="line 2") as refused:
-        import_known_units(study=study, role=Unit.Role.GOLD, path=tmp_path / "known.jsonl")
-    assert reason in str(refused.value)
+    with refused_file(("known.jsonl", 2, code)):
+        import_reference_units(study=study, role=Unit.Role.GOLD, path=tmp_path / "known.jsonl")
     assert not study.units.exists()
 
 
@@ -379,7 +386,7 @@ def test_a_return_on_the_platform_leaves_the_test_as_it_was():
     ann = make_participation(study)
     answer_all(begin_stage(participation=fresh(ann)))
     work(ann, 2, right=True)
-    withdraw_work(participation=fresh(ann), status="returned")
+    exclude_work(participation=fresh(ann), status="returned")
     reinstate_work(participation=fresh(ann))
     test = Rating.objects.filter(unit__role="qualification")
     assert test.count() == 3

@@ -77,8 +77,8 @@ def test_sides_are_balanced_and_not_told_by_the_position():
     ann = annotator(study)
     for _ in range(20):
         ann.choose()
-    seats = HITUnit.objects.filter(hit__study=study).values_list("side_bit", flat=True)
-    assert sorted(seats).count(True) == 10
+    hit_units = HITUnit.objects.filter(hit__study=study).values_list("side_bit", flat=True)
+    assert sorted(hit_units).count(True) == 10
 
 
 def test_only_public_ids_stand_in_the_pages():
@@ -92,7 +92,7 @@ def test_only_public_ids_stand_in_the_pages():
     }
 
 
-def test_case_4_and_10_what_researchers_and_systems_write_is_only_text():
+def test_texts_of_researchers_and_systems_are_escaped():
     study = make_study(instances=1, samples=1, guidelines=ATTACK, consent=ATTACK)
     study.title = ATTACK[:200]
     study.save()

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation.models import Assignment, HITUnit, Place, Rating
 from annotation.selectors import is_a_first
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from recruitment.services.lifecycle import close_study, pause_study
 from tests.annotation.annotators import (
     Annotator,
@@ -55,7 +55,7 @@ def test_a_whole_study_without_javascript():
         assert ann.here().content == end.content
     assert Rating.objects.counted().count() == 30
     assert not Place.objects.filter(completed_at__isnull=True).exists()
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
 
 
 def test_what_was_chosen_on_the_screen_is_what_is_stored():
@@ -68,8 +68,8 @@ def test_what_was_chosen_on_the_screen_is_what_is_stored():
         preferred = rating.unit.generation_a if rating.label == "-1" else rating.unit.generation_b
         assert preferred is not None
         assert preferred.text == left
-        seat = HITUnit.objects.get(unit=rating.unit)
-        assert (rating.side_a == "left") == is_a_first(rating.assignment, seat)
+        hit_unit = HITUnit.objects.get(unit=rating.unit)
+        assert (rating.side_a == "left") == is_a_first(rating.assignment, hit_unit)
     assert Rating.objects.filter(side_a="left").count() == 5
 
 
@@ -198,7 +198,7 @@ def test_a_damaged_answer_is_refused(change):
     ("sent", "kept_as"),
     [("1234", 1234), ("", None), ("-5", None), ("99999999999", None), ("NaN", None), ("1e3", None)],
 )
-def test_a_duration_out_of_bounds_is_left_out_and_the_answer_kept(sent, kept_as):
+def test_a_duration_out_of_bounds_is_dropped_and_the_answer_saved(sent, kept_as):
     ann = annotator(make_open_study(instances=1))
     ann.send({**form_of(ann.here()).filled(), "duration_ms": sent})
     assert Rating.objects.get().duration_ms == kept_as
@@ -344,7 +344,7 @@ def test_a_closed_study_without_completed_work_says_it_is_closed():
     assert ann.participation.submission.completion_code.encode() not in page.content
 
 
-def test_by_units_an_answer_names_its_seat_whatever_others_filled():
+def test_by_units_an_answer_keeps_its_position_whatever_others_answered():
     study = make_open_study(
         instances=1, samples=8, comparisons_per_hit=8, ratings_per_hit=1, abandoned="units"
     )
@@ -365,7 +365,7 @@ def test_by_units_an_answer_names_its_seat_whatever_others_filled():
     assert unit.generation_a.text in texts_of(page)
 
 
-def test_rating_pages_are_kept_by_no_cache():
+def test_rating_pages_are_not_cached():
     ann = annotator(make_open_study(instances=1))
     page = ann.here()
     ann.choose()
@@ -398,7 +398,7 @@ def lapse(assignment_id: str) -> None:
     own.update(lease_until=timezone.now() - timedelta(minutes=1), draw=0)
 
 
-def test_27_who_lost_a_place_hears_what_became_of_the_answers():
+def test_an_annotator_who_lost_a_place_is_told_about_their_answers():
     study = make_open_study(instances=2, comparisons_per_hit=2, ratings_per_hit=1)
     ann, bob = annotator(study), annotator(study)
     first = ann.choose()
@@ -410,7 +410,7 @@ def test_27_who_lost_a_place_hears_what_became_of_the_answers():
     assert b'<span class="saved">' in said.content
 
 
-def test_27_a_new_hit_after_a_lost_one_says_so_once():
+def test_the_hit_after_a_lost_one_says_so_once():
     study = make_open_study(instances=3, comparisons_per_hit=2, ratings_per_hit=1)
     ann, bob = annotator(study), annotator(study)
     first = ann.choose()
@@ -420,7 +420,7 @@ def test_27_a_new_hit_after_a_lost_one_says_so_once():
     assert codes_on(ann.here()) == set()
 
 
-def test_the_end_page_is_of_nobody_who_has_work():
+def test_the_end_page_is_not_shown_to_annotators_with_work():
     page = annotator(make_open_study(instances=2, comparisons_per_hit=1))
     page.choose()
     answer = page.client.get(page.at("end"))

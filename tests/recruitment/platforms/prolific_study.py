@@ -5,7 +5,7 @@ from typing import Any
 from tenacity import wait_none
 
 from recruitment.platforms.prolific.client import ProlificClient
-from recruitment.platforms.prolific.drafts import (
+from recruitment.platforms.prolific.payloads import (
     CompletionCode,
     StudyDraft,
     maximum_allowed_minutes,

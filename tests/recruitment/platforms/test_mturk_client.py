@@ -27,7 +27,12 @@ from recruitment.platforms.mturk.client import (
     MTurkError,
     external_question,
 )
-from recruitment.platforms.mturk.protocol import PREVIEW, PUBLIC_ORIGINS, Entry, read_entry
+from recruitment.platforms.mturk.protocol import (
+    PREVIEW,
+    PUBLIC_ORIGINS,
+    FrameParameters,
+    read_frame_parameters,
+)
 from tests.recruitment.platforms.fake_mturk import MTurkSimulator
 from tiebreak.errors import DomainError
 
@@ -450,16 +455,16 @@ WORK = {
 }
 
 
-def entry(**changes: Any) -> Entry:
+def entry(**changes: Any) -> FrameParameters:
     given = {**WORK, **changes}
     present = {name: value for name, value in given.items() if value is not None}
-    return read_entry(present, allowed_origins=PUBLIC_ORIGINS)
+    return read_frame_parameters(present, allowed_origins=PUBLIC_ORIGINS)
 
 
 @pytest.mark.parametrize("origin", PUBLIC_ORIGINS)
 @pytest.mark.parametrize("end", ["", "/"])
 def test_a_worker_enters(origin, end):
-    assert entry(turkSubmitTo=origin + end) == Entry(
+    assert entry(turkSubmitTo=origin + end) == FrameParameters(
         assignment_id="ASSIGNMENT1",
         hit_id="HIT1",
         worker_id="A1",
@@ -558,12 +563,12 @@ def test_a_preview_submits_to_no_other_origin_either(target):
 )
 def test_what_is_no_origin_allows_nothing(allowed):
     with pytest.raises(DomainError):
-        read_entry({**WORK, "turkSubmitTo": allowed}, allowed_origins=[allowed])
+        read_frame_parameters({**WORK, "turkSubmitTo": allowed}, allowed_origins=[allowed])
 
 
 def test_a_private_installation_may_have_a_port():
     given = {**WORK, "turkSubmitTo": "http://localhost:8080"}
-    found = read_entry(given, allowed_origins=["http://localhost:8080"])
+    found = read_frame_parameters(given, allowed_origins=["http://localhost:8080"])
     assert found.submit_target == "http://localhost:8080/mturk/externalSubmit"
 
 
@@ -589,14 +594,16 @@ def test_the_work_page_frames_an_entry_that_can_be_read(simulator):
     given = framed(httpx.get(simulator.work_url(ENTRY, worker="A7")).text)
     assert given["study"] == "7"
     assert given["lang"] == "en"
-    found = read_entry(given, allowed_origins=[simulator.origin])
-    assert found == Entry("ASSIGNMENT1", "HIT1", "A7", simulator.submit_url, is_preview=False)
+    found = read_frame_parameters(given, allowed_origins=[simulator.origin])
+    assert found == FrameParameters(
+        "ASSIGNMENT1", "HIT1", "A7", simulator.submit_url, is_preview=False
+    )
 
 
 def test_the_preview_page_names_no_worker(simulator):
     given = framed(httpx.get(simulator.preview_url(ENTRY)).text)
     assert "workerId" not in given
-    assert read_entry(given, allowed_origins=[simulator.origin]).is_preview
+    assert read_frame_parameters(given, allowed_origins=[simulator.origin]).is_preview
 
 
 def test_a_form_is_recorded(simulator):

@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Participation, Rating
-from recruitment.models import Recruitment, decrypted
-from recruitment.services.channels import close_way_in
-from recruitment.services.entry import give_consent
+from recruitment.models import Channel, decrypted
+from recruitment.services.channels import close_channel
+from recruitment.services.entry import Entrant, give_consent
 from recruitment.services.reentry import Browser
 from studies.models import Study
 from tests.annotation.annotators import Annotator
@@ -27,11 +27,11 @@ pytestmark = pytest.mark.django_db
 AGREE = {"choice": "agree", "version": "1"}
 
 
-def by_panel(member=None, **settings) -> tuple[Study, Recruitment]:
+def by_panel(member=None, **settings) -> tuple[Study, Channel]:
     study = make_open_study(instances=2, comparisons_per_hit=1, member=member)
     settings = {"person_parameter": "pid", **settings}
-    way = Recruitment.objects.create(study=study, provider="panel", settings=settings)
-    return study, way
+    channel = Channel.objects.create(study=study, provider="panel", settings=settings)
+    return study, channel
 
 
 def arrive(study: Study, query: str, client: Client | None = None):
@@ -75,16 +75,18 @@ def test_who_slipped_past_the_link_is_refused_when_they_agree():
 
 
 def test_of_two_browsers_that_agree_at_once_the_second_is_refused(monkeypatch):
-    study, way = by_panel()
-    ids = {"study": study, "provider": "panel", "external_id": "ann", "submission_id": "ann"}
+    study, channel = by_panel()
+    ids = {"provider": "panel", "external_id": "ann", "submission_id": "ann"}
 
     def meanwhile(*_, **__):
         monkeypatch.setattr("recruitment.services.entry.check_entry", lambda *_, **__: None)
-        give_consent(**ids, recruitment=way, browser=Browser("first"))
+        give_consent(study=study, entrant=Entrant(**ids, channel=channel, browser=Browser("first")))
 
     monkeypatch.setattr("recruitment.services.entry.check_entry", meanwhile)
     with refused("other_browser"):
-        give_consent(**ids, recruitment=way, browser=Browser("second"))
+        give_consent(
+            study=study, entrant=Entrant(**ids, channel=channel, browser=Browser("second"))
+        )
 
 
 def test_a_new_visit_of_somebodys_id_is_theirs_alone():
@@ -149,9 +151,9 @@ def test_a_second_browser_that_is_allowed_is_marked(client, django_user_model):
 
 
 def test_a_closed_link_answers_the_same_to_everybody():
-    study, way = by_panel(submission_parameter="visit")
+    study, channel = by_panel(submission_parameter="visit")
     ann = enter(study, "pid=ann&visit=1")
-    close_way_in(recruitment=way, now=timezone.now())
+    close_channel(channel=channel, now=timezone.now())
     answers = [
         arrive(study, query)
         for query in ("pid=ann&visit=1", "pid=ann&visit=2", "pid=nobody&visit=1", "pid=x&visit=9")
@@ -159,14 +161,16 @@ def test_a_closed_link_answers_the_same_to_everybody():
     assert {(each.status_code, each.content) for each in answers} == {(409, answers[0].content)}
     assert not any(each.cookies for each in answers)
     for submission, person in (("1", "eve"), ("9", "eve"), ("1", "ann")):
-        with refused("way_closed"):
+        with refused("channel_closed"):
             give_consent(
                 study=study,
-                provider="panel",
-                external_id=person,
-                submission_id=submission,
-                recruitment=way,
-                browser=Browser("elsewhere"),
+                entrant=Entrant(
+                    provider="panel",
+                    external_id=person,
+                    submission_id=submission,
+                    channel=channel,
+                    browser=Browser("elsewhere"),
+                ),
             )
     assert arrive(study, "pid=ann&visit=1", ann.client).status_code == 303
     ann.choose()
@@ -180,12 +184,12 @@ def desk(client, django_user_model):
 
 
 def save(desk, study: Study, **settings: str):
-    address = reverse("recruitment:save-way", args=[study.pk, "panel"])
+    address = reverse("recruitment:save-channel", args=[study.pk, "panel"])
     return desk.post(address, {"person_parameter": "pid", **settings})
 
 
 def shown_key(desk, study: Study) -> str:
-    page = desk.get(reverse("recruitment:recruitment", args=[study.pk])).content.decode()
+    page = desk.get(reverse("recruitment:channels", args=[study.pk])).content.decode()
     return re.search(r'id="key-panel"[^>]* value="([^"]+)"', page)[1]
 
 
@@ -220,29 +224,29 @@ def test_the_key_is_stored_encrypted_and_can_be_replaced(desk):
     study = make_open_study(instances=1, member=desk.researcher)
     save(desk, study, is_signed="on")
     former = shown_key(desk, study)
-    assert former not in Recruitment.objects.get().secret
+    assert former not in Channel.objects.get().secret
     save(desk, study, is_signed="on", completed_code="X")
     assert shown_key(desk, study) == former
-    desk.post(reverse("recruitment:turn-way", args=[study.pk, "panel", "new-key"]))
+    desk.post(reverse("recruitment:change-channel-state", args=[study.pk, "panel", "new-key"]))
     assert shown_key(desk, study) != former
     assert arrive(study, signed(former, "pid=ann")).status_code == 403
     assert arrive(study, signed(shown_key(desk, study), "pid=ann")).status_code == 303
-    assert decrypted(Recruitment.objects.get().secret) == shown_key(desk, study)
+    assert decrypted(Channel.objects.get().secret) == shown_key(desk, study)
 
 
 def test_a_signing_key_is_shown_to_members_only(desk, django_user_model):
     study = make_open_study(instances=1, member=desk.researcher)
     save(desk, study, is_signed="on")
     desk.force_login(django_user_model.objects.create_user("eve", is_staff=True))
-    assert desk.get(reverse("recruitment:recruitment", args=[study.pk])).status_code == 404
-    renew = reverse("recruitment:turn-way", args=[study.pk, "panel", "new-key"])
+    assert desk.get(reverse("recruitment:channels", args=[study.pk])).status_code == 404
+    renew = reverse("recruitment:change-channel-state", args=[study.pk, "panel", "new-key"])
     assert desk.post(renew).status_code == 404
 
 
 def test_sending_people_back_needs_a_page_to_send_them_to(desk):
     study = make_open_study(instances=1, member=desk.researcher)
     assert save(desk, study, reentry="ask").status_code == 400
-    assert not study.recruitments.exists()
+    assert not study.channels.exists()
     assert save(desk, study, reentry="ask", panel_url="https://p.example/").status_code == 302
 
 
@@ -254,7 +258,9 @@ def test_a_signed_panel_is_paid_by_the_researcher_and_not_by_its_key(desk):
     ann = enter(study, signed(shown_key(desk, study), "pid=ann"))
     ann.choose()
     ann.here()
-    pay = reverse("recruitment:act", args=[study.pk, ann.participation.public_id, "approve"])
+    pay = reverse(
+        "recruitment:ledger-action", args=[study.pk, ann.participation.public_id, "approve"]
+    )
     post_confirmed(desk, pay)
     assert ann.participation.payments.get().status == "paid"
-    assert study.recruitments.get().problem == ""
+    assert study.channels.get().problem == ""

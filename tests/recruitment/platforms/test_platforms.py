@@ -10,11 +10,11 @@ from django.urls import reverse
 from django.utils.html import strip_tags
 
 from annotation.models import Participation, Place
-from recruitment.models import Recruitment
-from recruitment.platforms import Kept, Provider, providers
+from recruitment.models import Channel
+from recruitment.platforms import Platform, PrivacyNotice, platforms
+from recruitment.platforms.base import ADDRESS
 from recruitment.platforms.invitation import invitations
-from recruitment.platforms.prolific import FINGERPRINT, SAYS_PROLIFIC
-from recruitment.platforms.provider import ADDRESS
+from recruitment.platforms.prolific import FINGERPRINT, PROLIFIC_REPORTS
 from tests.annotation.annotators import Annotator, form_of
 from tests.pages import codes_on, page_of
 from tests.studies.factories import make_open_study
@@ -26,10 +26,10 @@ ORIGIN = "https://workersandbox.mturk.com"
 
 def study_by(provider: str, external_id: str = "", **settings):
     study = make_open_study(instances=3, comparisons_per_hit=1, hits_per_annotator=1)
-    way = Recruitment.objects.create(
+    channel = Channel.objects.create(
         study=study, provider=provider, settings=settings, external_id=external_id
     )
-    return study, way
+    return study, channel
 
 
 def entry(study, provider: str, **parameters: str) -> str:
@@ -44,8 +44,8 @@ def enter(study, address: str) -> Annotator:
 
 
 def test_every_folder_is_a_provider_with_a_name_of_its_own():
-    assert set(providers()) == {"open-link", "invitation", "panel", "prolific", "mturk"}
-    assert all(isinstance(each, Provider) and each.title for each in providers().values())
+    assert set(platforms()) == {"open-link", "invitation", "panel", "prolific", "mturk"}
+    assert all(isinstance(each, Platform) and each.title for each in platforms().values())
 
 
 ARRIVALS = {
@@ -73,19 +73,19 @@ def words(response) -> str:
     return " ".join(unescape(strip_tags(response.content.decode())).split())
 
 
-def told(name: str) -> Kept:
+def told(name: str) -> PrivacyNotice:
     """What a provider says it keeps of who comes as above."""
-    return providers()[name].keeps(Recruitment(provider=name, **ARRIVALS[name][0]))
+    return platforms()[name].privacy_notice(Channel(provider=name, **ARRIVALS[name][0]))
 
 
-@pytest.mark.parametrize("name", sorted(providers()))
+@pytest.mark.parametrize("name", sorted(platforms()))
 def test_the_consent_says_what_is_kept_of_who_comes_this_way(name):
     """A new provider has to say it, and to be listed above with what is stored."""
     state, parameters, ids = ARRIVALS[name]
     study = make_open_study(instances=1, comparisons_per_hit=1)
-    way = Recruitment.objects.create(study=study, provider=name, **state)
+    channel = Channel.objects.create(study=study, provider=name, **state)
     if name == "invitation":
-        parameters = {"invitation": dict(invitations(way))["Ann"]}
+        parameters = {"invitation": dict(invitations(channel))["Ann"]}
     browser = Client()
     at = browser.get(entry(study, name, **parameters), follow=True)
     if name == "open-link":
@@ -108,8 +108,8 @@ def test_the_consent_says_what_is_kept_of_who_comes_this_way(name):
 def test_what_prolific_keeps_depends_on_how_it_confirms(
     settings, secret, has_address, has_fingerprint
 ):
-    way = Recruitment(provider="prolific", settings=settings, secret=secret)
-    kept = providers()["prolific"].keeps(way)
+    channel = Channel(provider="prolific", settings=settings, secret=secret)
+    kept = platforms()["prolific"].privacy_notice(channel)
     assert (ADDRESS in kept.identity) == has_address
     assert (FINGERPRINT in kept.in_any_case) == has_fingerprint
 
@@ -120,13 +120,13 @@ def test_who_declines_is_told_what_the_platform_says_anyway():
     browser.get(entry(study, "prolific", PROLIFIC_PID="P1", STUDY_ID="S1", SESSION_ID="X1"))
     page = browser.post(f"/s/{study.pk}/", {"choice": "decline", "version": "1"})
     assert page_of(page) == "declined"
-    assert SAYS_PROLIFIC in words(page)
+    assert PROLIFIC_REPORTS in words(page)
     assert not Participation.objects.exists()
 
 
 def test_an_invitation_is_one_persons_in_whatever_browser():
-    study, way = study_by("invitation", people="Ann\nBob")
-    links = dict(invitations(way))
+    study, channel = study_by("invitation", people="Ann\nBob")
+    links = dict(invitations(channel))
     first = enter(study, entry(study, "invitation", invitation=links["Ann"]))
     second = enter(study, entry(study, "invitation", invitation=links["Ann"]))
     assert first.participation == second.participation
@@ -136,21 +136,21 @@ def test_an_invitation_is_one_persons_in_whatever_browser():
 
 
 @pytest.mark.parametrize("token", ["", "Ann", "Ann:forged", "Eve"])
-def test_13_an_invitation_that_was_not_given_lets_nobody_in(token):
-    study, way = study_by("invitation", people="Ann")
+def test_an_invitation_that_was_not_given_lets_nobody_in(token):
+    study, channel = study_by("invitation", people="Ann")
     if token == "Eve":
-        other = Recruitment(study=study, provider="invitation", settings={"people": "Eve"})
+        other = Channel(study=study, provider="invitation", settings={"people": "Eve"})
         token = dict(invitations(other))["Eve"]
     answer = Client().get(entry(study, "invitation", invitation=token))
     assert answer.status_code == 403
     assert codes_on(answer) == {"uninvited"}
-    assert way.submissions.count() == 0
+    assert channel.submissions.count() == 0
 
 
-def test_13_an_invitation_to_one_study_is_none_to_another():
-    study, way = study_by("invitation", people="Ann")
+def test_an_invitation_to_one_study_is_none_to_another():
+    study, channel = study_by("invitation", people="Ann")
     other, _ = study_by("invitation", people="Ann")
-    token = dict(invitations(way))["Ann"]
+    token = dict(invitations(channel))["Ann"]
     assert Client().get(entry(other, "invitation", invitation=token)).status_code == 403
     assert Client().get(entry(study, "invitation", invitation=token)).status_code == 303
 
@@ -185,7 +185,7 @@ def test_a_panels_link_without_a_proper_id_is_refused(pid):
     assert codes_on(answer) == {"incomplete_link"}
 
 
-def test_13_another_persons_submission_in_the_same_browser_begins_anew():
+def test_another_persons_submission_in_the_same_browser_begins_anew():
     study, _ = study_by("panel", person_parameter="pid")
     browser = enter(study, entry(study, "panel", pid="ann"))
     browser.here()
@@ -207,7 +207,7 @@ def mturk(study, **changes: str) -> str:
     return entry(study, "mturk", **parameters)
 
 
-def test_14_a_preview_writes_and_reserves_nothing():
+def test_a_preview_writes_and_reserves_nothing():
     study, _ = study_by("mturk", external_id="H1")
     answer = Client().get(mturk(study, assignmentId="ASSIGNMENT_ID_NOT_AVAILABLE"))
     assert answer.status_code == 200
@@ -274,14 +274,14 @@ def test_the_form_policy_lets_the_end_go_to_the_platform_only():
         f"{ORIGIN}/elsewhere",
     ],
 )
-def test_17_the_forms_target_is_one_of_a_list_and_never_the_urls(target):
+def test_the_forms_target_is_one_of_a_list_and_never_the_urls(target):
     study, _ = study_by("mturk", external_id="H1")
     answer = Client().get(mturk(study, turkSubmitTo=target))
     assert answer.status_code == 400
     assert not Participation.objects.exists()
 
 
-def test_13_a_forged_word_in_the_address_is_nobody():
+def test_a_forged_word_in_the_address_is_nobody():
     study, _ = study_by("mturk", external_id="H1")
     word = Client().get(mturk(study))["Location"].split("/")[2]
     middle = len(word) // 2

@@ -11,22 +11,23 @@ from django.utils import timezone
 
 from annotation.models import Participation, Place, Rating
 from annotation.services.planning import plan_hits
-from annotation.services.tallies import kept, recount
+from annotation.services.tallies import recount, stored_tallies
 from recruitment.ledger import ledger
-from recruitment.models import Payment, PlatformEvent, Recruitment, Submission
+from recruitment.messages import NO_RESULT
+from recruitment.models import Channel, Payment, PlatformEvent, Submission
 from recruitment.platforms.errors import PlatformError
 from recruitment.platforms.prolific.client import ProlificClient
-from recruitment.services.channels import save_recruitment
-from recruitment.services.entry import give_consent
+from recruitment.services.channels import save_channel
+from recruitment.services.entry import Entrant, give_consent
 from recruitment.services.payments import approve, pay, reject, settle_payment
-from recruitment.services.platform_actions import DIED, VERBS, ask_for
+from recruitment.services.platform_actions import ACTIONS, enqueue_action
 from recruitment.services.platform_sync import (
     confirm_participation,
     publish,
-    steer,
-    sync_recruitment,
+    sync_channel,
+    transition_platform_study,
 )
-from recruitment.tasks import platform_verb_task, sync_recruitments_task
+from recruitment.tasks import platform_action_task, sync_channels_task
 from studies.models import Study
 from tests.annotation.annotators import Annotator, form_of
 from tests.pages import codes_on, page_of
@@ -58,14 +59,14 @@ def on_prolific(
     places: int = 10,
     screen_out_reward: str = "",
     **design,
-) -> Recruitment:
+) -> Channel:
     design = {"comparisons_per_hit": 1, "hits_per_annotator": 2, **design}
     study = make_study(
         instances=4, reward=Decimal("1.50"), minutes_per_hit=5, currency="GBP", **design
     )
     plan_hits(study=study)
     study = open_knowingly(study)
-    recruitment = Recruitment(
+    channel = Channel(
         study=study,
         provider="prolific",
         settings={
@@ -75,21 +76,21 @@ def on_prolific(
             "screen_out_reward": screen_out_reward,
         },
     )
-    save_recruitment(recruitment=recruitment, token=fake.token)
+    save_channel(channel=channel, token=fake.token)
     entry = f"http://testserver{reverse('recruitment:arrive', args=[study.pk, 'prolific'])}"
-    from recruitment.platforms import provider_named
+    from recruitment.platforms import get_platform
 
-    entry += "?" + provider_named("prolific").entry_parameters
-    publish(recruitment=recruitment, places=places, entry_url=entry)
-    steer(recruitment=recruitment, verb="publish")
-    return recruitment
+    entry += "?" + get_platform("prolific").entry_parameters
+    publish(channel=channel, participants=places, entry_url=entry)
+    transition_platform_study(channel=channel, action="publish")
+    return channel
 
 
-def asked(recruitment: Recruitment, verb: str, **arguments: str) -> Recruitment:
+def asked(channel: Channel, action: str, **arguments: str) -> Channel:
     """What a button does; tasks run at once here."""
-    ask_for(recruitment=recruitment, verb=verb, **arguments)
-    recruitment.refresh_from_db()
-    return recruitment
+    enqueue_action(channel=channel, action=action, **arguments)
+    channel.refresh_from_db()
+    return channel
 
 
 class Participant(Annotator):
@@ -104,10 +105,10 @@ class Participant(Annotator):
         return self.client.post(self.at("guidelines"), follow=True)
 
 
-def participant(fake: FakeProlific, recruitment: Recruitment, name: str = "p1"):
-    submission = fake.reserve(recruitment.external_id, name)
+def participant(fake: FakeProlific, channel: Channel, name: str = "p1"):
+    submission = fake.reserve(channel.external_id, name)
     url = fake.start(submission)
-    browser = Participant(recruitment.study)
+    browser = Participant(channel.study)
     browser.follow(url)
     browser.agree()
     return browser, submission, url
@@ -120,13 +121,13 @@ def work(browser: Annotator, hits: int = 2):
 
 
 def test_it_works(fake):
-    recruitment = on_prolific(fake)
-    browser, submission, _ = participant(fake, recruitment)
+    channel = on_prolific(fake)
+    browser, submission, _ = participant(fake, channel)
     end = work(browser).content.decode()
-    code = recruitment.settings["codes"]["completed"]
+    code = channel.settings["codes"]["completed"]
     assert f"https://app.prolific.com/submissions/complete?cc={code}" in end
     assert fake.complete(submission, code) == "AWAITING REVIEW"
-    assert sync_recruitment(recruitment=recruitment) == 1
+    assert sync_channel(channel=channel) == 1
     participation = Participation.objects.get()
     assert (participation.submission.platform_status, participation.submission.entered_code) == (
         "AWAITING REVIEW",
@@ -141,8 +142,8 @@ def test_it_works(fake):
 
 
 def test_the_study_on_the_platform_says_what_ours_promises(fake):
-    recruitment = on_prolific(fake)
-    made = fake.studies[recruitment.external_id]
+    channel = on_prolific(fake)
+    made = fake.studies[channel.external_id]
     assert (made["reward"], made["estimated_completion_time"]) == (150, 10)
     assert made["maximum_allowed_time"] >= 2 + 20 + 2 * 10**0.5
     assert {code["code_type"] for code in made["completion_codes"]} == {
@@ -153,29 +154,29 @@ def test_the_study_on_the_platform_says_what_ours_promises(fake):
         "OTHER",
     }
     assert len({code["code"] for code in made["completion_codes"]}) == 5
-    publish(recruitment=recruitment, places=12, entry_url="")
-    assert fake.studies[recruitment.external_id]["total_available_places"] == 12
+    publish(channel=channel, participants=12, entry_url="")
+    assert fake.studies[channel.external_id]["total_available_places"] == 12
     with refused("fewer_places"):
-        publish(recruitment=recruitment, places=3, entry_url="")
+        publish(channel=channel, participants=3, entry_url="")
 
 
 def test_a_signed_link_lets_in_once_and_a_reload_needs_it_no_more(fake):
-    recruitment = on_prolific(fake)
-    browser, _, url = participant(fake, recruitment)
+    channel = on_prolific(fake)
+    browser, _, url = participant(fake, channel)
     assert form_of(browser.here()).choices
     assert form_of(browser.follow(url)).choices  # reloaded: still in, at the same place
-    thief = Participant(recruitment.study)
+    thief = Participant(channel.study)
     answer = thief.follow(url)
     assert answer.status_code == 403
     assert codes_on(answer) == {"entry_replayed"}
     assert Participation.objects.count() == 1
 
 
-def test_15_expired_forged_and_missing_signatures_reserve_nothing(fake):
-    recruitment = on_prolific(fake)
-    submission = fake.reserve(recruitment.external_id, "p1")
+def test_expired_forged_and_missing_signatures_reserve_nothing(fake):
+    channel = on_prolific(fake)
+    submission = fake.reserve(channel.external_id, "p1")
     url = fake.start(submission)
-    entry = recruitment.settings["entry_url"]
+    entry = channel.settings["entry_url"]
     plain, token = url.split("&prolific_token=")
     old = fake.entry_token(entry, submission, now=timezone.now() - timedelta(minutes=5))
     another = fake.entry_token(entry, "f" * 24)
@@ -184,21 +185,18 @@ def test_15_expired_forged_and_missing_signatures_reserve_nothing(fake):
         (f"{plain}&prolific_token={another}", "entry_forged"),
         (plain, "entry_unsigned"),
     ):
-        answer = Participant(recruitment.study).follow(bad)
+        answer = Participant(channel.study).follow(bad)
         assert (answer.status_code, codes_on(answer)) == (403, {code})
     changed = token[:-6] + ("AAAAAA" if not token.endswith("AAAAAA") else "BBBBBB")
-    assert (
-        Participant(recruitment.study).follow(f"{plain}&prolific_token={changed}").status_code
-        == 403
-    )
+    assert Participant(channel.study).follow(f"{plain}&prolific_token={changed}").status_code == 403
     assert not Participation.objects.exists()
     assert not Place.objects.exclude(assignment=None).exists()
 
 
-def test_15_without_a_signature_the_platform_is_asked_before_a_place_is_taken(fake):
-    recruitment = on_prolific(fake, is_secure=False)
-    submission = fake.reserve(recruitment.external_id, "p1")
-    browser = Participant(recruitment.study)
+def test_without_a_signature_the_platform_is_asked_before_a_place_is_taken(fake):
+    channel = on_prolific(fake, is_secure=False)
+    submission = fake.reserve(channel.external_id, "p1")
+    browser = Participant(channel.study)
     browser.follow(fake.entry_url(submission))  # not started: reserved only
     assert page_of(browser.agree()) == "waiting"
     assert not Place.objects.exclude(assignment=None).exists()
@@ -209,28 +207,28 @@ def test_15_without_a_signature_the_platform_is_asked_before_a_place_is_taken(fa
     assert form_of(browser.here()).choices
 
 
-def test_15_random_ids_wait_for_ever(fake):
-    recruitment = on_prolific(fake, is_secure=False)
-    entry = reverse("recruitment:arrive", args=[recruitment.study_id, "prolific"])
+def test_random_ids_wait_for_ever(fake):
+    channel = on_prolific(fake, is_secure=False)
+    entry = reverse("recruitment:arrive", args=[channel.study_id, "prolific"])
     for n in range(5):
-        browser = Participant(recruitment.study)
-        ids = f"PROLIFIC_PID=p{n}&STUDY_ID={recruitment.external_id}&SESSION_ID=s{n}"
+        browser = Participant(channel.study)
+        ids = f"PROLIFIC_PID=p{n}&STUDY_ID={channel.external_id}&SESSION_ID=s{n}"
         browser.follow(f"{entry}?{ids}")
         browser.agree()
         Submission.objects.update(asked_platform_at=None)
         assert page_of(browser.here()) == "waiting"
     assert not Place.objects.exclude(assignment=None).exists()
-    elsewhere = Participant(recruitment.study).follow(
+    elsewhere = Participant(channel.study).follow(
         f"{entry}?PROLIFIC_PID=p&STUDY_ID=other&SESSION_ID=s"
     )
     assert codes_on(elsewhere) == {"other_study"}
 
 
 def test_while_the_platform_does_not_answer_the_page_waits(fake):
-    recruitment = on_prolific(fake, is_secure=False)
-    submission = fake.reserve(recruitment.external_id, "p1")
+    channel = on_prolific(fake, is_secure=False)
+    submission = fake.reserve(channel.external_id, "p1")
     fake.start(submission)
-    browser = Participant(recruitment.study)
+    browser = Participant(channel.study)
     browser.follow(fake.entry_url(submission))
     fake.fail_next(400, times=1)
     assert page_of(browser.agree()) == "waiting"
@@ -240,17 +238,17 @@ def test_while_the_platform_does_not_answer_the_page_waits(fake):
 
 
 def test_each_ending_has_its_own_code(fake):
-    recruitment = on_prolific(fake)
-    codes = recruitment.settings["codes"]
-    submission = fake.reserve(recruitment.external_id, "p1")
-    decliner = Participant(recruitment.study)
+    channel = on_prolific(fake)
+    codes = channel.settings["codes"]
+    submission = fake.reserve(channel.external_id, "p1")
+    decliner = Participant(channel.study)
     decliner.follow(fake.start(submission))
     declined = decliner.client.post(
-        f"/s/{recruitment.study_id}/", {"choice": "decline", "version": 1}
+        f"/s/{channel.study_id}/", {"choice": "decline", "version": 1}
     ).content.decode()
     assert codes["no_consent"] in declined
     assert not Participation.objects.exists()
-    browser, _, _ = participant(fake, recruitment, "p2")
+    browser, _, _ = participant(fake, channel, "p2")
     browser.here()
     for status, ending in (("screened_out", "screened_out"), ("stopped", "failed_check")):
         Participation.objects.update(status=status)
@@ -260,60 +258,60 @@ def test_each_ending_has_its_own_code(fake):
 
 
 @pytest.mark.parametrize("status", ["RETURNED", "TIMED-OUT", "REJECTED"])
-def test_27_what_leaves_on_the_platform_leaves_here_at_once_and_comes_back(fake, status):
-    recruitment = on_prolific(fake)
-    browser, submission, _ = participant(fake, recruitment)
+def test_what_leaves_on_the_platform_leaves_here_at_once_and_comes_back(fake, status):
+    channel = on_prolific(fake)
+    browser, submission, _ = participant(fake, channel)
     work(browser)
-    study = recruitment.study
+    study = channel.study
     assert Place.objects.filter(completed_at__isnull=False).count() == 2
     fake.set_status(submission, status)
-    sync_recruitment(recruitment=recruitment)
+    sync_channel(channel=channel)
     assert Place.objects.filter(completed_at__isnull=False).count() == 0
     assert Rating.objects.filter(excluded=True).count() == 2
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
     fake.set_status(submission, "AWAITING REVIEW")
-    sync_recruitment(recruitment=recruitment)
+    sync_channel(channel=channel)
     assert Place.objects.filter(completed_at__isnull=False).count() == 2
     assert Rating.objects.counted().count() == 2
-    assert kept(study=study) == +recount(study=study)
+    assert stored_tallies(study=study) == +recount(study=study)
 
 
 def test_a_replacement_takes_the_place_that_a_return_freed(fake):
-    recruitment = on_prolific(fake, ratings_per_hit=1, hits_per_annotator=4)
-    browser, submission, _ = participant(fake, recruitment)
+    channel = on_prolific(fake, ratings_per_hit=1, hits_per_annotator=4)
+    browser, submission, _ = participant(fake, channel)
     work(browser, 4)
-    other, _, _ = participant(fake, recruitment, "p2")
+    other, _, _ = participant(fake, channel, "p2")
     assert not form_of(other.here()).choices
     fake.return_(submission)
-    sync_recruitment(recruitment=recruitment)
+    sync_channel(channel=channel)
     work(other, 4)
     fake.set_status(submission, "ACTIVE")
-    sync_recruitment(recruitment=recruitment)
+    sync_channel(channel=channel)
     counted = Rating.objects.counted()
     assert set(counted.values_list("rater__external_id", flat=True)) == {"p2"}
     assert Rating.objects.filter(surplus=True, rater__external_id="p1").count() == 4
 
 
 def test_unknown_words_of_the_platform_change_nothing_here(fake):
-    recruitment = on_prolific(fake)
-    browser, submission, _ = participant(fake, recruitment)
+    channel = on_prolific(fake)
+    browser, submission, _ = participant(fake, channel)
     work(browser)
     fake.set_status(submission, "SOMETHING NEW")
-    sync_recruitment(recruitment=recruitment)
+    sync_channel(channel=channel)
     assert Participation.objects.get().submission.platform_status == "SOMETHING NEW"
     assert Rating.objects.counted().count() == 2
 
 
-def test_19_webhooks_are_let_in_by_their_signature_and_only_say_where_to_look(
+def test_webhooks_are_let_in_by_their_signature_and_only_say_where_to_look(
     fake, live_server, django_capture_on_commit_callbacks
 ):
-    recruitment = on_prolific(fake)
-    browser, submission, _ = participant(fake, recruitment)
+    channel = on_prolific(fake)
+    browser, submission, _ = participant(fake, channel)
     work(browser)
-    from recruitment.services.platform_sync import listen
+    from recruitment.services.platform_sync import subscribe_webhook
 
-    address = reverse("recruitment:event", args=[recruitment.study_id, "prolific"])
-    listen(recruitment=recruitment, events_url=f"http://testserver{address}")
+    address = reverse("recruitment:event", args=[channel.study_id, "prolific"])
+    subscribe_webhook(channel=channel, events_url=f"http://testserver{address}")
     fake.return_(submission)
     fake.set_status(submission, "AWAITING REVIEW")  # taken back in the meantime
     returned, back = fake.events[-2:]
@@ -342,20 +340,20 @@ def test_19_webhooks_are_let_in_by_their_signature_and_only_say_where_to_look(
 
 
 def test_who_never_came_but_stands_on_the_platform_is_known_by_the_ledger(fake):
-    recruitment = on_prolific(fake)
-    submission = fake.reserve(recruitment.external_id, "ghost")
+    channel = on_prolific(fake)
+    submission = fake.reserve(channel.external_id, "ghost")
     fake.start(submission)
     fake.complete(submission, "NOCODE")
-    sync_recruitment(recruitment=recruitment)
+    sync_channel(channel=channel)
     ghost = Participation.objects.get()
     assert (ghost.consented_at, ghost.submission.entered_code) == (None, "NOCODE")
 
 
 def test_rejecting_follows_the_platforms_rules_and_changes_nothing_before(fake):
-    recruitment = on_prolific(fake)
-    browser, submission, _ = participant(fake, recruitment)
+    channel = on_prolific(fake)
+    browser, submission, _ = participant(fake, channel)
     work(browser)
-    fake.complete(submission, recruitment.settings["codes"]["completed"])
+    fake.complete(submission, channel.settings["codes"]["completed"])
     participation = Participation.objects.get()
     with refused("message_too_short"):
         reject(participation=participation, message="Bad.", category="LOW_EFFORT")
@@ -366,10 +364,10 @@ def test_rejecting_follows_the_platforms_rules_and_changes_nothing_before(fake):
 
 
 def test_a_bonus_is_paid_once_and_a_lost_answer_is_not_paid_again(fake):
-    recruitment = on_prolific(fake)
-    browser, submission, _ = participant(fake, recruitment)
+    channel = on_prolific(fake)
+    browser, submission, _ = participant(fake, channel)
     work(browser)
-    fake.complete(submission, recruitment.settings["codes"]["completed"])
+    fake.complete(submission, channel.settings["codes"]["completed"])
     participation = Participation.objects.get()
     bonus = pay(participation=participation, kind=Payment.Kind.BONUS, amount=Decimal("0.50"))
     assert (bonus.status, len(fake.bonuses)) == ("paid", 1)
@@ -384,72 +382,72 @@ def test_a_bonus_is_paid_once_and_a_lost_answer_is_not_paid_again(fake):
 
 
 def test_a_platform_that_fails_is_said_and_asked_again(fake):
-    recruitment = on_prolific(fake)
-    participant(fake, recruitment)
+    channel = on_prolific(fake)
+    participant(fake, channel)
     fake.garble_next("html", times=9)
     with refused("platform_nonsense") as garbled:
-        sync_recruitment(recruitment=recruitment)
-    assert recruitment.sync_problem == garbled.value.message
-    recruitment.problem = DIED
-    recruitment.save()
+        sync_channel(channel=channel)
+    assert channel.sync_problem == garbled.value.message
+    channel.problem = NO_RESULT
+    channel.save()
     fake.calm()
-    sync_recruitment(recruitment=recruitment)
-    recruitment.refresh_from_db()
-    assert recruitment.sync_problem == ""
-    assert recruitment.problem == DIED  # it is of something else
+    sync_channel(channel=channel)
+    channel.refresh_from_db()
+    assert channel.sync_problem == ""
+    assert channel.problem == NO_RESULT  # it is of something else
 
 
 def test_the_token_is_unreadable_in_the_database(fake):
-    recruitment = on_prolific(fake)
-    stored = Recruitment.objects.values_list("secret", flat=True).get()
+    channel = on_prolific(fake)
+    stored = Channel.objects.values_list("secret", flat=True).get()
     assert fake.token not in stored
-    assert recruitment.secret == stored
+    assert channel.secret == stored
 
 
 def test_the_study_is_not_entered_by_the_open_link(fake):
-    recruitment = on_prolific(fake)
-    answer = Client().get(f"/s/{recruitment.study_id}/")
+    channel = on_prolific(fake)
+    answer = Client().get(f"/s/{channel.study_id}/")
     assert answer.status_code == 404
-    assert codes_on(answer) == {"no_such_entry"}
+    assert codes_on(answer) == {"no_such_channel"}
     assert Study.objects.count() == 1
 
 
-def test_16_a_shared_code_without_work_is_not_paid(fake):
-    recruitment = on_prolific(fake)
-    worker, submission, _ = participant(fake, recruitment)
+def test_a_shared_code_without_work_is_not_paid(fake):
+    channel = on_prolific(fake)
+    worker, submission, _ = participant(fake, channel)
     work(worker)
-    code = recruitment.settings["codes"]["completed"]
+    code = channel.settings["codes"]["completed"]
     fake.complete(submission, code)
-    idle = fake.reserve(recruitment.external_id, "idle")
+    idle = fake.reserve(channel.external_id, "idle")
     fake.start(idle)
     fake.complete(idle, code)  # told by the first one
-    sync_recruitment(recruitment=recruitment)
-    asked(recruitment, "approve-all")
+    sync_channel(channel=channel)
+    asked(channel, "approve-all")
     assert fake.submissions[submission]["status"] == "APPROVED"
     assert fake.submissions[idle]["status"] == "AWAITING REVIEW"
-    assert [e.participation.rater.external_id for e in ledger(recruitment.study).stuck] == ["idle"]
+    assert [e.participation.rater.external_id for e in ledger(channel.study).stuck] == ["idle"]
     ghost = Participation.objects.get(rater__external_id="idle")
-    asked(recruitment, "ask-to-return", participation=ghost.public_id)
+    asked(channel, "ask-to-return", participation=ghost.public_id)
     assert any(path.endswith("/request-return/") for path in (r.path for r in fake.requests))
 
 
-def test_16_codes_differ_between_studies_and_cannot_be_guessed(fake):
+def test_codes_differ_between_studies_and_cannot_be_guessed(fake):
     first, second = on_prolific(fake), on_prolific(fake)
     codes = [*first.settings["codes"].values(), *second.settings["codes"].values()]
     assert len(set(codes)) == 12
     assert all(len(code) == 8 for code in codes)
 
 
-def submitted(fake, recruitment: Recruitment, name: str = "p1") -> Participation:
-    browser, submission, _ = participant(fake, recruitment, name)
+def submitted(fake, channel: Channel, name: str = "p1") -> Participation:
+    browser, submission, _ = participant(fake, channel, name)
     work(browser)
-    fake.complete(submission, recruitment.settings["codes"]["completed"])
+    fake.complete(submission, channel.settings["codes"]["completed"])
     return Participation.objects.get(submission_id=submission)
 
 
-def test_27_money_that_nobody_knows_of_stays_asked_until_somebody_looked(fake, monkeypatch):
-    recruitment = on_prolific(fake)
-    participation = submitted(fake, recruitment)
+def test_money_that_nobody_knows_of_stays_asked_until_somebody_looked(fake, monkeypatch):
+    channel = on_prolific(fake)
+    participation = submitted(fake, channel)
     pay_bonuses = ProlificClient.pay_bonuses
 
     def lost(client, bulk):
@@ -463,63 +461,63 @@ def test_27_money_that_nobody_knows_of_stays_asked_until_somebody_looked(fake, m
     payment = Payment.objects.get()
     assert payment.status == "asked"
     assert payment.external_id in fake.bonuses
-    assert ledger(recruitment.study).money.rewards == Decimal("0.70")
+    assert ledger(channel.study).money.rewards == Decimal("0.70")
     settle_payment(payment=payment, was_paid=False)
-    assert ledger(recruitment.study).money.rewards == 0
+    assert ledger(channel.study).money.rewards == 0
     with refused("settled_already"):
         settle_payment(payment=payment, was_paid=True)
 
 
-def test_27_a_message_that_comes_again_pays_nobody_again(fake, monkeypatch):
-    recruitment = on_prolific(fake)
-    participation = submitted(fake, recruitment)
+def test_a_message_that_comes_again_pays_nobody_again(fake, monkeypatch):
+    channel = on_prolific(fake)
+    participation = submitted(fake, channel)
     sent = []
-    monkeypatch.setattr(platform_verb_task, "apply_async", lambda args, queue: sent.append(args))
+    monkeypatch.setattr(platform_action_task, "apply_async", lambda args, queue: sent.append(args))
     bonus = {"participation": participation.public_id, "kind": "bonus", "amount": "0.50"}
-    ask_for(recruitment=recruitment, verb="pay", **bonus)
-    with refused("already_asking"):
-        ask_for(recruitment=recruitment, verb="pay", **bonus)
+    enqueue_action(channel=channel, action="pay", **bonus)
+    with refused("action_pending"):
+        enqueue_action(channel=channel, action="pay", **bonus)
     for _ in range(3):
-        platform_verb_task(*sent[0])
+        platform_action_task(*sent[0])
     assert len(fake.bonuses) == Payment.objects.count() == 1
-    recruitment.refresh_from_db()
-    assert (recruitment.pending, recruitment.problem) == ("", "")
+    channel.refresh_from_db()
+    assert (channel.pending, channel.problem) == ("", "")
 
 
-def test_26_a_worker_that_died_blocks_the_platform_no_longer_than_its_patience(fake, monkeypatch):
-    recruitment = on_prolific(fake)
-    monkeypatch.setattr(platform_verb_task, "apply_async", lambda args, queue: None)
-    ask_for(recruitment=recruitment, verb="sync")
-    with refused("already_asking"):
-        ask_for(recruitment=recruitment, verb="sync")
-    Recruitment.objects.update(pending_at=timezone.now() - timedelta(minutes=11))
-    ask_for(recruitment=recruitment, verb="sync")
-    assert Recruitment.objects.get().pending == "sync"
+def test_a_worker_that_died_blocks_the_platform_no_longer_than_its_patience(fake, monkeypatch):
+    channel = on_prolific(fake)
+    monkeypatch.setattr(platform_action_task, "apply_async", lambda args, queue: None)
+    enqueue_action(channel=channel, action="sync")
+    with refused("action_pending"):
+        enqueue_action(channel=channel, action="sync")
+    Channel.objects.update(pending_at=timezone.now() - timedelta(minutes=11))
+    enqueue_action(channel=channel, action="sync")
+    assert Channel.objects.get().pending == "sync"
 
 
 def test_who_was_screened_out_is_paid_for_it_once(fake):
-    recruitment = on_prolific(fake, screen_out_reward="0.20")
-    _, submission, _ = participant(fake, recruitment)
-    fake.complete(submission, recruitment.settings["codes"]["screened_out"])
+    channel = on_prolific(fake, screen_out_reward="0.20")
+    _, submission, _ = participant(fake, channel)
+    fake.complete(submission, channel.settings["codes"]["screened_out"])
     Participation.objects.update(status="screened_out")
     participation = Participation.objects.get()
-    assert [e.participation for e in ledger(recruitment.study).screened_out] == [participation]
+    assert [e.participation for e in ledger(channel.study).screened_out] == [participation]
     once = {"kind": "screen_out", "amount": "0.20", "participation": participation.public_id}
-    assert asked(recruitment, "pay", **once).problem == ""
+    assert asked(channel, "pay", **once).problem == ""
     assert fake.submissions[submission]["status"] == "SCREENED OUT"
-    assert ledger(recruitment.study).screened_out == []
+    assert ledger(channel.study).screened_out == []
     with refused("paid_already") as again:
         pay(participation=participation, kind=Payment.Kind.SCREEN_OUT, amount=Decimal("0.20"))
-    assert asked(recruitment, "pay", **once).problem == again.value.message
-    sync_recruitment(recruitment=recruitment)
+    assert asked(channel, "pay", **once).problem == again.value.message
+    sync_channel(channel=channel)
     assert (Payment.objects.get().status, Payment.objects.get().amount) == ("paid", Decimal("0.20"))
 
 
 def test_who_is_screened_out_where_nothing_was_promised_is_not_paid(fake):
-    recruitment = on_prolific(fake)
-    participant(fake, recruitment)
+    channel = on_prolific(fake)
+    participant(fake, channel)
     Participation.objects.update(status="screened_out")
-    assert ledger(recruitment.study).screened_out == []
+    assert ledger(channel.study).screened_out == []
     with refused("no_screen_out_pay"):
         pay(
             participation=Participation.objects.get(),
@@ -529,13 +527,13 @@ def test_who_is_screened_out_where_nothing_was_promised_is_not_paid(fake):
     assert Payment.objects.get().status == "refused"
 
 
-def with_old_keys(recruitment: Recruitment, age: timedelta = timedelta(hours=1)) -> None:
+def with_old_keys(channel: Channel, age: timedelta = timedelta(hours=1)) -> None:
     """As if Prolific had changed its keys since they were fetched."""
-    recruitment.refresh_from_db()
-    for key in recruitment.settings["keys"]:
+    channel.refresh_from_db()
+    for key in channel.settings["keys"]:
         key["kid"] = "old"
-    recruitment.settings["keys_at"] = (timezone.now() - age).isoformat()
-    recruitment.save(update_fields=["settings"])
+    channel.settings["keys_at"] = (timezone.now() - age).isoformat()
+    channel.save(update_fields=["settings"])
 
 
 def asked_for_keys(fake: FakeProlific) -> int:
@@ -547,11 +545,11 @@ def looked_up(fake: FakeProlific) -> list[str]:
 
 
 def test_new_keys_of_prolific_lock_nobody_out_and_nothing_is_looked_up_by_id(fake):
-    recruitment = on_prolific(fake)
-    with_old_keys(recruitment)
-    submission = fake.reserve(recruitment.external_id, "p1")
+    channel = on_prolific(fake)
+    with_old_keys(channel)
+    submission = fake.reserve(channel.external_id, "p1")
     url = fake.start(submission)
-    browser = Participant(recruitment.study)
+    browser = Participant(channel.study)
     first = browser.follow(url)
     assert page_of(first) == "checking_link"
     assert not browser.client.cookies  # not in yet
@@ -563,31 +561,31 @@ def test_new_keys_of_prolific_lock_nobody_out_and_nothing_is_looked_up_by_id(fak
 
 
 def test_an_unknown_key_lets_nobody_in_by_ids(fake):
-    recruitment = on_prolific(fake)
-    submission = fake.reserve(recruitment.external_id, "p1")
+    channel = on_prolific(fake)
+    submission = fake.reserve(channel.external_id, "p1")
     plain = fake.start(submission).split("&prolific_token=")[0]
-    entry = recruitment.settings["entry_url"]
+    entry = channel.settings["entry_url"]
     token = fake.entry_token(entry, submission)
     _, claims, signature = token.split(".")
     unknown = base64.urlsafe_b64encode(b'{"alg":"RS256","kid":"unknown"}').decode().rstrip("=")
     forged = f"{plain}&prolific_token={unknown}.{claims}.{signature}"
-    with_old_keys(recruitment)
-    thief = Participant(recruitment.study)
+    with_old_keys(channel)
+    thief = Participant(channel.study)
     answers = [thief.follow(forged) for _ in range(4)]
     assert [each.status_code for each in answers] == [200, 403, 403, 403]  # waits, then refused
     assert asked_for_keys(fake) <= 2  # when it was published, and once more
-    assert thief.client.get(f"/s/{recruitment.study_id}/").status_code == 404
+    assert thief.client.get(f"/s/{channel.study_id}/").status_code == 404
     assert not Participation.objects.exists()
     assert looked_up(fake) == []
 
 
 def test_while_the_keys_cannot_be_fetched_the_link_waits_and_no_id_is_looked_up(fake, settings):
-    recruitment = on_prolific(fake)
-    with_old_keys(recruitment)
+    channel = on_prolific(fake)
+    with_old_keys(channel)
     settings.TIEBREAK_PROLIFIC_KEYS_URL = "http://127.0.0.1:9/none"
-    submission = fake.reserve(recruitment.external_id, "p1")
+    submission = fake.reserve(channel.external_id, "p1")
     url = fake.start(submission)
-    browser = Participant(recruitment.study)
+    browser = Participant(channel.study)
     for _ in range(2):
         assert page_of(browser.follow(url)) == "checking_link"
     assert not Participation.objects.exists()
@@ -595,124 +593,130 @@ def test_while_the_keys_cannot_be_fetched_the_link_waits_and_no_id_is_looked_up(
 
 
 def test_an_old_link_with_an_unknown_key_does_not_wait_for_ever(fake, settings):
-    recruitment = on_prolific(fake)
-    with_old_keys(recruitment)
+    channel = on_prolific(fake)
+    with_old_keys(channel)
     settings.TIEBREAK_PROLIFIC_KEYS_URL = "http://127.0.0.1:9/none"
-    submission = fake.reserve(recruitment.external_id, "p1")
+    submission = fake.reserve(channel.external_id, "p1")
     plain = fake.start(submission).split("&prolific_token=")[0]
     at = timezone.now() - timedelta(minutes=5)
-    old = fake.entry_token(recruitment.settings["entry_url"], submission, now=at)
+    old = fake.entry_token(channel.settings["entry_url"], submission, now=at)
     for token in (old, "nonsense", "a.b.c"):
-        answer = Participant(recruitment.study).follow(f"{plain}&prolific_token={token}")
+        answer = Participant(channel.study).follow(f"{plain}&prolific_token={token}")
         assert answer.status_code == 403
 
 
 def test_who_agreed_unsigned_is_not_looked_up_once_links_must_be_signed(fake):
-    recruitment = on_prolific(fake)
-    submission = fake.reserve(recruitment.external_id, "p1")
+    channel = on_prolific(fake)
+    submission = fake.reserve(channel.external_id, "p1")
     url = fake.start(submission)
     give_consent(
-        study=recruitment.study,
-        provider="prolific",
-        external_id="p1",
-        submission_id=submission,
-        recruitment=recruitment,
-        is_confirmed=False,
+        study=channel.study,
+        entrant=Entrant(
+            provider="prolific",
+            external_id="p1",
+            submission_id=submission,
+            channel=channel,
+            is_confirmed=False,
+        ),
     )
     waiting = Participation.objects.get()
     assert confirm_participation(participation=waiting) is False
     assert looked_up(fake) == []
-    Participant(recruitment.study).follow(url)  # signed, it proves who they are
+    Participant(channel.study).follow(url)  # signed, it proves who they are
     waiting.refresh_from_db()
     assert waiting.confirmed_at
 
 
 def test_keys_out_of_reach_stop_no_round(fake, settings):
-    recruitment = on_prolific(fake)
-    _, submission, _ = participant(fake, recruitment)
-    recruitment.refresh_from_db()
-    recruitment.settings["keys_at"] = (timezone.now() - timedelta(hours=13)).isoformat()
-    recruitment.save(update_fields=["settings"])
+    channel = on_prolific(fake)
+    _, submission, _ = participant(fake, channel)
+    channel.refresh_from_db()
+    channel.settings["keys_at"] = (timezone.now() - timedelta(hours=13)).isoformat()
+    channel.save(update_fields=["settings"])
     settings.TIEBREAK_PROLIFIC_KEYS_URL = "http://127.0.0.1:9/none"
     fake.return_(submission)
-    sync_recruitment(recruitment=recruitment)
+    sync_channel(channel=channel)
     assert Participation.objects.get().status == "returned"
 
 
-def test_26_one_odd_error_does_not_end_the_round(monkeypatch, caplog):
+def test_one_odd_error_does_not_end_the_round(monkeypatch, caplog):
     for n in range(3):
-        Recruitment.objects.create(
+        Channel.objects.create(
             study=make_open_study(instances=1), provider="prolific", external_id=f"x{n}"
         )
     seen = []
 
-    def sync(recruitment):
-        seen.append(recruitment.external_id)
-        if recruitment.external_id == "x0":
+    def sync(channel):
+        seen.append(channel.external_id)
+        if channel.external_id == "x0":
             raise ValueError("odd")
 
-    monkeypatch.setattr("recruitment.tasks.sync_recruitment", sync)
-    sync_recruitments_task()
+    monkeypatch.setattr("recruitment.tasks.sync_channel", sync)
+    sync_channels_task()
     assert seen == ["x0", "x1", "x2"]
     assert "ValueError" in caplog.text
 
 
-def test_26_what_took_too_long_leaves_what_was_asked_since_alone(fake, monkeypatch):
-    recruitment, sent = on_prolific(fake), []
-    monkeypatch.setattr(platform_verb_task, "apply_async", lambda args, queue: sent.append(args))
-    ask_for(recruitment=recruitment, verb="approve-all")
+def test_what_took_too_long_leaves_what_was_asked_since_alone(fake, monkeypatch):
+    channel, sent = on_prolific(fake), []
+    monkeypatch.setattr(platform_action_task, "apply_async", lambda args, queue: sent.append(args))
+    enqueue_action(channel=channel, action="approve-all")
 
-    def slow(way, _arguments):
-        Recruitment.objects.update(pending_at=timezone.now() - timedelta(minutes=11))
-        ask_for(recruitment=way, verb="pause")
+    def slow(channel, _arguments):
+        Channel.objects.update(pending_at=timezone.now() - timedelta(minutes=11))
+        enqueue_action(channel=channel, action="pause")
 
-    monkeypatch.setitem(VERBS, "approve-all", slow)
+    monkeypatch.setitem(ACTIONS, "approve-all", slow)
     for message in sent:
-        platform_verb_task(*message)
-    recruitment.refresh_from_db()
-    assert fake.studies[recruitment.external_id]["status"] == "PAUSED"
-    assert (recruitment.pending, recruitment.problem) == ("", "")
+        platform_action_task(*message)
+    channel.refresh_from_db()
+    assert fake.studies[channel.external_id]["status"] == "PAUSED"
+    assert (channel.pending, channel.problem) == ("", "")
 
 
 def test_another_persons_submission_is_nobodys_way_in(fake):
-    recruitment = on_prolific(fake, is_secure=False)
-    submitted(fake, recruitment)
+    channel = on_prolific(fake, is_secure=False)
+    submitted(fake, channel)
     first = Participation.objects.get()
     with refused("other_person"):
         give_consent(
-            study=recruitment.study,
-            provider="prolific",
-            external_id="other",
-            submission_id=first.submission_id,
-            recruitment=recruitment,
+            study=channel.study,
+            entrant=Entrant(
+                provider="prolific",
+                external_id="other",
+                submission_id=first.submission_id,
+                channel=channel,
+            ),
         )
 
 
 def test_settings_saved_during_a_round_stay(fake):
-    recruitment = on_prolific(fake)
-    read_before = Recruitment.objects.get()
-    recruitment.settings["fee_percent"] = "20"
-    save_recruitment(recruitment=recruitment)
+    channel = on_prolific(fake)
+    read_before = Channel.objects.get()
+    channel.settings["fee_percent"] = "20"
+    save_channel(channel=channel)
     read_before.settings["keys_at"] = ""
-    sync_recruitment(recruitment=read_before)
-    assert Recruitment.objects.get().settings["fee_percent"] == "20"
-    assert Recruitment.objects.get().external_id
+    sync_channel(channel=read_before)
+    assert Channel.objects.get().settings["fee_percent"] == "20"
+    assert Channel.objects.get().external_id
 
 
 def test_whom_a_round_met_before_they_agreed_is_confirmed_by_their_signature(fake):
-    recruitment = on_prolific(fake)
-    submission = fake.reserve(recruitment.external_id, "p1")
+    channel = on_prolific(fake)
+    submission = fake.reserve(channel.external_id, "p1")
     fake.start(submission)
-    sync_recruitment(recruitment=recruitment)
+    sync_channel(channel=channel)
     met = Participation.objects.get()
     assert (met.consented_at, met.confirmed_at) == (None, None)
     said = give_consent(
-        study=recruitment.study,
-        provider="prolific",
-        external_id="p1",
-        submission_id=submission,
-        recruitment=recruitment,
-        is_confirmed=True,
+        study=channel.study,
+        entrant=Entrant(
+            provider="prolific",
+            external_id="p1",
+            submission_id=submission,
+            channel=channel,
+            is_confirmed=True,
+        ),
     )
     assert said.pk == met.pk
     assert said.confirmed_at

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from recruitment.platforms.errors import PlatformError
-from recruitment.platforms.prolific.client import BONUS_LIMIT, LONGEST_PAUSE_S, ProlificClient
-from recruitment.platforms.prolific.drafts import maximum_allowed_minutes
+from recruitment.platforms.prolific.client import BONUS_LIMIT, MAX_PAUSE_S, ProlificClient
+from recruitment.platforms.prolific.payloads import maximum_allowed_minutes
 from tests.recruitment.platforms.fake_prolific import FakeProlific, Refusal
 from tests.recruitment.platforms.openapi import check_request
 from tests.recruitment.platforms.prolific_study import active_study, connect, draft
@@ -297,7 +297,7 @@ class TestFaults:
         fake.fail_next(429, retry_after=600)
         with pytest.raises(PlatformError) as busy:
             client.study("s1")
-        assert busy.value.retry_after_s == 600 > LONGEST_PAUSE_S
+        assert busy.value.retry_after_s == 600 > MAX_PAUSE_S
         assert busy.value.is_retryable
         assert not pauses
 

@@ -1,5 +1,6 @@
 """The ways into a study: who can enter by which, and what closing one does and does not."""
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -7,19 +8,19 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Participation
-from recruitment.models import Recruitment
-from recruitment.platforms import provider_named, providers
+from recruitment.messages import STILL_ON_PLATFORM
+from recruitment.models import Channel
+from recruitment.platforms import get_platform, platforms
 from recruitment.platforms.invitation import invitations
 from recruitment.services.channels import (
-    STILL_THERE,
-    State,
-    close_way_in,
+    ChannelState,
+    channel_statuses,
+    close_channel,
     has_open_link,
-    remove_way_in,
-    reopen_way_in,
-    ways_in,
+    remove_channel,
+    reopen_channel,
 )
-from recruitment.services.entry import give_consent
+from recruitment.services.entry import Entrant, give_consent
 from studies.models import Study
 from tests.annotation.annotators import Annotator, form_of
 from tests.confirming import post_confirmed
@@ -43,34 +44,39 @@ def a_study(desk, **design) -> Study:
 
 
 def look(desk, study: Study):
-    return desk.get(reverse("recruitment:recruitment", args=[study.pk]))
+    return desk.get(reverse("recruitment:channels", args=[study.pk]))
 
 
 def page(desk, study: Study) -> str:
     return look(desk, study).content.decode()
 
 
-def states(desk, study: Study) -> dict[str, State]:
+def states(desk, study: Study) -> dict[str, ChannelState]:
     """How the page says that each way stands."""
-    return {way["provider"].name: State(way["state"]) for way in look(desk, study).context["ways"]}
+    return {
+        channel["platform"].name: ChannelState(channel["state"])
+        for channel in look(desk, study).context["channels"]
+    }
 
 
-def open_ways(desk, study: Study) -> list[str]:
+def open_channels(desk, study: Study) -> list[str]:
     """The ways by which the page says that people can enter."""
-    return [way.provider.name for way in look(desk, study).context["open_ways"]]
+    return re.findall(r'data-open="([a-z-]+)"', page(desk, study))
 
 
 def offers(desk, study: Study, provider: str, verb: str) -> bool:
-    address = reverse("recruitment:turn-way", args=[study.pk, provider, verb])
+    address = reverse("recruitment:change-channel-state", args=[study.pk, provider, verb])
     return f'formaction="{address}"' in page(desk, study)
 
 
 def save(desk, study: Study, provider: str, **settings: str):
-    return desk.post(reverse("recruitment:save-way", args=[study.pk, provider]), settings)
+    return desk.post(reverse("recruitment:save-channel", args=[study.pk, provider]), settings)
 
 
 def turn(desk, study: Study, provider: str, verb: str):
-    return desk.post(reverse("recruitment:turn-way", args=[study.pk, provider, verb]), follow=True)
+    return desk.post(
+        reverse("recruitment:change-channel-state", args=[study.pk, provider, verb]), follow=True
+    )
 
 
 def follow(study: Study, provider: str, query: str = "") -> Annotator:
@@ -81,26 +87,26 @@ def follow(study: Study, provider: str, query: str = "") -> Annotator:
     return browser
 
 
-def panel(study: Study, **state) -> Recruitment:
+def panel(study: Study, **state) -> Channel:
     settings = {"person_parameter": "pid"}
-    return Recruitment.objects.create(study=study, provider="panel", settings=settings, **state)
+    return Channel.objects.create(study=study, provider="panel", settings=settings, **state)
 
 
 def test_it_works(desk):
     study = a_study(desk)
-    way = panel(study)
+    channel = panel(study)
     at_work = follow(study, "panel", "pid=ann").enter()
     at_work.choose()
     assert levels_on(turn(desk, study, "panel", "close")) == ["success"]
-    assert states(desk, study)["panel"] == State.CLOSED
+    assert states(desk, study)["panel"] == ChannelState.CLOSED
     assert form_of(at_work.here()).choices
     at_work.choose()
     late = follow(study, "panel", "pid=bob")
     address = reverse("recruitment:arrive", args=[study.pk, "panel"])
     answer = late.client.get(f"{address}?pid=bob")
-    assert (answer.status_code, codes_on(answer)) == (409, {"way_closed"})
+    assert (answer.status_code, codes_on(answer)) == (409, {"channel_closed"})
     assert late.client.post(f"/s/{study.pk}/", {"choice": "agree", "version": 1}).status_code == 404
-    assert Participation.objects.get().submission.recruitment == way
+    assert Participation.objects.get().submission.channel == channel
     turn(desk, study, "panel", "reopen")
     follow(study, "panel", "pid=bob").enter()
     assert Participation.objects.count() == 2
@@ -108,12 +114,12 @@ def test_it_works(desk):
 
 def test_closed_to_newcomers_is_open_to_who_comes_back_by_a_link_of_their_own():
     study = make_open_study(instances=1)
-    way = Recruitment.objects.create(
+    channel = Channel.objects.create(
         study=study, provider="invitation", settings={"people": "Ann\nBob"}
     )
-    links = {name: f"invitation={token}" for name, token in invitations(way)}
+    links = {name: f"invitation={token}" for name, token in invitations(channel)}
     follow(study, "invitation", links["Ann"]).enter()
-    close_way_in(recruitment=way)
+    close_channel(channel=channel)
     again = follow(study, "invitation", links["Ann"])
     assert again.client.get(f"/s/{study.pk}/").status_code == 200
     assert again.enter().here().status_code == 200
@@ -124,29 +130,30 @@ def test_closed_to_newcomers_is_open_to_who_comes_back_by_a_link_of_their_own():
 
 def test_who_closed_on_is_paid_as_before(desk):
     study = a_study(desk, hits_per_annotator=1)
-    way = panel(study)
+    channel = panel(study)
     browser = follow(study, "panel", "pid=ann").enter()
-    close_way_in(recruitment=way)
+    close_channel(channel=channel)
     browser.choose()
     browser.here()
-    act = reverse("recruitment:act", args=[study.pk, browser.participation.public_id, "approve"])
+    act = reverse(
+        "recruitment:ledger-action", args=[study.pk, browser.participation.public_id, "approve"]
+    )
     post_confirmed(desk, act)
     assert browser.participation.payments.get().amount == Decimal("2.00")
 
 
 def test_whom_only_the_platform_named_is_a_newcomer_at_a_closed_door():
     study = make_open_study(instances=1)
-    way = panel(study)
+    channel = panel(study)
     browser = follow(study, "panel", "pid=ann").enter()
     Participation.objects.update(consented_at=None)
-    close_way_in(recruitment=way)
-    with refused("way_closed"):
+    close_channel(channel=channel)
+    with refused("channel_closed"):
         give_consent(
             study=study,
-            provider="panel",
-            external_id="ann",
-            submission_id="ann",
-            recruitment=way,
+            entrant=Entrant(
+                provider="panel", external_id="ann", submission_id="ann", channel=channel
+            ),
         )
     assert browser.participation.consented_at is None
 
@@ -156,18 +163,18 @@ def test_the_open_link_that_nobody_set_up_can_be_closed(desk):
     assert offers(desk, study, "open-link", "close")
     turn(desk, study, "open-link", "close")
     assert Client().get(f"/s/{study.pk}/").status_code == 409
-    assert open_ways(desk, study) == []
+    assert open_channels(desk, study) == []
     turn(desk, study, "open-link", "reopen")
     assert Client().get(f"/s/{study.pk}/").status_code == 200
 
 
 def test_closing_or_removing_a_way_opens_no_other(desk):
     study = a_study(desk)
-    way = panel(study)
+    channel = panel(study)
     turn(desk, study, "panel", "close")
     assert Client().get(f"/s/{study.pk}/").status_code == 404
     turn(desk, study, "panel", "remove")
-    assert not Recruitment.objects.filter(pk=way.pk).exists()
+    assert not Channel.objects.filter(pk=channel.pk).exists()
     assert Client().get(f"/s/{study.pk}/").status_code == 409
     assert not has_open_link(study)
 
@@ -176,54 +183,54 @@ def test_removing_what_never_led_in_leaves_the_open_link_open(desk):
     study = a_study(desk)
     save(desk, study, "prolific", description="Compare.")
     turn(desk, study, "prolific", "remove")
-    assert not study.recruitments.exists()
+    assert not study.channels.exists()
     assert Client().get(f"/s/{study.pk}/").status_code == 200
 
 
 @pytest.mark.parametrize(
     ("state", "code"),
-    [({"external_id": "s1"}, "is_on_platform"), ({"pending": "publish"}, "already_asking")],
+    [({"external_id": "s1"}, "is_on_platform"), ({"pending": "publish"}, "action_pending")],
 )
 def test_what_a_platform_knows_of_is_not_removed(desk, state, code):
     study = a_study(desk)
-    way = Recruitment.objects.create(study=study, provider="prolific", **state)
+    channel = Channel.objects.create(study=study, provider="prolific", **state)
     assert not offers(desk, study, "prolific", "remove")
     with refused(code):
-        remove_way_in(recruitment=way)
+        remove_channel(channel=channel)
     assert codes_on(turn(desk, study, "prolific", "remove")) == {code}
-    assert Recruitment.objects.filter(pk=way.pk).exists()
+    assert Channel.objects.filter(pk=channel.pk).exists()
 
 
 def test_a_way_by_which_somebody_came_is_closed_and_not_removed(desk):
     study = a_study(desk)
-    way = panel(study)
+    channel = panel(study)
     assert offers(desk, study, "panel", "remove")
     follow(study, "panel", "pid=ann").enter()
     assert not offers(desk, study, "panel", "remove")
-    with refused("somebody_came"):
-        remove_way_in(recruitment=way)
+    with refused("has_participants"):
+        remove_channel(channel=channel)
 
 
 def test_closing_says_what_is_to_be_done_on_the_platform(desk):
     study = a_study(desk)
-    way = Recruitment.objects.create(study=study, provider="prolific", external_id="s1")
-    said = STILL_THERE.format("Prolific")
+    channel = Channel.objects.create(study=study, provider="prolific", external_id="s1")
+    said = STILL_ON_PLATFORM.format("Prolific")
     assert said not in page(desk, study)
-    close_way_in(recruitment=way)
+    close_channel(channel=channel)
     html = page(desk, study)
     assert said in html
     assert "/recruitment/prolific/stop/" in html
 
 
-def test_07_another_researchers_ways_cannot_be_turned(desk):
+def test_another_researchers_ways_cannot_be_turned(desk):
     study = make_open_study(instances=1)
-    way = panel(study)
+    channel = panel(study)
     for verb in ("close", "reopen", "remove"):
         assert turn(desk, study, "panel", verb).status_code == 404
-    way.refresh_from_db()
-    assert way.closed_at is None
+    channel.refresh_from_db()
+    assert channel.closed_at is None
     own = a_study(desk)
-    assert codes_on(turn(desk, own, "panel", "close")) == {"no_such_entry"}
+    assert codes_on(turn(desk, own, "panel", "close")) == {"no_such_channel"}
     assert turn(desk, own, "nowhere", "close").status_code == 404
     assert turn(desk, own, "open-link", "burn").status_code == 404
 
@@ -233,21 +240,23 @@ def test_invitations_to_nobody_are_refused_and_close_nothing(desk):
     answer = save(desk, study, "invitation", people=" \n ")
     assert answer.status_code == 400
     (form,) = [
-        way["form"] for way in answer.context["ways"] if way["provider"].name == "invitation"
+        channel["form"]
+        for channel in answer.context["channels"]
+        if channel["platform"].name == "invitation"
     ]
     assert form.has_error("people", code="required")
-    assert not study.recruitments.exists()
+    assert not study.channels.exists()
     assert Client().get(f"/s/{study.pk}/").status_code == 200
 
 
 def test_a_way_that_is_being_prepared_leaves_the_open_link_open(desk):
     study = a_study(desk)
     save(desk, study, "prolific", description="Compare.")
-    assert states(desk, study)["prolific"] == State.NOT_READY
+    assert states(desk, study)["prolific"] == ChannelState.NOT_READY
     assert Client().get(f"/s/{study.pk}/").status_code == 200
-    Recruitment.objects.update(external_id="s1")
+    Channel.objects.update(external_id="s1")
     assert Client().get(f"/s/{study.pk}/").status_code == 404
-    assert states(desk, study)["open-link"] == State.CLOSED
+    assert states(desk, study)["open-link"] == ChannelState.CLOSED
 
 
 def test_that_the_open_link_closed_is_said_when_it_happens(desk):
@@ -255,8 +264,8 @@ def test_that_the_open_link_closed_is_said_when_it_happens(desk):
     save(desk, study, "invitation", people="Ann\nBob")
     said = look(desk, study)
     assert codes_on(said) == {"open_link_closed"}
-    (way,) = said.context["open_ways"]
-    assert (way.provider.name, numbers_in(way.sentence)) == ("invitation", {"2"})
+    (channel,) = said.context["open_channels"]
+    assert (channel.platform.name, numbers_in(channel.sentence)) == ("invitation", {"2"})
     save(desk, study, "open-link")
     assert Client().get(f"/s/{study.pk}/").status_code == 200
 
@@ -264,7 +273,7 @@ def test_that_the_open_link_closed_is_said_when_it_happens(desk):
 def test_who_can_enter_is_said_of_a_draft_too(desk):
     study = make_study(instances=1, member=desk.researcher)
     assert 'data-status="draft"' in page(desk, study)
-    assert open_ways(desk, study) == ["open-link"]
+    assert open_channels(desk, study) == ["open-link"]
 
 
 def test_only_a_way_that_is_ready_has_a_link_to_copy(desk):
@@ -273,11 +282,11 @@ def test_only_a_way_that_is_ready_has_a_link_to_copy(desk):
     for name in ("prolific", "mturk", "panel", "invitation"):
         assert f"/via/{name}/" not in before
     assert f'http://testserver/s/{study.pk}/"' in before
-    assert list(states(desk, study).values()).count(State.NOT_SET_UP) == 4
-    way = panel(study)
+    assert list(states(desk, study).values()).count(ChannelState.NOT_SET_UP) == 4
+    channel = panel(study)
     assert f'/s/{study.pk}/via/panel/"' in page(desk, study)
     assert "?pid=ID" in page(desk, study)
-    close_way_in(recruitment=way)
+    close_channel(channel=channel)
     assert "/via/panel/" not in page(desk, study)
 
 
@@ -285,24 +294,23 @@ def test_invitations_have_a_link_each_and_none_for_all(desk):
     study = a_study(desk)
     save(desk, study, "invitation", people="Ann")
     html = page(desk, study)
-    way = study.recruitments.get()
-    (link,) = [token for _, token in invitations(way)]
+    channel = study.channels.get()
+    (link,) = [token for _, token in invitations(channel)]
     assert html.count("/via/invitation/") == 1
     assert f"/via/invitation/?invitation={link.replace(':', '%3A')}" in html
-    close_way_in(recruitment=way)
+    close_channel(channel=channel)
     assert "/via/invitation/" not in page(desk, study)
 
 
 def test_what_is_not_on_prolific_yet_lets_nobody_in():
     study = make_open_study(instances=1)
-    way = Recruitment.objects.create(study=study, provider="prolific")
-    with refused("way_not_ready"):
+    channel = Channel.objects.create(study=study, provider="prolific")
+    with refused("channel_not_ready"):
         give_consent(
             study=study,
-            provider="prolific",
-            external_id="eve",
-            submission_id="eve",
-            recruitment=way,
+            entrant=Entrant(
+                provider="prolific", external_id="eve", submission_id="eve", channel=channel
+            ),
         )
     assert not Participation.objects.exists()
 
@@ -311,14 +319,14 @@ def test_a_hit_that_somebody_makes_themselves_has_its_link(desk):
     study = a_study(desk)
     save(desk, study, "mturk", description="Compare notes.", hours_open="72")
     assert "/via/mturk/" in page(desk, study)
-    kept = provider_named("mturk").keeps(study.recruitments.get())
+    kept = get_platform("mturk").privacy_notice(study.channels.get())
     assert kept.in_any_case == ""  # no key is there to ask the platform with
 
 
-def test_every_provider_says_whom_it_is_open_to():
+def test_every_platform_says_who_can_enter():
     study = make_study(instances=1)
-    for name, provider in providers().items():
-        assert provider.audience(Recruitment(study=study, provider=name))
+    for name, platform in platforms().items():
+        assert platform.audience(Channel(study=study, provider=name))
 
 
 def test_the_admin_offers_the_annotator_link_only_where_it_leads_in(desk):
@@ -326,16 +334,18 @@ def test_the_admin_offers_the_annotator_link_only_where_it_leads_in(desk):
     address = reverse("admin:studies_study_change", args=[study.pk])
     link = f'href="{reverse("recruitment:welcome", args=[study.pk])}"'
     assert link in desk.get(address).content.decode()
-    way = panel(study)
+    channel = panel(study)
     assert link not in desk.get(address).content.decode()
-    reopen_way_in(recruitment=way)
-    assert [found.provider.name for found in ways_in(study) if found.is_open] == ["panel"]
-    assert provider_named("panel").missing(way) == ""
+    reopen_channel(channel=channel)
+    assert [status.platform.name for status in channel_statuses(study) if status.is_open] == [
+        "panel"
+    ]
+    assert get_platform("panel").missing(channel) == ""
 
 
 def test_a_prepared_way_that_is_closed_leaves_the_open_link_as_it_was(desk):
     study = a_study(desk)
-    Recruitment.objects.create(study=study, provider="prolific")
+    Channel.objects.create(study=study, provider="prolific")
     turn(desk, study, "prolific", "close")
     assert Client().get(f"/s/{study.pk}/").status_code == 200
 
@@ -343,15 +353,15 @@ def test_a_prepared_way_that_is_closed_leaves_the_open_link_as_it_was(desk):
 @pytest.mark.parametrize("became", ["closed", "removed", "not ready"])
 def test_an_old_link_in_the_browser_does_not_shut_the_open_one(desk, became):
     study = a_study(desk)
-    Recruitment.objects.create(study=study, provider="open-link")
-    way = panel(study)
+    Channel.objects.create(study=study, provider="open-link")
+    channel = panel(study)
     browser = follow(study, "panel", "pid=bob")
     if became == "removed":
-        way.delete()
+        channel.delete()
     elif became == "closed":
-        close_way_in(recruitment=way)
+        close_channel(channel=channel)
     else:
-        Recruitment.objects.filter(pk=way.pk).update(provider="invitation")
+        Channel.objects.filter(pk=channel.pk).update(provider="invitation")
     browser.enter()
     assert Participation.objects.get().provider == "open-link"
 
@@ -360,10 +370,10 @@ def test_two_presses_are_as_good_as_one(desk):
     study = a_study(desk)
     for verb in ("close", "close", "reopen", "reopen"):
         assert turn(desk, study, "open-link", verb).status_code == 200
-    way, again = panel(study), Recruitment.objects.get(provider="panel")
-    remove_way_in(recruitment=way)
-    remove_way_in(recruitment=again)
-    assert codes_on(turn(desk, study, "panel", "remove")) == {"no_such_entry"}
+    channel, again = panel(study), Channel.objects.get(provider="panel")
+    remove_channel(channel=channel)
+    remove_channel(channel=again)
+    assert codes_on(turn(desk, study, "panel", "remove")) == {"no_such_channel"}
 
 
 def test_the_open_link_that_is_not_stored_is_neither_reopened_nor_removed_with_an_error(desk):

@@ -4,10 +4,10 @@ from django.contrib.auth.models import User
 from annotation.models import HIT, HITUnit
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
-from annotation.services.reference_units import spoil_copies
+from annotation.services.reference_units import degrade_copies
 from metrics.models import ReportSnapshot
-from recruitment.models import Recruitment, encrypted
-from recruitment.platforms import provider_named
+from recruitment.models import Channel, encrypted
+from recruitment.platforms import get_platform
 from recruitment.services.cloning import COPIED, NOT_COPIED, clone_study
 from studies.models import InstanceSelection, Job, Screening, Study, Unit
 from studies.services import copy_rows, record_version
@@ -38,8 +38,8 @@ def make_whole_study() -> Study:
     _draw(study)
     plan_hits(study=study)
     for role, n in ((Unit.Role.GOLD, 1), (Unit.Role.TRAINING, 1), (Unit.Role.QUALIFICATION, 2)):
-        spoil_copies(study=study, role=role, n=n)
-    study.recruitments.create(
+        degrade_copies(study=study, role=role, n=n)
+    study.channels.create(
         provider="prolific",
         secret=encrypted("token"),
         webhook_secret=encrypted("hook"),
@@ -54,7 +54,7 @@ def make_whole_study() -> Study:
             "entry_url": "https://old.example.org/",
         },
     )
-    study.recruitments.create(provider="invitation", settings={"people": "Ada\nBea"})
+    study.channels.create(provider="invitation", settings={"people": "Ada\nBea"})
     Job.objects.create(study=study, dataset=study.dataset, kind=Job.Kind.SCORING)
     ReportSnapshot.objects.create(study=study)
     record_version(study=study)
@@ -92,7 +92,7 @@ def design_of(study: Study) -> dict[str, list[dict]]:
             own = own.exclude(role=Unit.Role.MAIN)
         if model is HIT:
             own = own.exclude(kind=HIT.Kind.MAIN)
-        if model is Recruitment:
+        if model is Channel:
             continue
         rows[label] = [
             {
@@ -120,13 +120,13 @@ def test_a_clone_has_everything_that_belongs_to_the_design():
     assert clone.seed != study.seed
 
 
-def test_a_clones_known_units_are_seated_in_hits_of_their_own():
+def test_a_clones_reference_units_are_seated_in_hits_of_their_own():
     study = make_whole_study()
     clone = clone_study(study=study).study
     for kind, n in (("training", 1), ("qualification", 2)):
-        seats = HITUnit.objects.filter(hit__study=clone, hit__kind=kind)
-        assert seats.count() == n
-        assert {seat.unit.study_id for seat in seats} == {clone.pk}
+        hit_units = HITUnit.objects.filter(hit__study=clone, hit__kind=kind)
+        assert hit_units.count() == n
+        assert {hit_unit.unit.study_id for hit_unit in hit_units} == {clone.pk}
     assert not clone.hits.main().exists()
 
 
@@ -141,18 +141,23 @@ def test_a_clone_plans_the_instances_that_were_drawn():
 def test_a_cloned_way_in_is_not_connected_to_its_platform():
     study = make_whole_study()
     clone = clone_study(study=study).study
-    way = clone.recruitments.get(provider="prolific")
-    assert way.settings == {"description": "Read.", "is_secure": True}
-    assert (way.secret, way.webhook_secret, way.external_id, way.external_status) == ("",) * 4
-    assert provider_named("prolific").missing(way)
-    assert clone.recruitments.get(provider="invitation").settings == {}
+    channel = clone.channels.get(provider="prolific")
+    assert channel.settings == {"description": "Read.", "is_secure": True}
+    assert (
+        channel.secret,
+        channel.webhook_secret,
+        channel.external_id,
+        channel.external_status,
+    ) == ("",) * 4
+    assert get_platform("prolific").missing(channel)
+    assert clone.channels.get(provider="invitation").settings == {}
 
 
 def test_a_way_in_that_was_closed_stays_closed_in_a_clone():
     study = make_study(instances=1)
-    study.recruitments.create(provider="open-link", closed_at=study.created_at)
+    study.channels.create(provider="open-link", closed_at=study.created_at)
     clone = clone_study(study=study).study
-    assert clone.recruitments.get().closed_at is not None
+    assert clone.channels.get().closed_at is not None
 
 
 def test_cloning_says_what_was_left_behind_and_nothing_that_was_not_there():

@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from annotation.models import Participation, Rater, Rating
 from annotation.services.planning import plan_hits
-from annotation.services.reference_units import spoil_copies
-from recruitment.models import Recruitment
+from annotation.services.reference_units import degrade_copies
+from recruitment.models import Channel
 from recruitment.services import dry_runs
 from recruitment.services.dry_runs import (
     DryRunOptions,
@@ -52,7 +52,7 @@ def screened_study(**screening) -> Study:
         study=study, name="ease", question="Which is easier?", scale="preference:5", position=1
     )
     for role, n in ((Unit.Role.TRAINING, 1), (Unit.Role.QUALIFICATION, 2), (Unit.Role.GOLD, 2)):
-        spoil_copies(study=study, role=role, n=n)
+        degrade_copies(study=study, role=role, n=n)
     wanted = {"training_units": 1, "qualification_units": 2, "pass_mark": 1, "check_rate": 0.5}
     Screening.objects.create(study=study, **wanted | screening)
     for n in range(2):
@@ -161,10 +161,10 @@ def test_a_run_that_was_broken_off_goes_on():
 
 def test_platforms_of_the_study_are_left_out_of_the_copy():
     study = make_study(instances=2)
-    Recruitment.objects.create(study=study, provider="prolific", external_id="abc", secret="x")
+    Channel.objects.create(study=study, provider="prolific", external_id="abc", secret="x")
     job = finished(study)
     assert job.result["conclusions"] == []
-    assert not job.study.recruitments.exists()
+    assert not job.study.channels.exists()
 
 
 def test_people_who_find_a_dry_run_do_not_enter_it(client):

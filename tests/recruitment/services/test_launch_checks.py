@@ -4,10 +4,11 @@ import pytest
 from django.utils import timezone
 
 from annotation.services.planning import plan_hits
-from annotation.services.reference_units import spoil_copies
+from annotation.services.reference_units import degrade_copies
 from recruitment.models import encrypted
 from recruitment.services.launch_checks import LaunchRefused, launch_checks
 from recruitment.services.lifecycle import open_study, pause_study
+from studies.instance_selection.scoring import score_separability
 from studies.models import (
     Criterion,
     Generation,
@@ -17,7 +18,6 @@ from studies.models import (
     StudySystem,
     Unit,
 )
-from studies.scoring import score_separability
 from tests.pages import numbers_in
 from tests.studies.factories import make_open_study, make_study
 
@@ -47,7 +47,7 @@ def refusal(study: Study, **confirmed) -> LaunchRefused:
 
 
 def prolific(study: Study, **state):
-    return study.recruitments.create(
+    return study.channels.create(
         provider="prolific", secret=encrypted("t"), external_id="60ab", **state
     )
 
@@ -87,17 +87,17 @@ def lengthen_texts() -> None:
 def test_fewer_gold_units_than_an_annotator_would_meet_is_a_warning():
     study = make_planned(instances=6)
     lengthen_texts()
-    spoil_copies(study=study, role=Unit.Role.GOLD, n=2)
+    degrade_copies(study=study, role=Unit.Role.GOLD, n=2)
     Screening.objects.create(study=study, check_rate=1)
     assert "few_gold_units" in warnings(study)
-    spoil_copies(study=study, role=Unit.Role.GOLD, n=4)
+    degrade_copies(study=study, role=Unit.Role.GOLD, n=4)
     assert "few_gold_units" not in warnings(study)
 
 
 def test_a_test_that_nobody_can_pass_does_not_open():
     study = make_planned(instances=6)
     lengthen_texts()
-    spoil_copies(study=study, role=Unit.Role.QUALIFICATION, n=2)
+    degrade_copies(study=study, role=Unit.Role.QUALIFICATION, n=2)
     Screening.objects.create(study=study, qualification_units=2, pass_mark=9)
     assert refusal(study).code == "pass_mark_unreachable"
 
@@ -168,10 +168,10 @@ def test_a_budget_that_cannot_fill_r_warns_with_the_places_that_stay_empty():
 
 def test_fewer_people_than_r_takes_warn():
     study = make_planned(ratings_per_hit=3)
-    way = study.recruitments.create(provider="invitation", settings={"people": "ada\nbea"})
+    channel = study.channels.create(provider="invitation", settings={"people": "ada\nbea"})
     assert warnings(study) == {"too_few_people"}
-    way.settings = {"people": "ada\nbea\ncyn"}
-    way.save()
+    channel.settings = {"people": "ada\nbea\ncyn"}
+    channel.save()
     assert warnings(study) == set()
     Study.objects.filter(pk=study.pk).update(hits_per_annotator=1)
     study.refresh_from_db()
@@ -201,7 +201,7 @@ def test_repeats_that_short_hits_cannot_hold_warn():
 def test_a_prolific_study_needs_reward_minutes_and_a_limit(settings):
     settings.TIEBREAK_PUBLIC_URL = "https://rate.example.org"
     study = make_planned()
-    way = prolific(study)
+    channel = prolific(study)
     assert errors(study) == {"prolific_no_reward", "prolific_no_minutes", "prolific_no_limit"}
     assert refusal(study).code == "launch_blocked"
     Study.objects.filter(pk=study.pk).update(
@@ -209,8 +209,8 @@ def test_a_prolific_study_needs_reward_minutes_and_a_limit(settings):
     )
     study.refresh_from_db()
     assert errors(study) == set()
-    way.closed_at = timezone.now()
-    way.save()
+    channel.closed_at = timezone.now()
+    channel.save()
     Study.objects.filter(pk=study.pk).update(reward=None)
     study.refresh_from_db()
     assert errors(study) == set()  # a way that is closed asks for nothing
@@ -290,11 +290,11 @@ def test_in_production_an_address_that_is_not_public_warns_without_a_platform(se
 
 def test_a_way_that_is_not_ready_leaves_the_open_link_open_and_says_so():
     study = make_planned()
-    study.recruitments.create(provider="invitation")
+    study.channels.create(provider="invitation")
     assert warnings(study) == {"open_to_all"}
-    study.recruitments.all().delete()
-    study.recruitments.create(provider="open-link", closed_at=timezone.now())
-    assert warnings(study) == {"no_way_in"}
+    study.channels.all().delete()
+    study.channels.create(provider="open-link", closed_at=timezone.now())
+    assert warnings(study) == {"no_open_channel"}
 
 
 def test_a_warning_is_confirmed_by_its_code_and_a_new_one_is_not():

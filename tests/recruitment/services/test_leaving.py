@@ -9,10 +9,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Participation, Place, Rating
-from annotation.services.exclusion import reinstate_work, withdraw_work
+from annotation.services.exclusion import exclude_work, reinstate_work
 from recruitment.ledger import ledger, owed
-from recruitment.models import Payment, Recruitment
-from recruitment.platforms import provider_named
+from recruitment.models import Channel, Payment
+from recruitment.platforms import get_platform
 from recruitment.services.leaving import leave_early
 from recruitment.services.lifecycle import close_study
 from studies.models import Study
@@ -58,10 +58,13 @@ def test_it_works(client, django_user_model):
     client.force_login(ada)
     assert "0.50 GBP" in html(client.get(reverse("recruitment:ledger", args=[study.pk])))
     post_confirmed(
-        client, reverse("recruitment:act", args=[study.pk, ann.participation.public_id, "approve"])
+        client,
+        reverse(
+            "recruitment:ledger-action", args=[study.pk, ann.participation.public_id, "approve"]
+        ),
     )
     assert Payment.objects.get().amount == Decimal("0.50")
-    assert not ledger(study).data_without_payment
+    assert not ledger(study).awaiting_payment
 
 
 def test_who_left_has_left():
@@ -81,13 +84,13 @@ def test_what_is_owed_stands_whatever_becomes_of_the_study_or_of_them():
     ann.choose()
     ann.client.post(ann.at("stop"))
     Study.objects.filter(pk=study.pk).update(hits_per_annotator=10, reward=Decimal("9.00"))
-    withdraw_work(participation=ann.participation, status="excluded")
+    exclude_work(participation=ann.participation, status="excluded")
     assert owed(ann.participation) == Decimal("0.50")
     reinstate_work(participation=ann.participation)
     assert (ann.participation.status, owed(ann.participation)) == ("left", Decimal("0.50"))
-    assert [
-        str(each.participation.submission.owed) for each in ledger(study).data_without_payment
-    ] == ["0.50"]
+    assert [str(each.participation.submission.owed) for each in ledger(study).awaiting_payment] == [
+        "0.50"
+    ]
 
 
 def test_a_share_is_rounded_up_and_the_books_take_no_more_queries(django_assert_num_queries):
@@ -98,7 +101,7 @@ def test_a_share_is_rounded_up_and_the_books_take_no_more_queries(django_assert_
         ann.client.post(ann.at("stop"))
     assert ann.participation.submission.owed == Decimal("0.01")
     with django_assert_num_queries(5):
-        assert len(ledger(study).data_without_payment) == 3
+        assert len(ledger(study).awaiting_payment) == 3
 
 
 def test_where_no_other_hit_is_left_all_of_the_pay_is_owed():
@@ -113,7 +116,7 @@ def test_where_no_other_hit_is_left_all_of_the_pay_is_owed():
 
 def test_a_visit_is_paid_for_its_own_hits():
     study = a_study()
-    Recruitment.objects.create(
+    Channel.objects.create(
         study=study,
         provider="panel",
         settings={"person_parameter": "pid", "submission_parameter": "visit"},
@@ -140,11 +143,9 @@ def test_who_fell_silent_between_two_hits_is_paid_too():
     ann, bob = annotator(study), annotator(study)
     ann.choose()
     now = timezone.now()
-    assert not ledger(study, now).data_without_payment
+    assert not ledger(study, now).awaiting_payment
     later = now + timedelta(minutes=study.lease_minutes + 1)
-    assert [e.participation for e in ledger(study, later).data_without_payment] == [
-        ann.participation
-    ]
+    assert [e.participation for e in ledger(study, later).awaiting_payment] == [ann.participation]
     bob.here()
     assert [e.participation for e in ledger(study, later).stuck] == [bob.participation]
 
@@ -205,21 +206,21 @@ def test_without_a_complete_hit_there_is_nothing_to_be_paid_for():
 def test_one_sum_for_all_is_not_paid_for_a_part(provider, limit, may):
     study = a_study(hits_per_annotator=limit)
     participation = make_participation(study)
-    participation.paid_per = provider_named(provider).paid_per
+    participation.paid_per = get_platform(provider).paid_per
     assert participation.may_leave_early == may
     if not may:
-        with refused("one_sum_for_all"):
+        with refused("one_payment_for_all"):
             leave_early(participation=participation)
 
 
 def test_where_one_sum_is_paid_the_pages_offer_no_stop():
     study = a_study(hits_per_annotator=4)
-    Recruitment.objects.create(study=study, provider="panel", settings={"person_parameter": "pid"})
+    Channel.objects.create(study=study, provider="panel", settings={"person_parameter": "pid"})
     ann = Annotator(study)
     ann.client.get(f"/s/{study.pk}/via/panel/?pid=ann")
     ann.enter().choose()
     assert not offers_to_stop(ann)
-    assert codes_on(ann.client.post(ann.at("stop"))) == {"one_sum_for_all"}
+    assert codes_on(ann.client.post(ann.at("stop"))) == {"one_payment_for_all"}
     assert Participation.objects.get().status == "active"
 
 

@@ -9,8 +9,8 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import Participation, Rating
 from annotation.services.planning import plan_hits
-from annotation.services.reference_units import KnownPair, add_known_units, spoil_copies
-from recruitment.models import Recruitment
+from annotation.services.reference_units import ReferencePair, add_reference_units, degrade_copies
+from recruitment.models import Channel
 from recruitment.services.lifecycle import open_study
 from recruitment.simulation.bot_pages import Page
 from recruitment.simulation.bots import MAX_SAME_PAGE, Bot, Walk
@@ -53,7 +53,7 @@ def known(study: Study, role: Unit.Role, n: int, **labels: str) -> None:
     first, second = study.ordered_systems()
     is_pair = study.unit_kind == Study.UnitKind.COMPARISON
     pairs = [
-        KnownPair(
+        ReferencePair(
             Generation.objects.get(instance=instance, system=first, sample_index=0),
             Generation.objects.get(instance=instance, system=second, sample_index=0)
             if is_pair
@@ -63,7 +63,7 @@ def known(study: Study, role: Unit.Role, n: int, **labels: str) -> None:
         )
         for instance in study.dataset.instances.order_by("pk")[:n]
     ]
-    add_known_units(study=study, role=role, pairs=pairs)
+    add_reference_units(study=study, role=role, pairs=pairs)
 
 
 def a_label(scale: str) -> str:
@@ -115,7 +115,7 @@ def test_a_screened_study_with_everything_comes_to_its_end():
     )
     plan_hits(study=study)
     for role, n in ((Unit.Role.TRAINING, 2), (Unit.Role.QUALIFICATION, 4), (Unit.Role.GOLD, 4)):
-        spoil_copies(study=study, role=role, n=n)
+        degrade_copies(study=study, role=role, n=n)
     Screening.objects.create(
         study=study,
         training_units=2,
@@ -223,7 +223,7 @@ def test_a_link_to_another_site_is_the_end():
 
 def test_a_bot_that_is_refused_says_what_it_read():
     study = make_open_study(instances=1)
-    Recruitment.objects.create(study=study, provider="invitation", settings={"people": "ann"})
+    Channel.objects.create(study=study, provider="invitation", settings={"people": "ann"})
     with pytest.raises(DomainError) as refusal:
         simulate_raters(study=study, bots=[Bot("a")])
     assert refusal.value.code == "bot_stuck"
@@ -242,7 +242,7 @@ def test_bots_stay_away_from_a_study_that_people_rated():
 
 def test_bots_stay_away_from_a_study_with_a_connected_platform():
     study = make_open_study(instances=2)
-    Recruitment.objects.create(study=study, provider="prolific", external_id="abc")
+    Channel.objects.create(study=study, provider="prolific", external_id="abc")
     with pytest.raises(DomainError) as refusal:
         simulate_raters(study=study, bots=[Bot("a")])
     assert refusal.value.code == "has_platform"

@@ -11,7 +11,7 @@ from django.test import Client
 from annotation.exporting import rating_rows
 from annotation.models import Assignment, Participation, Rating
 from annotation.services.planning import plan_hits
-from annotation.services.reference_units import spoil_copies
+from annotation.services.reference_units import degrade_copies
 from annotation.services.screening import check_records
 from recruitment.simulation.raters import HEADER, Bot, simulate_raters
 from studies.models import ComprehensionQuestion, Generation, Instance, Screening, Study, Unit
@@ -49,7 +49,7 @@ def readable_study(instances: int = 60, *, gold: int = 0, **design) -> Study:
             Generation.objects.filter(instance=instance, system__name=system).update(text=text)
     plan_hits(study=study)
     if gold:
-        spoil_copies(study=study, role=Unit.Role.GOLD, n=gold)
+        degrade_copies(study=study, role=Unit.Role.GOLD, n=gold)
         Screening.objects.create(study=study, check_rate=1)
     return open_knowingly(study)
 
@@ -121,7 +121,7 @@ def test_the_checks_find_who_does_not_read():
 def test_bots_take_the_steps_before_the_first_hit():
     study = readable_study(30)
     ComprehensionQuestion.objects.create(study=study, text="Which?", choices="a\nb", answer=1)
-    spoil_copies(study=study, role=Unit.Role.QUALIFICATION, n=5)
+    degrade_copies(study=study, role=Unit.Role.QUALIFICATION, n=5)
     Screening.objects.create(study=study, qualification_units=5, pass_mark=5)
     for n in range(6):
         simulate_raters(study=study, bots=[Bot(f"b{n}", accuracy=1, hits=2)], seed=n)
@@ -135,7 +135,7 @@ def test_a_closed_study_is_refused():
         simulate_raters(study=make_study(), bots=[Bot("a")])
 
 
-def test_13_nobody_else_can_say_that_they_are_a_program():
+def test_nobody_else_can_say_that_they_are_a_program():
     study = make_open_study(instances=1)
     client = Client(headers={HEADER: f"{study.pk}:forged"})
     client.post(f"/s/{study.pk}/", {"choice": "agree", "version": 1})

@@ -66,7 +66,7 @@ def test_who_declines_leaves_no_trace(client: Client):
     page = client.post(f"/s/{study.pk}/", {"choice": "decline", "version": "1"})
     assert page.status_code == 200
     assert page_of(page) == "declined"
-    assert not page.context["kept"].in_any_case
+    assert not page.context["privacy_notice"].in_any_case
     assert rows_of_collecting() == before
     assert "sessionid" not in client.cookies
 
@@ -101,7 +101,7 @@ def test_agreeing_twice_from_one_page_is_one_person(client: Client):
     assert Participation.objects.count() == Rater.objects.count() == 1
 
 
-def test_13_nobody_enters_as_whom_they_like(client: Client):
+def test_nobody_enters_as_whom_they_like(client: Client):
     study = make_open_study(instances=1)
     client.post(f"/s/{study.pk}/", {**AGREE, "entry": "somebody-else"})
     assert Participation.objects.get().submission_id != "somebody-else"

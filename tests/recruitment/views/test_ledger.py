@@ -10,14 +10,14 @@ from django.utils import timezone
 
 from annotation.models import Participation, Place, Rating
 from annotation.selectors import worksheet
-from annotation.services.exclusion import withdraw_work
+from annotation.services.exclusion import exclude_work
 from annotation.services.participations import finish_participation
 from annotation.services.places import take_place
 from annotation.services.ratings import Answer, submit_rating
 from annotation.services.screening import begin_stage
 from recruitment.ledger import ledger
-from recruitment.models import Payment, Recruitment, Submission
-from recruitment.services.entry import meet
+from recruitment.models import Channel, Payment, Submission
+from recruitment.services.entry import get_or_create_participation
 from recruitment.services.lifecycle import close_study
 from recruitment.services.payments import approve, note_payment, settle
 from studies.models import Study
@@ -44,12 +44,12 @@ def paying_study(member=None, **design) -> Study:
 def complete(participation: Participation, *, now=None) -> None:
     assignment = take_place(participation=participation, now=now)
     sheet = worksheet(assignment)
-    for seat in sheet.seats.values():
+    for hit_unit in sheet.hit_units.values():
         submit_rating(
             assignment=assignment,
-            seat=seat,
+            hit_unit=hit_unit,
             criterion=sheet.criteria[0],
-            answer=Answer("0", client_key=f"k{seat.pk}"),
+            answer=Answer("0", client_key=f"k{hit_unit.pk}"),
             now=now,
         )
 
@@ -66,18 +66,29 @@ def test_it_works():
     for each in (ann, bob):
         finish_participation(participation=each)
     note_payment(participation=bob, amount=Decimal("2.00"))
-    books = ledger(study)
-    assert names(books.data_without_payment) == ["ann"]
-    assert (books.money.spent, books.money.to_go) == (Decimal("2.00"), Decimal("12.00"))
-    assert [books.paid_without_data, books.surplus, books.late, books.stuck] == [[], [], [], []]
-    assert [str(entry.paid) for entry in books.entries] == ["0.00", "2.00"]  # as money is written
+    study_ledger = ledger(study)
+    assert names(study_ledger.awaiting_payment) == ["ann"]
+    assert (study_ledger.money.spent, study_ledger.money.remaining_cost) == (
+        Decimal("2.00"),
+        Decimal("12.00"),
+    )
+    assert [
+        study_ledger.paid_without_data,
+        study_ledger.surplus,
+        study_ledger.late,
+        study_ledger.stuck,
+    ] == [[], [], [], []]
+    assert [str(entry.paid) for entry in study_ledger.rows] == [
+        "0.00",
+        "2.00",
+    ]  # as money is written
 
 
 def test_paid_without_data_is_listed_until_somebody_lets_it_be():
     study = paying_study()
-    way = Recruitment.objects.create(study=study, provider="panel")
-    ghost = meet(
-        study=study, recruitment=way, external_id="ghost", submission_id="s", now=timezone.now()
+    channel = Channel.objects.create(study=study, provider="panel")
+    ghost = get_or_create_participation(
+        study=study, channel=channel, external_id="ghost", submission_id="s", now=timezone.now()
     )
     note_payment(participation=ghost, amount=Decimal("2.00"))
     assert names(ledger(study).paid_without_data) == ["ghost"]
@@ -96,7 +107,7 @@ def test_late_and_surplus_work_is_listed():
     sheet = worksheet(slow)
     submit_rating(
         assignment=slow,
-        seat=sheet.seats[1],
+        hit_unit=sheet.hit_units[1],
         criterion=sheet.criteria[0],
         answer=Answer("1", client_key="slow"),
     )
@@ -108,7 +119,7 @@ def test_late_and_surplus_work_is_listed():
     sheet = worksheet(held)
     submit_rating(
         assignment=held,
-        seat=sheet.seats[1],
+        hit_unit=sheet.hit_units[1],
         criterion=sheet.criteria[0],
         answer=Answer("1", client_key="late"),
     )
@@ -139,11 +150,11 @@ def test_the_hourly_rate_is_what_was_really_paid_for_the_time_it_took():
 
 def test_fees_are_counted():
     study = paying_study()
-    way = Recruitment.objects.create(
+    channel = Channel.objects.create(
         study=study, provider="prolific", settings={"fee_percent": "25"}
     )
     ann = make_participation(study)
-    Submission.objects.update(recruitment=way)
+    Submission.objects.update(channel=channel)
     note_payment(participation=ann, amount=Decimal("2.00"))
     assert ledger(study).money.fees == Decimal("0.50")
 
@@ -172,16 +183,22 @@ def test_the_page_lists_and_acts(desk):
     address = reverse("recruitment:ledger", args=[study.pk])
     shown = desk.get(address)
     listed = {name: len(rows) for name, _, _, rows in shown.context["lists"] if rows}
-    assert listed == {"data_without_payment": 1}
+    assert listed == {"awaiting_payment": 1}
     assert shown.context["is_unverified"]
-    acted = reverse("recruitment:act", args=[study.pk, page.participation.public_id, "approve"])
+    acted = reverse(
+        "recruitment:ledger-action", args=[study.pk, page.participation.public_id, "approve"]
+    )
     assert levels_on(post_confirmed(desk, acted)) == ["success"]
     assert Payment.objects.get().amount == Decimal("2.00")
-    excluded = reverse("recruitment:act", args=[study.pk, page.participation.public_id, "exclude"])
+    excluded = reverse(
+        "recruitment:ledger-action", args=[study.pk, page.participation.public_id, "exclude"]
+    )
     assert levels_on(post_confirmed(desk, excluded)) == ["success"]
     assert Rating.objects.filter(excluded=True, excluded_reason="excluded").count() == 1
     assert not Place.objects.filter(completed_at__isnull=False).exists()
-    back = reverse("recruitment:act", args=[study.pk, page.participation.public_id, "reinstate"])
+    back = reverse(
+        "recruitment:ledger-action", args=[study.pk, page.participation.public_id, "reinstate"]
+    )
     assert levels_on(desk.post(back, follow=True)) == ["success"]
     assert Rating.objects.counted().count() == 1
 
@@ -190,54 +207,62 @@ def test_a_stuck_place_is_freed(desk):
     study = paying_study(member=desk.researcher)
     page = annotator(study)
     assert form_of(page.here()).choices
-    address = reverse("recruitment:act", args=[study.pk, page.participation.public_id, "release"])
+    address = reverse(
+        "recruitment:ledger-action", args=[study.pk, page.participation.public_id, "release"]
+    )
     assert levels_on(post_confirmed(desk, address)) == ["success"]
     assert not Place.objects.filter(lease_until__isnull=False).exists()
     assert codes_on(page.here()) == {"released"}
 
 
-def test_07_people_of_another_researchers_study_do_not_exist(desk):
+def test_people_of_another_researchers_study_do_not_exist(desk):
     study = paying_study()
     page = annotator(study)
     for name, args in (
         ("ledger", []),
-        ("recruitment", []),
+        ("channels", []),
     ):
         assert desk.get(reverse(f"recruitment:{name}", args=[study.pk, *args])).status_code == 404
     own = paying_study(member=desk.researcher)
     for target in (study, own):
-        act = reverse("recruitment:act", args=[target.pk, page.participation.public_id, "exclude"])
+        act = reverse(
+            "recruitment:ledger-action", args=[target.pk, page.participation.public_id, "exclude"]
+        )
         assert desk.post(act).status_code == 404
-    save = reverse("recruitment:save-way", args=[study.pk, "panel"])
+    save = reverse("recruitment:save-channel", args=[study.pk, "panel"])
     assert desk.post(save, {"person_parameter": "pid"}).status_code == 404
     assert Participation.objects.get().status == "active"
 
 
 def test_a_way_in_is_set_up_and_closes_the_open_link(desk, client):
     study = paying_study(member=desk.researcher)
-    save = reverse("recruitment:save-way", args=[study.pk, "panel"])
+    save = reverse("recruitment:save-channel", args=[study.pk, "panel"])
     bad = desk.post(save, {"person_parameter": "1 2", "completed_url": "javascript:alert(1)"})
     assert bad.status_code == 400
-    (form,) = [way["form"] for way in bad.context["ways"] if way["provider"].name == "panel"]
+    (form,) = [
+        channel["form"]
+        for channel in bad.context["channels"]
+        if channel["platform"].name == "panel"
+    ]
     assert set(form.errors) == {"person_parameter", "completed_url"}
     desk.post(save, {"person_parameter": "pid", "completed_url": "https://panel.example/done"})
-    html = desk.get(reverse("recruitment:recruitment", args=[study.pk])).content.decode()
+    html = desk.get(reverse("recruitment:channels", args=[study.pk])).content.decode()
     assert f"/s/{study.pk}/via/panel/" in html
     assert client.get(reverse("recruitment:welcome", args=[study.pk])).status_code == 404
 
 
 def test_a_token_is_stored_encrypted_and_never_shown(desk):
     study = paying_study(member=desk.researcher)
-    save = reverse("recruitment:save-way", args=[study.pk, "prolific"])
+    save = reverse("recruitment:save-channel", args=[study.pk, "prolific"])
     desk.post(save, {"description": "Compare.", "token": "very-secret-token", "is_secure": "on"})
-    assert "very-secret-token" not in Recruitment.objects.get().secret
-    page = desk.get(reverse("recruitment:recruitment", args=[study.pk]))
+    assert "very-secret-token" not in Channel.objects.get().secret
+    page = desk.get(reverse("recruitment:channels", args=[study.pk]))
     assert "very-secret-token" not in page.content.decode()
-    assert [way["provider"].name for way in page.context["ways"] if way["has_token"]] == [
-        "prolific"
-    ]
+    assert [
+        channel["platform"].name for channel in page.context["channels"] if channel["has_token"]
+    ] == ["prolific"]
     desk.post(save, {"description": "Compare more.", "token": ""})
-    assert Recruitment.objects.get().secret
+    assert Channel.objects.get().secret
 
 
 def test_money_that_nobody_knows_of_is_listed_until_somebody_looked(desk):
@@ -253,25 +278,29 @@ def test_money_that_nobody_knows_of_is_listed_until_somebody_looked(desk):
     ledger_page = reverse("recruitment:ledger", args=[study.pk])
     assert len(desk.get(ledger_page).context["unknown"]) == 1
     own, foreign = (Payment.objects.get(participation__study=each) for each in (study, other))
-    paid = reverse("recruitment:settle-money", args=[study.pk, own.public_id, "paid"])
+    paid = reverse("recruitment:settle-payment", args=[study.pk, own.public_id, "paid"])
     assert not desk.post(paid, follow=True).context["unknown"]
     assert Payment.objects.get(pk=own.pk).status == "paid"
     for target in (study, other):
-        address = reverse("recruitment:settle-money", args=[target.pk, foreign.public_id, "paid"])
+        address = reverse("recruitment:settle-payment", args=[target.pk, foreign.public_id, "paid"])
         assert desk.post(address).status_code == 404
     assert Payment.objects.get(pk=foreign.pk).status == "asked"
 
 
 def test_what_is_owed_after_a_closed_submission_is_paid_once(desk, monkeypatch):
     study = paying_study(member=desk.researcher)
-    way = Recruitment.objects.create(study=study, provider="prolific", secret="x")
+    channel = Channel.objects.create(study=study, provider="prolific", secret="x")
     ann = make_participation(study, "ann")
     complete(ann)
     Participation.objects.update(status="timed_out")
-    Submission.objects.update(recruitment=way)
+    Submission.objects.update(channel=channel)
     asked = []
-    monkeypatch.setattr("recruitment.views.ledger.ask_for", lambda **said: asked.append(said))
-    post_confirmed(desk, reverse("recruitment:act", args=[study.pk, ann.public_id, "approve"]))
+    monkeypatch.setattr(
+        "recruitment.views.ledger.enqueue_action", lambda **said: asked.append(said)
+    )
+    post_confirmed(
+        desk, reverse("recruitment:ledger-action", args=[study.pk, ann.public_id, "approve"])
+    )
     assert (asked[0]["kind"], asked[0]["amount"]) == ("owed", "2.00")
     owed = {"participation": ann, "kind": "owed", "amount": Decimal("1.50"), "currency": "GBP"}
     Payment.objects.create(**owed, created_at=timezone.now())
@@ -285,7 +314,7 @@ def test_an_odd_amount_is_not_paid(desk, amount):
     ann = make_participation(study, "ann")
     complete(ann)
     finish_participation(participation=ann)
-    pay = reverse("recruitment:act", args=[study.pk, ann.public_id, "approve"])
+    pay = reverse("recruitment:ledger-action", args=[study.pk, ann.public_id, "approve"])
     said = desk.post(pay, {"amount": amount}, follow=True)
     assert codes_on(said) == {"no_amount"}
     assert not Payment.objects.exists()
@@ -296,9 +325,9 @@ def test_who_came_back_finished_waits_for_pay_and_is_not_stuck():
     ann = make_participation(study, "ann")
     complete(ann)
     Submission.objects.update(platform_status="AWAITING REVIEW")
-    books = ledger(study)
-    assert names(books.data_without_payment) == ["ann"]
-    assert books.stuck == []
+    study_ledger = ledger(study)
+    assert names(study_ledger.awaiting_payment) == ["ann"]
+    assert study_ledger.stuck == []
 
 
 def test_paid_for_a_test_is_not_paid_without_data():
@@ -315,19 +344,19 @@ def test_training_is_not_work_that_counts():
     ann = make_participation(study, "ann")
     answer_all(begin_stage(participation=ann))
     answer_all(take_place(participation=ann))
-    withdraw_work(participation=ann, status="excluded")
-    (entry,) = ledger(Study.objects.get()).entries
+    exclude_work(participation=ann, status="excluded")
+    (entry,) = ledger(Study.objects.get()).rows
     assert entry.counted == 0
 
 
 def test_one_refusal_keeps_nobody_else_from_being_paid(monkeypatch):
     study = paying_study(ratings_per_hit=3)
-    way = Recruitment.objects.create(study=study, provider="mturk", external_id="H")
+    channel = Channel.objects.create(study=study, provider="mturk", external_id="H")
     for name in ("a", "b", "c"):
         person = make_participation(study, name)
         complete(person)
         finish_participation(participation=person)
-    Submission.objects.update(recruitment=way)
+    Submission.objects.update(channel=channel)
     asked = []
 
     class Client:
@@ -337,7 +366,7 @@ def test_one_refusal_keeps_nobody_else_from_being_paid(monkeypatch):
                 raise DomainError("mturk_refused", "That one was never submitted.")
 
     _, second, _ = Participation.objects.order_by("pk").values_list("submission_id", flat=True)
-    monkeypatch.setattr("recruitment.platforms.mturk._client", lambda recruitment: Client())
+    monkeypatch.setattr("recruitment.platforms.mturk._client", lambda channel: Client())
     with refused("mturk_refused"):
         approve(participations=list(Participation.objects.order_by("pk")))
     assert len(asked) == 3

@@ -4,9 +4,9 @@ import pytest
 from django.test import Client
 
 from annotation.models import Participation
-from recruitment.models import Recruitment
+from recruitment.messages import NEXT_STEP
+from recruitment.models import Channel
 from recruitment.services.lifecycle import close_study, pause_study
-from recruitment.views.ending import ADVICE
 from tests.annotation.annotators import annotator
 from tests.pages import codes_on
 from tests.recruitment.platforms.test_platforms import enter, entry, mturk
@@ -38,22 +38,22 @@ def test_who_failed_the_test_reads_of_no_code_or_button_that_is_not_there():
     page, advice = screened_out_page(annotator(make_open_study(instances=1)))
     assert "<output>" not in page
     assert "<button" not in page
-    assert advice == ADVICE["none"]
+    assert advice == NEXT_STEP["none"]
 
 
 def test_who_failed_the_test_is_told_of_the_button_that_is_there():
     study = make_open_study(instances=1)
     settings = {"person_parameter": "pid", "screened_out_url": "https://panel.example/out"}
-    Recruitment.objects.create(study=study, provider="panel", settings=settings)
+    Channel.objects.create(study=study, provider="panel", settings=settings)
     page, advice = screened_out_page(enter(study, entry(study, "panel", pid="ann")))
     assert "https://panel.example/out" in page
     assert "<output>" not in page
-    assert advice == ADVICE["link"]
+    assert advice == NEXT_STEP["link"]
 
 
 def test_who_failed_the_test_in_a_frame_is_told_to_submit():
     study = make_open_study(instances=1)
-    Recruitment.objects.create(study=study, provider="mturk", external_id="H1")
+    Channel.objects.create(study=study, provider="mturk", external_id="H1")
     browser = Client()
     address = browser.post(
         browser.get(mturk(study))["Location"], {"choice": "agree", "version": "1"}
@@ -61,4 +61,4 @@ def test_who_failed_the_test_in_a_frame_is_told_to_submit():
     Participation.objects.update(status="screened_out")
     page = browser.get(address, follow=True)
     assert "externalSubmit" in page.content.decode()
-    assert page.context["advice"] == ADVICE["form"]
+    assert page.context["advice"] == NEXT_STEP["form"]

@@ -4,8 +4,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from recruitment.models import Recruitment
-from recruitment.platforms import provider_named
+from recruitment.models import Channel
+from recruitment.platforms import get_platform
 from studies.models import Study
 from tests.annotation.annotators import annotator, form_of, task_of, texts_of, unit_of
 from tests.pages import page_of, prose_of
@@ -61,13 +61,15 @@ def test_it_writes_nothing_and_sends_nothing(desk: Client, researcher: User, mak
 def test_it_says_what_is_kept_for_each_way_in(desk: Client, researcher: User):
     study = make_open_study(instances=1, member=researcher)
     assert _told("open-link") in prose_of(desk.get(at(study)))
-    study.recruitments.create(provider="prolific", external_id="S1")
+    study.channels.create(provider="prolific", external_id="S1")
     assert _told("prolific") in prose_of(desk.get(at(study, "welcome") + "&via=prolific"))
     assert desk.get(at(study, "welcome") + "&via=mturk").status_code == 404
 
 
 def _told(provider: str) -> str:
-    return provider_named(provider).keeps(Recruitment(provider=provider, external_id="S1")).identity
+    return (
+        get_platform(provider).privacy_notice(Channel(provider=provider, external_id="S1")).identity
+    )
 
 
 def test_before_there_is_a_plan_a_unit_is_made_up(desk: Client, researcher: User):

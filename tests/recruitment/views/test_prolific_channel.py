@@ -5,10 +5,10 @@ import re
 import pytest
 from django.urls import reverse
 
-from recruitment.models import Recruitment, decrypted
-from recruitment.services.channels import State
-from recruitment.services.platform_actions import ask_for
-from recruitment.services.platform_sync import steer, sync_recruitment
+from recruitment.models import Channel, decrypted
+from recruitment.services.channels import ChannelState
+from recruitment.services.platform_actions import enqueue_action
+from recruitment.services.platform_sync import sync_channel, transition_platform_study
 from tests.confirming import post_confirmed
 from tests.pages import codes_on
 from tests.recruitment.platforms.fake_prolific import FakeProlific
@@ -40,63 +40,65 @@ def a_study(desk):
 
 
 def save(desk, study, **given: str):
-    address = reverse("recruitment:save-way", args=[study.pk, "prolific"])
+    address = reverse("recruitment:save-channel", args=[study.pk, "prolific"])
     return desk.post(address, {"description": "Compare.", "is_secure": "on", **given}, follow=True)
 
 
-def state(desk, study) -> State:
-    page = desk.get(reverse("recruitment:recruitment", args=[study.pk])).content.decode()
-    section = page[page.index('id="way-prolific"') :]
-    return State(re.search(r"<strong>([^<]+)\.</strong>", section)[1])
+def state(desk, study) -> ChannelState:
+    page = desk.get(reverse("recruitment:channels", args=[study.pk])).content.decode()
+    section = page[page.index('id="channel-prolific"') :]
+    return ChannelState(re.search(r"<strong>([^<]+)\.</strong>", section)[1])
 
 
 def buttons(desk, study) -> str:
-    page = desk.get(reverse("recruitment:recruitment", args=[study.pk])).content.decode()
-    return page[page.index('id="way-prolific"') :]
+    page = desk.get(reverse("recruitment:channels", args=[study.pk])).content.decode()
+    return page[page.index('id="channel-prolific"') :]
 
 
 def test_a_study_that_is_unpublished_there_is_not_said_to_be_open(fake, desk):
     study = a_study(desk)
     save(desk, study, token=fake.token)
-    assert state(desk, study) == State.NOT_READY
-    way = Recruitment.objects.get()
-    address = reverse("recruitment:ask", args=[study.pk, "prolific", "publish"])
-    post_confirmed(desk, address, {"places": "3"})
-    way.refresh_from_db()
-    assert way.external_status == fake.studies[way.external_id]["status"] == "UNPUBLISHED"
-    assert state(desk, study) == State.NOBODY_SENT
+    assert state(desk, study) == ChannelState.NOT_READY
+    channel = Channel.objects.get()
+    address = reverse("recruitment:platform-action", args=[study.pk, "prolific", "publish"])
+    post_confirmed(desk, address, {"participants": "3"})
+    channel.refresh_from_db()
+    assert channel.external_status == fake.studies[channel.external_id]["status"] == "UNPUBLISHED"
+    assert state(desk, study) == ChannelState.NOT_SENDING
     assert '/start/" data-first>' in buttons(desk, study)
-    ask_for(recruitment=way, verb="start")
-    assert fake.studies[way.external_id]["status"] == "ACTIVE"
-    sync_recruitment(recruitment=Recruitment.objects.get())
-    assert state(desk, study) == State.OPEN
+    enqueue_action(channel=channel, action="start")
+    assert fake.studies[channel.external_id]["status"] == "ACTIVE"
+    sync_channel(channel=Channel.objects.get())
+    assert state(desk, study) == ChannelState.OPEN
     assert '/start/">' in buttons(desk, study)
-    steer(recruitment=Recruitment.objects.get(), verb="pause")
-    assert state(desk, study) == State.NOBODY_SENT
+    transition_platform_study(channel=Channel.objects.get(), action="pause")
+    assert state(desk, study) == ChannelState.NOT_SENDING
 
 
 def test_what_was_done_on_the_platform_itself_is_said_after_the_next_round(fake, desk):
     study = a_study(desk)
     save(desk, study, token=fake.token)
     post_confirmed(
-        desk, reverse("recruitment:ask", args=[study.pk, "prolific", "publish"]), {"places": "3"}
+        desk,
+        reverse("recruitment:platform-action", args=[study.pk, "prolific", "publish"]),
+        {"participants": "3"},
     )
-    way = Recruitment.objects.get()
-    ask_for(recruitment=way, verb="start")
+    channel = Channel.objects.get()
+    enqueue_action(channel=channel, action="start")
     for there, shown in (
-        ("COMPLETED", State.NOBODY_SENT),
-        ("ACTIVE", State.OPEN),
-        ("NEW WORD", State.OPEN),
+        ("COMPLETED", ChannelState.NOT_SENDING),
+        ("ACTIVE", ChannelState.OPEN),
+        ("NEW WORD", ChannelState.OPEN),
     ):
-        fake.studies[way.external_id]["status"] = there
-        sync_recruitment(recruitment=Recruitment.objects.get())
+        fake.studies[channel.external_id]["status"] = there
+        sync_channel(channel=Channel.objects.get())
         assert state(desk, study) == shown
 
 
 def test_a_token_is_tried_when_it_is_saved(fake, desk):
     study = a_study(desk)
     assert save(desk, study, token=fake.token).status_code == 200
-    assert decrypted(Recruitment.objects.get().secret) == fake.token
+    assert decrypted(Channel.objects.get().secret) == fake.token
     (request,) = fake.requests
     check_request(request.method, request.path, request.body)
 
@@ -116,21 +118,21 @@ def test_a_refused_token_is_an_error_at_its_field_and_keeps_the_rest(fake, desk,
     assert "My words." in page
     assert 'value="w7"' in page
     assert token not in page
-    assert not Recruitment.objects.exists()
+    assert not Channel.objects.exists()
 
 
 def test_a_refused_token_leaves_the_stored_one(fake, desk):
     study = a_study(desk)
     save(desk, study, token=fake.token)
     assert save(desk, study, token="wrong").status_code == 400
-    assert decrypted(Recruitment.objects.get().secret) == fake.token
+    assert decrypted(Channel.objects.get().secret) == fake.token
 
 
 def test_a_token_that_cannot_be_tried_is_saved_and_that_is_said(desk, settings):
     settings.TIEBREAK_PROLIFIC_URL = "http://127.0.0.1:9/api/v1/"
     study = a_study(desk)
     assert codes_on(save(desk, study, token="anything")) == {"platform_unreachable"}
-    assert decrypted(Recruitment.objects.get().secret) == "anything"
+    assert decrypted(Channel.objects.get().secret) == "anything"
 
 
 def test_a_platform_with_a_fault_of_its_own_keeps_nobody_from_saving(fake, desk):

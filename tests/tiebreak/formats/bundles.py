@@ -68,125 +68,131 @@ def append(path: Path, line: str) -> None:
         file.write(line + "\n")
 
 
-# What is done to a good bundle, and what the refusal must say, line and reason.
+# What is done to a good bundle, and the first problem that is named: file, line and code.
 FLAWS = {
-    "no study.toml": (lambda b: (b / "study.toml").unlink(), r"study\.toml: is missing"),
-    "no instances": (lambda b: (b / "instances.jsonl").unlink(), r"instances\.jsonl: is missing"),
+    "no study.toml": (lambda b: (b / "study.toml").unlink(), ("study.toml", None, "file_missing")),
+    "no instances": (
+        lambda b: (b / "instances.jsonl").unlink(),
+        ("instances.jsonl", None, "file_missing"),
+    ),
     "no generations": (
         lambda b: (b / "generations.jsonl").unlink(),
-        r"generations\.jsonl: is missing",
+        ("generations.jsonl", None, "file_missing"),
     ),
-    "no guidelines": (lambda b: (b / "guidelines.md").unlink(), r"guidelines\.md: is missing"),
+    "no guidelines": (
+        lambda b: (b / "guidelines.md").unlink(),
+        ("guidelines.md", None, "file_missing"),
+    ),
     "broken line": (
         lambda b: append(b / "generations.jsonl", '{"instance": '),
-        r"generations\.jsonl, line 13: is not JSON",
+        ("generations.jsonl", 13, "not_json"),
     ),
     "unknown system": (
         lambda b: append(b / "generations.jsonl", '{"instance":"i0","system":"other","text":"x"}'),
-        r"generations\.jsonl, line 13: system 'other' is unknown",
+        ("generations.jsonl", 13, "unknown_system"),
     ),
     "unknown instance": (
         lambda b: append(b / "generations.jsonl", '{"instance":"i9","system":"old","text":"x"}'),
-        r"generations\.jsonl, line 13: instance 'i9' is not in",
+        ("generations.jsonl", 13, "unknown_instance"),
     ),
     "duplicate id": (
         lambda b: append(b / "instances.jsonl", '{"id": "i1"}'),
-        r"instances\.jsonl, line 4: id 'i1' stands in line 2 already",
+        ("instances.jsonl", 4, "duplicate_id"),
     ),
     "duplicate sample": (
         lambda b: append(
             b / "generations.jsonl", '{"instance":"i0","system":"old","sample_index":1,"text":"x"}'
         ),
-        r"generations\.jsonl, line 13: sample .* stands in line 2 already",
+        ("generations.jsonl", 13, "duplicate_sample"),
     ),
     "empty text": (
         lambda b: append(
             b / "generations.jsonl", '{"instance":"i0","system":"old","sample_index":7,"text":" "}'
         ),
-        r"generations\.jsonl, line 13: text is empty",
+        ("generations.jsonl", 13, "empty"),
     ),
     "50 MB cell": (
         lambda b: append(
             b / "instances.jsonl", '{"id": "big", "source": "%s"}' % ("x" * 50_000_000)
         ),
-        r"instances\.jsonl, line 4: the line is longer than",
+        ("instances.jsonl", 4, "line_too_long"),
     ),
     "long cell": (
         lambda b: append(
             b / "instances.jsonl", '{"id": "big", "source": "%s"}' % ("x" * 1_000_001)
         ),
-        r"instances\.jsonl, line 4: source has 1000001 characters",
+        ("instances.jsonl", 4, "text_too_long"),
     ),
     "NaN": (
         lambda b: append(b / "instances.jsonl", '{"id": "n", "metadata": {"x": NaN}}'),
-        r"line 4: NaN is not a finite number",
+        ("instances.jsonl", 4, "not_finite"),
     ),
     "NUL": (
         lambda b: append(b / "instances.jsonl", '{"id": "n", "source": "a\\u0000b"}'),
-        r"line 4: source contains a NUL",
+        ("instances.jsonl", 4, "unstorable_character"),
     ),
     "control character in an id": (
         lambda b: append(b / "instances.jsonl", '{"id": "a\\nb"}'),
-        r"line 4: id contains a control character",
+        ("instances.jsonl", 4, "unprintable_character"),
     ),
     "deep JSON": (
         lambda b: append(
             b / "instances.jsonl", '{"id": "d", "metadata": ' + '{"x":' * 30 + "1" + "}" * 31
         ),
-        r"line 4: metadata is nested deeper",
+        ("instances.jsonl", 4, "nested_too_deep"),
     ),
     "not UTF-8": (
         lambda b: (b / "instances.jsonl").write_bytes(b'{"id": "\xff"}\n'),
-        r"instances\.jsonl, line 1: is not UTF-8",
+        ("instances.jsonl", 1, "not_utf8"),
     ),
     "odd setting": (
         lambda b: (b / "study.toml").write_text("colour = 1\n" + STUDY),
-        r"colour is not a setting",
+        ("study.toml", 1, "unknown_setting"),
     ),
     "odd scale": (
         lambda b: (b / "study.toml").write_text(STUDY.replace("preference:tie", "stars")),
-        r"'stars' is not known",
+        ("study.toml", 7, "unknown_scale"),
     ),
     "guidelines elsewhere": (
         lambda b: (b / "study.toml").write_text(STUDY.replace("guidelines.md", "../secret.md")),
-        r"must name a file of the bundle itself",
+        ("study.toml", 2, "unsafe_path"),
     ),
     "label off the scale": (
         lambda b: write_lines(
             b / "ratings.jsonl", [*ratings(), {"unit": "u", "rater": "r", "label": 4}]
         ),
-        r"ratings\.jsonl, line 13: .*4 is not on the scale",
+        ("ratings.jsonl", 13, "label_not_on_scale"),
     ),
     "rating twice": (
         lambda b: write_lines(b / "ratings.jsonl", [*ratings(), ratings()[2]]),
-        r"ratings\.jsonl, line 13: .* line 3 does already",
+        ("ratings.jsonl", 13, "duplicate_rating"),
     ),
     "a human without a label": (
         lambda b: write_lines(b / "ratings.jsonl", [{"unit": "u", "rater": "r", "label": None}]),
-        r"ratings\.jsonl, line 1: a human's label may not be empty",
+        ("ratings.jsonl", 1, "label_missing"),
     ),
     "unknown criterion": (
         lambda b: write_lines(b / "ratings.jsonl", [{**ratings()[0], "criterion": "style"}]),
-        r"ratings\.jsonl, line 1: criterion 'style' is not in study\.toml",
+        ("ratings.jsonl", 1, "unknown_criterion"),
     ),
     "repeated key": (
         lambda b: append(b / "instances.jsonl", '{"id": "x", "id": "y"}'),
-        r"instances\.jsonl, line 4: names a key twice",
+        ("instances.jsonl", 4, "repeated_key"),
     ),
     "a unit of two instances": (
         lambda b: write_lines(
             b / "ratings.jsonl", [*ratings(), {**ratings()[0], "rater": "x", "instance": "i2"}]
         ),
-        r"line 13: unit i0/0 has instance i2, and i0 in an earlier line",
+        ("ratings.jsonl", 13, "contradiction"),
     ),
     "a rater of two kinds": (
         lambda b: write_lines(
             b / "ratings.jsonl", [*ratings(), {**ratings()[0], "kind": "machine", "run": "1"}]
         ),
-        r"line 13: rater r0 has kind machine, and human in an earlier line",
+        ("ratings.jsonl", 13, "contradiction"),
     ),
     "a probability of zero": (
         lambda b: write_lines(b / "ratings.jsonl", [{**ratings()[0], "inclusion_probability": 0}]),
-        r"line 1: inclusion_probability must lie above 0",
+        ("ratings.jsonl", 1, "not_a_probability"),
     ),
 }

@@ -2,6 +2,7 @@ import zipfile
 
 import pytest
 
+from tests.refusals import places_of, refused_file
 from tests.tiebreak.formats.bundles import FLAWS, append, make_bundle
 from tiebreak.formats import FormatError, read_bundle, write_bundle
 
@@ -35,20 +36,20 @@ def test_what_is_written_is_read_back(tmp_path):
 
 @pytest.mark.parametrize("flaw", FLAWS)
 def test_22_a_flaw_is_named_with_its_line_and_reason(flaw, tmp_path):
-    damage, sentence = FLAWS[flaw]
+    damage, place = FLAWS[flaw]
     folder = make_bundle(tmp_path / "b", with_ratings=True)
     damage(folder)
-    with pytest.raises(FormatError, match=sentence):
+    with pytest.raises(FormatError) as refusal:
         read_bundle(folder)
+    assert places_of(refusal.value)[0] == place
 
 
 def test_every_bad_row_is_named_at_once(tmp_path):
     folder = make_bundle(tmp_path / "b")
     for name in ("x", "y", "z"):
         append(folder / "generations.jsonl", f'{{"instance":"i0","system":"{name}","text":"t"}}')
-    with pytest.raises(FormatError) as refusal:
+    with refused_file(*(("generations.jsonl", line, "unknown_system") for line in (13, 14, 15))):
         read_bundle(folder)
-    assert [problem.line for problem in refusal.value.problems] == [13, 14, 15]
 
 
 @pytest.mark.parametrize("name", ["../evil.jsonl", "/etc/evil", "a/../../evil", "c:evil"])
@@ -56,7 +57,7 @@ def test_08_a_zip_cannot_reach_outside(name, tmp_path):
     path = tmp_path / "evil.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(name, "x")
-    with pytest.raises(FormatError, match="points elsewhere"):
+    with refused_file(("evil.zip", None, "unsafe_path")):
         read_bundle(path)
 
 
@@ -64,8 +65,12 @@ def test_22_a_zip_bomb_is_refused_before_it_is_unpacked(tmp_path):
     path = tmp_path / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("study.toml", b"0" * 30_000_000)
-    with pytest.raises(FormatError, match="unpacks to too much"):
+    with refused_file(("bomb.zip", None, "packed_too_tight")):
         read_bundle(path)
+
+
+class Interrupted(OSError):
+    """The disk is full."""
 
 
 def test_an_interrupted_write_leaves_nothing(tmp_path):
@@ -73,8 +78,8 @@ def test_an_interrupted_write_leaves_nothing(tmp_path):
 
     def broken():
         yield bundle.generations[0]
-        raise OSError("disk full")
+        raise Interrupted
 
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(Interrupted):
         write_bundle(tmp_path / "out", bundle.spec, bundle.instances, broken())
     assert [path.name for path in tmp_path.iterdir()] == ["b"]

@@ -163,9 +163,9 @@ def test_leaving_half_way_does_not_wait_for_a_server_that_hangs(stub):
 def test_an_error_out_of_the_requests_comes_through(stub):
     def source() -> Iterator[SampleRequest]:
         yield request()
-        raise RuntimeError("no more")
+        raise RuntimeError("enough")
 
-    with pytest.raises(RuntimeError, match="no more"):
+    with pytest.raises(RuntimeError, match="enough"):
         list(connect(stub).sample(source()))
 
 

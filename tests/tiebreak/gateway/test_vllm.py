@@ -18,11 +18,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.refusals import refused
 from tests.run import ROOT
 from tiebreak import optional
 from tiebreak.gateway import (
     AnswerLogprobRequest,
-    GatewayError,
     InProcessVLLM,
     LabelLogprobsRequest,
     Message,
@@ -30,7 +30,6 @@ from tiebreak.gateway import (
     SampleRequest,
     vllm_engine,
 )
-from tiebreak.optional import MissingPackageError
 
 PYTHON = os.environ.get("TIEBREAK_TEST_VLLM_PYTHON") or (
     sys.executable if find_spec("vllm") else ""
@@ -196,16 +195,14 @@ def test_in_the_same_process_the_numbers_are_the_same(models, folder):
 
 def test_without_vllm_a_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "vllm", None)
-    with pytest.raises(MissingPackageError, match=r"tiebreak\[gpu\]"):
+    with refused("missing_package", naming="tiebreak[gpu]"):
         InProcessVLLM("tiny")
 
 
 @pytest.mark.parametrize("option", sorted(vllm_engine.FORBIDDEN_OPTIONS))
 def test_case_9_no_option_runs_code_that_came_with_a_model(option):
-    with pytest.raises(GatewayError, match=option) as caught:
+    with refused("bad_settings", naming=option):
         InProcessVLLM("tiny", **{option: True})
-
-    assert caught.value.code == "bad_settings"
 
 
 class FakeEngine:

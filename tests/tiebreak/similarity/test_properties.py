@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from tests.refusals import refused
 from tests.tiebreak.similarity.measures import MIXED, NAMES, measure, texts
 from tiebreak.similarity import align, similarity
 
@@ -65,5 +66,5 @@ def test_the_settings_name_the_similarity_and_are_ready_for_json(name):
 
 
 def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(ValueError, match="rouge1, bleu, bertscore"):
+    with refused("unknown_similarity", naming="rouge1, bleu, bertscore"):
         similarity("telepathy")

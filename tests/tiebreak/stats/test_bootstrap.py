@@ -1,8 +1,11 @@
 """Intervals: what is resampled, that it is the bootstrap, and that digits stay put."""
 
+import re
+
 import numpy as np
 import pytest
 
+from tests.refusals import refused
 from tests.tiebreak.stats.published import separability
 from tiebreak.stats import (
     Comparison,
@@ -14,7 +17,8 @@ from tiebreak.stats import (
     percentage_agreement,
     win_rate,
 )
-from tiebreak.stats.bootstrap import interval
+from tiebreak.stats.bootstrap import OFTEN_UNDEFINED, bootstrap_estimate
+from tiebreak.stats.independence import too_few_clusters
 from tiebreak.stats.resampling import replicate_weights
 
 
@@ -42,7 +46,7 @@ def test_instances_are_resampled_as_the_naive_loop_does():
     found = krippendorff_alpha(counts, clusters=clusters, rng=generator_for(0))
     assert found.standard_error == pytest.approx(naive.std(), rel=0.08)
     assert [found.low, found.high] == pytest.approx(np.quantile(naive, [0.025, 0.975]), abs=0.015)
-    assert "over instances" in found.method
+    assert "instances" in found.method
 
 
 def test_units_are_resampled_as_the_naive_loop_does():
@@ -51,7 +55,7 @@ def test_units_are_resampled_as_the_naive_loop_does():
     found = krippendorff_alpha(counts, rng=generator_for(0))
     assert found.standard_error == pytest.approx(naive.std(), rel=0.08)
     assert [found.low, found.high] == pytest.approx(np.quantile(naive, [0.025, 0.975]), abs=0.015)
-    assert "over units" in found.method
+    assert "units" in found.method
 
 
 def test_instances_give_wider_intervals_than_units_where_units_share_them():
@@ -157,7 +161,7 @@ def test_one_cluster_has_no_interval_and_says_so():
     found = percentage_agreement([[2, 1]], rng=generator_for(0))
     assert found.value == pytest.approx(2 / 3)
     assert np.isnan(found.low)
-    assert found.reason == "No interval: there is one unit only."
+    assert found.reason == too_few_clusters(1, "unit")
 
 
 def test_more_than_a_twentieth_undefined_replicates_have_no_interval():
@@ -166,13 +170,14 @@ def test_more_than_a_twentieth_undefined_replicates_have_no_interval():
     found = krippendorff_alpha(counts, rng=generator_for(0))
     assert found.value == 1.0
     assert np.isnan([found.low, found.high]).all()
-    lost = int(found.reason.removeprefix("No interval: undefined in ").split()[0])
+    lost, of = (int(number) for number in re.findall(r"\d+", found.reason))
+    assert found.reason == OFTEN_UNDEFINED.format(lost=lost, of=of)
     assert lost == pytest.approx(10_000 * (0.9**10 + 0.1**10), rel=0.06)
 
 
 def test_a_few_undefined_replicates_are_left_out():
     drawn = np.array([1.0] * 48 + [0.5] * 48 + [np.nan] * 4)
-    found = interval(1.0, drawn, n=10, clusters=10)
+    found = bootstrap_estimate(1.0, drawn, n=10, clusters=10)
     assert (found.low, found.high) == (0.5, 1.0)
 
 
@@ -211,5 +216,5 @@ def test_patterns_are_reduced_once_and_used_often():
     patterns = Patterns.of(counts, clusters=clusters)
     again = krippendorff_alpha(patterns, rng=generator_for(0))
     assert again == krippendorff_alpha(counts, clusters=clusters, rng=generator_for(0))
-    with pytest.raises(ValueError, match="clusters must go to Patterns"):
+    with refused("clusters_twice", naming="clusters"):
         krippendorff_alpha(patterns, clusters=clusters)

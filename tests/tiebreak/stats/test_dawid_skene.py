@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import softmax
 
+from tests.refusals import refused
 from tiebreak.stats import dawid_skene
 
 CONFUSION = np.array(
@@ -89,7 +90,7 @@ def test_one_step_by_hand():
         n_raters=2,
         n_labels=2,
         smoothing=0,
-        most_steps=1,
+        max_steps=1,
     )
     # From shares (1, 0) and (½, ½): prior (¾, ¼); rater 0 always says 0, rater 1 says 1 in
     # ½ of 1½ units with truth 0 and in all of the ½ with truth 1.
@@ -129,17 +130,17 @@ def test_one_label():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "code", "name"),
     [
-        ({"labels": [0, 5]}, "labels must lie in -1..1"),
-        ({"units": [0, 9]}, "units must lie in"),
-        ({"raters": [0]}, "one length"),
-        ({"units": [0, 0], "raters": [1, 1]}, "rater 1 rated unit 0 more than once"),
-        ({"smoothing": -1}, "smoothing must be 0 or more"),
-        ({"most_steps": 0}, "most_steps"),
+        ({"labels": [0, 5]}, "out_of_range", "labels"),
+        ({"units": [0, 9]}, "out_of_range", "units"),
+        ({"raters": [0]}, "lengths_differ", "raters"),
+        ({"units": [0, 0], "raters": [1, 1]}, "rated_twice", "unit 0"),
+        ({"smoothing": -1}, "out_of_range", "smoothing"),
+        ({"max_steps": 0}, "out_of_range", "max_steps"),
     ],
 )
-def test_bad_arguments_are_named(change, message):
+def test_bad_arguments_are_named(change, code, name):
     arguments = {"units": [0, 1], "raters": [0, 1], "labels": [0, 1]} | change
-    with pytest.raises(ValueError, match=message):
+    with refused(code, naming=name):
         dawid_skene(**arguments, n_units=2, n_raters=2, n_labels=2)

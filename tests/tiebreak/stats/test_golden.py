@@ -30,6 +30,7 @@ from tiebreak.stats import (
     unique_label_strata,
     win_rate,
 )
+from tiebreak.stats.agreement_statistics import NO_PAIR
 
 CONFIGURATIONS = ("mistral-7b_vicuna-7b_samsum", "vicuna-7b_gpt-3.5-turbo-instruct_cnn_dm")
 
@@ -119,7 +120,7 @@ class TestPandaLM:
             if expected:
                 assert f"{alpha.value:.4f}" == expected
             else:
-                assert alpha.reason == "No unit has two ratings."
+                assert alpha.reason == NO_PAIR
 
     def test_majorities(self):
         modes = counts_of(pandalm(), 3).argmax(axis=1)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from tiebreak.stats import Comparison, Patterns, generator_for, human_machine, random_baseline
-from tiebreak.stats.agreement_statistics import alpha_statistic, percentage_statistic
+from tiebreak.stats.agreement_statistics import NO_PAIR, alpha_statistic, percentage_statistic
 from tiebreak.stats.bootstrap import estimate, estimate_strata, on_columns
+from tiebreak.stats.independence import too_few_clusters
 from tiebreak.stats.resampling import replicate_counts
 
 
@@ -102,9 +103,9 @@ def test_a_stratum_of_one_instance_has_no_interval_and_an_empty_one_no_value():
         )
     )
     assert one.value == pytest.approx(5 / 6)
-    assert one.reason == "No interval: there is one instance only."
+    assert one.reason == too_few_clusters(1)
     assert np.isnan(none.value)
-    assert (none.n, none.reason) == (0, "No unit has two ratings.")
+    assert (none.n, none.reason) == (0, NO_PAIR)
 
 
 def test_columns_that_only_split_rows_change_no_value():

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from tests.refusals import refused
 from tiebreak.stats import normalised_separability, range_edges, range_of, separability
+from tiebreak.stats.separability import TOO_FEW
 
 NAN = float("nan")
 
@@ -40,10 +42,10 @@ def test_missing_generations_leave_the_means():
 def test_a_self_alignment_needs_two_generations(k):
     found = separability(np.ones((k, k)), np.full((2, 2), 0.5), np.full((k, 2), 0.1))
     assert np.isnan([found.self_alignment_a, found.delta, found.standard_error]).all()
-    assert found.reason == "Fewer than two generations of system A."
+    assert found.reason == TOO_FEW.format(systems="A")
     other = separability(np.full((2, 2), 0.5), np.ones((k, k)), np.full((2, k), 0.1))
     assert np.isnan(other.delta)
-    assert other.reason == "Fewer than two generations of system B."
+    assert other.reason == TOO_FEW.format(systems="B")
 
 
 def test_a_standard_error_needs_three():
@@ -114,7 +116,7 @@ def test_ranges_are_of_equal_width_and_the_last_is_closed():
     "shapes", [((2, 2), (2, 2), (2, 3)), ((2, 3), (2, 2), (2, 2)), ((2, 2), (3, 3), (2, 2))]
 )
 def test_shapes_must_fit(shapes):
-    with pytest.raises(ValueError, match="self_a, self_b and cross must be"):
+    with refused("wrong_shape", naming="cross"):
         separability(*(np.zeros(shape) for shape in shapes))
 
 
@@ -145,8 +147,13 @@ class TestSomeCrossPairs:
         assert found.cross_alignment == pytest.approx(np.nanmean(cross))
 
     @pytest.mark.parametrize(
-        ("pairs", "rng"), [(26, np.random.default_rng(0)), (3, None), (0, np.random.default_rng(0))]
+        ("pairs", "rng", "code"),
+        [
+            (26, np.random.default_rng(0), "pairs_cannot_be_drawn"),
+            (3, None, "pairs_cannot_be_drawn"),
+            (0, np.random.default_rng(0), "out_of_range"),
+        ],
     )
-    def test_more_than_there_are_none_or_no_generator_are_refused(self, pairs, rng):
-        with pytest.raises(ValueError, match="cross_pairs must be"):
+    def test_more_than_there_are_none_or_no_generator_are_refused(self, pairs, rng, code):
+        with refused(code, naming="cross_pairs"):
             separability(self.A, self.B, self.CROSS, cross_pairs=pairs, rng=rng)

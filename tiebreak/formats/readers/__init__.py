@@ -1,13 +1,14 @@
-"""Published datasets and crowd-platform files, turned into bundles or ratings. No Django.
+"""Readers of published datasets and crowd-platform exports.
 
-Adding one: a module with a function from paths and options to `Converted`, and a line here.
+To add one, write a module with a function from paths and systems to `Converted`, and add it to
+`READERS`.
 """
 
 import csv
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tiebreak.formats import FormatError, Problem
+from tiebreak.formats import FormatError
 from tiebreak.formats.readers.converted import Converted
 from tiebreak.formats.readers.llmbar import read_llmbar
 from tiebreak.formats.readers.mtbench import read_mtbench
@@ -15,8 +16,8 @@ from tiebreak.formats.readers.mturk import read_mturk
 from tiebreak.formats.readers.pandalm import read_pandalm
 from tiebreak.formats.readers.summeval import read_summeval
 
-# What taking a file of another layout apart raises.
-_ODD = (
+# Errors that a reader raises for a file in another layout.
+_LAYOUT_ERRORS = (
     ValueError,
     TypeError,
     LookupError,
@@ -40,19 +41,19 @@ __all__ = ["READERS", "Converted", "Reader", "convert"]
 
 
 def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """Read files with the reader of this name. Raises `FormatError` for whatever does not fit.
+    """Read files with the reader of this name. Raises `FormatError` for files that do not match.
 
-    Readers name the lines of what they expect to go wrong; a file of quite another layout is
-    refused as a whole.
+    Readers report the lines of the errors that they expect. Other errors mean that the file has
+    another layout, and are reported for the file as a whole.
     """
     names = ", ".join(path.name for path in paths)
     try:
         converted = READERS[name](paths, systems)
     except FormatError:
         raise
-    except _ODD as error:
+    except _LAYOUT_ERRORS as error:
         reason = f"is not laid out as {name} expects: {type(error).__name__}: {error}"
-        raise FormatError([Problem(names, None, reason)]) from error
+        raise FormatError.of(names, None, "other_layout", reason) from error
     if not converted.instances and not converted.ratings:
-        raise FormatError([Problem(names, None, f"holds nothing that {name} reads")])
+        raise FormatError.of(names, None, "nothing_to_read", f"holds nothing that {name} reads")
     return converted

@@ -1,15 +1,15 @@
-"""What every reader returns, and the ways into a file that several share."""
+"""The result of every reader, and functions that several readers share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tiebreak.errors import InvalidInput
 from tiebreak.formats import (
     FormatError,
     GenerationRow,
     InstanceRow,
-    Problem,
     StudySpec,
     write_bundle,
     write_rows,
@@ -30,7 +30,7 @@ class Converted:
     ratings: list[Row]
 
     def write(self, path: Path) -> None:
-        """As a ratings file if the path's ending says so, else as a bundle folder."""
+        """Write a ratings file, or a bundle folder if the path has none of its suffixes."""
         present = {name for row in self.ratings for name in row}
         columns = [name for name in COLUMNS if name in present]
         if path.suffix in {".jsonl", ".csv", ".parquet"}:
@@ -50,31 +50,30 @@ def _write_ratings(path: Path, rows: list[Row], columns: Sequence[str]) -> None:
 
 
 def files_of(paths: Sequence[Path], pattern: str) -> list[Path]:
-    """The files themselves; a folder stands for the files in it that fit the pattern."""
-    found: list[Path] = []
+    """The files; a folder stands for those of its files that match the pattern."""
+    files: list[Path] = []
     for path in paths:
-        found += sorted(path.glob(pattern)) if path.is_dir() else [path]
-    if not found:
+        files += sorted(path.glob(pattern)) if path.is_dir() else [path]
+    if not files:
         names = ", ".join(path.name for path in paths)
-        raise FormatError([Problem(names, None, f"holds no file that fits {pattern}")])
-    return found
+        raise FormatError.of(names, None, "no_file_fits", f"holds no file that fits {pattern}")
+    return files
 
 
 def load_json(path: Path) -> Any:
     try:
         return parse_json(path.read_bytes())
-    except ValueError as error:
-        raise FormatError([Problem(path.name, None, str(error))]) from error
+    except InvalidInput as error:
+        raise FormatError.of(path.name, None, error.code, error.message) from error
     except OSError as error:
-        raise FormatError(
-            [Problem(path.name, None, f"cannot be read: {error.strerror}")]
-        ) from error
+        reason = f"cannot be read: {error.strerror}"
+        raise FormatError.of(path.name, None, "unreadable_file", reason) from error
 
 
 def load_list(path: Path) -> list[Row]:
     rows = load_json(path)
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-        raise FormatError([Problem(path.name, None, "is not a list of objects")])
+        raise FormatError.of(path.name, None, "not_a_list", "is not a list of objects")
     problems = Problems()
     for number, row in enumerate(rows, start=1):
         with problems.at(path.name, number):
@@ -84,7 +83,8 @@ def load_list(path: Path) -> list[Row]:
 
 
 def cell(row: Row, name: str, path: Path, line: int) -> Any:
-    """A column that the reader cannot do without."""
+    """The value of a required column."""
     if name not in row or row[name] is None:
-        raise FormatError([Problem(path.name, line, f"the column {name} is missing or empty")])
+        reason = f"the column {name} is missing or empty"
+        raise FormatError.of(path.name, line, "column_missing", reason)
     return row[name]

@@ -1,10 +1,10 @@
-"""LLMBar: comparisons with a known better output, and judges' verdicts in both orders."""
+"""LLMBar: comparisons with a gold label, and judges' verdicts in both orders."""
 
 import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiebreak.formats import FormatError, GenerationRow, InstanceRow, Problem, StudySpec
+from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.readers.converted import Converted, cell, files_of, load_list
 from tiebreak.formats.rows import Row
@@ -15,10 +15,10 @@ ORDERS = {"verdict_noswap": "ab", "verdict_swap_in_original_numbering": "ba"}
 
 
 def read_llmbar(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """verdicts.csv, with the dataset_*.json files beside it where they are given.
+    """Read verdicts.csv, and the texts from dataset_*.json if there are any.
 
-    The known answer is a human rater named `gold`; a judge's two presentation orders are two
-    passes of one machine rater.
+    Gold labels become a human rater named `gold`, and a judge's two presentation orders two passes
+    of one machine rater.
     """
     names = systems or SYSTEMS
     files = [*files_of(paths, "*.csv"), *[p for path in paths for p in _texts_in(path)]]
@@ -89,5 +89,5 @@ def _label(value: str, path: Path, line: int) -> Row:
     if value in {"1", "2"}:
         return {"label": -1 if value == "1" else 1}
     if value == "":
-        raise FormatError([Problem(path.name, line, "a verdict is empty")])
+        raise FormatError.of(path.name, line, "empty", "a verdict is empty")
     return {"label": None, "raw": value}

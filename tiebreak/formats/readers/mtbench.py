@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiebreak.formats import FormatError, InstanceRow, Problem, StudySpec
+from tiebreak.formats import FormatError, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.readers.converted import Converted, cell, files_of
 from tiebreak.formats.rows import Row
@@ -15,21 +15,21 @@ LABELS = {"model_a": -1, "model_b": 1, "tie": 0, "tie (inconsistent)": 0}
 
 
 def read_mtbench(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """Votes with `question_id, model_a, model_b, turn, winner`; with `judge` they are human.
+    """Read votes with `question_id, model_a, model_b, turn, winner`; human ones have `judge`.
 
-    Systems stand in alphabetical order, whichever side a vote has them on. A judge's second vote
-    on a unit is flagged superseded.
+    Systems are ordered alphabetically, whatever their side in a vote. Further votes of a judge on
+    the same unit are flagged as superseded.
     """
     ratings: list[Row] = []
     for path in files_of(paths, "*.csv"):
         if not path.is_file():
-            raise FormatError([Problem(path.name, None, "there is no such file")])
+            raise FormatError.of(path.name, None, "no_such_file", "there is no such file")
         with path.open(encoding="utf-8", newline="") as file:
             ratings += [_vote(row, path, line) for line, row in enumerate(csv.DictReader(file), 2)]
-    seen: Counter[tuple[str, str]] = Counter()
+    votes: Counter[tuple[str, str]] = Counter()
     for row in ratings:
-        seen[row["unit"], row["rater"]] += 1
-        row["superseded"] = seen[row["unit"], row["rater"]] > 1
+        votes[row["unit"], row["rater"]] += 1
+        row["superseded"] = votes[row["unit"], row["rater"]] > 1
     names = {str(row[side]) for row in ratings for side in ("system_a", "system_b")}
     spec = StudySpec(
         title="MT-Bench human judgments",
@@ -48,16 +48,17 @@ def _vote(row: Row, path: Path, line: int) -> Row:
     in_order = first < second
     a, b = (first, second) if in_order else (second, first)
     instance = f"{cell(row, 'question_id', path, line)}/{cell(row, 'turn', path, line)}"
-    human = "judge" in row
-    if human and label is None:
-        raise FormatError([Problem(path.name, line, f"winner is {winner!r}, which is unknown")])
+    is_human = "judge" in row
+    if is_human and label is None:
+        reason = f"winner is {winner!r}, which is unknown"
+        raise FormatError.of(path.name, line, "unknown_value", reason)
     answer: Row = {"label": None, "raw": winner}
     if label is not None:
         answer = {"label": label if in_order else -label}
     return {
         "unit": f"{instance}/{a}/{b}",
-        "rater": str(row["judge"]) if human else "gpt-4",
-        "kind": "human" if human else "machine",
+        "rater": str(row["judge"]) if is_human else "gpt-4",
+        "kind": "human" if is_human else "machine",
         "criterion": PREFERENCE.name,
         "instance": instance,
         "system_a": a,

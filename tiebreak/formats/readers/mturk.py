@@ -2,15 +2,16 @@
 
 `Input.model1_summaryk` is the text shown on the left, from the system that `Input.idk` (1 or 2)
 names; `Answer.prefk` is −1 left, 1 right, 0 none. An instance is a tuple of all its texts; pair k
-is sample k of both systems. Worker ids are numbered anew in each file.
+is sample k of both systems. Worker ids are unique within a file only.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiebreak.formats import FormatError, GenerationRow, InstanceRow, Problem, StudySpec
+from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.readers.converted import Converted, cell, files_of
@@ -21,7 +22,7 @@ PREFERENCE = CriterionSpec("preference", "preference:tie", "Which text do you pr
 
 @dataclass(frozen=True)
 class _Pair:
-    """One comparison of a row: the texts in system order, the label, and A's side."""
+    """One comparison of a row: the texts in the systems' order, the label, and A's side."""
 
     text_a: str
     text_b: str
@@ -30,7 +31,7 @@ class _Pair:
 
 
 def read_mturk(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """One batch file or several, each a pair of systems (`systems`, or guessed from its name)."""
+    """Read batch files, each of one pair of systems (`systems`, or guessed from its name)."""
     instances: list[InstanceRow] = []
     generations: list[GenerationRow] = []
     ratings: list[Row] = []
@@ -57,7 +58,7 @@ def read_mturk(paths: Sequence[Path], systems: tuple[str, str] | None = None) ->
 
 
 class _Batch:
-    """One file while it is read: instances are recognised by their texts."""
+    """The rows of one file; instances are identified by their texts."""
 
     def __init__(self, path: Path, systems: tuple[str, str]) -> None:
         self.path, self.systems = path, systems
@@ -66,14 +67,14 @@ class _Batch:
         self.generations: list[GenerationRow] = []
         self.ratings: list[Row] = []
         self.size = 0
-        self._known: dict[tuple[tuple[str, str], ...], str] = {}
-        self._raters: dict[str, int] = {}
+        self._names: dict[tuple[tuple[str, str], ...], str] = {}
+        self._rater_counts: Counter[str] = Counter()
 
     def add(self, line: int, row: Row) -> None:
         pairs = _pairs(row, self.path, line)
         self.size = max(self.size, len(pairs))
         instance = self._instance(tuple((pair.text_a, pair.text_b) for pair in pairs))
-        self._raters[instance] = self._raters.get(instance, 0) + 1
+        self._rater_counts[instance] += 1
         worker = str(cell(row, "WorkerId", self.path, line)).strip()
         for k, pair in enumerate(pairs):
             self.ratings.append(
@@ -94,22 +95,22 @@ class _Batch:
             )
 
     def raters_per_hit(self) -> int:
-        return max(self._raters.values(), default=1)
+        return max(self._rater_counts.values(), default=1)
 
     def _instance(self, texts: tuple[tuple[str, str], ...]) -> str:
-        if texts not in self._known:
-            name = f"{self.name}/{len(self._known) + 1:04d}"
-            self._known[texts] = name
+        if texts not in self._names:
+            name = f"{self.name}/{len(self._names) + 1:04d}"
+            self._names[texts] = name
             self.instances.append(InstanceRow(name, category=self.name))
             for k, pair in enumerate(texts):
                 for system, text in zip(self.systems, pair, strict=True):
                     self.generations.append(GenerationRow(name, system, k, text))
-        return self._known[texts]
+        return self._names[texts]
 
 
 def _rows(path: Path) -> list[tuple[int, Row]]:
     if not path.is_file():
-        raise FormatError([Problem(path.name, None, "there is no such file")])
+        raise FormatError.of(path.name, None, "no_such_file", "there is no such file")
     problems = Problems()
     rows = list(read_rows(path, problems))
     problems.check()
@@ -121,7 +122,7 @@ def _pairs(row: Row, path: Path, line: int) -> list[_Pair]:
     numbers = sorted(int(match[1]) for match in columns if match)
     if not numbers:
         reason = "has no column Answer.pref1: this is not a batch of pairwise preferences"
-        raise FormatError([Problem(path.name, line, reason)])
+        raise FormatError.of(path.name, line, "column_missing", reason)
     return [_pair(row, number, path, line) for number in numbers]
 
 
@@ -129,21 +130,21 @@ def _pair(row: Row, k: int, path: Path, line: int) -> _Pair:
     left = str(cell(row, f"Input.model1_summary{k}", path, line))
     right = str(cell(row, f"Input.model2_summary{k}", path, line))
     left_system = _choice(row, f"Input.id{k}", ("1", "2"), path, line)
-    shown = int(_choice(row, f"Answer.pref{k}", ("-1", "0", "1"), path, line))
+    answer = int(_choice(row, f"Answer.pref{k}", ("-1", "0", "1"), path, line))
     if left_system == "1":
-        return _Pair(left, right, shown, "left")
-    return _Pair(right, left, -shown, "right")
+        return _Pair(left, right, answer, "left")
+    return _Pair(right, left, -answer, "right")
 
 
 def _choice(row: Row, name: str, allowed: tuple[str, ...], path: Path, line: int) -> str:
     value = str(cell(row, name, path, line)).strip().removesuffix(".0")
     if value not in allowed:
         reason = f"{name} is {value!r}, not one of {', '.join(allowed)}"
-        raise FormatError([Problem(path.name, line, reason)])
+        raise FormatError.of(path.name, line, "unknown_value", reason)
     return value
 
 
 def _guess_systems(path: Path) -> tuple[str, str]:
-    """The first two parts of the file's name, or A and B: names do not parse for certain."""
+    """The first two parts of the file's name if it has more than two, otherwise A and B."""
     parts = [part for part in path.stem.split("_") if part]
     return (parts[0], parts[1]) if len(parts) > 2 and parts[0] != parts[1] else ("A", "B")

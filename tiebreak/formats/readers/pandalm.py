@@ -1,13 +1,13 @@
 """The PandaLM test set: three annotators a comparison, and machine raters in files beside it.
 
-Labels: 0 tie, 1 the first response, 2 the second. What a machine said otherwise is kept raw.
+Labels: 0 tie, 1 the first response, 2 the second. Other answers of a machine are unparsed.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tiebreak.formats import FormatError, GenerationRow, InstanceRow, Problem, StudySpec
+from tiebreak.formats import FormatError, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.readers.converted import Converted, cell, files_of, load_list
 from tiebreak.formats.rows import Row
@@ -18,16 +18,16 @@ ANNOTATORS = ("annotator1", "annotator2", "annotator3")
 
 
 def read_pandalm(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """The test set and any files of machine results, told apart by their columns.
+    """Read the test set and files of machine results, which are recognised by their columns.
 
-    `systems` is not needed: each row names its pair.
+    `systems` is ignored, because each row names its systems.
     """
     files = {path: load_list(path) for path in files_of(paths, "*.json")}
     humans = {path: rows for path, rows in files.items() if "annotator1" in rows[0]}
     if len(humans) != 1:
         names = ", ".join(path.name for path in files)
         reason = "exactly one file must hold the annotators (a column annotator1)"
-        raise FormatError([Problem(names, None, reason)])
+        raise FormatError.of(names, None, "not_one_human_file", reason)
     path, rows = next(iter(humans.items()))
     units = {_index(row, path, line): row for line, row in enumerate(rows, start=1)}
     _name_instances(list(units.values()))
@@ -67,9 +67,9 @@ def _systems(row: Row) -> tuple[str, str]:
 
 
 def _texts(row: Row) -> dict[str, str]:
-    """The response of each system; some are not text in the file, such as `true`."""
+    """The response of each system; some are JSON literals in the file, such as ``true``."""
     responses = (row["response1"], row["response2"])
-    texts = (each if isinstance(each, str) else str(each).lower() for each in responses)
+    texts = (text if isinstance(text, str) else str(text).lower() for text in responses)
     return dict(zip(_systems(row), texts, strict=True))
 
 
@@ -79,9 +79,9 @@ def _source(row: Row) -> str:
 
 
 def _name_instances(rows: list[Row]) -> None:
-    """Give rows with the same input one instance, and distinct responses of a system a sample.
+    """Number the instances, and the samples of each system, by their texts.
 
-    The test set compares many pairs of systems on one input, and intervals resample inputs.
+    The test set compares many pairs of systems on one input, which is what intervals resample.
     """
     instances: dict[str, str] = {}
     samples: dict[tuple[str, str], dict[str, int]] = {}
@@ -89,9 +89,9 @@ def _name_instances(rows: list[Row]) -> None:
         row["instance"] = instances.setdefault(_source(row), f"input-{len(instances) + 1:04d}")
         row["samples"], row["is_first"] = {}, {}
         for system, text in _texts(row).items():
-            known = samples.setdefault((row["instance"], system), {})
-            row["is_first"][system] = text not in known
-            row["samples"][system] = known.setdefault(text, len(known))
+            index_of = samples.setdefault((row["instance"], system), {})
+            row["is_first"][system] = text not in index_of
+            row["samples"][system] = index_of.setdefault(text, len(index_of))
 
 
 def _instance(row: Row) -> InstanceRow:
@@ -113,7 +113,7 @@ def _common(row: Row) -> Row:
 
 
 def _samples(row: Row) -> Row:
-    """Which sample each side is; an empty response is none."""
+    """The sample of each side; an empty response is none."""
     sides = zip(("sample_a", "sample_b"), _texts(row).items(), strict=True)
     return {side: row["samples"][system] for side, (system, text) in sides if text.strip()}
 
@@ -126,15 +126,16 @@ def _of_annotators(row: Row) -> list[Row]:
 
 def _of_machine(path: Path, answers: list[Row], units: dict[int, Row]) -> list[Row]:
     name = path.stem.removesuffix("-testset-v1")
-    found = []
+    ratings = []
     for line, answer in enumerate(answers, start=1):
         result = next((key for key in answer if key.endswith("_result")), None)
         unit = units.get(answer.get("idx", -1))
         if result is None or unit is None:
             reason = "has no result, or an idx that the test set does not have"
-            raise FormatError([Problem(path.name, line, reason)])
-        found.append({**_common(unit), "rater": name, "kind": "machine", **_label(answer[result])})
-    return found
+            raise FormatError.of(path.name, line, "no_result", reason)
+        label = _label(answer[result])
+        ratings.append({**_common(unit), "rater": name, "kind": "machine", **label})
+    return ratings
 
 
 def _label(answer: Any) -> Row:

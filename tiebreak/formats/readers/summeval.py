@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiebreak.formats import FormatError, InstanceRow, Problem, StudySpec
+from tiebreak.formats import FormatError, InstanceRow, StudySpec
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.readers.converted import Converted, cell, files_of
@@ -13,14 +13,14 @@ CRITERIA = ("coherence", "consistency", "fluency", "relevance")
 
 
 def read_summeval(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """Rows with `instance`, `system` and a list of expert labels per criterion.
+    """Read rows with `instance`, `system` and a list of expert labels per criterion.
 
-    `systems` is not needed: each row names its own.
+    `systems` is ignored, because each row names its system.
     """
     rows: list[tuple[Path, int, Row]] = []
     for path in files_of(paths, "*.jsonl"):
         if not path.is_file():
-            raise FormatError([Problem(path.name, None, "there is no such file")])
+            raise FormatError.of(path.name, None, "no_such_file", "there is no such file")
         problems = Problems()
         rows += [(path, line, row) for line, row in read_rows(path, problems)]
         problems.check()

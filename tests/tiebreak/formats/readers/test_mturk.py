@@ -4,6 +4,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tests.paths import GOLDEN
+from tests.refusals import places_of, refused
 from tiebreak.formats import read_bundle, read_ratings
 from tiebreak.formats.readers import READERS
 
@@ -53,17 +54,19 @@ def test_systems_may_be_named_and_are_never_an_error(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("row", "sentence"),
+    ("row", "code", "column"),
     [
-        (["1", "a", "b", "3", "0"], r"line 2: Input\.id1 is '3'"),
-        (["1", "a", "b", "1", "2"], r"line 2: Answer\.pref1 is '2'"),
-        (["1", "", "b", "1", "0"], "line 2: the column Input.model1_summary1 is missing or empty"),
+        (["1", "a", "b", "3", "0"], "unknown_value", "Input.id1"),
+        (["1", "a", "b", "1", "2"], "unknown_value", "Answer.pref1"),
+        (["1", "", "b", "1", "0"], "column_missing", "Input.model1_summary1"),
     ],
 )
-def test_a_bad_row_is_named(row, sentence, tmp_path):
+def test_a_bad_row_is_named(row, code, column, tmp_path):
     path = batch(tmp_path, row)
-    with pytest.raises(CommandError, match=sentence):
+    with pytest.raises(CommandError) as refusal:
         call_command("convert", "mturk", str(path), "--out", str(tmp_path / "out"))
+    assert places_of(refusal.value) == [(path.name, 2, code)]
+    assert column in str(refusal.value)
     assert not (tmp_path / "out").exists()
 
 
@@ -84,7 +87,7 @@ def test_the_published_batches_become_a_bundle(tmp_path):
 
 def test_an_out_folder_with_files_is_not_touched(tmp_path):
     path = batch(tmp_path, ["1", "a", "b", "1", "0"])
-    with pytest.raises(CommandError, match="there already"):
+    with refused("not_empty", CommandError):
         call_command("convert", "mturk", str(path), "--out", str(tmp_path))
 
 

@@ -1,0 +1,87 @@
+"""The sentences that annotators read when they are refused something or an answer needs a note."""
+
+from studies.models import Study
+
+NO_WORK_LEFT = (
+    "There is no more work for you in this study: all tasks are taken or complete. Thank you."
+)
+PARTICIPATION_ENDED = (
+    "Your participation in this study has ended. Your answers are saved. Thank you."
+)
+NOT_CLEARED = "Please complete the steps that come before the first task."
+LIMIT_REACHED = (
+    "You have completed the maximum number of tasks per person in this study. Thank you."
+)
+DAILY_LIMIT = (
+    "You have completed the maximum number of tasks per person for today. Thank you. There may be"
+    " more tasks after midnight (UTC)."
+)
+BUDGET_SPENT = "This study has received all the answers it needs. Thank you."
+DAILY_BUDGET_SPENT = (
+    "This study has received all the answers it needs for today. Thank you. There may be more"
+    " tasks after midnight (UTC)."
+)
+TOO_MANY_AT_ONCE = (
+    "Too many people are working on this study right now, so no tasks are available. Please try"
+    " again in a few minutes."
+)
+TOO_MANY_ENTRIES = (
+    "Too many people have joined this study from your internet address within the last hour."
+    " Please try again in an hour. If you share the address with others, for example in a"
+    " classroom, the person who invited you can raise this limit."
+)
+TOO_MANY_PEOPLE = (
+    "The maximum number of people from your internet address have already taken part. If you took"
+    " part before, please continue in the browser that you started in. If you share the address"
+    " with others, the person who invited you can raise this limit."
+)
+
+# For annotators who have already taken part.
+STUDY_NOT_OPEN: dict[str, str] = {
+    Study.Status.DRAFT: "This study has not started yet. Please come back when you are invited.",
+    Study.Status.PAUSED: "This study is paused, so no new tasks are available. Your answers are"
+    " saved. Please come back later.",
+    Study.Status.CLOSED: "This study is closed. Your answers are saved. Thank you.",
+}
+# For newcomers, who have no saved answers yet.
+CLOSED_TO_NEWCOMERS: dict[str, str] = {
+    Study.Status.DRAFT: STUDY_NOT_OPEN[Study.Status.DRAFT],
+    Study.Status.PAUSED: "This study is paused and does not accept new participants right now."
+    " Please come back later. If you came from a crowdsourcing platform and your time there runs"
+    " out, please return your submission; returning it costs you nothing.",
+    Study.Status.CLOSED: "This study is closed and does not accept new participants. Thank you for"
+    " your interest. If you came from a crowdsourcing platform, please return your submission"
+    " there; returning it costs you nothing.",
+}
+
+SCREENING_INCOMPLETE = (
+    "The researchers have not finished setting up the first part of this study. Please come back"
+    " later using the same link."
+)
+UNANSWERED = "Please answer every question."
+NO_TRY_LEFT = "You have no attempts left."
+SCREENED_OUT = "You did not pass the test, and you have no attempts left."
+
+NO_ANSWER = "Please choose an answer."
+NOT_A_LABEL = "Please choose one of the answers. ({})"
+DAMAGED_ANSWER = (
+    "Your answer was damaged in transit and was not saved. Please reload the page and answer again."
+)
+PLACE_LOST = (
+    "Your time for the last task ran out before you completed it, and it was given to another"
+    " annotator. Your answers to it are kept. This is a new task."
+)
+CHECKS_MISSED = (
+    "Please read carefully: some of your answers were wrong on texts where the correct answer is"
+    " known. If this continues, your participation in this study may end."
+)
+# Shown beside "Saved", by the flag that the answer received.
+ANSWER_NOTES = {
+    "late": "The study closed before this answer arrived, so it may not be counted.",
+    "excluded": "Your participation in this study has ended, so this answer is kept but not"
+    " counted.",
+    "surplus": "Your time for this task ran out and it was given to another annotator. Your answer"
+    " is kept but may not be counted. Please continue with the next task.",
+    "left": "You stopped participating before this answer arrived, so it is kept but may not be"
+    " counted.",
+}

@@ -1,0 +1,454 @@
+"""Generate & select: generate texts, score separability, select instances for annotation."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, cast
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_http_methods, require_safe
+from django_htmx.http import trigger_client_event
+
+from annotation.services.dummies import dummy_texts, remove_dummy_generations
+from annotation.services.planning import Plan, forecast_plan, plan_hits
+from metrics.charts import scenarios_chart, separability_histogram
+from metrics.forms import DesignForm, design_form, sampling_form, scoring_form
+from metrics.messages import (
+    GENERATION_STARTED,
+    JOB_PAUSES,
+    JOB_RESUMED,
+    JOB_STOPPED,
+    JOBS_ENDED,
+    NO_DATASET,
+    NO_SUCH_JOB,
+    SCORING_STARTED,
+)
+from recruitment.confirmations import replacing_plan
+from studies.access import researchers_only, study_for
+from studies.confirming import Question, ask, is_confirmed
+from studies.instance_selection.drawing import (
+    draw_instances,
+    extremes,
+    proposed_instances,
+    selection_previews,
+    take_all_instances,
+)
+from studies.instance_selection.robustness import similarity_of_parts, variants
+from studies.instance_selection.sampling import SAMPLES, is_dummy_job, start_sampling
+from studies.jobs import Pace, pace_of, pause_job, resume_job, start_job, stop_job
+from studies.models import Generation, Job, SeparabilityScore, Study, System
+from studies.refusals import form_errors
+from studies.stuck_jobs import StuckJob, stuck_jobs
+from tiebreak.errors import DomainError, InvalidInput
+from tiebreak.similarity import ENCODED, similarity_title
+
+Json = dict[str, Any]
+MAX_JOBS = 6
+MAX_POINTS = 2_000
+# Differences are marked in this many words and spaces: comparing is quadratic in their number.
+MAX_MARKED = 1_000
+
+
+@require_safe
+@researchers_only
+def generate_select(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Show the page; a design in the query string is previewed, and nothing is drawn."""
+    study = study_for(request.user, public_id)
+    return render(request, "metrics/generate_select.html", _page(request, study))
+
+
+@require_safe
+@researchers_only
+def jobs(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Return the list of jobs, which the page polls, without the forms being filled in."""
+    return _jobs_part(request, study_for(request.user, public_id))
+
+
+@require_safe
+@researchers_only
+def results(request: HttpRequest, public_id: str) -> HttpResponse:
+    study = study_for(request.user, public_id)
+    return render(request, "metrics/generate_select_results.html", _results(request, study))
+
+
+@require_safe
+@researchers_only
+def selection_preview(request: HttpRequest, public_id: str) -> HttpResponse:
+    study = study_for(request.user, public_id)
+    context = _selection(study, design_form(study, request.GET)) | {"is_part": True}
+    return render(request, "metrics/selection_preview.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@researchers_only
+def act(request: HttpRequest, public_id: str, action: str) -> HttpResponse:
+    study = study_for(request.user, public_id)
+    if action not in STEPS and action not in ACTIONS:
+        raise Http404("There is no such action.")
+    if request.method != "POST":  # a refused form was shown at this URL, and the page reloaded
+        return redirect("metrics:generate-select", public_id)
+    return _submit(request, study, action) if action in STEPS else _perform(request, study, action)
+
+
+def _submit(request: HttpRequest, study: Study, name: str) -> HttpResponse:
+    """Run a step whose form is valid and confirmed; show a refused form as it was filled in."""
+    step = STEPS[name]
+    form = step.form(study, request.POST)
+    if form.is_valid():
+        try:
+            question = step.question(study, form) if step.question else None
+            if question is not None and not is_confirmed(request, [question]):
+                return ask(request, [question], back=_page_url(study), carry=_entered(form))
+            messages.success(request, step.run(study, form, cast(User, request.user)))
+        except DomainError as refusal:
+            form.add_error(None, form_errors(refusal))
+        else:
+            return redirect("metrics:generate-select", study.pk)
+    return render(
+        request, "metrics/generate_select.html", _page(request, study, {name: form}), status=400
+    )
+
+
+def _page_url(study: Study) -> str:
+    return reverse("metrics:generate-select", args=[study.pk])
+
+
+def _entered(form: forms.BaseForm) -> list[tuple[str, str]]:
+    return [(field.html_name, str(field.value())) for field in form if field.value() is not None]
+
+
+def _perform(request: HttpRequest, study: Study, action: str) -> HttpResponse:
+    question = _question_before_taking_all(study) if action == "take-all" else None
+    if question is not None and not is_confirmed(request, [question]):
+        return ask(request, [question], back=_page_url(study))
+    code = ""
+    try:
+        level, message = messages.SUCCESS, ACTIONS[action](request, study)
+    except DomainError as refusal:
+        level, message, code = messages.ERROR, refusal.message, refusal.code
+    if "HX-Request" in request.headers:
+        return _jobs_part(request, study, message, code)
+    messages.add_message(request, level, message, extra_tags=code)
+    return redirect("metrics:generate-select", study.pk)
+
+
+def _page(request: HttpRequest, study: Study, refused: Json | None = None) -> Json:
+    page_forms = {name: step.form(study) for name, step in STEPS.items()}
+    if "design" in request.GET:
+        page_forms["draw"] = design_form(study, request.GET)
+    page_forms |= refused or {}
+    return {
+        "here": "generate-select",
+        "sampling_form": page_forms["sample"],
+        "scoring_form": page_forms["score"],
+        **_jobs(study),
+        **_results(request, study),
+        **_selection(study, cast(DesignForm, page_forms["draw"])),
+    }
+
+
+@dataclass(frozen=True)
+class JobRow:
+    """A job with its options as text, its pace, and why it is stuck, if it is."""
+
+    job: Job
+    summary: str
+    pace: Pace
+    stuck: StuckJob | None
+
+
+def _jobs(study: Study) -> Json:
+    study_jobs = study.jobs.filter(kind__in=[Job.Kind.SAMPLING, Job.Kind.SCORING])
+    unfinished = list(study_jobs.filter(finished_at=None))
+    ended = study_jobs.exclude(finished_at=None)[: max(0, MAX_JOBS - len(unfinished))]
+    stuck = {stuck_job.job.pk: stuck_job for stuck_job in stuck_jobs(unfinished)}
+    rows = [
+        JobRow(job, _summary(job), pace_of(job), stuck.get(job.pk)) for job in [*unfinished, *ended]
+    ]
+    is_moving = any(row.job.status in {"queued", "running"} for row in rows)
+    return {"study": study, "jobs": rows, "is_moving": is_moving}
+
+
+def _jobs_part(
+    request: HttpRequest, study: Study, message: str = "", code: str = ""
+) -> HttpResponse:
+    """Return the list of jobs; once none is running, trigger the page to reload the results."""
+    context = _jobs(study)
+    if not context["is_moving"]:
+        message = message or JOBS_ENDED
+    context |= {"status_message": message, "code": code}
+    response = render(request, "metrics/generate_select_jobs.html", context)
+    return response if context["is_moving"] else trigger_client_event(response, "jobs-ended")
+
+
+def _summary(job: Job) -> str:
+    """Return the options that tell a job apart from others of its kind."""
+    options = job.options
+    if job.kind == Job.Kind.SCORING:
+        encoder = f", encoder {options['encoder']}" if "encoder" in options else ""
+        return f"{similarity_title(options.get('similarity') or job.study.similarity)}{encoder}"
+    temperatures = ", ".join(
+        f"{temperature:g}" for temperature in options.get("temperatures") or []
+    )
+    return ", ".join(
+        [
+            "dummy texts" if is_dummy_job(options) else f"server {options.get('server', '')}",
+            f"K = {options.get('samples', SAMPLES)}",
+            f"τ = {temperatures} on {options.get('instances')} instances"
+            if temperatures
+            else "each system's own τ",
+            f"seed {options.get('seed', 0)}",
+        ]
+    )
+
+
+def _results(request: HttpRequest, study: Study) -> Json:
+    """Return the texts and scores to show, by the similarity named in the query string."""
+    similarities = sorted(_scored_similarities(study))
+    requested = request.GET.get("similarity", "")
+    shown = requested if requested in similarities else study.similarity
+    is_robustness = "robustness" in request.GET and shown == study.similarity
+    pairs = study.system_pairs()
+    return {
+        "study": study,
+        "dummies": dummy_texts(study.dataset) if study.dataset else None,
+        "pairs": [_pair(study, pair, shown, with_variants=is_robustness) for pair in pairs],
+        "shown": similarity_title(shown),
+        "study_similarity": similarity_title(study.similarity),
+        "is_study_similarity": shown == study.similarity,
+        "query": urlencode({"similarity": shown} | ({"robustness": 1} if is_robustness else {})),
+        "other_similarities": [
+            (name, similarity_title(name)) for name in similarities if name != shown
+        ],
+        "is_robustness": is_robustness,
+        "parts_similarity": similarity_title(similarity_of_parts(study)),
+    }
+
+
+def _scored_similarities(study: Study) -> set[str]:
+    scores = SeparabilityScore.objects.filter(instance__dataset=study.dataset_id)
+    return {study.similarity, *scores.values_list("similarity", flat=True).distinct()}
+
+
+def _selection(study: Study, form: DesignForm) -> Json:
+    is_draft = study.status == Study.Status.DRAFT
+    has_design = is_draft and form.is_bound and form.is_valid()
+    return {
+        "study": study,
+        "previews": _selection_previews(study, form) if has_design else None,
+        "design_form": form,
+        "drawn": study.selected.count(),
+        "is_draft": is_draft,
+    }
+
+
+def _selection_previews(study: Study, form: DesignForm) -> Json | None:
+    """Return what a design would select, plan and cost; add a refusal to the form."""
+    names = {system.pk: system.name for pair in study.system_pairs() for system in pair}
+    try:
+        design = form.save(commit=False)
+        previews = selection_previews(study, design)
+        plan = forecast_plan(study=study, selected=proposed_instances(study, design))
+    except (DomainError, InvalidInput) as refusal:
+        form.add_error(None, form_errors(refusal))
+        return None
+    planned = {(pair.system_a, pair.system_b): pair for pair in plan.pairs}
+    return {
+        "rows": [
+            (f"{names[a]} – {names[b]}", preview, planned.get((a, b)))
+            for (a, b), preview in previews.items()
+        ],
+        "plan": plan,
+        "cost": _cost(study, plan),
+        "design": [(field.html_name, field.value()) for field in form],
+    }
+
+
+def _cost(study: Study, plan: Plan) -> str:
+    """Return the reward for all places, without platform fees; empty if no reward is set."""
+    if study.reward is None or not study.hits_per_annotator:
+        return ""
+    return f"{study.reward * plan.places / study.hits_per_annotator:.2f} {study.currency}"
+
+
+def _pair(
+    study: Study, pair: tuple[System, System], similarity: str, *, with_variants: bool
+) -> Json:
+    rows = SeparabilityScore.objects.known(pair, similarity)
+    values = list(
+        rows.order_by("pk").values_list(
+            "delta", "cross_alignment", "self_alignment_a", "self_alignment_b"
+        )
+    )
+    points = values[:MAX_POINTS]
+    return {
+        "variants": variants(study, pair) if with_variants else None,
+        "name": f"{pair[0].name} – {pair[1].name}",
+        "n": len(values),
+        "truncated": sum(rows.values_list("truncated", flat=True)),
+        "histogram": separability_histogram([float(v[0]) for v in values if v[0] is not None]),
+        "scenarios": scenarios_chart(
+            [float(v[1] or 0) for v in points], [max(v[2] or 0.0, v[3] or 0.0) for v in points]
+        ),
+        "extremes": [
+            (title, [_comparison(score, pair) for score in scores])
+            for title, scores in extremes(pair, similarity).items()
+        ]
+        if values
+        else [],
+    }
+
+
+def _comparison(score: SeparabilityScore, pair: tuple[System, System]) -> Json:
+    """Return an instance's score with the first generation of each system."""
+    rows = Generation.objects.filter(instance=score.instance_id, system__in=pair)
+    texts: dict[int, Generation] = {}
+    for generation in rows.order_by("sample_index"):
+        texts.setdefault(generation.system_id, generation)
+    shown = [texts.get(system.pk, Generation()) for system in pair]
+    first, second = (generation.text for generation in shown)
+    marked = _marked(first, second), _marked(second, first)
+    is_dummy = [generation.is_dummy for generation in shown]
+    return {"score": score, "texts": list(zip(pair, marked, is_dummy, strict=True))}
+
+
+def _marked(text: str, other: str) -> SafeString:
+    """Return the text as HTML, with the words marked in which it differs from the other.
+
+    Only the beginning of a long text is compared.
+    """
+    words, others = (re.findall(r"\S+|\s+", whole) for whole in (text, other))
+    words, rest = words[:MAX_MARKED], words[MAX_MARKED:]
+    others = others[:MAX_MARKED]
+    matches = SequenceMatcher(None, words, others, autojunk=False).get_matching_blocks()
+    parts, end = [], 0
+    for start, _, size in matches:
+        parts.append(("mark", "".join(words[end:start])))
+        parts.append(("span", "".join(words[start : start + size])))
+        end = start + size
+    parts.append(("span", "".join(rest)))
+    elements = [(tag, part, tag) for tag, part in parts if part]
+    return format_html_join("", "<{}>{}</{}>", elements)
+
+
+def _start_sampling(study: Study, form: forms.BaseForm, by: User) -> str:
+    start_sampling(study=study, options=form.cleaned_data, by=by)
+    return GENERATION_STARTED
+
+
+def _start_scoring(study: Study, form: forms.BaseForm, by: User) -> str:
+    queue = "gpu" if form.cleaned_data["similarity"] in ENCODED else "default"
+    options = {**form.cleaned_data, "queue": queue}
+    start_job(study=study, kind=Job.Kind.SCORING, options=options, by=by)
+    return SCORING_STARTED
+
+
+def _question_before_drawing(study: Study, form: forms.BaseForm) -> Question | None:
+    """Return the question; None if drawing will be refused. Raises where nothing can be drawn."""
+    if study.status != Study.Status.DRAFT:
+        return None
+    previews = selection_previews(study, cast(DesignForm, form).save(commit=False)).values()
+    selected = sum(preview.instances for preview in previews)
+    scored = sum(preview.of for preview in previews)
+    return replacing_plan(
+        study,
+        title="Draw these instances and plan the HITs?",
+        button="Draw and plan",
+        said=f"{selected} of {scored} scored instances will be drawn over all pairs of systems, with"
+        f" seed {form.cleaned_data['seed']}.",
+        facts=sorted(form.cleaned_data.items()),
+    )
+
+
+def _question_before_taking_all(study: Study) -> Question | None:
+    if study.status != Study.Status.DRAFT:
+        return None
+    return replacing_plan(
+        study,
+        title="Use every instance?",
+        button="Use every instance",
+        said="The draw will be deleted, and HITs will be planned for every instance.",
+        facts=(),
+    )
+
+
+def _draw_and_plan(study: Study, form: forms.BaseForm, by: User) -> str:
+    with transaction.atomic():  # if planning is refused, the draw is undone
+        design = cast(DesignForm, form).save(commit=False)
+        n = draw_instances(study=study, design=design, by=by)
+        plan = plan_hits(study=study)
+    return f"Drew {n} instances and planned {plan.summary}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A form, what runs once it is valid and returns a message, and the question before it."""
+
+    form: Callable[..., forms.BaseForm]
+    run: Callable[[Study, forms.BaseForm, User], str]
+    question: Callable[[Study, forms.BaseForm], Question | None] | None = None
+
+
+STEPS: dict[str, Step] = {
+    "sample": Step(sampling_form, _start_sampling),
+    "score": Step(scoring_form, _start_scoring),
+    "draw": Step(design_form, _draw_and_plan, _question_before_drawing),
+}
+
+
+def _take_all(request: HttpRequest, study: Study) -> str:
+    with transaction.atomic():
+        take_all_instances(study=study, by=cast(User, request.user))
+        plan = plan_hits(study=study)
+    return f"Every instance is used. Planned {plan.summary}"
+
+
+def _job(request: HttpRequest, study: Study) -> Job:
+    public_id = request.POST.get("job", "")
+    job = next((job for job in study.jobs.all() if job.public_id == public_id), None)
+    if job is None:
+        raise DomainError("no_such_job", NO_SUCH_JOB, status=404)
+    return job
+
+
+def _pause(request: HttpRequest, study: Study) -> str:
+    pause_job(job=_job(request, study))
+    return JOB_PAUSES
+
+
+def _resume(request: HttpRequest, study: Study) -> str:
+    resume_job(job=_job(request, study))
+    return JOB_RESUMED
+
+
+def _stop(request: HttpRequest, study: Study) -> str:
+    stop_job(job=_job(request, study))
+    return JOB_STOPPED
+
+
+def _remove_dummies(request: HttpRequest, study: Study) -> str:
+    number = request.POST.get("number", "")
+    if study.dataset is None:
+        raise DomainError("no_dataset", NO_DATASET)
+    confirmed = int(number) if number.isdecimal() and number.isascii() else -1
+    removed = remove_dummy_generations(dataset=study.dataset, confirmed=confirmed)
+    return f"Removed {removed.texts} dummy texts and everything that was computed from them."
+
+
+ACTIONS: dict[str, Callable[[HttpRequest, Study], str]] = {
+    "take-all": _take_all,
+    "pause": _pause,
+    "resume": _resume,
+    "stop": _stop,
+    "remove-dummies": _remove_dummies,
+}

@@ -1,0 +1,66 @@
+"""Whether annotators can enter, and only through the intended channels."""
+
+from collections.abc import Iterator
+
+from django.conf import settings
+
+from recruitment.launch.check import RECRUITMENT, LaunchCheck, error, warning
+from recruitment.models import Channel
+from recruitment.platforms import Platform, get_platform
+from recruitment.public_address import address_problem
+from recruitment.services.channels import OPEN_LINK, channel_statuses, has_open_link
+from studies.models import Study
+from tiebreak.errors import DomainError
+
+
+def somebody_can_enter(study: Study) -> Iterator[LaunchCheck]:
+    if not any(status.is_open for status in channel_statuses(study)):
+        yield warning(
+            "no_open_channel",
+            "Nobody can enter: no channel is open. Set one up, or reopen one.",
+            RECRUITMENT,
+        )
+
+
+def nobody_else_can_enter(study: Study) -> Iterator[LaunchCheck]:
+    """While another channel is being set up, the open link still works."""
+    not_ready = [platform.title for _, platform in _known_channels(study)]
+    is_set_up = study.channels.filter(provider=OPEN_LINK).exists()
+    if not_ready and not is_set_up and has_open_link(study):
+        yield warning(
+            "open_to_all",
+            f"{' and '.join(not_ready)} is not ready, so anyone with the study's open link can enter."
+            " Finish setting it up first, or stop new entries through the open link.",
+            RECRUITMENT,
+        )
+
+
+def platforms_know_enough(study: Study) -> Iterator[LaunchCheck]:
+    for channel, platform in _known_channels(study):
+        for code, sentence in platform.study_lacks(channel).items():
+            yield error(f"{platform.name}_{code}", sentence)
+
+
+def public_address(study: Study) -> Iterator[LaunchCheck]:
+    """Participants from a platform could not reach this server."""
+    platforms = [platform for _, platform in _known_channels(study) if platform.is_platform]
+    problem = address_problem()
+    if not problem or not (platforms or settings.PRODUCTION):
+        return
+    severity = error if any(platform.has_token for platform in platforms) else warning
+    yield severity(
+        "address_not_public",
+        f"Participants cannot reach this server: {problem}. Ask the server's administrator to set"
+        " TIEBREAK_PUBLIC_URL to its https:// address.",
+    )
+
+
+def _known_channels(study: Study) -> list[tuple[Channel, Platform]]:
+    """Channels that are not closed, without the open link and platforms that are not installed."""
+    known = []
+    for channel in study.channels.filter(closed_at__isnull=True).exclude(provider=OPEN_LINK):
+        try:
+            known.append((channel, get_platform(channel.provider)))
+        except DomainError:
+            continue
+    return known

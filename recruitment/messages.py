@@ -1,0 +1,162 @@
+"""What participants and researchers read where recruitment refuses something or reports on it."""
+
+# Entering a study.
+WRONG_LINK = (
+    "This link does not lead into this study. Please use the link on the page or in the message"
+    " that invited you."
+)
+CHANNEL_CLOSED = (
+    "This study no longer accepts new participants through this link. If a platform sent you,"
+    " please return your submission there; this does not affect you."
+)
+CHANNEL_NOT_READY = (
+    "This link cannot be used yet. Please come back when you are invited, and tell the person who"
+    " sent you the link."
+)
+CHOOSE = "Please choose whether you agree."
+CONSENT_CHANGED = "This text was changed while you were reading it. Please read it again."
+DRY_RUN_ONLY = (
+    "This is a dry run of a study: only bots take part in it. Please use the link of the study"
+    " itself."
+)
+OTHER_PERSON = (
+    "This link names a submission that belongs to another person. Please open the study from the"
+    " platform's own page."
+)
+OTHER_BROWSER = (
+    "Somebody started this study with your ID in another browser. If that was you, please continue"
+    " there: all of your answers are saved. If it was not you, please tell the person who invited"
+    " you."
+)
+RETURN_TO_PANEL = (
+    "Somebody started this study with your ID in another browser. If that was you, please continue"
+    " there: all of your answers are saved. If you cannot, please return to the page that invited"
+    " you and ask there."
+)
+FRAME_EXPIRED = (
+    "This page was open for too long. All answers that you gave before are saved. To continue,"
+    " please reload the platform's page or open the HIT there again."
+)
+EVENT_TOO_LARGE = "The event was not read: it exceeds the limit of {} bytes."
+
+# Leaving a study, by the status of the participation.
+ENDED = {
+    "screened_out": "You did not pass the comprehension questions or the qualification test, so"
+    " there are no tasks for you in this study. Your invitation says whether you are paid for this"
+    " time.",
+    "stopped": "Several of your answers did not match texts with a known correct answer, so you"
+    " will not receive further tasks. The tasks that you completed before still count.",
+    "excluded": "Several of your answers did not match texts with a known correct answer, so your"
+    " participation has ended and other people will repeat your tasks. If you think this is a"
+    " mistake, please write to the researchers.",
+    "returned": "Your submission was returned on the platform, so your answers here do not count."
+    " If you start the study there again in time, open it with the platform's link.",
+    "released": "You were away for too long, so your task was given to somebody else. The tasks"
+    " that you completed before still count.",
+    "rejected": "The researchers did not accept your submission. You can read their message on the"
+    " platform and reply to it there.",
+    "timed_out": "The platform's time limit for this submission has passed, so somebody else may"
+    " have taken over your task. Your answers are saved. If they can still count, the researchers"
+    " will contact you on the platform.",
+}
+NEXT_STEP = {
+    "form": "Please submit the HIT below to tell the platform.",
+    "link": "Please use the button below to return, so that the people who invited you know.",
+    "code": "Please give the code below to the person who invited you.",
+    "none": "You can close this page.",
+}
+ONE_PAYMENT_FOR_ALL = (
+    "The platform you came from pays one amount for all tasks together, so there is no code for"
+    " some of them. You may take a break and continue in this browser. If you do not want to"
+    " continue, please return your submission on the platform."
+)
+NOTHING_COMPLETED = (
+    "You have not completed a task in this visit yet, so there is nothing to be paid for. If you do"
+    " not want to continue, just close this page. Your task will then be given to somebody else."
+)
+NOTHING_ARRIVED = "We did not receive any completed work from you in this study."
+
+# Channels, as researchers see them.
+NO_SIGNED_LINKS = (
+    "This channel does not use signed links, so it has no signing key. Turn on “Signed links only”"
+    " first."
+)
+NOT_SET_UP = "Nobody can enter through this channel until you set it up."
+OPEN_BY_DEFAULT = (
+    "The open link is available because no other channel is ready. It closes as soon as another"
+    " channel is ready. Set it up to keep it open as well."
+)
+OPEN_LINK_REPLACED = (
+    "The open link is closed because another channel was set up. Set it up as well if anyone with"
+    " the link should be able to enter."
+)
+OPEN_LINK_NOW_CLOSED = (
+    "This channel is ready, so the open link is now closed. Set up the open link as well if it"
+    " should stay open."
+)
+CHANNEL_CLOSED_STATUS = (
+    "No new participants can enter. Participants who already entered can continue, and are paid as"
+    " before."
+)
+STILL_ON_PLATFORM = (
+    " Its study on {0} is not stopped by this: press “Stop” below, or {0} keeps sending people who"
+    " are turned away here. “Sync now” and “Pay all completed work” keep working until everybody"
+    " is paid."
+)
+OPEN_LINK_STAYS = "The open link cannot be removed. Stop new entries instead."
+HAS_PARTICIPANTS = (
+    "Participants entered through this channel, and their work and payments belong to it. Stop new"
+    " entries instead of removing it."
+)
+IS_ON_PLATFORM = (
+    "This channel has a study on {0}. Stop that study on {0}, and stop new entries here instead of"
+    " removing the channel."
+)
+ACTION_PENDING = (
+    "Another request to the platform is still pending. Wait until it has finished, then try again."
+)
+CHANNEL_GONE = "The study has no channel “{}” any more. It may have been removed already."
+NOT_TESTED = "{}: the token is saved but could not be tested yet. {}"
+PARTICIPANTS_NEEDED = "Enter how many participants you need: a number from 1 to {}."
+
+# Requests to platforms, as researchers see them. What is pending, by the action:
+PENDING = {
+    "publish": "Waiting for the platform to create the draft or add participants.",
+    "start": "Waiting for the platform to start the study.",
+    "pause": "Waiting for the platform to pause the study.",
+    "stop": "Waiting for the platform to stop the study.",
+    "sync": "Waiting for the platform's list of submissions.",
+    "subscribe-webhook": "Waiting for the platform to enable webhooks.",
+    "approve": "Waiting for the platform to approve a submission.",
+    "approve-all": "Waiting for the platform to approve the completed submissions.",
+    "reject": "Waiting for the platform to reject a submission.",
+    "ask-to-return": "Waiting for the platform to ask for a submission's return.",
+    "pay": "Waiting for the platform to make a payment.",
+}
+UNEXPECTED_ERROR = (
+    "An unexpected error occurred ({}). The worker's log has the details. Sync with the platform"
+    " before you try again."
+)
+# Stored before the platform is asked, so it stays only if the worker dies without an answer.
+NO_RESULT = (
+    "The platform was asked, but no result has arrived yet. If this message stays, the worker died"
+    " during the request. Sync with the platform before you try again."
+)
+NO_SUCH_PARTICIPATION = "No participant with this ID entered through this channel."
+NO_PLATFORM = "This annotator entered through the open link, so there is no platform to ask."
+PLATFORM_CANNOT = (
+    "{} does not support this from here. Do it on the platform your annotators come from, and"
+    " record it there."
+)
+
+# Payments.
+NO_REWARD = "Enter in the study's design what annotators are paid."
+BAD_AMOUNT = "Enter an amount greater than 0 and less than {}, with at most two decimals."
+AMOUNT_NOT_A_NUMBER = "Enter the amount as a number."
+PAID_ALREADY = "This has already been paid, or the payment is in progress."
+SETTLED_ALREADY = "The result of this payment has already been recorded."
+NOBODY_AWAITS_PAYMENT = "No participant with completed work that counts is awaiting payment."
+
+# Late answers.
+NO_LATE_ANSWERS = "No late answers are waiting for a decision."
+STILL_CLOSED = "Reopen the study before you decide: more late answers may still arrive."

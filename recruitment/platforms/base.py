@@ -1,0 +1,254 @@
+"""The interface of a platform, used by pages, tasks and the ledger."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import ClassVar
+
+from django import forms
+from django.http import HttpRequest
+
+from annotation.models import Participation
+from recruitment.messages import PLATFORM_CANNOT
+from recruitment.models import Channel, Payment, Submission
+from tiebreak.errors import DomainError
+
+
+class Ending(StrEnum):
+    """How a participation ends, as far as it matters to a platform."""
+
+    COMPLETED = "completed"
+    SCREENED_OUT = "screened_out"
+    FAILED_CHECK = "failed_check"
+    NO_CONSENT = "no_consent"
+    NO_WORK = "no_work"
+
+
+class SubmissionStatus(StrEnum):
+    """A submission's status, translated from the platform's own; UNKNOWN changes nothing."""
+
+    EXPECTED = "expected"
+    WORKING = "working"
+    SUBMITTED = "submitted"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    RETURNED = "returned"
+    TIMED_OUT = "timed_out"
+    SCREENED_OUT = "screened_out"
+    UNKNOWN = "unknown"
+
+
+class Reentry(StrEnum):
+    """What happens when an ID is used in another browser than the one that agreed."""
+
+    # The platform's IDs cannot be guessed, or are signed for one person.
+    FREE = "free"
+    REFUSE = "refuse"
+    ASK = "ask"
+    FLAG = "flag"
+
+
+@dataclass(frozen=True)
+class PlatformEntry:
+    """Who enters, by the platform's IDs; confirmed if a signature proves it."""
+
+    external_id: str
+    submission_id: str
+    is_confirmed: bool = False
+    # Parameters of the entry link that are needed again on leaving; kept in signed form.
+    extra: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ReturnInstructions:
+    """How to return to the platform: a code to copy, a link, or a form that the browser posts."""
+
+    code: str = ""
+    url: str = ""
+    link_text: str = "Return to the page that invited you"
+    post_to: str = ""
+    fields: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PlatformReport:
+    """What a platform reports about one submission; `status` is the platform's own term."""
+
+    submission_id: str
+    external_id: str
+    status: str
+    submission_status: SubmissionStatus
+    entered_code: str = ""
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class PrivacyNotice:
+    """What is stored about participants of a channel, shown to them before they agree.
+
+    `identity` says what identifies them, in addition to what is stored about everybody.
+    `in_any_case` says what is stored even without consent; empty if nothing is.
+    """
+
+    identity: str
+    in_any_case: str = ""
+
+
+# Sentences that several platforms share.
+COOKIE = (
+    "A cookie with a random number identifies your participation for 90 days, so that you can"
+    " continue where you left off in this browser."
+)
+COOKIES = f"{COOKIE} Another cookie stores the IDs from your link for one day."
+KNOWN_AGAIN = (
+    "If you use the same ID in another study on this server, we know it is the same person."
+)
+ADDRESS = (
+    "To limit how many people take part from one place, we store a keyed fingerprint of your"
+    " internet address, but not the address itself."
+)
+
+
+class Platform:
+    """One source of annotators. Actions that a platform does not support raise `DomainError`."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    # What a researcher has to enter; stored as the channel's settings.
+    settings_form: type[forms.Form] = forms.Form
+    # Participants come from another organisation's site, so this server must be reachable for them.
+    is_platform: ClassVar[bool] = False
+    # Settings that name an account or people, which a clone of the study does not inherit.
+    settings_of_account: ClassVar[frozenset[str]] = frozenset()
+    # Whether there is an access token, which is stored encrypted and never shown again.
+    has_token: ClassVar[bool] = False
+    # One request approves all submissions or none; otherwise each is approved on its own.
+    approves_together: ClassVar[bool] = False
+    # What one payment covers.
+    paid_per: ClassVar[Participation.PaidPer] = Participation.PaidPer.STUDY
+    # Whether annotators see the study inside the platform's own page.
+    is_framed: ClassVar[bool] = False
+    # Parameters of the entry link that the platform fills in.
+    entry_parameters: ClassVar[str] = ""
+    # One link for everybody; otherwise each participant has their own.
+    has_one_link: ClassVar[bool] = True
+
+    def missing(self, channel: Channel) -> str:
+        """What a researcher still has to do before anybody can enter; "" if nothing."""
+        return ""
+
+    def why_not_sending(self, channel: Channel) -> str:
+        """Why the platform sends nobody although the channel is ready; "" if it does send."""
+        return ""
+
+    def study_lacks(self, channel: Channel) -> Mapping[str, str]:
+        """Settings that the platform needs and the study lacks: sentences by code."""
+        return {}
+
+    def audience(self, channel: Channel) -> str:
+        """A sentence saying who can enter once the channel is ready."""
+        raise NotImplementedError
+
+    def privacy_notice(self, channel: Channel) -> PrivacyNotice:
+        """What is stored about participants of this channel. It must be true for each platform."""
+        raise NotImplementedError
+
+    def confirms(self, channel: Channel) -> bool:
+        """Whether the platform confirms submissions; then nobody gets a place before that."""
+        return False
+
+    def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry | None:
+        """Who follows the entry link; None for a preview, which stores nothing."""
+        raise NotImplementedError
+
+    def reentry(self, channel: Channel) -> Reentry:
+        """The rule for an ID that is used in a second browser."""
+        return Reentry.FREE
+
+    def panel_page(self, channel: Channel, external_id: str) -> str:
+        """The page to which `Reentry.ASK` sends participants back; "" if there is none."""
+        return ""
+
+    def own_secret(self, channel: Channel) -> str:
+        """Generate the secret that this channel needs; "" if it needs none."""
+        return ""
+
+    def shown_secret(self, channel: Channel) -> str:
+        """The secret that the researcher shares with the panel; "" if it must not be shown."""
+        return ""
+
+    def frame_ancestors(self, channel: Channel) -> Sequence[str]:
+        """Origins that may embed the annotators' pages in a frame."""
+        return ()
+
+    def is_submission_active(self, channel: Channel, participation: Participation) -> bool:
+        """Ask the platform whether this submission is active. Slow: never in a web request."""
+        return True
+
+    def renew_keys(self, channel: Channel) -> None:
+        """Fetch the keys that verify signed links. Slow: never in a web request."""
+        return
+
+    def return_instructions(
+        self, channel: Channel, submission: Submission | None, ending: Ending
+    ) -> ReturnInstructions:
+        return ReturnInstructions()
+
+    def submission_reports(self, channel: Channel) -> Iterable[PlatformReport]:
+        """The platform's report on every submission. Slow."""
+        return ()
+
+    def platform_status(self, channel: Channel) -> str:
+        """The platform's status of the study; "" if it has none. Slow."""
+        return ""
+
+    def try_token(self, token: str) -> None:
+        """Raise `DomainError` unless the platform accepts this token. One short request at most."""
+        return
+
+    def report_on(self, channel: Channel, submission_id: str) -> PlatformReport | None:
+        """The report on one submission; None if the platform has no such submission. Slow."""
+        reports = self.submission_reports(channel)
+        return next((report for report in reports if report.submission_id == submission_id), None)
+
+    def submission_in_event(
+        self, channel: Channel, headers: dict[str, str], body: bytes, now: datetime
+    ) -> tuple[str, str]:
+        """(event ID, submission ID) of a verified webhook; the latter is "" if it names none."""
+        raise DomainError("no_webhooks", f"{self.title} does not send webhooks.", status=404)
+
+    def approve(self, channel: Channel, participations: Sequence[Participation]) -> None:
+        self._cannot()
+
+    def reject(
+        self, channel: Channel, participation: Participation, message: str, category: str
+    ) -> None:
+        self._cannot()
+
+    def pay(self, channel: Channel, payment: Payment) -> str:
+        """Pay a bonus or a screen-out reward; returns the platform's ID of the payment."""
+        self._cannot()
+        return ""
+
+    def publish(self, channel: Channel, participants: int, entry_url: str) -> str:
+        """Create the study on the platform, or raise its number of participants; returns its ID."""
+        self._cannot()
+        return ""
+
+    def transition_platform_study(self, channel: Channel, action: str) -> str:
+        """Publish, start, pause or stop the study on the platform; returns its new status."""
+        self._cannot()
+        return ""
+
+    def ask_to_return(self, channel: Channel, participation: Participation, reason: str) -> None:
+        self._cannot()
+
+    def subscribe_webhook(self, channel: Channel, events_url: str) -> str:
+        """Subscribe to events at this address; returns the secret that signs them."""
+        self._cannot()
+        return ""
+
+    def _cannot(self) -> None:
+        raise DomainError("platform_cannot", PLATFORM_CANNOT.format(self.title))

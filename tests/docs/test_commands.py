@@ -1,0 +1,77 @@
+"""What the documentation tells people to type exists, and its examples give what it says."""
+
+import doctest
+import re
+
+import pytest
+import yaml
+from django.core.management import get_commands
+
+from tests.docs.pages import PAGES, name_of, text_of
+from tests.paths import ROOT
+from tiebreak import __version__
+from tiebreak.cli import COMMANDS
+
+SETTINGS = (ROOT / "config" / "settings.py").read_text()
+MAKEFILE = (ROOT / "Makefile").read_text()
+OTHER_SOURCES = [
+    path.read_text()
+    for folder in ("benchmarks", "config", "tests")
+    for path in (ROOT / folder).glob("*.py")
+]
+# The settings of one model server have its name at their end.
+PER_SERVER = ("TIEBREAK_MODEL_KEY_", "TIEBREAK_MODEL_OPTIONS_")
+
+
+def commands(text: str, program: str) -> set[str]:
+    """What follows a program, inside `code` and in blocks of code."""
+    code = re.findall(r"```.*?```", text, re.S) + re.findall(r"`[^`\n]+`", text)
+    return {
+        name for each in code for name in re.findall(rf"(?:^|[\s`]){program} ([a-z][a-z_-]+)", each)
+    }
+
+
+@pytest.mark.parametrize("document", PAGES, ids=name_of)
+def test_every_make_target_exists(document):
+    targets = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.M))
+    assert commands(text_of(document), "make") - targets == set()
+
+
+@pytest.mark.parametrize("document", PAGES, ids=name_of)
+def test_every_management_command_exists(document):
+    assert commands(text_of(document), r"manage\.py") - set(get_commands()) == set()
+
+
+@pytest.mark.parametrize("document", PAGES, ids=name_of)
+def test_every_command_of_the_library_exists(document):
+    assert commands(text_of(document), "-m tiebreak") - set(COMMANDS) == set()
+    assert commands(text_of(document), "tiebreak") - set(COMMANDS) == set()
+
+
+@pytest.mark.parametrize("document", PAGES, ids=name_of)
+def test_every_environment_variable_is_read(document):
+    for name in set(re.findall(r"\bTIEBREAK_[A-Z_0-9]*[A-Z0-9]", text_of(document))):
+        known = next((prefix for prefix in PER_SERVER if name.startswith(prefix)), name)
+        assert known in SETTINGS or any(known in text for text in OTHER_SOURCES), name
+
+
+def test_the_readers_that_the_library_page_names_are_those_there_are():
+    from tiebreak.formats.readers import READERS
+
+    page = text_of(ROOT / "docs" / "library.md")
+    sentence = re.search(r"`convert` also reads (.*?)\.", page, re.S)
+    assert sentence is not None
+    assert {"mturk", *re.findall(r"`(\w+)`", sentence[1])} == set(READERS)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/library.md"])
+def test_examples_in_python_give_what_they_say(name):
+    result = doctest.testfile(str(ROOT / name), module_relative=False)
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def test_the_citation_is_of_this_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == __version__
+    assert {"cff-version", "message", "title", "authors", "license"} <= citation.keys()

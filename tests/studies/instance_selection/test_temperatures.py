@@ -1,0 +1,81 @@
+"""Whether δ depends on the temperature: the same systems once more, on some instances."""
+
+import pytest
+
+from annotation.exporting import export_study
+from studies.instance_selection.robustness import variants
+from studies.instance_selection.sampling import FAKE
+from studies.instance_selection.temperatures import pairs_at_temperatures, some_instances
+from studies.jobs import run_job
+from studies.models import Generation, Instance, Job, SeparabilityScore, Study, System
+from studies.services import use_dataset_systems
+from tests.studies.factories import make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def run(study: Study, kind: Job.Kind, **options) -> Job:
+    if kind == Job.Kind.SAMPLING:
+        options = {"server": FAKE} | options
+    job = Job.objects.create(study=study, dataset=study.dataset, kind=kind, options=options)
+    run_job(job_id=job.pk)
+    job.refresh_from_db()
+    assert (job.status, job.problem) == ("done", "")
+    return job
+
+
+def sampled(study: Study, *temperatures: float, n: int = 6) -> Job:
+    return run(
+        study, Job.Kind.SAMPLING, temperatures=list(temperatures), instances=n, samples=3, seed=1
+    )
+
+
+@pytest.fixture
+def study() -> Study:
+    study = make_study(instances=12)
+    Generation.objects.all().delete()
+    Instance.objects.update(source="A greenhouse burnt down. Nobody was in it. The plants died.")
+    run(study, Job.Kind.SAMPLING, samples=3)
+    return study
+
+
+def test_it_works(study):
+    job = sampled(study, 0.3, 1.5)
+    assert (job.done, job.total) == (72, 72)  # 2 systems × 2 temperatures × 6 instances × 3
+    names = set(System.objects.exclude(variant_of=None).values_list("name", flat=True))
+    assert names == {f"system-{n} @ τ={t}" for n in (0, 1) for t in (0.3, 1.5)}
+    warm = Generation.objects.filter(system__name="system-0 @ τ=1.5")
+    assert {row.params["temperature"] for row in warm} == {1.5}
+    assert set(warm.values_list("instance", flat=True)) == set(
+        some_instances(study.dataset, 6, seed=1)
+    )
+    run(study, Job.Kind.SCORING, similarity="rouge1")
+    assert SeparabilityScore.objects.count() == 12 + 2 * 6
+    (pair,) = study.system_pairs()
+    found = {each.name: each for each in variants(study, pair) if each.name.startswith("τ")}
+    assert {name: each.n for name, each in found.items()} == {"τ = 0.3": 6, "τ = 1.5": 6}
+    assert all(each.difference > 0 and -1 <= each.rho <= 1 for each in found.values())
+    # The colder a system, the more it is like itself.
+    assert found["τ = 0.3"].mean > found["τ = 1.5"].mean
+
+
+def test_asked_again_nothing_is_made_again(study):
+    sampled(study, 0.3)
+    before = list(Generation.objects.values_list("pk", "text"))
+    sampled(study, 0.3)
+    assert list(Generation.objects.values_list("pk", "text")) == before
+
+
+def test_a_variant_is_not_compared(study):
+    own = list(study.systems.all())
+    sampled(study, 0.3)
+    study.study_systems.all().delete()
+    use_dataset_systems(study=study)
+    assert list(study.systems.all()) == own
+    assert len(pairs_at_temperatures(study)) == 1
+
+
+def test_a_variant_is_in_no_export(study, tmp_path):
+    sampled(study, 0.3)
+    export_study(study=study, out=tmp_path / "bundle")
+    assert "τ=" not in (tmp_path / "bundle" / "generations.jsonl").read_text(encoding="utf-8")

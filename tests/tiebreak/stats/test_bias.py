@@ -1,0 +1,43 @@
+"""Position and length bias, and the Wilson interval of both."""
+
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from tiebreak.stats import length_bias, position_bias
+from tiebreak.stats.bias import wilson_interval
+
+
+def test_wilson_equals_a_published_interval():
+    """Newcombe 1998, table I, method 3: 81 of 263."""
+    assert wilson_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+
+
+@pytest.mark.parametrize(("successes", "n"), [(0, 1), (0, 10), (10, 10), (3, 1000), (60, 100)])
+@pytest.mark.parametrize("confidence_level", [0.8, 0.95])
+def test_wilson_equals_statsmodels(successes, n, confidence_level):
+    expected = proportion_confint(successes, n, alpha=1 - confidence_level, method="wilson")
+    found = wilson_interval(successes, n, confidence_level=confidence_level)
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_biases_are_shares_on_their_own_scales():
+    low, high = wilson_interval(60, 100)
+    position, length = position_bias(60, 40), length_bias(60, 40)
+    assert (position.value, position.low, position.high) == pytest.approx(
+        (0.1, low - 0.5, high - 0.5)
+    )
+    assert (length.value, length.low, length.high) == pytest.approx(
+        (0.2, 2 * low - 1, 2 * high - 1)
+    )
+
+
+@pytest.mark.parametrize("bias", [position_bias, length_bias])
+def test_without_a_preference_there_is_no_bias(bias):
+    assert not bias(0, 0).is_defined
+    assert bias(0, 0).reason
+
+
+@pytest.mark.parametrize(("successes", "n"), [(-1, 3), (4, 3), (0, 0)])
+def test_impossible_counts_are_refused(successes, n):
+    with pytest.raises(ValueError, match="must be a whole number"):
+        wilson_interval(successes, n)

@@ -1,0 +1,141 @@
+"""Every public name of the library has a numpydoc docstring, and every example runs."""
+
+import doctest
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from operator import attrgetter
+from types import FunctionType
+from typing import Any
+
+import pytest
+from numpydoc.docscrape import FunctionDoc, NumpyDocString
+from numpydoc.validate import validate
+
+import tiebreak
+from tiebreak import stats
+
+PACKAGES = (
+    "tiebreak.formats",
+    "tiebreak.gateway",
+    "tiebreak.optional",
+    "tiebreak.report",
+    "tiebreak.scales",
+    "tiebreak.similarity",
+    "tiebreak.stats",
+)
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(tiebreak.__path__, "tiebreak.")
+    if module.name != "tiebreak.__main__"
+]
+# What numpydoc would like and this library does without.
+WAIVED = {
+    "ES01",  # an extended summary: the sections say what there is to say
+    "EX01",  # an example: functions have one, see below
+    "GL01",  # the summary on a line of its own: it follows the quotes
+    "PR01",  # parameters of a dataclass: they are its attributes, see below
+    "SA01",  # See Also, where nothing else is to be seen
+}
+
+
+def public(package: str) -> Iterator[str]:
+    """The functions and classes that a package exports, and the classes' public methods."""
+    module = import_module(package)
+    for name in getattr(module, "__all__", [n for n in vars(module) if not n.startswith("_")]):
+        value = getattr(module, name)
+        if not (inspect.isfunction(value) or inspect.isclass(value)):
+            continue
+        if value.__module__.startswith("tiebreak.") and _is_of(package, value):
+            yield f"{package}.{name}"
+            if inspect.isclass(value):
+                yield from (f"{package}.{name}.{method}" for method in _methods(value))
+
+
+def _is_of(package: str, value: Any) -> bool:
+    return value.__module__ == package or hasattr(import_module(package), "__path__")
+
+
+def _methods(kind: type) -> list[str]:
+    """Without overrides: what they take and return is documented with the base class."""
+    return [
+        name
+        for name, value in vars(kind).items()
+        if not name.startswith("_")
+        and isinstance(value, FunctionType | classmethod)
+        and not any(name in vars(base) for base in kind.__mro__[1:])
+    ]
+
+
+def found(name: str) -> Any:
+    package = next(each for each in PACKAGES if name.startswith(f"{each}."))
+    return attrgetter(name.removeprefix(f"{package}."))(import_module(package))
+
+
+PUBLIC = sorted({name for package in PACKAGES for name in public(package)})
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_name_is_documented(name):
+    errors = validate(name)["errors"]
+    assert [(code, said) for code, said in errors if code not in WAIVED] == []
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_argument_and_attribute_is_documented(name):
+    value = found(name)
+    if inspect.isclass(value):
+        doc, named = NumpyDocString(inspect.getdoc(value) or ""), _attributes(value)
+    else:
+        doc, named = FunctionDoc(value), _arguments(value)
+    documented = {
+        each.strip().lstrip("*")
+        for section in ("Parameters", "Attributes")
+        for parameter in doc[section]
+        for each in parameter.name.split(",")
+    }
+    assert named <= documented
+
+
+def _arguments(function: Any) -> set[str]:
+    return set(inspect.signature(function).parameters) - {"self"}
+
+
+def _attributes(kind: type) -> set[str]:
+    """Fields and public properties of a dataclass, arguments of any other class."""
+    properties = {
+        name
+        for name, value in vars(kind).items()
+        if isinstance(value, property) and not name.startswith("_")
+    }
+    if is_dataclass(kind):
+        return {field.name for field in fields(kind)} | properties
+    return _arguments(kind.__init__) - {"args", "kwargs"}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in PUBLIC if name.count(".") == 2 and inspect.isfunction(found(name))]
+)
+def test_a_function_has_an_example(name):
+    assert ">>>" in (inspect.getdoc(found(name)) or "")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_a_module_run(name):
+    assert doctest.testmod(import_module(name)).failed == 0
+
+
+def test_there_are_examples():
+    finder = doctest.DocTestFinder()
+    examples = [
+        test for name in MODULES for test in finder.find(import_module(name)) if test.examples
+    ]
+    assert len(examples) > 100
+
+
+def test_the_docstring_of_the_statistics_lists_them_by_topic():
+    listed = re.findall(r"^(\w+)  ", stats.__doc__ or "", re.MULTILINE)
+    assert listed == stats.__all__
