@@ -93,7 +93,7 @@ def test_a_study_is_mended_opened_closed_reopened_and_takes_late_answers(page: P
 
     page.get_by_role("button", name="Open…").click()
     look(page, "open")
-    page.get_by_role("button", name="Open it in spite of the warnings").click()
+    page.get_by_role("button", name="Open despite the warnings").click()
     expect(page.locator(".state [data-status=open]")).to_be_visible()
     study.refresh_from_db()
     assignment = take_place(participation=make_participation(study), now=timezone.now())
@@ -115,7 +115,7 @@ def test_a_study_is_mended_opened_closed_reopened_and_takes_late_answers(page: P
     look(page, "late", of_ours=False)
     page.get_by_role("button", name="Accept late answers…").click()
     look(page, "accept")
-    page.get_by_role("button", name="Accept all of them").click()
+    page.get_by_role("button", name="Accept all").click()
     expect(success(page, 4)).to_be_visible()
     look(page, "log", of_ours=False)
     assert Rating.objects.counted().count() == 5
