@@ -17,9 +17,9 @@ demo: $(VENV)/runtime.installed  ## Try it: the demo study, a web server and a w
 test: $(VENV)/dev.installed  ## Unit, database and architecture tests, on SQLite
 	@$(BIN)/python -m tests.run
 
-test-all: $(VENV)/dev.installed  ## Every test: browser, Redis, PostgreSQL, simulations, encoders
+test-all: $(VENV)/dev.installed  ## Every test: browser, Redis, PostgreSQL, simulations, encoders, wheel
 	@$(BIN)/python -m tests.run --all
-	@$(MAKE) --no-print-directory test-encoders
+	@$(MAKE) --no-print-directory test-encoders test-wheel
 
 # An environment of its own, so that the other tests go on running without torch.
 test-encoders:  ## Text similarities with real weights on the CPU, beside the packages they follow

@@ -1,8 +1,11 @@
 """Fixtures for every test: no address but the loopback, and both databases."""
 
 import os
+import random
+import secrets
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.conf import settings
@@ -49,3 +52,13 @@ def _uses_database(item: pytest.Item) -> bool:
 @pytest.fixture(autouse=True)
 def _loopback_only() -> None:
     socket_allow_hosts(["127.0.0.1", "::1", "localhost"], allow_unix_socket=True)
+
+
+@pytest.fixture(autouse=True)
+def _draws_come_again(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans, places and checks are drawn by secret seeds: each test has its own, the same ones."""
+    draws = random.Random(request.node.nodeid)
+    drawn = SimpleNamespace(
+        token_hex=lambda n: draws.randbytes(n).hex(), randbelow=secrets.randbelow
+    )
+    monkeypatch.setattr("tiebreak.identifiers.secrets", drawn)

@@ -54,10 +54,11 @@ class LaunchRefused(DomainError):
         self.checks = tuple(checks)
 
 
-def check_can_open(study: Study, *, confirmed_warnings: Collection[str] = ()) -> None:
-    """Raise `LaunchRefused` with every error, or else with every warning that nobody confirmed.
+def check_can_open(study: Study, *, confirmed_warnings: Collection[str] = ()) -> list[LaunchCheck]:
+    """The warnings of a study that can be opened.
 
-    Its code is `unconfirmed_warnings`, or that of the only error, or `launch_blocked` for several.
+    Raises `LaunchRefused` with every error, or else with every warning that nobody confirmed. Its
+    code is `unconfirmed_warnings`, or that of the only error, or `launch_blocked` for several.
     """
     checks = launch_checks(study)
     errors = [check for check in checks if check.is_error]
@@ -68,6 +69,7 @@ def check_can_open(study: Study, *, confirmed_warnings: Collection[str] = ()) ->
     if warnings:
         sentence = f"{_listed(warnings)} Confirm this to open the study all the same."
         raise LaunchRefused("unconfirmed_warnings", sentence, warnings)
+    return checks
 
 
 def _listed(checks: Iterable[LaunchCheck]) -> str:

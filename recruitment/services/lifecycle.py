@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotation.counts import study_counts
 from annotation.services.late_answers import set_late_answers_aside
-from recruitment.services.launch_checks import check_can_open, launch_checks
+from recruitment.services.launch_checks import check_can_open
 from studies.models import Study, StudyEvent
 from studies.services import record_event, record_version
 from tiebreak.errors import DomainError
@@ -26,13 +26,12 @@ def open_study(
     confirmed, by code. Raises `LaunchRefused` with what they found. Locks the study.
     """
     study = _locked(study, {Status.DRAFT, Status.PAUSED}, "opened")
-    check_can_open(study, confirmed_warnings=confirmed_warnings)
-    warned = [check.code for check in launch_checks(study)]
+    confirmed = check_can_open(study, confirmed_warnings=confirmed_warnings)
     study.status = Status.OPEN
     study.opened_at = study.opened_at or timezone.now()
     study.save(update_fields=["status", "opened_at"])
     version = record_version(study=study)
-    details = {"version": version.number, "confirmed_warnings": warned}
+    details = {"version": version.number, "confirmed_warnings": [check.code for check in confirmed]}
     record_event(study=study, verb=Verb.OPEN, by=by, details=details)
     return study
 

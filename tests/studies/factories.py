@@ -8,10 +8,18 @@ from annotation.models import Participation
 from annotation.services.participations import mark_guidelines_read
 from annotation.services.planning import plan_hits
 from recruitment.services.entry import Entrant, give_consent
-from recruitment.services.launch_checks import launch_checks
 from recruitment.services.lifecycle import open_study
 from studies.models import Criterion, Dataset, Generation, Instance, Membership, Study, System
 from studies.models.study import StudySystem
+
+
+class _Everything(frozenset[str]):
+    def __contains__(self, code: object) -> bool:
+        return True
+
+
+# Instead of the warnings themselves: to find them costs as much as to open the study.
+EVERY_WARNING = _Everything()
 
 
 def make_dataset(*, instances: int = 4, systems: int = 2, samples: int = 5) -> Dataset:
@@ -60,8 +68,7 @@ def make_open_study(**design: Any) -> Study:
 
 def open_knowingly(study: Study) -> Study:
     """Open a study whatever it is warned of, as a researcher does who read the warnings."""
-    warned = {check.code for check in launch_checks(study) if not check.is_error}
-    return open_study(study=study, confirmed_warnings=warned)
+    return open_study(study=study, confirmed_warnings=EVERY_WARNING)
 
 
 def make_participation(study: Study, name: str = "ann") -> Participation:

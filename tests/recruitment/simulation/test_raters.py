@@ -61,6 +61,7 @@ def test_it_works():
     assert Rating.objects.filter(simulated=True).count() == 15
 
 
+@pytest.mark.slow
 def test_accuracy_and_position_bias_come_back():
     """600 answers: one standard error of a share is 0.02."""
     study = readable_study(60, ratings_per_hit=10)
@@ -75,6 +76,7 @@ def test_accuracy_and_position_bias_come_back():
     assert a_wins == pytest.approx(0.6 * 0.9 + 0.4 * 0.5, abs=0.06)
 
 
+@pytest.mark.slow
 def test_speed_malice_and_drop_out_come_back():
     study = readable_study(60, ratings_per_hit=6)
     careful = [Bot(f"c{n}", seconds=10, accuracy=1, indifference=0) for n in range(2)]
@@ -98,6 +100,7 @@ def test_speed_malice_and_drop_out_come_back():
         assert begun.count() < 60
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True, reset_sequences=True)  # a check is drawn by the HIT's id
 def test_the_checks_find_who_does_not_read():
     study = readable_study(60, gold=30, ratings_per_hit=3)

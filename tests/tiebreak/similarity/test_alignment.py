@@ -111,14 +111,14 @@ def test_similarities_of_words_read_texts_whole(name):
 
 
 def test_processes_share_the_work_and_keep_the_order():
-    used = similarity("rouge1")
+    used = similarity("bleu")
     alone = align_many(instances(), used)
     shared = align_many(instances(), used, chunk=8, workers=2)
     assert all(same(*pair) for pair in zip(alone, shared, strict=True))
 
 
 def test_processes_can_be_left_before_the_end():
-    found = align_many(instances(), similarity("rouge1"), chunk=2, workers=2)
+    found = align_many(instances(), similarity("bleu"), chunk=2, workers=2)
     assert len(list(islice(found, 3))) == 3
     found.close()
 
