@@ -63,7 +63,7 @@ class BundleForm(forms.Form):
         label="Create a new study that uses the existing dataset",
     )
 
-    def ask_for_known(self) -> None:
+    def offer_known_dataset(self) -> None:
         self.fields["use_known"].widget = forms.CheckboxInput()
 
 
@@ -253,7 +253,7 @@ class CollectingStudyAdmin(StudyAdmin):
             except DomainError as error:
                 form.add_error("bundle", ["Nothing was imported.", *form_errors(error)])
                 if error.code == "known_dataset":
-                    form.ask_for_known()
+                    form.offer_known_dataset()
             else:
                 self.message_user(request, _imported(imported), messages.SUCCESS)
                 for remark in imported.remarks:

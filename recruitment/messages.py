@@ -100,8 +100,8 @@ CHANNEL_CLOSED_STATUS = (
 )
 STILL_ON_PLATFORM = (
     " Its study on {0} is not stopped by this: press “Stop” below, or {0} keeps sending people who"
-    " are turned away here. “Sync now” and “Pay all completed work” keep working until everybody"
-    " is paid."
+    " are turned away here. “Sync now” and “Pay all completed work” keep working until all"
+    " participants are paid."
 )
 OPEN_LINK_STAYS = "The open link cannot be removed. Stop new entries instead."
 HAS_PARTICIPANTS = (

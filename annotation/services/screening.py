@@ -194,7 +194,7 @@ def begin_stage(*, participation: Participation, now: datetime | None = None) ->
     return _new_try(participation, step)
 
 
-def ask_for_another_try(*, participation: Participation) -> None:
+def request_another_try(*, participation: Participation) -> None:
     """Let the annotator repeat a failed stage if a try is left."""
     step = next_step(participation)
     if step not in STAGES or tries_left(participation, ScreeningAttempt.Stage(step.value)) == 0:

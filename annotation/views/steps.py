@@ -15,10 +15,10 @@ from annotation.selectors import is_a_first
 from annotation.services.screening import (
     Step,
     answer_comprehension,
-    ask_for_another_try,
     begin_stage,
     clear_participation,
     judged,
+    request_another_try,
     screening_of,
     tries_left,
 )
@@ -69,7 +69,7 @@ def try_again(request: HttpRequest, study_id: str) -> HttpResponse:
     participation = current_participation(request, study_id)
     if participation is None:
         return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
-    ask_for_another_try(participation=participation)
+    request_another_try(participation=participation)
     return SeeOther(reverse("annotation:rate", args=[study_id]))
 
 

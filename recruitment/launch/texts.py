@@ -81,7 +81,7 @@ def too_few_generations(study: Study) -> Iterator[LaunchCheck]:
         yield warning(
             "instances_left_out",
             f"{len(none)} of {counted(of, 'instance')} have no generations to compare for some"
-            " pair of systems, and are left out there. Sample what is missing.",
+            " pair of systems, and are left out there. Generate the missing texts.",
             GENERATE_SELECT,
         )
 

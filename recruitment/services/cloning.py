@@ -110,12 +110,12 @@ def _connection(channel: Channel) -> str:
         return f"{n} {'person' if n == 1 else 'people'} invited"
     missing = [
         name
-        for name, is_there in (
+        for name, is_set in (
             ("access token", channel.secret),
             ("webhooks", channel.webhook_secret),
             (f"study {channel.external_id}", channel.external_id),
         )
-        if is_there
+        if is_set
     ]
     return f"the connection to {_title(channel.provider)} ({', '.join(missing)})" if missing else ""
 

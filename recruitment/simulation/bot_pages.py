@@ -68,14 +68,14 @@ class Page:
     @cached_property
     def hit(self) -> str:
         """The heading with the HIT's number; "" where there is none, as in training or a test."""
-        headings = self.root.xpath(f"//*[{_has('hits')} and not({_has('stage')})]")
+        headings = self.root.xpath(f"//*[{_has('task')} and not({_has('stage')})]")
         return " ".join(map(_words, headings))
 
     @cached_property
     def name(self) -> str:
         """The part of the study for a page with a unit, otherwise the page's heading."""
         if self.texts:
-            part = " ".join(map(_words, self._classed("hits")))
+            part = " ".join(map(_words, self._classed("task")))
             return part.partition(" ")[0].rstrip(":") or "Unit"
         headings = [*self.root.xpath("//main//h2"), *self.root.xpath("//title")]
         return next((words for words in map(_words, headings) if words), "a page without a name")

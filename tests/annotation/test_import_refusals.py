@@ -225,7 +225,7 @@ def post(client, content: bytes):
 
 
 @pytest.fixture
-def desk(client):
+def researcher_client(client):
     client.force_login(User.objects.create_user("ada", password="x", is_staff=True))
     return client
 
@@ -239,11 +239,11 @@ def desk(client):
     ],
 )
 def test_an_upload_past_a_limit_is_told_the_limit_and_the_command(
-    setting, limit, desk, tmp_path, settings
+    setting, limit, researcher_client, tmp_path, settings
 ):
     content = packed(make_bundle(tmp_path / "b"))
     setattr(settings, setting, limit)
-    page = post(desk, content).content.decode()
+    page = post(researcher_client, content).content.decode()
     assert f"{limit:,}" in page
     assert ADVICE in page
     assert not Study.objects.exists()
@@ -260,11 +260,11 @@ def test_the_command_takes_more_rows_than_an_upload(tmp_path, settings):
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_the_upload_page_says_what_is_wrong(case, desk, tmp_path):
+def test_the_upload_page_says_what_is_wrong(case, researcher_client, tmp_path):
     damage, file, _ = BAD[case]
     folder = make_bundle(tmp_path / "b", with_ratings=True)
     damage(folder)
-    page = post(desk, packed(folder))
+    page = post(researcher_client, packed(folder))
     assert page.status_code == 200
     assert file in page.content.decode()
 
@@ -279,8 +279,8 @@ def test_the_upload_page_says_what_is_wrong(case, desk, tmp_path):
         lambda _: b"",
     ],
 )
-def test_a_broken_archive_is_no_error_of_the_server(damage, desk, tmp_path):
-    assert post(desk, damage(packed(make_bundle(tmp_path / "b")))).status_code == 200
+def test_a_broken_archive_is_no_error_of_the_server(damage, researcher_client, tmp_path):
+    assert post(researcher_client, damage(packed(make_bundle(tmp_path / "b")))).status_code == 200
     assert not Study.objects.exists()
 
 

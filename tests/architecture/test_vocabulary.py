@@ -93,7 +93,7 @@ NAMES = {
         "is_there", "is_submission_active", True, "^(recruitment|tests/recruitment)/"
     ),
     "Standing": Retired("Standing", "SubmissionStatus", is_exact=True),
-    "Arrival": Retired("Arrival|arrival|arrival_at", "PlatformEntry", is_exact=True),
+    "Arrival": Retired("Arrival|arrival_at", "PlatformEntry", is_exact=True),
     "Departure": Retired("Departure|departure", "ReturnInstructions", is_exact=True),
     "Kept": Retired("Kept", "PrivacyNotice", is_exact=True),
     "way_back": Retired("ways? back", "return_params"),
@@ -150,13 +150,6 @@ NAMES = {
     ),
     "MOST_": Retired(r"_?(MOST|FEWEST)(_\w+)?", "MAX_ or MIN_", is_exact=True),
     "case number": Retired(r"test_\d\d_\w+", "the words of the case", is_exact=True),
-    # In the packages alone: tests and their tables come later, as files are touched.
-    **{
-        name: Retired(
-            f"_?{name}", "the name of the thing", is_exact=True, only=f"^({'|'.join(PACKAGES)})/"
-        )
-        for name in ("found", "own", "each", "given", "said")
-    },
 }
 
 TEXTS = {
@@ -371,7 +364,6 @@ def test_no_client_module_has_a_retired_name():
         ("MOST_", "_MOST_CELLS", "tiebreak/x.py"),
         ("PATIENCE", "PATIENCE_S", "tests/x.py"),
         ("case number", "test_25_forty_race", "tests/x.py"),
-        ("each", "_each", "tiebreak/x.py"),
         ("Pool of instances", "Pool", "studies/instance_selection/drawing.py"),
     ],
 )
@@ -387,7 +379,6 @@ def test_a_retired_name_is_found(word: str, name: str, file: str):
         ("Provider", "provider", "recruitment/x.py"),
         ("MOST_", "most_common", "tiebreak/x.py"),
         ("Pool of instances", "pool", "tiebreak/similarity/processes.py"),
-        ("each", "each", "tests/x.py"),
         ("turn", "turn", "studies/conversations.py"),
         ("door", "outdoor", "annotation/x.py"),
     ],

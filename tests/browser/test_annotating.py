@@ -386,7 +386,7 @@ def test_between_two_hits_one_may_stop(chromium_page: Page, live_server):
     link.click()  # it came with the confirmation that the answer is saved
     expect(page).to_have_url(re.compile("/stop/$"))
     check_accessible(page)
-    page.get_by_role("link", name="Go on rating").click()
+    page.get_by_role("link", name="Continue rating").click()
     at_unit(page, 1)
     link.click()
     page.get_by_role("button", name="Stop here").click()

@@ -134,7 +134,7 @@ def test_the_selection_preview_is_shown_in_place(live_server, chromium_page: Pag
     check_readable(page)
     page.get_by_label("Instances per pair of systems").fill("9")
     button.click()
-    expect(page.locator("#draw .errorlist")).to_have_text(numbers(8, 9))
+    expect(page.locator("#draw .errorlist")).to_have_text(numbers(9, 8))
     expect(page.get_by_role("button", name="Draw instances")).to_have_count(0)
 
 

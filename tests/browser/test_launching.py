@@ -85,15 +85,15 @@ def test_a_study_is_mended_opened_closed_reopened_and_takes_late_answers(page: P
     look(page, "refused")
     page.get_by_role("link", name="Go back").click()
 
-    page.get_by_label("Guidelines").fill("Read both texts.")
+    page.locator("#id_guidelines").fill("Read both texts.")
     page.get_by_role("button", name="Plan HITs").click()
     expect(success(page, 2)).to_be_visible()
-    expect(page.get_by_label("Guidelines")).to_have_value("Read both texts.")
+    expect(page.locator("#id_guidelines")).to_have_value("Read both texts.")
     expect(shown(page, "identical_texts")).to_contain_text(numbers(1, 10))
 
     page.get_by_role("button", name="Open…").click()
     look(page, "open")
-    page.get_by_role("button", name="Open it in spite of the warnings").click()
+    page.get_by_role("button", name="Open despite the warnings").click()
     expect(page.locator(".state [data-status=open]")).to_be_visible()
     study.refresh_from_db()
     assignment = take_place(participation=make_participation(study), now=timezone.now())
@@ -115,7 +115,7 @@ def test_a_study_is_mended_opened_closed_reopened_and_takes_late_answers(page: P
     look(page, "late", of_ours=False)
     page.get_by_role("button", name="Accept late answers…").click()
     look(page, "accept")
-    page.get_by_role("button", name="Accept all of them").click()
+    page.get_by_role("button", name="Accept all").click()
     expect(success(page, 4)).to_be_visible()
     look(page, "log", of_ours=False)
     assert Rating.objects.counted().count() == 5
@@ -133,7 +133,7 @@ def test_leaving_with_something_typed_asks_and_sending_it_does_not(
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
     address = f"{live_server.url}/admin/studies/study/{study.pk}/change/"
     page.goto(address)
-    page.get_by_label("Guidelines").press_sequentially("Typed. ")
+    page.locator("#id_guidelines").press_sequentially("Typed. ")
     page.get_by_role("link", name="Recruitment").click()
     page.wait_for_timeout(300)
     assert asked == ["beforeunload"]

@@ -136,8 +136,8 @@ def screen(page: Page, url: str, study: Study) -> None:
 def dry_run(page: Page, url: str, study: Study) -> None:
     page.goto(f"{url}/admin/studies/study/{study.pk}/change/")
     page.get_by_role("link", name="Dry run").click()
-    page.get_by_label("Share of right answers").fill("1")
-    page.get_by_role("button", name="Start a dry run").click()
+    page.locator("#id_accuracy").fill("1")
+    page.get_by_role("button", name="Start dry run").click()
     see(page.locator("[data-ended-well]"))
     see(page.locator(".dry-run [role=status]").filter(has_text=numbers(8, 8)))
     assert Rating.objects.filter(simulated=True).exists()

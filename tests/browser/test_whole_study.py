@@ -46,7 +46,7 @@ def design(page: Page, url: str, dataset: Dataset) -> Study:
     page.goto(f"{url}/admin/studies/study/add/")
     page.get_by_label("Title").fill("Which note is better?")
     page.locator("#id_dataset").select_option(label=dataset.name)
-    page.get_by_label("Guidelines").fill("# Please\n\nRead *both* texts.")
+    page.locator("#id_guidelines").fill("# Please\n\nRead *both* texts.")
     page.get_by_label("Ratings per HIT (R)").fill("3")
     page.get_by_label("Comparisons per HIT (N)").fill("2")
     page.locator("#id_criteria-0-name").fill("preference")

@@ -283,7 +283,7 @@ def _sample_pairs(cross: FloatArray, pairs: int, rng: np.random.Generator | None
     if rng is None or pairs > len(known):
         raise InvalidInput(
             "pairs_cannot_be_drawn",
-            f"cross_pairs must be at most the {len(known)} known pairs, and needs rng to draw them.",
+            f"cross_pairs must be at most the {len(known)} scored pairs, and needs rng to draw them.",
         )
     sample = np.full(cross.shape, NAN)
     indices = rng.choice(known, pairs, replace=False)

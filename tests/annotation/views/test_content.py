@@ -104,9 +104,11 @@ def test_texts_of_researchers_and_systems_are_escaped():
     ]
     Instance.objects.update(source=ATTACK, messages=messages, category=ATTACK)
     staff = User.objects.create_superuser("root")
-    desk = Client()
-    desk.force_login(staff)
-    previews = [desk.get(f"/studies/{study.pk}/preview/?page={n}") for n in ("welcome", "unit")]
+    researcher_client = Client()
+    researcher_client.force_login(staff)
+    previews = [
+        researcher_client.get(f"/studies/{study.pk}/preview/?page={n}") for n in ("welcome", "unit")
+    ]
     plan_hits(study=study)
     open_knowingly(study)
     for page in [*previews, *whole_way(study)]:

@@ -177,19 +177,19 @@ def test_a_closed_link_answers_the_same_to_everybody():
 
 
 @pytest.fixture
-def desk(client, django_user_model):
+def researcher_client(client, django_user_model):
     client.researcher = django_user_model.objects.create_user("ada", is_staff=True)
     client.force_login(client.researcher)
     return client
 
 
-def save(desk, study: Study, **settings: str):
+def save(researcher_client, study: Study, **settings: str):
     address = reverse("recruitment:save-channel", args=[study.pk, "panel"])
-    return desk.post(address, {"person_parameter": "pid", **settings})
+    return researcher_client.post(address, {"person_parameter": "pid", **settings})
 
 
-def shown_key(desk, study: Study) -> str:
-    page = desk.get(reverse("recruitment:channels", args=[study.pk])).content.decode()
+def shown_key(researcher_client, study: Study) -> str:
+    page = researcher_client.get(reverse("recruitment:channels", args=[study.pk])).content.decode()
     return re.search(r'id="key-panel"[^>]* value="([^"]+)"', page)[1]
 
 
@@ -199,10 +199,10 @@ def signed(key: str, part: str) -> str:
     return f"{part}&signature={digest}"
 
 
-def test_signed_links_let_in_whom_the_panel_signed_and_nobody_else(desk):
-    study = make_open_study(instances=2, comparisons_per_hit=1, member=desk.researcher)
-    save(desk, study, is_signed="on", submission_parameter="visit")
-    key = shown_key(desk, study)
+def test_signed_links_let_in_whom_the_panel_signed_and_nobody_else(researcher_client):
+    study = make_open_study(instances=2, comparisons_per_hit=1, member=researcher_client.researcher)
+    save(researcher_client, study, is_signed="on", submission_parameter="visit")
+    key = shown_key(researcher_client, study)
     good = signed(key, "pid=ann&visit=v1")
     for query in (
         "pid=ann&visit=v1",
@@ -220,47 +220,57 @@ def test_signed_links_let_in_whom_the_panel_signed_and_nobody_else(desk):
     assert arrive(study, good).status_code == 403  # a copied link is still not their browser
 
 
-def test_the_key_is_stored_encrypted_and_can_be_replaced(desk):
-    study = make_open_study(instances=1, member=desk.researcher)
-    save(desk, study, is_signed="on")
-    former = shown_key(desk, study)
+def test_the_key_is_stored_encrypted_and_can_be_replaced(researcher_client):
+    study = make_open_study(instances=1, member=researcher_client.researcher)
+    save(researcher_client, study, is_signed="on")
+    former = shown_key(researcher_client, study)
     assert former not in Channel.objects.get().secret
-    save(desk, study, is_signed="on", completed_code="X")
-    assert shown_key(desk, study) == former
-    desk.post(reverse("recruitment:change-channel-state", args=[study.pk, "panel", "new-key"]))
-    assert shown_key(desk, study) != former
-    assert arrive(study, signed(former, "pid=ann")).status_code == 403
-    assert arrive(study, signed(shown_key(desk, study), "pid=ann")).status_code == 303
-    assert decrypted(Channel.objects.get().secret) == shown_key(desk, study)
-
-
-def test_a_signing_key_is_shown_to_members_only(desk, django_user_model):
-    study = make_open_study(instances=1, member=desk.researcher)
-    save(desk, study, is_signed="on")
-    desk.force_login(django_user_model.objects.create_user("eve", is_staff=True))
-    assert desk.get(reverse("recruitment:channels", args=[study.pk])).status_code == 404
-    renew = reverse("recruitment:change-channel-state", args=[study.pk, "panel", "new-key"])
-    assert desk.post(renew).status_code == 404
-
-
-def test_sending_people_back_needs_a_page_to_send_them_to(desk):
-    study = make_open_study(instances=1, member=desk.researcher)
-    assert save(desk, study, reentry="ask").status_code == 400
-    assert not study.channels.exists()
-    assert save(desk, study, reentry="ask", panel_url="https://p.example/").status_code == 302
-
-
-def test_a_signed_panel_is_paid_by_the_researcher_and_not_by_its_key(desk):
-    study = make_open_study(
-        instances=1, comparisons_per_hit=1, reward=Decimal("2.00"), member=desk.researcher
+    save(researcher_client, study, is_signed="on", completed_code="X")
+    assert shown_key(researcher_client, study) == former
+    researcher_client.post(
+        reverse("recruitment:change-channel-state", args=[study.pk, "panel", "new-key"])
     )
-    save(desk, study, is_signed="on")
-    ann = enter(study, signed(shown_key(desk, study), "pid=ann"))
+    assert shown_key(researcher_client, study) != former
+    assert arrive(study, signed(former, "pid=ann")).status_code == 403
+    assert arrive(study, signed(shown_key(researcher_client, study), "pid=ann")).status_code == 303
+    assert decrypted(Channel.objects.get().secret) == shown_key(researcher_client, study)
+
+
+def test_a_signing_key_is_shown_to_members_only(researcher_client, django_user_model):
+    study = make_open_study(instances=1, member=researcher_client.researcher)
+    save(researcher_client, study, is_signed="on")
+    researcher_client.force_login(django_user_model.objects.create_user("eve", is_staff=True))
+    assert (
+        researcher_client.get(reverse("recruitment:channels", args=[study.pk])).status_code == 404
+    )
+    renew = reverse("recruitment:change-channel-state", args=[study.pk, "panel", "new-key"])
+    assert researcher_client.post(renew).status_code == 404
+
+
+def test_sending_people_back_needs_a_page_to_send_them_to(researcher_client):
+    study = make_open_study(instances=1, member=researcher_client.researcher)
+    assert save(researcher_client, study, reentry="ask").status_code == 400
+    assert not study.channels.exists()
+    assert (
+        save(researcher_client, study, reentry="ask", panel_url="https://p.example/").status_code
+        == 302
+    )
+
+
+def test_a_signed_panel_is_paid_by_the_researcher_and_not_by_its_key(researcher_client):
+    study = make_open_study(
+        instances=1,
+        comparisons_per_hit=1,
+        reward=Decimal("2.00"),
+        member=researcher_client.researcher,
+    )
+    save(researcher_client, study, is_signed="on")
+    ann = enter(study, signed(shown_key(researcher_client, study), "pid=ann"))
     ann.choose()
     ann.here()
     pay = reverse(
         "recruitment:ledger-action", args=[study.pk, ann.participation.public_id, "approve"]
     )
-    post_confirmed(desk, pay)
+    post_confirmed(researcher_client, pay)
     assert ann.participation.payments.get().status == "paid"
     assert study.channels.get().problem == ""

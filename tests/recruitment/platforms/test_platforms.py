@@ -155,7 +155,7 @@ def test_an_invitation_to_one_study_is_none_to_another():
     assert Client().get(entry(study, "invitation", invitation=token)).status_code == 303
 
 
-def test_a_panels_link_and_its_way_back():
+def test_a_panels_link_and_its_return_link():
     study, _ = study_by(
         "panel",
         person_parameter="pid",

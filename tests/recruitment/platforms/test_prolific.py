@@ -484,7 +484,7 @@ def test_a_message_that_comes_again_pays_nobody_again(fake, monkeypatch):
     assert (channel.pending, channel.problem) == ("", "")
 
 
-def test_a_worker_that_died_blocks_the_platform_no_longer_than_its_patience(fake, monkeypatch):
+def test_a_worker_that_died_blocks_the_platform_no_longer_than_its_timeout(fake, monkeypatch):
     channel = on_prolific(fake)
     monkeypatch.setattr(platform_action_task, "apply_async", lambda args, queue: None)
     enqueue_action(channel=channel, action="sync")
@@ -674,7 +674,7 @@ def test_what_took_too_long_leaves_what_was_asked_since_alone(fake, monkeypatch)
     assert (channel.pending, channel.problem) == ("", "")
 
 
-def test_another_persons_submission_is_nobodys_way_in(fake):
+def test_another_persons_submission_lets_nobody_enter(fake):
     channel = on_prolific(fake, is_secure=False)
     submitted(fake, channel)
     first = Participation.objects.get()

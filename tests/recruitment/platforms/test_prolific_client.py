@@ -105,12 +105,12 @@ class TestStudies:
 class TestSubmissions:
     def test_one(self, fake: FakeProlific, client: ProlificClient) -> None:
         study = active_study(client)
-        turn = fake.reserve(study, "ann")
-        assert client.submission(turn).status == "RESERVED"
-        fake.start(turn)
-        fake.complete(turn, "DONE1")
-        found = client.submission(turn)
-        assert (found.id, found.participant, found.study) == (turn, "ann", study)
+        own_submission = fake.reserve(study, "ann")
+        assert client.submission(own_submission).status == "RESERVED"
+        fake.start(own_submission)
+        fake.complete(own_submission, "DONE1")
+        found = client.submission(own_submission)
+        assert (found.id, found.participant, found.study) == (own_submission, "ann", study)
         assert (found.status, found.entered_code) == ("APPROVED", "DONE1")
         assert found.started_at is not None
         assert found.started_at.tzinfo is not None
@@ -143,9 +143,9 @@ class TestSubmissions:
 
     def test_unknown_statuses_are_kept(self, fake: FakeProlific, client: ProlificClient) -> None:
         study = active_study(client)
-        turn = fake.reserve(study, "ann")
-        fake.set_status(turn, "ON THE MOON")
-        assert client.submission(turn).status == "ON THE MOON"
+        own_submission = fake.reserve(study, "ann")
+        fake.set_status(own_submission, "ON THE MOON")
+        assert client.submission(own_submission).status == "ON THE MOON"
         assert [one.status for one in client.submissions(study)] == ["ON THE MOON"]
 
     @pytest.mark.parametrize("wrong", ["", "../studies", "a/b", "a?b=c", "a\n", "x" * 65])
@@ -178,10 +178,10 @@ class TestSettling:
         assert not fake.requests
 
     def test_reject(self, fake: FakeProlific, client: ProlificClient) -> None:
-        turn = fake.reserve(active_study(client), "ann")
-        fake.complete(turn)
-        assert client.reject(turn, REASON, "FAILED_CHECK").status == "REJECTED"
-        assert fake.messages == [(turn, REASON)]
+        own_submission = fake.reserve(active_study(client), "ann")
+        fake.complete(own_submission)
+        assert client.reject(own_submission, REASON, "FAILED_CHECK").status == "REJECTED"
+        assert fake.messages == [(own_submission, REASON)]
         check_all(fake)
 
     @pytest.mark.parametrize(
@@ -200,34 +200,36 @@ class TestSettling:
         assert not fake.requests
 
     def test_complete_for_the_participant(self, fake: FakeProlific, client: ProlificClient) -> None:
-        turn = fake.reserve(active_study(client), "ann")
-        assert client.complete(turn, "OURS1").status == "AWAITING REVIEW"
-        assert client.complete(turn, "OURS1").entered_code == "OURS1"
+        own_submission = fake.reserve(active_study(client), "ann")
+        assert client.complete(own_submission, "OURS1").status == "AWAITING REVIEW"
+        assert client.complete(own_submission, "OURS1").entered_code == "OURS1"
         with refused("platform_refused"):
-            client.complete(turn, "DONE1")
+            client.complete(own_submission, "DONE1")
         check_all(fake)
 
     def test_screen_out(self, fake: FakeProlific, client: ProlificClient) -> None:
-        turn = fake.reserve(active_study(client), "ann")
-        assert client.screen_out(turn, "OUT1").status == "SCREENED OUT"
+        own_submission = fake.reserve(active_study(client), "ann")
+        assert client.screen_out(own_submission, "OUT1").status == "SCREENED OUT"
         check_all(fake)
 
     def test_request_a_return(self, fake: FakeProlific, client: ProlificClient) -> None:
-        turn = fake.reserve(active_study(client), "ann")
-        client.request_return(turn, ["Withdrew consent"])
-        assert fake.messages == [(turn, "Withdrew consent")]
+        own_submission = fake.reserve(active_study(client), "ann")
+        client.request_return(own_submission, ["Withdrew consent"])
+        assert fake.messages == [(own_submission, "Withdrew consent")]
         check_all(fake)
 
     def test_bonuses(self, fake: FakeProlific, client: ProlificClient) -> None:
         study = active_study(client)
-        turn = fake.reserve(study, "ann")
+        own_submission = fake.reserve(study, "ann")
         fake.reserve(study, "bob")
-        bulk = client.create_bonuses(study, {turn: Decimal("1.5"), "bob": Decimal("0.25")})
-        assert fake.requests[-1].body["csv_bonuses"] == f"{turn},1.50\nbob,0.25\n"
+        bulk = client.create_bonuses(
+            study, {own_submission: Decimal("1.5"), "bob": Decimal("0.25")}
+        )
+        assert fake.requests[-1].body["csv_bonuses"] == f"{own_submission},1.50\nbob,0.25\n"
         assert fake.bonuses[bulk]["paid"] == 0
         client.pay_bonuses(bulk)
         assert fake.bonuses[bulk]["paid"] == 1
-        assert fake.submissions[turn]["bonus_payments"] == [150]
+        assert fake.submissions[own_submission]["bonus_payments"] == [150]
         check_all(fake)
 
     @pytest.mark.parametrize("amount", ["0", "-1", "1.005", "NaN", "Infinity"])
@@ -339,8 +341,8 @@ class TestFaults:
 
     def test_nobody_is_paid_twice(self, fake: FakeProlific, client: ProlificClient) -> None:
         study = active_study(client)
-        turn = fake.reserve(study, "ann")
-        bulk = client.create_bonuses(study, {turn: Decimal(1)})
+        own_submission = fake.reserve(study, "ann")
+        bulk = client.create_bonuses(study, {own_submission: Decimal(1)})
         fake.hang_next(1.5)
         with (
             connect(fake, timeout_s=0.5) as hasty,
@@ -353,10 +355,10 @@ class TestFaults:
 
     def test_a_bonus_is_not_set_up_twice(self, fake: FakeProlific, client: ProlificClient) -> None:
         study = active_study(client)
-        turn = fake.reserve(study, "ann")
+        own_submission = fake.reserve(study, "ann")
         fake.garble_next("cut")
         with refused("platform_unanswered"):
-            client.create_bonuses(study, {turn: Decimal(1)})
+            client.create_bonuses(study, {own_submission: Decimal(1)})
         assert len(fake.bonuses) == 1
 
     def test_a_time_out_is_tried_again(self, fake: FakeProlific, client: ProlificClient) -> None:
@@ -393,10 +395,10 @@ class TestFaults:
     @pytest.mark.parametrize("kind", ["html", "truncated", "list", "shape", "types", "empty"])
     def test_garbage(self, fake: FakeProlific, client: ProlificClient, kind: str) -> None:
         study = active_study(client)
-        turn = fake.reserve(study, "ann")
+        own_submission = fake.reserve(study, "ann")
         asked = [
             lambda: client.study(study),
-            lambda: client.submission(turn),
+            lambda: client.submission(own_submission),
             lambda: list(client.submissions(study)),
             lambda: client.transition_study(study, "PAUSE"),
             lambda: client.create_secret("w1"),
@@ -498,10 +500,10 @@ class TestFake:
         self, fake: FakeProlific, client: ProlificClient
     ) -> None:
         study = active_study(client)
-        turn = fake.reserve(study, "ann")
-        fake.start(turn)
-        fake.complete(turn, "CHECK1")
-        mine = [one for one in fake.events if one.payload["resource_id"] == turn]
+        own_submission = fake.reserve(study, "ann")
+        fake.start(own_submission)
+        fake.complete(own_submission, "CHECK1")
+        mine = [one for one in fake.events if one.payload["resource_id"] == own_submission]
         statuses = [one.payload["status"] for one in mine]
         assert statuses == ["RESERVED", "ACTIVE", "AWAITING REVIEW"]
         client.create_secret("w1")
@@ -513,10 +515,10 @@ class TestFake:
 
     def test_a_full_study_takes_nobody(self, fake: FakeProlific, client: ProlificClient) -> None:
         study = active_study(client, total_available_places=1)
-        turn = fake.reserve(study, "ann")
+        own_submission = fake.reserve(study, "ann")
         with pytest.raises(Refusal):
             fake.reserve(study, "bob")
-        fake.return_(turn)
+        fake.return_(own_submission)
         fake.reserve(study, "bob")
 
     def test_requests_that_are_not_documented_are_seen(self) -> None:

@@ -138,10 +138,12 @@ class TestEntryTokens:
 
     def test_the_whole_way(self, fake: FakeProlific, client: ProlificClient) -> None:
         study = active_study(client, is_external_study_url_secure=True)
-        turn = fake.reserve(study, "ann")
-        query = httpx.URL(fake.start(turn)).params
-        signed = self.verify(query["prolific_token"], submission_id=turn, now=datetime.now(UTC))
-        assert (query["who"], query["turn"]) == ("ann", turn)
+        own_submission = fake.reserve(study, "ann")
+        query = httpx.URL(fake.start(own_submission)).params
+        signed = self.verify(
+            query["prolific_token"], submission_id=own_submission, now=datetime.now(UTC)
+        )
+        assert (query["who"], query["turn"]) == ("ann", own_submission)
         assert signed["who"] == "ann"
 
     def test_the_audience_with_ids_filled_in(self, fake: FakeProlific) -> None:

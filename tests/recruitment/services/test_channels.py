@@ -32,49 +32,51 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def desk(client, django_user_model):
+def researcher_client(client, django_user_model):
     client.researcher = django_user_model.objects.create_user("ada", is_staff=True)
     client.force_login(client.researcher)
     return client
 
 
-def a_study(desk, **design) -> Study:
+def a_study(researcher_client, **design) -> Study:
     design = {"instances": 3, "comparisons_per_hit": 1, **design}
-    return make_open_study(member=desk.researcher, reward=Decimal("2.00"), **design)
+    return make_open_study(member=researcher_client.researcher, reward=Decimal("2.00"), **design)
 
 
-def look(desk, study: Study):
-    return desk.get(reverse("recruitment:channels", args=[study.pk]))
+def look(researcher_client, study: Study):
+    return researcher_client.get(reverse("recruitment:channels", args=[study.pk]))
 
 
-def page(desk, study: Study) -> str:
-    return look(desk, study).content.decode()
+def page(researcher_client, study: Study) -> str:
+    return look(researcher_client, study).content.decode()
 
 
-def states(desk, study: Study) -> dict[str, ChannelState]:
+def states(researcher_client, study: Study) -> dict[str, ChannelState]:
     """How the page says that each way stands."""
     return {
         channel["platform"].name: ChannelState(channel["state"])
-        for channel in look(desk, study).context["channels"]
+        for channel in look(researcher_client, study).context["channels"]
     }
 
 
-def open_channels(desk, study: Study) -> list[str]:
+def open_channels(researcher_client, study: Study) -> list[str]:
     """The ways by which the page says that people can enter."""
-    return re.findall(r'data-open="([a-z-]+)"', page(desk, study))
+    return re.findall(r'data-open="([a-z-]+)"', page(researcher_client, study))
 
 
-def offers(desk, study: Study, provider: str, verb: str) -> bool:
+def offers(researcher_client, study: Study, provider: str, verb: str) -> bool:
     address = reverse("recruitment:change-channel-state", args=[study.pk, provider, verb])
-    return f'formaction="{address}"' in page(desk, study)
+    return f'formaction="{address}"' in page(researcher_client, study)
 
 
-def save(desk, study: Study, provider: str, **settings: str):
-    return desk.post(reverse("recruitment:save-channel", args=[study.pk, provider]), settings)
+def save(researcher_client, study: Study, provider: str, **settings: str):
+    return researcher_client.post(
+        reverse("recruitment:save-channel", args=[study.pk, provider]), settings
+    )
 
 
-def turn(desk, study: Study, provider: str, verb: str):
-    return desk.post(
+def change_state(researcher_client, study: Study, provider: str, verb: str):
+    return researcher_client.post(
         reverse("recruitment:change-channel-state", args=[study.pk, provider, verb]), follow=True
     )
 
@@ -92,13 +94,13 @@ def panel(study: Study, **state) -> Channel:
     return Channel.objects.create(study=study, provider="panel", settings=settings, **state)
 
 
-def test_it_works(desk):
-    study = a_study(desk)
+def test_it_works(researcher_client):
+    study = a_study(researcher_client)
     channel = panel(study)
     at_work = follow(study, "panel", "pid=ann").enter()
     at_work.choose()
-    assert levels_on(turn(desk, study, "panel", "close")) == ["success"]
-    assert states(desk, study)["panel"] == ChannelState.CLOSED
+    assert levels_on(change_state(researcher_client, study, "panel", "close")) == ["success"]
+    assert states(researcher_client, study)["panel"] == ChannelState.CLOSED
     assert form_of(at_work.here()).choices
     at_work.choose()
     late = follow(study, "panel", "pid=bob")
@@ -107,7 +109,7 @@ def test_it_works(desk):
     assert (answer.status_code, codes_on(answer)) == (409, {"channel_closed"})
     assert late.client.post(f"/s/{study.pk}/", {"choice": "agree", "version": 1}).status_code == 404
     assert Participation.objects.get().submission.channel == channel
-    turn(desk, study, "panel", "reopen")
+    change_state(researcher_client, study, "panel", "reopen")
     follow(study, "panel", "pid=bob").enter()
     assert Participation.objects.count() == 2
 
@@ -128,8 +130,8 @@ def test_closed_to_newcomers_is_open_to_who_comes_back_by_a_link_of_their_own():
     assert Participation.objects.count() == 1
 
 
-def test_who_closed_on_is_paid_as_before(desk):
-    study = a_study(desk, hits_per_annotator=1)
+def test_who_closed_on_is_paid_as_before(researcher_client):
+    study = a_study(researcher_client, hits_per_annotator=1)
     channel = panel(study)
     browser = follow(study, "panel", "pid=ann").enter()
     close_channel(channel=channel)
@@ -138,11 +140,11 @@ def test_who_closed_on_is_paid_as_before(desk):
     act = reverse(
         "recruitment:ledger-action", args=[study.pk, browser.participation.public_id, "approve"]
     )
-    post_confirmed(desk, act)
+    post_confirmed(researcher_client, act)
     assert browser.participation.payments.get().amount == Decimal("2.00")
 
 
-def test_whom_only_the_platform_named_is_a_newcomer_at_a_closed_door():
+def test_whom_only_the_platform_named_is_new_to_a_closed_channel():
     study = make_open_study(instances=1)
     channel = panel(study)
     browser = follow(study, "panel", "pid=ann").enter()
@@ -158,31 +160,31 @@ def test_whom_only_the_platform_named_is_a_newcomer_at_a_closed_door():
     assert browser.participation.consented_at is None
 
 
-def test_the_open_link_that_nobody_set_up_can_be_closed(desk):
-    study = a_study(desk)
-    assert offers(desk, study, "open-link", "close")
-    turn(desk, study, "open-link", "close")
+def test_the_open_link_that_nobody_set_up_can_be_closed(researcher_client):
+    study = a_study(researcher_client)
+    assert offers(researcher_client, study, "open-link", "close")
+    change_state(researcher_client, study, "open-link", "close")
     assert Client().get(f"/s/{study.pk}/").status_code == 409
-    assert open_channels(desk, study) == []
-    turn(desk, study, "open-link", "reopen")
+    assert open_channels(researcher_client, study) == []
+    change_state(researcher_client, study, "open-link", "reopen")
     assert Client().get(f"/s/{study.pk}/").status_code == 200
 
 
-def test_closing_or_removing_a_way_opens_no_other(desk):
-    study = a_study(desk)
+def test_closing_or_removing_a_way_opens_no_other(researcher_client):
+    study = a_study(researcher_client)
     channel = panel(study)
-    turn(desk, study, "panel", "close")
+    change_state(researcher_client, study, "panel", "close")
     assert Client().get(f"/s/{study.pk}/").status_code == 404
-    turn(desk, study, "panel", "remove")
+    change_state(researcher_client, study, "panel", "remove")
     assert not Channel.objects.filter(pk=channel.pk).exists()
     assert Client().get(f"/s/{study.pk}/").status_code == 409
     assert not has_open_link(study)
 
 
-def test_removing_what_never_led_in_leaves_the_open_link_open(desk):
-    study = a_study(desk)
-    save(desk, study, "prolific", description="Compare.")
-    turn(desk, study, "prolific", "remove")
+def test_removing_what_never_led_in_leaves_the_open_link_open(researcher_client):
+    study = a_study(researcher_client)
+    save(researcher_client, study, "prolific", description="Compare.")
+    change_state(researcher_client, study, "prolific", "remove")
     assert not study.channels.exists()
     assert Client().get(f"/s/{study.pk}/").status_code == 200
 
@@ -191,53 +193,53 @@ def test_removing_what_never_led_in_leaves_the_open_link_open(desk):
     ("state", "code"),
     [({"external_id": "s1"}, "is_on_platform"), ({"pending": "publish"}, "action_pending")],
 )
-def test_what_a_platform_knows_of_is_not_removed(desk, state, code):
-    study = a_study(desk)
+def test_what_a_platform_knows_of_is_not_removed(researcher_client, state, code):
+    study = a_study(researcher_client)
     channel = Channel.objects.create(study=study, provider="prolific", **state)
-    assert not offers(desk, study, "prolific", "remove")
+    assert not offers(researcher_client, study, "prolific", "remove")
     with refused(code):
         remove_channel(channel=channel)
-    assert codes_on(turn(desk, study, "prolific", "remove")) == {code}
+    assert codes_on(change_state(researcher_client, study, "prolific", "remove")) == {code}
     assert Channel.objects.filter(pk=channel.pk).exists()
 
 
-def test_a_way_by_which_somebody_came_is_closed_and_not_removed(desk):
-    study = a_study(desk)
+def test_a_way_by_which_somebody_came_is_closed_and_not_removed(researcher_client):
+    study = a_study(researcher_client)
     channel = panel(study)
-    assert offers(desk, study, "panel", "remove")
+    assert offers(researcher_client, study, "panel", "remove")
     follow(study, "panel", "pid=ann").enter()
-    assert not offers(desk, study, "panel", "remove")
+    assert not offers(researcher_client, study, "panel", "remove")
     with refused("has_participants"):
         remove_channel(channel=channel)
 
 
-def test_closing_says_what_is_to_be_done_on_the_platform(desk):
-    study = a_study(desk)
+def test_closing_says_what_is_to_be_done_on_the_platform(researcher_client):
+    study = a_study(researcher_client)
     channel = Channel.objects.create(study=study, provider="prolific", external_id="s1")
     said = STILL_ON_PLATFORM.format("Prolific")
-    assert said not in page(desk, study)
+    assert said not in page(researcher_client, study)
     close_channel(channel=channel)
-    html = page(desk, study)
+    html = page(researcher_client, study)
     assert said in html
     assert "/recruitment/prolific/stop/" in html
 
 
-def test_another_researchers_ways_cannot_be_turned(desk):
+def test_another_researchers_ways_cannot_be_turned(researcher_client):
     study = make_open_study(instances=1)
     channel = panel(study)
     for verb in ("close", "reopen", "remove"):
-        assert turn(desk, study, "panel", verb).status_code == 404
+        assert change_state(researcher_client, study, "panel", verb).status_code == 404
     channel.refresh_from_db()
     assert channel.closed_at is None
-    own = a_study(desk)
-    assert codes_on(turn(desk, own, "panel", "close")) == {"no_such_channel"}
-    assert turn(desk, own, "nowhere", "close").status_code == 404
-    assert turn(desk, own, "open-link", "burn").status_code == 404
+    own = a_study(researcher_client)
+    assert codes_on(change_state(researcher_client, own, "panel", "close")) == {"no_such_channel"}
+    assert change_state(researcher_client, own, "nowhere", "close").status_code == 404
+    assert change_state(researcher_client, own, "open-link", "burn").status_code == 404
 
 
-def test_invitations_to_nobody_are_refused_and_close_nothing(desk):
-    study = a_study(desk)
-    answer = save(desk, study, "invitation", people=" \n ")
+def test_invitations_to_nobody_are_refused_and_close_nothing(researcher_client):
+    study = a_study(researcher_client)
+    answer = save(researcher_client, study, "invitation", people=" \n ")
     assert answer.status_code == 400
     (form,) = [
         channel["form"]
@@ -249,57 +251,57 @@ def test_invitations_to_nobody_are_refused_and_close_nothing(desk):
     assert Client().get(f"/s/{study.pk}/").status_code == 200
 
 
-def test_a_way_that_is_being_prepared_leaves_the_open_link_open(desk):
-    study = a_study(desk)
-    save(desk, study, "prolific", description="Compare.")
-    assert states(desk, study)["prolific"] == ChannelState.NOT_READY
+def test_a_way_that_is_being_prepared_leaves_the_open_link_open(researcher_client):
+    study = a_study(researcher_client)
+    save(researcher_client, study, "prolific", description="Compare.")
+    assert states(researcher_client, study)["prolific"] == ChannelState.NOT_READY
     assert Client().get(f"/s/{study.pk}/").status_code == 200
     Channel.objects.update(external_id="s1")
     assert Client().get(f"/s/{study.pk}/").status_code == 404
-    assert states(desk, study)["open-link"] == ChannelState.CLOSED
+    assert states(researcher_client, study)["open-link"] == ChannelState.CLOSED
 
 
-def test_that_the_open_link_closed_is_said_when_it_happens(desk):
-    study = a_study(desk)
-    save(desk, study, "invitation", people="Ann\nBob")
-    said = look(desk, study)
+def test_that_the_open_link_closed_is_said_when_it_happens(researcher_client):
+    study = a_study(researcher_client)
+    save(researcher_client, study, "invitation", people="Ann\nBob")
+    said = look(researcher_client, study)
     assert codes_on(said) == {"open_link_closed"}
     (channel,) = said.context["open_channels"]
     assert (channel.platform.name, numbers_in(channel.sentence)) == ("invitation", {"2"})
-    save(desk, study, "open-link")
+    save(researcher_client, study, "open-link")
     assert Client().get(f"/s/{study.pk}/").status_code == 200
 
 
-def test_who_can_enter_is_said_of_a_draft_too(desk):
-    study = make_study(instances=1, member=desk.researcher)
-    assert 'data-status="draft"' in page(desk, study)
-    assert open_channels(desk, study) == ["open-link"]
+def test_who_can_enter_is_said_of_a_draft_too(researcher_client):
+    study = make_study(instances=1, member=researcher_client.researcher)
+    assert 'data-status="draft"' in page(researcher_client, study)
+    assert open_channels(researcher_client, study) == ["open-link"]
 
 
-def test_only_a_way_that_is_ready_has_a_link_to_copy(desk):
-    study = a_study(desk)
-    before = page(desk, study)
+def test_only_a_way_that_is_ready_has_a_link_to_copy(researcher_client):
+    study = a_study(researcher_client)
+    before = page(researcher_client, study)
     for name in ("prolific", "mturk", "panel", "invitation"):
         assert f"/via/{name}/" not in before
     assert f'http://testserver/s/{study.pk}/"' in before
-    assert list(states(desk, study).values()).count(ChannelState.NOT_SET_UP) == 4
+    assert list(states(researcher_client, study).values()).count(ChannelState.NOT_SET_UP) == 4
     channel = panel(study)
-    assert f'/s/{study.pk}/via/panel/"' in page(desk, study)
-    assert "?pid=ID" in page(desk, study)
+    assert f'/s/{study.pk}/via/panel/"' in page(researcher_client, study)
+    assert "?pid=ID" in page(researcher_client, study)
     close_channel(channel=channel)
-    assert "/via/panel/" not in page(desk, study)
+    assert "/via/panel/" not in page(researcher_client, study)
 
 
-def test_invitations_have_a_link_each_and_none_for_all(desk):
-    study = a_study(desk)
-    save(desk, study, "invitation", people="Ann")
-    html = page(desk, study)
+def test_invitations_have_a_link_each_and_none_for_all(researcher_client):
+    study = a_study(researcher_client)
+    save(researcher_client, study, "invitation", people="Ann")
+    html = page(researcher_client, study)
     channel = study.channels.get()
     (link,) = [token for _, token in invitations(channel)]
     assert html.count("/via/invitation/") == 1
     assert f"/via/invitation/?invitation={link.replace(':', '%3A')}" in html
     close_channel(channel=channel)
-    assert "/via/invitation/" not in page(desk, study)
+    assert "/via/invitation/" not in page(researcher_client, study)
 
 
 def test_what_is_not_on_prolific_yet_lets_nobody_in():
@@ -315,10 +317,10 @@ def test_what_is_not_on_prolific_yet_lets_nobody_in():
     assert not Participation.objects.exists()
 
 
-def test_a_hit_that_somebody_makes_themselves_has_its_link(desk):
-    study = a_study(desk)
-    save(desk, study, "mturk", description="Compare notes.", hours_open="72")
-    assert "/via/mturk/" in page(desk, study)
+def test_a_hit_that_somebody_makes_themselves_has_its_link(researcher_client):
+    study = a_study(researcher_client)
+    save(researcher_client, study, "mturk", description="Compare notes.", hours_open="72")
+    assert "/via/mturk/" in page(researcher_client, study)
     kept = get_platform("mturk").privacy_notice(study.channels.get())
     assert kept.in_any_case == ""  # no key is there to ask the platform with
 
@@ -329,13 +331,13 @@ def test_every_platform_says_who_can_enter():
         assert platform.audience(Channel(study=study, provider=name))
 
 
-def test_the_admin_offers_the_annotator_link_only_where_it_leads_in(desk):
-    study = a_study(desk)
+def test_the_admin_offers_the_annotator_link_only_where_it_leads_in(researcher_client):
+    study = a_study(researcher_client)
     address = reverse("admin:studies_study_change", args=[study.pk])
     link = f'href="{reverse("recruitment:welcome", args=[study.pk])}"'
-    assert link in desk.get(address).content.decode()
+    assert link in researcher_client.get(address).content.decode()
     channel = panel(study)
-    assert link not in desk.get(address).content.decode()
+    assert link not in researcher_client.get(address).content.decode()
     reopen_channel(channel=channel)
     assert [status.platform.name for status in channel_statuses(study) if status.is_open] == [
         "panel"
@@ -343,16 +345,16 @@ def test_the_admin_offers_the_annotator_link_only_where_it_leads_in(desk):
     assert get_platform("panel").missing(channel) == ""
 
 
-def test_a_prepared_way_that_is_closed_leaves_the_open_link_as_it_was(desk):
-    study = a_study(desk)
+def test_a_prepared_way_that_is_closed_leaves_the_open_link_as_it_was(researcher_client):
+    study = a_study(researcher_client)
     Channel.objects.create(study=study, provider="prolific")
-    turn(desk, study, "prolific", "close")
+    change_state(researcher_client, study, "prolific", "close")
     assert Client().get(f"/s/{study.pk}/").status_code == 200
 
 
 @pytest.mark.parametrize("became", ["closed", "removed", "not ready"])
-def test_an_old_link_in_the_browser_does_not_shut_the_open_one(desk, became):
-    study = a_study(desk)
+def test_an_old_link_in_the_browser_does_not_shut_the_open_one(researcher_client, became):
+    study = a_study(researcher_client)
     Channel.objects.create(study=study, provider="open-link")
     channel = panel(study)
     browser = follow(study, "panel", "pid=bob")
@@ -366,18 +368,22 @@ def test_an_old_link_in_the_browser_does_not_shut_the_open_one(desk, became):
     assert Participation.objects.get().provider == "open-link"
 
 
-def test_two_presses_are_as_good_as_one(desk):
-    study = a_study(desk)
+def test_two_presses_are_as_good_as_one(researcher_client):
+    study = a_study(researcher_client)
     for verb in ("close", "close", "reopen", "reopen"):
-        assert turn(desk, study, "open-link", verb).status_code == 200
+        assert change_state(researcher_client, study, "open-link", verb).status_code == 200
     channel, again = panel(study), Channel.objects.get(provider="panel")
     remove_channel(channel=channel)
     remove_channel(channel=again)
-    assert codes_on(turn(desk, study, "panel", "remove")) == {"no_such_channel"}
+    assert codes_on(change_state(researcher_client, study, "panel", "remove")) == {
+        "no_such_channel"
+    }
 
 
-def test_the_open_link_that_is_not_stored_is_neither_reopened_nor_removed_with_an_error(desk):
-    study = a_study(desk)
+def test_the_open_link_that_is_not_stored_is_neither_reopened_nor_removed_with_an_error(
+    researcher_client,
+):
+    study = a_study(researcher_client)
     for verb in ("reopen", "remove"):
-        assert turn(desk, study, "open-link", verb).status_code == 200
+        assert change_state(researcher_client, study, "open-link", verb).status_code == 200
     assert Client().get(f"/s/{study.pk}/").status_code == 200

@@ -138,7 +138,7 @@ def test_a_clone_plans_the_instances_that_were_drawn():
     assert set(shown) == set(study.hits.main().values_list("instance", flat=True))
 
 
-def test_a_cloned_way_in_is_not_connected_to_its_platform():
+def test_a_cloned_channel_is_not_connected_to_its_platform():
     study = make_whole_study()
     clone = clone_study(study=study).study
     channel = clone.channels.get(provider="prolific")
@@ -153,7 +153,7 @@ def test_a_cloned_way_in_is_not_connected_to_its_platform():
     assert clone.channels.get(provider="invitation").settings == {}
 
 
-def test_a_way_in_that_was_closed_stays_closed_in_a_clone():
+def test_a_closed_channel_stays_closed_in_a_clone():
     study = make_study(instances=1)
     study.channels.create(provider="open-link", closed_at=study.created_at)
     clone = clone_study(study=study).study

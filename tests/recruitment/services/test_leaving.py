@@ -93,7 +93,7 @@ def test_what_is_owed_stands_whatever_becomes_of_the_study_or_of_them():
     ]
 
 
-def test_a_share_is_rounded_up_and_the_books_take_no_more_queries(django_assert_num_queries):
+def test_a_share_is_rounded_up_and_the_ledger_takes_no_more_queries(django_assert_num_queries):
     study = a_study(hits_per_annotator=6, reward=Decimal("0.02"))
     for _ in range(3):
         ann = annotator(study)

@@ -168,76 +168,83 @@ def test_the_ledger_takes_as_few_statements_for_many_as_for_one(django_assert_ma
 
 
 @pytest.fixture
-def desk(client, django_user_model):
+def researcher_client(client, django_user_model):
     researcher = django_user_model.objects.create_user("rea", password="x", is_staff=True)
     client.force_login(researcher)
     client.researcher = researcher
     return client
 
 
-def test_the_page_lists_and_acts(desk):
-    study = paying_study(member=desk.researcher)
+def test_the_page_lists_and_acts(researcher_client):
+    study = paying_study(member=researcher_client.researcher)
     page = annotator(study)
     page.choose()
     finish_participation(participation=page.participation)
     address = reverse("recruitment:ledger", args=[study.pk])
-    shown = desk.get(address)
+    shown = researcher_client.get(address)
     listed = {name: len(rows) for name, _, _, rows in shown.context["lists"] if rows}
     assert listed == {"awaiting_payment": 1}
     assert shown.context["is_unverified"]
     acted = reverse(
         "recruitment:ledger-action", args=[study.pk, page.participation.public_id, "approve"]
     )
-    assert levels_on(post_confirmed(desk, acted)) == ["success"]
+    assert levels_on(post_confirmed(researcher_client, acted)) == ["success"]
     assert Payment.objects.get().amount == Decimal("2.00")
     excluded = reverse(
         "recruitment:ledger-action", args=[study.pk, page.participation.public_id, "exclude"]
     )
-    assert levels_on(post_confirmed(desk, excluded)) == ["success"]
+    assert levels_on(post_confirmed(researcher_client, excluded)) == ["success"]
     assert Rating.objects.filter(excluded=True, excluded_reason="excluded").count() == 1
     assert not Place.objects.filter(completed_at__isnull=False).exists()
     back = reverse(
         "recruitment:ledger-action", args=[study.pk, page.participation.public_id, "reinstate"]
     )
-    assert levels_on(desk.post(back, follow=True)) == ["success"]
+    assert levels_on(researcher_client.post(back, follow=True)) == ["success"]
     assert Rating.objects.counted().count() == 1
 
 
-def test_a_stuck_place_is_freed(desk):
-    study = paying_study(member=desk.researcher)
+def test_a_stuck_place_is_freed(researcher_client):
+    study = paying_study(member=researcher_client.researcher)
     page = annotator(study)
     assert form_of(page.here()).choices
     address = reverse(
         "recruitment:ledger-action", args=[study.pk, page.participation.public_id, "release"]
     )
-    assert levels_on(post_confirmed(desk, address)) == ["success"]
+    assert levels_on(post_confirmed(researcher_client, address)) == ["success"]
     assert not Place.objects.filter(lease_until__isnull=False).exists()
     assert codes_on(page.here()) == {"released"}
 
 
-def test_people_of_another_researchers_study_do_not_exist(desk):
+def test_people_of_another_researchers_study_do_not_exist(researcher_client):
     study = paying_study()
     page = annotator(study)
     for name, args in (
         ("ledger", []),
         ("channels", []),
     ):
-        assert desk.get(reverse(f"recruitment:{name}", args=[study.pk, *args])).status_code == 404
-    own = paying_study(member=desk.researcher)
+        assert (
+            researcher_client.get(
+                reverse(f"recruitment:{name}", args=[study.pk, *args])
+            ).status_code
+            == 404
+        )
+    own = paying_study(member=researcher_client.researcher)
     for target in (study, own):
         act = reverse(
             "recruitment:ledger-action", args=[target.pk, page.participation.public_id, "exclude"]
         )
-        assert desk.post(act).status_code == 404
+        assert researcher_client.post(act).status_code == 404
     save = reverse("recruitment:save-channel", args=[study.pk, "panel"])
-    assert desk.post(save, {"person_parameter": "pid"}).status_code == 404
+    assert researcher_client.post(save, {"person_parameter": "pid"}).status_code == 404
     assert Participation.objects.get().status == "active"
 
 
-def test_a_way_in_is_set_up_and_closes_the_open_link(desk, client):
-    study = paying_study(member=desk.researcher)
+def test_a_channel_is_set_up_and_closes_the_open_link(researcher_client, client):
+    study = paying_study(member=researcher_client.researcher)
     save = reverse("recruitment:save-channel", args=[study.pk, "panel"])
-    bad = desk.post(save, {"person_parameter": "1 2", "completed_url": "javascript:alert(1)"})
+    bad = researcher_client.post(
+        save, {"person_parameter": "1 2", "completed_url": "javascript:alert(1)"}
+    )
     assert bad.status_code == 400
     (form,) = [
         channel["form"]
@@ -245,28 +252,32 @@ def test_a_way_in_is_set_up_and_closes_the_open_link(desk, client):
         if channel["platform"].name == "panel"
     ]
     assert set(form.errors) == {"person_parameter", "completed_url"}
-    desk.post(save, {"person_parameter": "pid", "completed_url": "https://panel.example/done"})
-    html = desk.get(reverse("recruitment:channels", args=[study.pk])).content.decode()
+    researcher_client.post(
+        save, {"person_parameter": "pid", "completed_url": "https://panel.example/done"}
+    )
+    html = researcher_client.get(reverse("recruitment:channels", args=[study.pk])).content.decode()
     assert f"/s/{study.pk}/via/panel/" in html
     assert client.get(reverse("recruitment:welcome", args=[study.pk])).status_code == 404
 
 
-def test_a_token_is_stored_encrypted_and_never_shown(desk):
-    study = paying_study(member=desk.researcher)
+def test_a_token_is_stored_encrypted_and_never_shown(researcher_client):
+    study = paying_study(member=researcher_client.researcher)
     save = reverse("recruitment:save-channel", args=[study.pk, "prolific"])
-    desk.post(save, {"description": "Compare.", "token": "very-secret-token", "is_secure": "on"})
+    researcher_client.post(
+        save, {"description": "Compare.", "token": "very-secret-token", "is_secure": "on"}
+    )
     assert "very-secret-token" not in Channel.objects.get().secret
-    page = desk.get(reverse("recruitment:channels", args=[study.pk]))
+    page = researcher_client.get(reverse("recruitment:channels", args=[study.pk]))
     assert "very-secret-token" not in page.content.decode()
     assert [
         channel["platform"].name for channel in page.context["channels"] if channel["has_token"]
     ] == ["prolific"]
-    desk.post(save, {"description": "Compare more.", "token": ""})
+    researcher_client.post(save, {"description": "Compare more.", "token": ""})
     assert Channel.objects.get().secret
 
 
-def test_money_that_nobody_knows_of_is_listed_until_somebody_looked(desk):
-    study, other = paying_study(member=desk.researcher), paying_study()
+def test_money_that_nobody_knows_of_is_listed_until_somebody_looked(researcher_client):
+    study, other = paying_study(member=researcher_client.researcher), paying_study()
     for each in (study, other):
         Payment.objects.create(
             participation=make_participation(each, f"ann-{each.pk}"),
@@ -276,19 +287,19 @@ def test_money_that_nobody_knows_of_is_listed_until_somebody_looked(desk):
             created_at=timezone.now(),
         )
     ledger_page = reverse("recruitment:ledger", args=[study.pk])
-    assert len(desk.get(ledger_page).context["unknown"]) == 1
+    assert len(researcher_client.get(ledger_page).context["unknown"]) == 1
     own, foreign = (Payment.objects.get(participation__study=each) for each in (study, other))
     paid = reverse("recruitment:settle-payment", args=[study.pk, own.public_id, "paid"])
-    assert not desk.post(paid, follow=True).context["unknown"]
+    assert not researcher_client.post(paid, follow=True).context["unknown"]
     assert Payment.objects.get(pk=own.pk).status == "paid"
     for target in (study, other):
         address = reverse("recruitment:settle-payment", args=[target.pk, foreign.public_id, "paid"])
-        assert desk.post(address).status_code == 404
+        assert researcher_client.post(address).status_code == 404
     assert Payment.objects.get(pk=foreign.pk).status == "asked"
 
 
-def test_what_is_owed_after_a_closed_submission_is_paid_once(desk, monkeypatch):
-    study = paying_study(member=desk.researcher)
+def test_what_is_owed_after_a_closed_submission_is_paid_once(researcher_client, monkeypatch):
+    study = paying_study(member=researcher_client.researcher)
     channel = Channel.objects.create(study=study, provider="prolific", secret="x")
     ann = make_participation(study, "ann")
     complete(ann)
@@ -299,7 +310,8 @@ def test_what_is_owed_after_a_closed_submission_is_paid_once(desk, monkeypatch):
         "recruitment.views.ledger.enqueue_action", lambda **said: asked.append(said)
     )
     post_confirmed(
-        desk, reverse("recruitment:ledger-action", args=[study.pk, ann.public_id, "approve"])
+        researcher_client,
+        reverse("recruitment:ledger-action", args=[study.pk, ann.public_id, "approve"]),
     )
     assert (asked[0]["kind"], asked[0]["amount"]) == ("owed", "2.00")
     owed = {"participation": ann, "kind": "owed", "amount": Decimal("1.50"), "currency": "GBP"}
@@ -309,13 +321,13 @@ def test_what_is_owed_after_a_closed_submission_is_paid_once(desk, monkeypatch):
 
 
 @pytest.mark.parametrize("amount", ["NaN", "Infinity", "-5", "0", "1e30", "0.001"])
-def test_an_odd_amount_is_not_paid(desk, amount):
-    study = paying_study(member=desk.researcher)
+def test_an_odd_amount_is_not_paid(researcher_client, amount):
+    study = paying_study(member=researcher_client.researcher)
     ann = make_participation(study, "ann")
     complete(ann)
     finish_participation(participation=ann)
     pay = reverse("recruitment:ledger-action", args=[study.pk, ann.public_id, "approve"])
-    said = desk.post(pay, {"amount": amount}, follow=True)
+    said = researcher_client.post(pay, {"amount": amount}, follow=True)
     assert codes_on(said) == {"no_amount"}
     assert not Payment.objects.exists()
 

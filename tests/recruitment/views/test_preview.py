@@ -23,7 +23,7 @@ def researcher() -> User:
 
 
 @pytest.fixture
-def desk(client: Client, researcher: User) -> Client:
+def researcher_client(client: Client, researcher: User) -> Client:
     client.force_login(researcher)
     return client
 
@@ -32,38 +32,40 @@ def at(study: Study, page: str = "") -> str:
     return f"/studies/{study.pk}/preview/" + (f"?page={page}" if page else "")
 
 
-def test_it_works(desk: Client, researcher: User):
+def test_it_works(researcher_client: Client, researcher: User):
     study = make_open_study(instances=2, member=researcher, guidelines="Be *fair*.")
-    assert b'value="agree"' in desk.get(at(study)).content
-    assert b"Be <em>fair</em>." in desk.get(at(study, "guidelines")).content
-    page = desk.get(at(study, "unit"))
+    assert b'value="agree"' in researcher_client.get(at(study)).content
+    assert b"Be <em>fair</em>." in researcher_client.get(at(study, "guidelines")).content
+    page = researcher_client.get(at(study, "unit"))
     assert (unit_of(page), task_of(page)) == ((1, "5"), (1, 2))
     assert len(texts_of(page)) == 2
 
 
 @pytest.mark.parametrize("make", [make_study, make_open_study])
-def test_it_writes_nothing_and_sends_nothing(desk: Client, researcher: User, make):
+def test_it_writes_nothing_and_sends_nothing(researcher_client: Client, researcher: User, make):
     study = make(instances=2, member=researcher)
     before = rows_of_collecting()
     for name in PAGES:
-        page = desk.get(at(study, name))
+        page = researcher_client.get(at(study, name))
         assert page.status_code == 200
         assert b'<nav class="preview"' in page.content
         assert b"hx-post" not in page.content
         assert b"csrfmiddlewaretoken" not in page.content
         buttons = page.content.count(b"<button") - page.content.count(b'<button type="button"')
         assert page.content.count(b" disabled>") == buttons > 0
-        assert desk.post(at(study, name)).status_code == 405
+        assert researcher_client.post(at(study, name)).status_code == 405
     assert rows_of_collecting() == before
     assert study.units.count() == (10 if study.status == "open" else 0)
 
 
-def test_it_says_what_is_kept_for_each_way_in(desk: Client, researcher: User):
+def test_it_says_what_is_stored_for_each_channel(researcher_client: Client, researcher: User):
     study = make_open_study(instances=1, member=researcher)
-    assert _told("open-link") in prose_of(desk.get(at(study)))
+    assert _told("open-link") in prose_of(researcher_client.get(at(study)))
     study.channels.create(provider="prolific", external_id="S1")
-    assert _told("prolific") in prose_of(desk.get(at(study, "welcome") + "&via=prolific"))
-    assert desk.get(at(study, "welcome") + "&via=mturk").status_code == 404
+    assert _told("prolific") in prose_of(
+        researcher_client.get(at(study, "welcome") + "&via=prolific")
+    )
+    assert researcher_client.get(at(study, "welcome") + "&via=mturk").status_code == 404
 
 
 def _told(provider: str) -> str:
@@ -72,23 +74,25 @@ def _told(provider: str) -> str:
     )
 
 
-def test_before_there_is_a_plan_a_unit_is_made_up(desk: Client, researcher: User):
+def test_before_there_is_a_plan_a_unit_is_made_up(researcher_client: Client, researcher: User):
     study = make_study(instances=2, member=researcher)
-    page = desk.get(at(study, "unit"))
+    page = researcher_client.get(at(study, "unit"))
     assert texts_of(page) == ["Text 0 0 0.", "Text 0 1 0."]
     assert b"Source text 0." in page.content
 
 
-def test_single_generations_can_be_previewed_too(desk: Client, researcher: User):
+def test_single_generations_can_be_previewed_too(researcher_client: Client, researcher: User):
     study = make_study(instances=1, member=researcher, unit_kind="generation", scale="ordinal:1..5")
-    page = desk.get(at(study, "unit"))
+    page = researcher_client.get(at(study, "unit"))
     assert unit_of(page) == (1, "5")
     assert form_of(page).choices == {"criterion-preference": ["1", "2", "3", "4", "5"]}
 
 
-def test_a_study_without_generations_says_what_is_missing(desk: Client, researcher: User):
+def test_a_study_without_generations_says_what_is_missing(
+    researcher_client: Client, researcher: User
+):
     for study in (make_study(instances=0, member=researcher), _without_dataset(researcher)):
-        page = desk.get(at(study, "unit"))
+        page = researcher_client.get(at(study, "unit"))
         assert page.status_code == 200
         assert (page_of(page), page.context["page"]) == ("unit", None)
 
@@ -110,7 +114,7 @@ def test_strangers_annotators_and_other_researchers_find_nothing(client: Client)
             assert visitor.get(at(study, name)).status_code == 404
 
 
-def test_a_page_that_does_not_exist_is_not_found(desk: Client, researcher: User):
+def test_a_page_that_does_not_exist_is_not_found(researcher_client: Client, researcher: User):
     study = make_open_study(instances=1, member=researcher)
     for name in ("end", "../admin", "unit.html", "%00"):
-        assert desk.get(at(study, name)).status_code == 404
+        assert researcher_client.get(at(study, name)).status_code == 404

@@ -27,59 +27,65 @@ def fake(settings):
 
 
 @pytest.fixture
-def desk(client, django_user_model):
+def researcher_client(client, django_user_model):
     client.researcher = django_user_model.objects.create_user("ada", is_staff=True)
     client.force_login(client.researcher)
     return client
 
 
-def a_study(desk):
+def a_study(researcher_client):
     return make_open_study(
-        instances=2, reward=2, minutes_per_hit=5, hits_per_annotator=1, member=desk.researcher
+        instances=2,
+        reward=2,
+        minutes_per_hit=5,
+        hits_per_annotator=1,
+        member=researcher_client.researcher,
     )
 
 
-def save(desk, study, **given: str):
+def save(researcher_client, study, **given: str):
     address = reverse("recruitment:save-channel", args=[study.pk, "prolific"])
-    return desk.post(address, {"description": "Compare.", "is_secure": "on", **given}, follow=True)
+    return researcher_client.post(
+        address, {"description": "Compare.", "is_secure": "on", **given}, follow=True
+    )
 
 
-def state(desk, study) -> ChannelState:
-    page = desk.get(reverse("recruitment:channels", args=[study.pk])).content.decode()
+def state(researcher_client, study) -> ChannelState:
+    page = researcher_client.get(reverse("recruitment:channels", args=[study.pk])).content.decode()
     section = page[page.index('id="channel-prolific"') :]
     return ChannelState(re.search(r"<strong>([^<]+)\.</strong>", section)[1])
 
 
-def buttons(desk, study) -> str:
-    page = desk.get(reverse("recruitment:channels", args=[study.pk])).content.decode()
+def buttons(researcher_client, study) -> str:
+    page = researcher_client.get(reverse("recruitment:channels", args=[study.pk])).content.decode()
     return page[page.index('id="channel-prolific"') :]
 
 
-def test_a_study_that_is_unpublished_there_is_not_said_to_be_open(fake, desk):
-    study = a_study(desk)
-    save(desk, study, token=fake.token)
-    assert state(desk, study) == ChannelState.NOT_READY
+def test_a_study_that_is_unpublished_there_is_not_said_to_be_open(fake, researcher_client):
+    study = a_study(researcher_client)
+    save(researcher_client, study, token=fake.token)
+    assert state(researcher_client, study) == ChannelState.NOT_READY
     channel = Channel.objects.get()
     address = reverse("recruitment:platform-action", args=[study.pk, "prolific", "publish"])
-    post_confirmed(desk, address, {"participants": "3"})
+    post_confirmed(researcher_client, address, {"participants": "3"})
     channel.refresh_from_db()
     assert channel.external_status == fake.studies[channel.external_id]["status"] == "UNPUBLISHED"
-    assert state(desk, study) == ChannelState.NOT_SENDING
-    assert '/start/" data-first>' in buttons(desk, study)
+    assert state(researcher_client, study) == ChannelState.NOT_SENDING
+    assert '/start/" data-first>' in buttons(researcher_client, study)
     enqueue_action(channel=channel, action="start")
     assert fake.studies[channel.external_id]["status"] == "ACTIVE"
     sync_channel(channel=Channel.objects.get())
-    assert state(desk, study) == ChannelState.OPEN
-    assert '/start/">' in buttons(desk, study)
+    assert state(researcher_client, study) == ChannelState.OPEN
+    assert '/start/">' in buttons(researcher_client, study)
     transition_platform_study(channel=Channel.objects.get(), action="pause")
-    assert state(desk, study) == ChannelState.NOT_SENDING
+    assert state(researcher_client, study) == ChannelState.NOT_SENDING
 
 
-def test_what_was_done_on_the_platform_itself_is_said_after_the_next_round(fake, desk):
-    study = a_study(desk)
-    save(desk, study, token=fake.token)
+def test_what_was_done_on_the_platform_itself_is_said_after_the_next_round(fake, researcher_client):
+    study = a_study(researcher_client)
+    save(researcher_client, study, token=fake.token)
     post_confirmed(
-        desk,
+        researcher_client,
         reverse("recruitment:platform-action", args=[study.pk, "prolific", "publish"]),
         {"participants": "3"},
     )
@@ -92,12 +98,12 @@ def test_what_was_done_on_the_platform_itself_is_said_after_the_next_round(fake,
     ):
         fake.studies[channel.external_id]["status"] = there
         sync_channel(channel=Channel.objects.get())
-        assert state(desk, study) == shown
+        assert state(researcher_client, study) == shown
 
 
-def test_a_token_is_tried_when_it_is_saved(fake, desk):
-    study = a_study(desk)
-    assert save(desk, study, token=fake.token).status_code == 200
+def test_a_token_is_tried_when_it_is_saved(fake, researcher_client):
+    study = a_study(researcher_client)
+    assert save(researcher_client, study, token=fake.token).status_code == 200
     assert decrypted(Channel.objects.get().secret) == fake.token
     (request,) = fake.requests
     check_request(request.method, request.path, request.body)
@@ -107,9 +113,11 @@ def test_a_token_is_tried_when_it_is_saved(fake, desk):
     ("token", "code"),
     [("wrong", "platform_token_refused"), ("not\u00a0a\u00a0token", "bad_token")],
 )
-def test_a_refused_token_is_an_error_at_its_field_and_keeps_the_rest(fake, desk, token, code):
-    study = a_study(desk)
-    answer = save(desk, study, token=token, description="My words.", workspace="w7")
+def test_a_refused_token_is_an_error_at_its_field_and_keeps_the_rest(
+    fake, researcher_client, token, code
+):
+    study = a_study(researcher_client)
+    answer = save(researcher_client, study, token=token, description="My words.", workspace="w7")
     page = answer.content.decode()
     assert answer.status_code == 400
     assert 'aria-describedby="token-error-prolific"' in page
@@ -121,22 +129,22 @@ def test_a_refused_token_is_an_error_at_its_field_and_keeps_the_rest(fake, desk,
     assert not Channel.objects.exists()
 
 
-def test_a_refused_token_leaves_the_stored_one(fake, desk):
-    study = a_study(desk)
-    save(desk, study, token=fake.token)
-    assert save(desk, study, token="wrong").status_code == 400
+def test_a_refused_token_leaves_the_stored_one(fake, researcher_client):
+    study = a_study(researcher_client)
+    save(researcher_client, study, token=fake.token)
+    assert save(researcher_client, study, token="wrong").status_code == 400
     assert decrypted(Channel.objects.get().secret) == fake.token
 
 
-def test_a_token_that_cannot_be_tried_is_saved_and_that_is_said(desk, settings):
+def test_a_token_that_cannot_be_tried_is_saved_and_that_is_said(researcher_client, settings):
     settings.TIEBREAK_PROLIFIC_URL = "http://127.0.0.1:9/api/v1/"
-    study = a_study(desk)
-    assert codes_on(save(desk, study, token="anything")) == {"platform_unreachable"}
+    study = a_study(researcher_client)
+    assert codes_on(save(researcher_client, study, token="anything")) == {"platform_unreachable"}
     assert decrypted(Channel.objects.get().secret) == "anything"
 
 
-def test_a_platform_with_a_fault_of_its_own_keeps_nobody_from_saving(fake, desk):
-    study = a_study(desk)
+def test_a_platform_with_a_fault_of_its_own_keeps_nobody_from_saving(fake, researcher_client):
+    study = a_study(researcher_client)
     fake.fail_next(500)
-    assert codes_on(save(desk, study, token=fake.token)) == {"platform_broken"}
+    assert codes_on(save(researcher_client, study, token=fake.token)) == {"platform_broken"}
     assert len(fake.requests) == 1  # and the page did not wait for more

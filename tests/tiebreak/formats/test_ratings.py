@@ -28,7 +28,7 @@ def test_what_is_written_is_read_back(ending, tmp_path):
     assert found["label"][2] is None
 
 
-def test_20_what_people_typed_is_no_formula_in_a_spreadsheet(tmp_path):
+def test_what_people_typed_is_no_formula_in_a_spreadsheet(tmp_path):
     write_rows(tmp_path / "r.csv", ROWS, COLUMNS)
     with (tmp_path / "r.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -40,7 +40,7 @@ class Interrupted(OSError):
     """The disk is full."""
 
 
-def test_29_an_interrupted_write_leaves_the_old_file(tmp_path):
+def test_an_interrupted_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "r.jsonl"
     path.write_text("old")
 
@@ -75,7 +75,7 @@ def test_a_sample_index_stands_for_both_samples():
         ({"label": [1]}, "not_a_label"),
     ],
 )
-def test_22_a_bad_cell_is_named_with_its_line_and_column(change, code):
+def test_a_bad_cell_is_named_with_its_line_and_column(change, code):
     with refused_file(("ratings", 2, code)) as refusal:
         RatingTable.from_rows([ROWS[0], {**ROWS[0], "rater": "other", **change}])
     assert next(iter(change)) in refusal.value.problems[0].reason
@@ -109,19 +109,19 @@ def test_a_machine_may_rate_again_in_another_run_or_order():
         ("", None, "empty"),
     ],
 )
-def test_22_a_broken_csv_is_named(content, line, code, tmp_path):
+def test_a_broken_csv_is_named(content, line, code, tmp_path):
     (tmp_path / "r.csv").write_text(content)
     with refused_file(("r.csv", line, code)):
         read_ratings(tmp_path / "r.csv")
 
 
-def test_22_what_is_no_parquet_is_named(tmp_path):
+def test_what_is_no_parquet_is_named(tmp_path):
     (tmp_path / "r.parquet").write_bytes(b"PAR1 and then nothing")
     with refused_file(("r.parquet", None, "not_parquet")):
         read_ratings(tmp_path / "r.parquet")
 
 
-def test_22_a_million_columns_are_refused(tmp_path):
+def test_a_million_columns_are_refused(tmp_path):
     row = {f"c{i}": 1 for i in range(1000)}
     (tmp_path / "r.jsonl").write_text(json.dumps(row))
     with refused_file(("r.jsonl", 1, "too_many_columns")):

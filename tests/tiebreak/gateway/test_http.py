@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.tiebreak.gateway.asking import CHAT, codes, connect, request, sampled
+from tests.tiebreak.gateway.sample_requests import CHAT, codes, connect, request, sampled
 from tests.tiebreak.gateway.stub_server import MODEL, Fault, written
 from tiebreak.gateway import (
     Failed,

@@ -5,7 +5,7 @@ import traceback
 
 import pytest
 
-from tests.tiebreak.gateway.asking import (
+from tests.tiebreak.gateway.sample_requests import (
     codes,
     connect,
     failure,

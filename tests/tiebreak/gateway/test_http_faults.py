@@ -13,7 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from tests.tiebreak.gateway.asking import (
+from tests.tiebreak.gateway.sample_requests import (
     CHAT,
     HALF_ANSWERS,
     NONSENSE,
@@ -225,17 +225,17 @@ def own_certificate(folder: Path) -> ssl.SSLContext:
 
 def test_a_certificate_of_nobodys_is_a_sentence(tmp_path):
     context = own_certificate(tmp_path)
-    with socket.create_server(("127.0.0.1", 0)) as door:
+    with socket.create_server(("127.0.0.1", 0)) as gate:
 
         def shake_hands() -> None:
             with suppress(OSError):
                 while True:
-                    connection, _ = door.accept()
+                    connection, _ = gate.accept()
                     with suppress(OSError):
                         context.wrap_socket(connection, server_side=True).close()
 
         threading.Thread(target=shake_hands, daemon=True).start()
-        host = f"127.0.0.1:{door.getsockname()[1]}"
+        host = f"127.0.0.1:{gate.getsockname()[1]}"
         server = OpenAIServer(f"https://{host}", MODEL, allowed_hosts=[host], max_attempts=2)
         [result] = server.sample([request()])
 

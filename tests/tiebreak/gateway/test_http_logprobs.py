@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.tiebreak.gateway.asking import CHAT, connect, request
+from tests.tiebreak.gateway.sample_requests import CHAT, connect, request
 from tests.tiebreak.gateway.stub_server import MODEL, Fault, StubServer, logprob
 from tiebreak.gateway import (
     AnswerLogprobRequest,
