@@ -1,1 +1,1 @@
-"""What is looked at before annotators are let in, by topic; `services.launch_checks` lists it."""
+"""The checks before a study opens, one module per topic; `services.launch_checks` lists them."""

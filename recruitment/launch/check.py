@@ -11,9 +11,9 @@ REFERENCE_UNITS = "admin:studies_study_reference_units"
 
 @dataclass(frozen=True)
 class LaunchCheck:
-    """One thing that is wrong with a study, and what to do about it.
+    """One problem of a study, and what to do about it.
 
-    `where` names the page that mends it, by its URL name; "" is the study's own.
+    `where` is the URL name of the page where it can be fixed; "" is the study's own page.
     """
 
     code: str
@@ -38,5 +38,5 @@ def warning(code: str, sentence: str, where: str = "") -> LaunchCheck:
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:
-    """Such as `1 HIT` or `3 HITs`."""
+    """Return the number with its noun, such as `1 HIT` or `3 HITs`."""
     return f"{n} {noun if n == 1 else plural or noun + 's'}"

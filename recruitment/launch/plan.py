@@ -1,4 +1,4 @@
-"""Whether the HITs stand, and are those of the design as it is now."""
+"""Check that the HITs are planned, and planned from the current design."""
 
 from collections.abc import Iterator
 
@@ -11,42 +11,44 @@ from tiebreak.similarity import similarity_title
 
 def planned(study: Study) -> Iterator[LaunchCheck]:
     if not study.hits.main().exists():
-        yield error("not_planned", "Plan the HITs first: there is nothing to rate yet.")
+        yield error("not_planned", "There is nothing to rate yet. Plan the HITs first.")
 
 
 def plan_as_designed(study: Study) -> Iterator[LaunchCheck]:
-    """A draft may be edited after it was planned, and the HITs know nothing of it."""
+    """Editing a draft does not change the HITs that were planned before."""
     is_planned = study.hits.main().exists()
     if is_planned and (study.dataset is None or not is_plan_current(study)):
         yield error(
             "plan_outdated",
-            "The design or the generations changed since the HITs were planned: they are not what"
-            " the design says now. Plan them again.",
+            "The design or the generations have changed since the HITs were planned. Plan the HITs"
+            " again.",
         )
 
 
 def scores(study: Study) -> Iterator[LaunchCheck]:
-    """Separability is frozen with the units; what has none falls out of what is said by it."""
+    """Separability is frozen with the units; units without it drop out of analyses by it."""
     main = study.units.filter(role=Unit.Role.MAIN, system_b__isnull=False)
-    n, of = main.filter(separability_raw__isnull=True).count(), main.count()
+    n, total = main.filter(separability_raw__isnull=True).count(), main.count()
+    units, title = counted(total, "unit"), similarity_title(study.similarity)
     title = similarity_title(study.similarity)
     if n and study.selected.exists():
         yield error(
             "draw_not_scored",
-            f"The instances were drawn by separability, and {n} of {counted(of, 'unit')} have no δ"
-            f" by {title}. Score them, or draw again.",
+            f"The instances were drawn by separability, but {n} of {units} have no separability"
+            f" score (δ) by {title}. Score them, or draw again.",
             GENERATE_SELECT,
         )
-    elif 0 < n < of:
+    elif 0 < n < total:
         yield warning(
             "scores_missing",
-            f"{n} of {counted(of, 'unit')} have no δ by {title}, and would be missing from"
-            " everything that is said by separability. Score them.",
+            f"{n} of {units} have no separability score (δ) by {title}, and would be missing from"
+            " every result by separability. Score them.",
             GENERATE_SELECT,
         )
     elif n and (sentence := what_is_missing(study.similarity)):
         yield warning(
             "encoder_missing",
-            f"Nothing is scored by {title}, and it cannot be here: {sentence}",
+            f"No unit has a separability score by {title}, and this server cannot compute it:"
+            f" {sentence}",
             GENERATE_SELECT,
         )

@@ -1,4 +1,4 @@
-"""What annotators are told and asked, and whether reference units are there to screen them by."""
+"""Check the guidelines, the criteria and the reference units that screening needs."""
 
 from collections.abc import Iterator
 
@@ -18,49 +18,49 @@ def guidelines(study: Study) -> Iterator[LaunchCheck]:
     if study.comprehension.exists():
         yield error(
             "no_guidelines",
-            "Annotators are asked questions about guidelines that are empty. Write the guidelines,"
-            " or delete the questions.",
+            "Annotators are asked questions about the guidelines, but the guidelines are empty."
+            " Write the guidelines, or delete the questions.",
         )
     else:
         yield warning(
             "no_guidelines",
-            "There are no guidelines: annotators see the question and nothing that explains it."
-            " Write what to look for.",
+            "There are no guidelines: annotators see the question without an explanation. Write"
+            " what they should look for.",
         )
 
 
 def criteria(study: Study) -> Iterator[LaunchCheck]:
     if not study.criteria.exists():
-        yield error("no_criteria", "Nothing is asked: add a criterion.")
+        yield error("no_criteria", "The study asks annotators nothing. Add a criterion.")
 
 
 def reference_units(study: Study) -> Iterator[LaunchCheck]:
-    """Whoever agreed to take part would meet a test that cannot be taken or passed."""
+    """Without them, annotators who consented would face a test nobody can take or pass."""
     for lack in reference_unit_shortfalls(study):
         yield error(
             f"no_{lack.role.value}_units",
-            f"The screening asks for {counted(lack.needed, 'reference unit')} for"
-            f" {ROLES[lack.role]}, and there"
-            f" {'is' if lack.present == 1 else 'are'} {lack.present or 'none'}. Make more, or ask"
-            " for fewer.",
+            f"Screening needs {counted(lack.needed, 'reference unit')} for {ROLES[lack.role]}, but"
+            f" the study has {lack.present or 'none'}. Make more, or lower the number in the"
+            " screening settings.",
             REFERENCE_UNITS,
         )
     if not is_pass_mark_reachable(study):
         yield error(
             "pass_mark_unreachable",
-            "More right answers are needed than the test has units. Lower the pass mark, or give"
-            " the test more units.",
+            "The pass mark is higher than the number of units in the test. Lower the pass mark, or"
+            " add units to the test.",
         )
 
 
 def gold_checks_for_all(study: Study) -> Iterator[LaunchCheck]:
     expected = gold_checks_expected(study)
-    there = study.units.filter(role=Unit.Role.GOLD).count()
-    if 0 < there < expected:
+    present = study.units.filter(role=Unit.Role.GOLD).count()
+    if 0 < present < expected:
         yield warning(
             "few_gold_units",
-            f"Who does all the HITs they may would meet about {counted(expected, 'check')}, and"
-            f" there are {there}: nobody meets one twice, so their later HITs carry none. Make"
-            " more units for checks, or lower their share.",
+            f"An annotator who does as many HITs as allowed needs about"
+            f" {counted(expected, 'gold check')}, but the study has {present}. Nobody sees the same"
+            " one twice, so later HITs would have none. Make more units for gold checks, or lower"
+            " their share.",
             REFERENCE_UNITS,
         )

@@ -1,4 +1,4 @@
-"""Whether the texts that annotators compare can be compared."""
+"""Check that annotators are shown two real texts that differ."""
 
 from collections.abc import Iterable, Iterator
 
@@ -23,8 +23,8 @@ def empty_texts(study: Study) -> Iterator[LaunchCheck]:
     if n := study.units.filter(is_empty).count():
         yield warning(
             "empty_texts",
-            f"{counted(n, 'unit')} would show an empty text. Sample it again, or leave its"
-            " instance out, unless an empty answer is what you want rated.",
+            f"{counted(n, 'unit')} would show an empty text. Sample the text again or leave out its"
+            " instance, unless you want empty texts rated.",
         )
 
 
@@ -33,61 +33,61 @@ def dummy_texts(study: Study) -> Iterator[LaunchCheck]:
     if n := study.units.filter(is_dummy).count():
         yield error(
             "dummy_texts",
-            f"{counted(n, 'unit')} would show dummy texts, which no model wrote. Remove them,"
-            " sample real generations, and plan the HITs again.",
+            f"{counted(n, 'unit')} would show dummy texts, which are for testing only. Remove"
+            " them, sample real generations, and plan the HITs again.",
             GENERATE_SELECT,
         )
 
 
 def identical_texts(study: Study) -> Iterator[LaunchCheck]:
-    """Nobody can prefer one of two texts that are the same."""
+    """Nobody can prefer one of two identical texts."""
     same = study.units.filter(generation_a__text=F("generation_b__text"))
     if n := same.exclude(role=Unit.Role.MAIN).count():
         yield error(
             "identical_reference_texts",
-            f"{counted(n, 'reference unit')} would show the same text twice, and still be judged."
-            " Clone the study and make other units.",
+            f"{counted(n, 'reference unit')} would show the same text twice, although an answer is"
+            " expected. Clone the study and make other units.",
         )
-    of = study.units.filter(role=Unit.Role.MAIN).count()
+    main = study.units.filter(role=Unit.Role.MAIN).count()
     if n := same.filter(role=Unit.Role.MAIN).count():
         yield warning(
             "identical_texts",
-            f"{n} of {counted(of, 'unit')} would show the same text twice: annotators cannot"
-            " choose. Sample at a higher temperature or with other seeds, or leave those"
-            " instances out.",
+            f"{n} of {counted(main, 'unit')} would show the same text twice, so annotators cannot"
+            " prefer one. Sample at a higher temperature or with other seeds, or leave out those"
+            " instances.",
             GENERATE_SELECT,
         )
 
 
 def too_few_generations(study: Study) -> Iterator[LaunchCheck]:
-    """With fewer generations than N a HIT is shorter, and pay per HIT means something else."""
+    """With fewer than N generations a HIT is shorter, and pays more per comparison."""
     if study.unit_kind != Study.UnitKind.COMPARISON or study.dataset is None:
         return
     counts = [count for pair in study.system_pairs() for count in _common(study, pair)]
     n = study.comparisons_per_hit
     few = {instance for instance, common in counts if 0 < common < n}
     none = {instance for instance, common in counts if not common}
-    of = len({instance for instance, _ in counts})
+    instances = counted(len({instance for instance, _ in counts}), "instance")
     if few and study.bundling == Study.Bundling.INSTANCE:
         least = min(common for _, common in counts if common)
         yield warning(
             "too_few_generations",
-            f"N is {n}, and {len(few)} of {counted(of, 'instance')} have fewer generations of each"
-            f" system, down to {least}: their HITs show fewer comparisons. Lower N, or sample more"
+            f"N is {n}, but {len(few)} of {instances} have fewer generations per system (the fewest:"
+            f" {least}), so their HITs will have fewer comparisons. Lower N, or sample more"
             " generations.",
             GENERATE_SELECT,
         )
     if none:
         yield warning(
             "instances_left_out",
-            f"{len(none)} of {counted(of, 'instance')} have no generations to compare for some"
-            " pair of systems, and are left out there. Generate the missing texts.",
+            f"{len(none)} of {instances} have no generations to compare for at least one pair of"
+            " systems, and will be left out there. Generate the missing texts.",
             GENERATE_SELECT,
         )
 
 
 def _common(study: Study, pair: tuple[System, System]) -> list[tuple[int, int]]:
-    """Each instance that is to be compared, with how many generations both systems have of it."""
+    """Return each instance to be compared, with how many generations both systems have of it."""
     a, b = pair
     same_sample = {
         "instance__generations__system": b,

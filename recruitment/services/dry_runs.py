@@ -1,4 +1,4 @@
-"""Dry runs: bots take a copy of a study to its end, and say what annotators would have met."""
+"""Dry runs: bots work through a copy of a study and report what annotators would experience."""
 
 import random
 from collections import Counter
@@ -27,11 +27,11 @@ from studies.models import Job, Study
 from tiebreak.errors import DomainError
 
 DRY_RUN = " (dry run)"
-# After so many raters in a row who filled no place, nobody will.
+# After this many raters in a row who completed no place, more would not help.
 MAX_IDLE_RATERS = 10
-# So many pages are one chunk: then the page that shows the progress has something to say.
+# Small chunks, so that the page shows progress.
 PAGES_A_CHUNK = 20
-# Names and sentences of one kind that are kept, most frequent first.
+# Names and sentences stored of each kind, most frequent first.
 MAX_KEPT = 20
 COUNTS = ("raters", "answers", "last_sentence")
 COUNTERS = ("pages", "endings", "refusals", "problems")
@@ -41,7 +41,7 @@ Status = Participation.Status
 
 @dataclass(frozen=True)
 class DryRunOptions:
-    """How many bots come at most, and how each of them rates."""
+    """The largest number of bots, and how each of them rates."""
 
     raters: int = 50
     accuracy: float = 0.9
@@ -65,7 +65,7 @@ class DryRunOptions:
 
 
 class Conclusion(TypedDict):
-    """What a researcher should know of a run, as it is kept with the job."""
+    """One result of a run in a sentence, as it is stored with the job."""
 
     code: str
     sentence: str
@@ -73,7 +73,7 @@ class Conclusion(TypedDict):
 
 @dataclass
 class Findings:
-    """What the bots met in all, as it is kept with the job."""
+    """Totals over all bots of a run, as they are stored with the job."""
 
     raters: int = 0
     answers: int = 0
@@ -94,11 +94,11 @@ class Findings:
             self.problems[visit.problem.removeprefix(f"{visit.bot} ")] += 1
 
     @classmethod
-    def kept_with(cls, job: Job) -> "Findings":
-        """Those of a run that was broken off; empty ones before its first rater."""
-        kept: dict[str, Any] = {name: job.result[name] for name in COUNTS if name in job.result}
-        kept |= {name: Counter(dict(job.result.get(name, ()))) for name in COUNTERS}
-        return cls(**kept)
+    def stored_with(cls, job: Job) -> "Findings":
+        """Return the findings of an interrupted run; empty if no rater has finished yet."""
+        stored: dict[str, Any] = {name: job.result[name] for name in COUNTS if name in job.result}
+        stored |= {name: Counter(dict(job.result.get(name, ()))) for name in COUNTERS}
+        return cls(**stored)
 
     def as_json(self, conclusions: list[Conclusion] | None = None) -> dict[str, Any]:
         counts: dict[str, Any] = {name: getattr(self, name) for name in COUNTS}
@@ -107,15 +107,15 @@ class Findings:
 
 
 def suggested_raters(study: Study) -> int:
-    """Twice as many as fill every place, where the plan is known: some may fail a test."""
+    """Return twice the number that fills every place of a planned study: some may fail a test."""
     hits = study.hits.main().count()
-    each = min(study.hits_per_annotator or hits, hits)
-    needed = ceil(study.ratings_per_hit * hits / each) if each else 0
+    hits_each = min(study.hits_per_annotator or hits, hits)
+    needed = ceil(study.ratings_per_hit * hits / hits_each) if hits_each else 0
     return min(MAX_RATERS, max(DryRunOptions.raters, 2 * needed))
 
 
 def start_dry_run(*, study: Study, options: DryRunOptions, by: User | None = None) -> Job:
-    """Copy the study and let bots take the copy, in a worker. One dry run of a study at a time."""
+    """Copy the study and let bots rate the copy, in a worker. One dry run per study at a time."""
     job = prepare_dry_run(study=study, options=options, by=by)
     send(job)
     return job
@@ -123,23 +123,25 @@ def start_dry_run(*, study: Study, options: DryRunOptions, by: User | None = Non
 
 @transaction.atomic
 def prepare_dry_run(*, study: Study, options: DryRunOptions, by: User | None = None) -> Job:
-    """The copy with its job, which nobody works on yet. Locks the study."""
+    """Create the copy and its job without starting it. Locks the study."""
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.dry_run_of_id is not None:
-        raise DomainError("is_dry_run", "This is a dry run itself. Start one of its study instead.")
+        raise DomainError(
+            "is_dry_run", "This study is itself a dry run. Start one from the original study."
+        )
     if study.dataset is None:
-        raise DomainError("no_dataset", "The study has no dataset. Choose one first.")
+        raise DomainError("no_dataset", "This study has no dataset. Please choose one first.")
     if dry_runs_of(study).filter(status__in=UNFINISHED).exists():
         raise DomainError(
             "dry_run_unfinished",
-            "A dry run of this study is not finished yet: let it end, or stop it.",
+            "A dry run of this study is still running. Wait until it ends, or stop it.",
         )
     copy = clone_study(study=study).study
     room = Study._meta.get_field("title").max_length or 0
     copy.title = f"{study.title[: room - len(DRY_RUN)]}{DRY_RUN}"
     copy.dry_run_of = study
     copy.save(update_fields=["title", "dry_run_of"])
-    # Bots come by the open link, which other ways in would close.
+    # Bots enter through the open link, which exists only while there is no other channel.
     copy.channels.all().delete()
     return Job.objects.create(
         study=copy,
@@ -151,7 +153,7 @@ def prepare_dry_run(*, study: Study, options: DryRunOptions, by: User | None = N
 
 
 def end_dry_run(*, job: Job) -> None:
-    """Stop for good, and close the copy: nobody enters it any more."""
+    """Stop the run and close the copy."""
     stop_job(job=job)
     with suppress(DomainError):  # closed already, or never opened
         close_study(study=job.study)
@@ -159,20 +161,21 @@ def end_dry_run(*, job: Job) -> None:
 
 @transaction.atomic
 def remove_dry_run(*, job: Job) -> None:
-    """Delete a dry run that has ended, with its copy and all that bots did there.
+    """Delete a dry run that has ended, with its copy and everything the bots did there.
 
-    Ratings of people are never deleted. These were made to be looked at, and stand in no study.
+    People's ratings are never deleted: raises `DomainError` if a person took part in the copy.
     """
     study = Study.objects.select_for_update().get(pk=job.study_id)
     if job.status in UNFINISHED:
-        raise DomainError("dry_run_unfinished", "This dry run is not finished yet: stop it first.")
+        raise DomainError("dry_run_unfinished", "This dry run is still running. Stop it first.")
     if study.dry_run_of_id is None or study.participations.filter(simulated=False).exists():
         raise DomainError(
-            "not_simulated", "Only what bots did can be deleted, and people were here."
+            "not_simulated",
+            "People took part in this study, so it cannot be deleted. Only dry runs can be.",
         )
     raters = list(study.participations.values_list("rater", flat=True))
-    own = Rating.objects.filter(unit__study=study)
-    own._raw_delete(own.db)
+    ratings = Rating.objects.filter(unit__study=study)
+    ratings._raw_delete(ratings.db)
     study.places.all().delete()
     Assignment.objects.filter(participation__study=study).delete()
     ScreeningAttempt.objects.filter(study=study).delete()
@@ -183,20 +186,20 @@ def remove_dry_run(*, job: Job) -> None:
 
 
 def dry_runs_of(study: Study) -> QuerySet[Job]:
-    """The jobs of the study's dry runs, newest first; each job's study is its copy."""
-    own = Job.objects.filter(kind=Job.Kind.DRY_RUN, study__dry_run_of=study)
-    return own.select_related("study").order_by("-pk")
+    """Return the jobs of the study's dry runs, newest first; a job's `study` is the copy."""
+    jobs = Job.objects.filter(kind=Job.Kind.DRY_RUN, study__dry_run_of=study)
+    return jobs.select_related("study").order_by("-pk")
 
 
 @register_handler(Job.Kind.DRY_RUN)
-def take_dry_run(job: Job) -> Iterator[Progress]:
-    """Plan and open the copy, send bots until every place is filled or no bot fills one, close it.
+def run_dry_run(job: Job) -> Iterator[Progress]:
+    """Plan and open the copy, send bots until every place is completed or none can be, close it.
 
-    A run that was broken off goes on with further bots: what earlier ones did stands.
+    An interrupted run continues with further bots; the work of earlier ones is kept.
     """
     options = DryRunOptions(**job.options)
     study = _opened(job.study)
-    findings = Findings.kept_with(job)
+    findings = Findings.stored_with(job)
     yield _progress(study)
     with one_connection():
         for walk in _walks(study, options):
@@ -204,15 +207,15 @@ def take_dry_run(job: Job) -> Iterator[Progress]:
                 if number % PAGES_A_CHUNK == 0:
                     yield _progress(study)
             findings.add(walk.visit)
-            _keep(job, findings)
+            _store(job, findings)
             yield _progress(study)
-    _keep(job, findings, conclusions(study, options, findings))
+    _store(job, findings, conclusions(study, options, findings))
     close_study(study=study)
     yield _progress(study)
 
 
 def _opened(study: Study) -> Study:
-    """The copy as it would be opened: what blocks that ends the run, warnings do not."""
+    """Open the copy as its study would be opened; errors end the run, warnings do not."""
     if study.status == Study.Status.OPEN:
         return study
     if not study.hits.main().exists():
@@ -221,11 +224,11 @@ def _opened(study: Study) -> Study:
 
 
 def _walks(study: Study, options: DryRunOptions) -> Iterator[Walk]:
-    """One bot after another, as long as there is a place to fill and somebody fills one."""
+    """Yield one bot's walk after another until every place is completed or no bot gets one."""
     known = known_labels(study) | known_choices(study)
     idle = 0
     for number in count(study.participations.count() + 1):
-        before = _places_done(study)
+        before = _places_completed(study)
         if before == study.places.count() or number > options.raters or idle >= MAX_IDLE_RATERS:
             return
         bot = options.bot(number)
@@ -234,74 +237,73 @@ def _walks(study: Study, options: DryRunOptions) -> Iterator[Walk]:
             bot=bot,
             rng=random.Random(f"{options.seed}:{bot.name}"),
             known=known,
-            # Each from an address of its own, as people are.
+            # A different address for each bot, as for people.
             address=f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}",
         )
-        idle = 0 if _places_done(study) > before else idle + 1
+        idle = 0 if _places_completed(study) > before else idle + 1
 
 
-def _places_done(study: Study) -> int:
+def _places_completed(study: Study) -> int:
     return study.places.filter(completed_at__isnull=False).count()
 
 
 def _progress(study: Study) -> Progress:
-    return Progress(done=_places_done(study), total=study.places.count())
+    return Progress(done=_places_completed(study), total=study.places.count())
 
 
-def _keep(job: Job, findings: Findings, told: list[Conclusion] | None = None) -> None:
-    Job.objects.filter(pk=job.pk).update(result=findings.as_json(told))
+def _store(job: Job, findings: Findings, results: list[Conclusion] | None = None) -> None:
+    Job.objects.filter(pk=job.pk).update(result=findings.as_json(results))
 
 
 def conclusions(study: Study, options: DryRunOptions, findings: Findings) -> list[Conclusion]:
-    """What a researcher should know before people come, the gravest first."""
-    told = [
-        *_of_a_stage(
+    """Return what a researcher should know before recruiting people, most serious first."""
+    results = [
+        *_screening_results(
             study, ScreeningAttempt.Stage.COMPREHENSION, "the questions about the guidelines"
         ),
-        *_of_a_stage(study, ScreeningAttempt.Stage.QUALIFICATION, "the test"),
-        *_of_places(study, options, findings),
-        *_of_exclusions(study),
+        *_screening_results(study, ScreeningAttempt.Stage.QUALIFICATION, "the test"),
+        *_unfilled_places(study, options, findings),
+        *_exclusions(study),
         *(
-            ("raters_stuck", f"{_raters(n)} came to no end: {said}")
-            for said, n in findings.problems.most_common()
+            ("raters_stuck", f"{_raters(n)} could not continue: {problem}")
+            for problem, n in findings.problems.most_common()
         ),
     ]
-    return [Conclusion(code=code, sentence=sentence) for code, sentence in told]
+    return [Conclusion(code=code, sentence=sentence) for code, sentence in results]
 
 
-def _of_a_stage(
-    study: Study, stage: ScreeningAttempt.Stage, words: str
+def _screening_results(
+    study: Study, stage: ScreeningAttempt.Stage, name: str
 ) -> Iterator[tuple[str, str]]:
-    screening_attempts = ScreeningAttempt.objects.filter(study=study, stage=stage)
-    tried = screening_attempts.values("participation").distinct().count()
-    passed = screening_attempts.filter(is_passed=True).values("participation").distinct().count()
+    attempts = ScreeningAttempt.objects.filter(study=study, stage=stage)
+    tried = attempts.values("participation").distinct().count()
+    passed = attempts.filter(is_passed=True).values("participation").distinct().count()
     if tried and not passed:
-        sentence = f"Nobody could pass {words}: {_raters(tried)} tried, and none did."
-        yield f"nobody_passed_{stage.value}", sentence
+        yield f"nobody_passed_{stage.value}", f"None of {_raters(tried)} passed {name}."
     elif passed < tried / 2:
-        yield f"few_passed_{stage.value}", f"Only {passed} of {_raters(tried)} passed {words}."
+        yield f"few_passed_{stage.value}", f"Only {passed} of {_raters(tried)} passed {name}."
 
 
-def _of_places(
+def _unfilled_places(
     study: Study, options: DryRunOptions, findings: Findings
 ) -> Iterator[tuple[str, str]]:
-    found = study_counts(study)
-    if not found.remaining:
+    counts = study_counts(study)
+    if not counts.remaining:
         return
     if findings.raters >= options.raters:
-        why = f"only {_raters(options.raters)} came. Let more come, or see what kept these"
-    elif found.live:
-        why = f"raters who left hold {found.live} of them until their time is over"
+        why = f"only {_raters(options.raters)} took part. Try again with more"
+    elif counts.live:
+        why = f"raters who left still hold {counts.live} of them until their lease ends"
     else:
         why = f"the last {_raters(MAX_IDLE_RATERS)} got none. They read: “{findings.last_sentence}”"
-    sentence = f"{found.remaining} of {found.places} places could not be filled, because {why}."
+    sentence = f"{counts.remaining} of {counts.places} responses were not collected: {why}."
     yield "places_unfilled", sentence
 
 
-def _of_exclusions(study: Study) -> Iterator[tuple[str, str]]:
+def _exclusions(study: Study) -> Iterator[tuple[str, str]]:
     ended = study.participations.filter(status__in=[Status.STOPPED, Status.EXCLUDED]).count()
     if ended:
-        yield "ended_by_checks", f"The checks ended the part of {_raters(ended)}."
+        yield "ended_by_checks", f"The gold checks ended the participation of {_raters(ended)}."
 
 
 def _raters(n: int) -> str:

@@ -1,4 +1,4 @@
-"""What stands between a study and its first annotator: one list for the page and for opening."""
+"""The launch checks: one list, used by the study's page and when the study is opened."""
 
 from collections.abc import Collection, Iterable
 
@@ -7,14 +7,14 @@ from recruitment.launch.check import LaunchCheck, Look
 from studies.models import Study
 from tiebreak.errors import DomainError
 
-# What annotators would stumble over, whenever they come.
+# Checked each time the study opens: annotators could not work.
 ALWAYS: tuple[Look, ...] = (
     plan.planned,
     questions.criteria,
     questions.reference_units,
     texts.missing_texts,
 )
-# What spoils a study from its first answer on, and cannot be helped later.
+# Checked when the study opens for the first time: these cannot be fixed after the first answer.
 AT_FIRST: tuple[Look, ...] = (
     plan.plan_as_designed,
     questions.guidelines,
@@ -37,17 +37,17 @@ AT_FIRST: tuple[Look, ...] = (
 
 
 def launch_checks(study: Study) -> list[LaunchCheck]:
-    """Everything that is wrong with opening this study, errors first. Reads only.
+    """Return all problems with opening this study, errors first. Changes nothing.
 
-    A study that was open before is asked only what annotators would stumble over.
+    For a study that was open before, only problems that would keep annotators from working.
     """
     looks = ALWAYS if study.opened_at is not None else ALWAYS + AT_FIRST
-    found = [check for look in looks for check in look(study)]
-    return sorted(found, key=lambda check: not check.is_error)
+    checks = [check for look in looks for check in look(study)]
+    return sorted(checks, key=lambda check: not check.is_error)
 
 
 class LaunchRefused(DomainError):
-    """A study that was not opened, with the checks that stand in the way."""
+    """The study was not opened; `checks` says why."""
 
     def __init__(self, code: str, message: str, checks: Iterable[LaunchCheck]) -> None:
         super().__init__(code, message)
@@ -55,10 +55,10 @@ class LaunchRefused(DomainError):
 
 
 def check_can_open(study: Study, *, confirmed_warnings: Collection[str] = ()) -> list[LaunchCheck]:
-    """The warnings of a study that can be opened.
+    """Return the warnings of a study that can be opened.
 
-    Raises `LaunchRefused` with every error, or else with every warning that nobody confirmed. Its
-    code is `unconfirmed_warnings`, or that of the only error, or `launch_blocked` for several.
+    Raises `LaunchRefused` with all errors or, if there are none, with all unconfirmed warnings. Its
+    code is `unconfirmed_warnings`, the code of the only error, or `launch_blocked` for several.
     """
     checks = launch_checks(study)
     errors = [check for check in checks if check.is_error]
@@ -67,7 +67,7 @@ def check_can_open(study: Study, *, confirmed_warnings: Collection[str] = ()) ->
         raise LaunchRefused(code, _listed(errors), errors)
     warnings = [check for check in checks if check.code not in confirmed_warnings]
     if warnings:
-        sentence = f"{_listed(warnings)} Confirm this to open the study all the same."
+        sentence = f"{_listed(warnings)} Confirm the warnings to open the study anyway."
         raise LaunchRefused("unconfirmed_warnings", sentence, warnings)
     return checks
 

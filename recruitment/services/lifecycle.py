@@ -1,4 +1,4 @@
-"""A study's states: draft → open → paused ⇄ open → closed, and open again. Each step is logged."""
+"""The states of a study: draft → open ⇄ paused → closed → open again. Each change is logged."""
 
 from collections.abc import Collection
 
@@ -20,10 +20,10 @@ Status, Verb = Study.Status, StudyEvent.Verb
 def open_study(
     *, study: Study, confirmed_warnings: Collection[str] = (), by: User | None = None
 ) -> Study:
-    """Let annotators in, and record the version that the first of them will see.
+    """Let annotators in, and record the version that they will see.
 
-    Before: a draft or a paused study whose launch checks find no error, and no warning but those
-    confirmed, by code. Raises `LaunchRefused` with what they found. Locks the study.
+    The study must be a draft or paused. Raises `LaunchRefused` if a launch check finds an error, or
+    a warning whose code is not in `confirmed_warnings`. Locks the study.
     """
     study = _locked(study, {Status.DRAFT, Status.PAUSED}, "opened")
     confirmed = check_can_open(study, confirmed_warnings=confirmed_warnings)
@@ -38,7 +38,7 @@ def open_study(
 
 @transaction.atomic
 def pause_study(*, study: Study, by: User | None = None) -> Study:
-    """Give out no new places; whoever holds one may finish it."""
+    """Hand out no new places; annotators who hold one may finish it."""
     study = _locked(study, {Status.OPEN}, "paused")
     study.status = Status.PAUSED
     study.save(update_fields=["status"])
@@ -61,8 +61,8 @@ def close_study(*, study: Study, by: User | None = None) -> Study:
 def reopen_study(*, study: Study, by: User | None = None) -> Study:
     """Let annotators into a closed study again.
 
-    Answers that came meanwhile stay late and out of everybody's way, until a researcher accepts
-    or declines them: see `late_answers`. Raises `LaunchRefused` where annotators would stumble.
+    Answers that arrived meanwhile stay flagged as late and take no place until a researcher accepts
+    or declines them: see `late_answers`. Raises `LaunchRefused` if annotators could not work.
     """
     study = _locked(study, {Status.CLOSED}, "reopened")
     check_can_open(study)

@@ -1,4 +1,4 @@
-"""An HTML page as a bot reads it: its texts, the fields of its form, and its primary action."""
+"""Parse a page for a bot: its texts, the fields of its form, and its primary action."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,7 +39,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Step:
-    """The primary action of a page: a link, or a form with the name and value of its button."""
+    """A page's primary action: a link, or a form with the name and value of its button."""
 
     address: str
     form: html.FormElement | None = None
@@ -47,7 +47,7 @@ class Step:
 
 
 class Page:
-    """An HTML page under its address."""
+    """An HTML page and its address."""
 
     def __init__(self, address: str, text: str) -> None:
         self.address = address
@@ -56,7 +56,7 @@ class Page:
 
     @cached_property
     def source(self) -> str:
-        """What the texts are compared with: a source text, or a conversation."""
+        """The source text or conversation that the rated texts belong to."""
         return "\n".join(_text(element) for element in self._classed("text", "source"))
 
     @cached_property
@@ -67,7 +67,7 @@ class Page:
 
     @cached_property
     def hit(self) -> str:
-        """The heading with the HIT's number; "" where there is none, as in training or a test."""
+        """The heading with the HIT's number; "" if there is none, as in training or a test."""
         headings = self.root.xpath(f"//*[{_has('task')} and not({_has('stage')})]")
         return " ".join(map(_words, headings))
 
@@ -90,14 +90,14 @@ class Page:
 
     @cached_property
     def shown(self) -> str:
-        """All words and filled-in values of the page; equal for pages that look the same."""
+        """All words and filled-in values of the page, equal for pages that look the same."""
         body = self.root.find("body")
         checked = self.root.xpath("//input[@checked]/@value | //input[@type='number']/@value")
         return " ".join([_words(self.root if body is None else body), *map(str, checked)])
 
     @cached_property
     def step(self) -> Step | None:
-        """The primary action; None on a last page, and where it leads to another site."""
+        """The primary action; None if there is none or it leads to another site."""
         for element in self.root.xpath(PRIMARY):
             step = None if "disabled" in element.attrib else self._step(element)
             if step is not None:
@@ -106,7 +106,7 @@ class Page:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The fields of the form that the primary action submits; none where it is a link."""
+        """The fields of the form that the primary action submits; empty if it is a link."""
         form = self.step.form if self.step else None
         if form is None:
             return ()
@@ -143,7 +143,7 @@ class Page:
 
 
 def _field(control: Any) -> Field | None:
-    """A control or group of radio buttons as a field; None where nothing is to be filled in."""
+    """Return a control or group of radio buttons as a field; None if a bot cannot fill it in."""
     buttons = control if isinstance(control, html.RadioGroup) else [control]
     first = buttons[0]
     kind = first.type if first.tag == "input" else first.tag

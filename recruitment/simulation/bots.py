@@ -16,7 +16,7 @@ from recruitment.simulation.bot_pages import Field, Page
 from tiebreak.similarity import similarity
 
 MAX_PAGES = 100_000
-# After this many views of the same page, whatever is answered on it leads nowhere.
+# After this many views of the same page, the bot is stuck.
 MAX_SAME_PAGE = 30
 MAX_REDIRECTS = 10
 # Standard deviation of the logarithm of the seconds on a unit.
@@ -108,7 +108,7 @@ class Walk:
                 if page.step is None or self.visit.problem or self._leaves(page):
                     break
                 if number >= MAX_PAGES:
-                    self.visit.problem = f"{self.bot.name} saw {MAX_PAGES} pages and no end."
+                    self.visit.problem = f"{self.bot.name} saw {MAX_PAGES} pages without an end."
                     break
                 page = self._act(page)
         self.visit.ending, self.visit.sentence = page.name, page.sentence

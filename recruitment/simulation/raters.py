@@ -1,4 +1,4 @@
-"""Programs that take a study through the annotators' own pages over HTTP, and say what they are."""
+"""Run bots through the annotators' pages over HTTP, with a header that says they are bots."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -32,14 +32,14 @@ def simulate_raters(
     url: str | None = None,
     in_real_time: bool = False,
 ) -> int:
-    """Let each bot work until there is nothing left for it. Returns how many answers were given.
+    """Let each bot work until no work is left for it, and return the number of answers.
 
-    Without ``url``, the origin of a running server, the pages are served by this process itself.
-    The study must be open. Every rating is marked simulated: the bots say so under a signature
-    that only who has this server's secret key can write.
+    ``url`` is the origin of a running server; without it, this process serves the pages itself.
+    The study must be open. Every rating is marked simulated: the bots say so in a header signed
+    with this server's secret key.
     """
     if study.status != Study.Status.OPEN:
-        raise DomainError("study_not_open", "Open the study first: bots come in by its link.")
+        raise DomainError("study_not_open", "Open the study first: bots enter through its link.")
     _check_has_no_people(study)
     known = known_labels(study)
     with nullcontext() if url else one_connection():
@@ -59,26 +59,26 @@ def simulate_raters(
 
 
 def _check_has_no_people(study: Study) -> None:
-    """Simulated ratings never stand beside those of people, nor where people are on their way."""
+    """Refuse bots in a study that people have rated, or that a platform may send people to."""
     people = study.participations.filter(simulated=False)
     if people.exists() or Rating.objects.filter(unit__study=study, simulated=False).exists():
         raise DomainError(
             "has_people",
-            "People took part in this study, so no bot enters it. Start a dry run instead: bots"
-            " then rate a copy of the study.",
+            "People took part in this study, so bots may not enter it. Start a dry run instead:"
+            " bots then rate a copy of the study.",
         )
     if study.channels.exclude(external_id="").exists():
         raise DomainError(
             "has_platform",
-            "This study is connected with a crowd platform, so no bot enters it. Start a dry run"
-            " instead: bots then rate a copy of the study.",
+            "This study is connected to a crowd platform, so bots may not enter it. Start a dry"
+            " run instead: bots then rate a copy of the study.",
         )
 
 
 def known_labels(study: Study) -> dict[tuple[str, ...], str]:
-    """What is held right of the study's reference units, as a bot looks it up: either way round.
+    """Return the expected labels of the study's reference units, in both orders of presentation.
 
-    Without it the closeness to the source decides, which a text with its words out of order keeps.
+    Bots need them because closeness to the source does not notice words out of order.
     """
     criteria = {criterion.name: criterion for criterion in study.criteria.all()}
     units = study.units.exclude(role=Unit.Role.MAIN).select_related("generation_a", "generation_b")
@@ -86,28 +86,29 @@ def known_labels(study: Study) -> dict[tuple[str, ...], str]:
     for unit in units:
         for name, label in unit.known_labels.items():
             if name in criteria:
-                known |= _either_way(unit, criteria[name], str(label))
+                known |= _in_both_orders(unit, criteria[name], str(label))
     return known
 
 
-def _either_way(unit: Unit, criterion: Criterion, label: str) -> dict[tuple[str, ...], str]:
-    texts = [each.text for each in (unit.generation_a, unit.generation_b) if each is not None]
-    channels = {True: texts, False: texts[::-1]}
+def _in_both_orders(unit: Unit, criterion: Criterion, label: str) -> dict[tuple[str, ...], str]:
+    texts = [text.text for text in (unit.generation_a, unit.generation_b) if text is not None]
+    orders = {True: texts, False: texts[::-1]}
     return {
         known_by(criterion.question, shown): as_shown(label, criterion=criterion, a_first=a_first)
-        for a_first, shown in channels.items()
+        for a_first, shown in orders.items()
     }
 
 
 def known_choices(study: Study) -> dict[tuple[str, ...], str]:
-    """The right choice of each question about the guidelines, as a bot looks it up."""
+    """Return the right choice of each question about the guidelines."""
+    questions = study.comprehension.all()
     return {
-        known_by(each.text): each.options[each.answer - 1] for each in study.comprehension.all()
+        known_by(question.text): question.options[question.answer - 1] for question in questions
     }
 
 
 def _answers(walk: Walk) -> int:
-    """How many answers a whole visit gave. Raises where a page refused it or led nowhere."""
+    """Finish the walk and return its number of answers; raise `DomainError` if the bot got stuck."""
     visit = walk.finish()
     if visit.problem:
         raise DomainError("bot_stuck", visit.problem)
@@ -124,9 +125,9 @@ def walk_study(
     known: Known | None = None,
     address: str = "127.0.0.1",
 ) -> Walk:
-    """A bot before the study's entry link, which is all that it is told of the study's pages.
+    """Return a bot's walk that starts at the study's entry link.
 
-    Its pages are to be asked for within `one_connection` where this process serves them.
+    If this process serves the pages, walk within `one_connection`.
     """
     return Walk(
         bot=bot,
@@ -140,7 +141,7 @@ def walk_study(
 
 @contextmanager
 def one_connection() -> Iterator[None]:
-    """Pages that this process serves to itself stay on its connection and in its transaction."""
+    """Keep pages that this process serves to itself on its connection and in its transaction."""
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
     try:
@@ -151,16 +152,16 @@ def one_connection() -> Iterator[None]:
 
 
 def is_simulated(request: HttpRequest, study_id: str) -> bool:
-    """Whether who asks says that it is a program, and proves that it comes from here."""
-    word = request.headers.get(HEADER, "")
+    """Whether the request comes from a bot of this server, proved by its signed header."""
+    value = request.headers.get(HEADER, "")
     try:
-        return bool(word) and _signer().unsign(word) == study_id
+        return bool(value) and _signer().unsign(value) == study_id
     except BadSignature:
         return False
 
 
 def _signer() -> Signer:
-    return Signer(salt="annotation.simulated")
+    return Signer(salt="recruitment.simulated")
 
 
 def _client(study: Study, url: str | None, address: str) -> httpx.Client:

@@ -25,24 +25,28 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", help="the study's public id")
-        parser.add_argument("--raters", type=int, help="bots; 3, or as many as a dry run needs")
-        parser.add_argument("--hits", type=int, help="HITs per bot at most")
+        parser.add_argument(
+            "--raters", type=int, help="number of bots; by default 3, or as many as a dry run needs"
+        )
+        parser.add_argument("--hits", type=int, help="maximum number of HITs per bot")
         parser.add_argument("--accuracy", type=float, default=0.8)
         parser.add_argument("--position-bias", type=float, default=0.0)
         parser.add_argument("--drop-out", type=float, default=0.0)
         parser.add_argument(
             "--malice", type=float, default=0.0, help="share of answers given without reading"
         )
-        parser.add_argument("--seconds", type=float, default=8.0, help="median on a unit")
+        parser.add_argument(
+            "--seconds", type=float, default=8.0, help="median number of seconds per unit"
+        )
         parser.add_argument("--url", help="a running server, such as http://127.0.0.1:8000")
-        parser.add_argument("--real-time", action="store_true", help="take those seconds")
+        parser.add_argument("--real-time", action="store_true", help="wait for those seconds")
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument(
             "--dry-run",
             action="store_true",
-            help="rate a copy of the study, planned and opened for it, and say what was met",
+            help="plan and open a copy of the study, rate it, and report what the bots experienced",
         )
-        parser.add_argument("--json", action="store_true", help="say what was done as JSON")
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = Study.objects.filter(pk=options["study"]).first()
@@ -78,18 +82,18 @@ class Command(BaseCommand):
             )
         except DomainError as error:
             raise CommandError(error.message) from error
-        found = study_counts(study)
-        counts = {
+        counts = study_counts(study)
+        result = {
             "study": study.pk,
             "raters": len(bots),
             "answers": answers,
-            "in_statistics": found.ratings,
+            "in_statistics": counts.ratings,
         }
         sentence = (
-            f"{len(bots)} bots gave {answers} answers, all marked simulated. The study has"
-            f" {found.ratings} ratings in the statistics now, of {found.expected} expected."
+            f"{len(bots)} bots gave {answers} answers, all marked as simulated. The statistics now"
+            f" include {counts.ratings} of {counts.expected} expected ratings."
         )
-        self.stdout.write(json.dumps(counts) if options["json"] else sentence)
+        self.stdout.write(json.dumps(result) if options["json"] else sentence)
 
     def _dry_run(self, study: Study, options: dict[str, Any]) -> None:
         names = ("accuracy", "position_bias", "drop_out", "malice", "seconds", "hits", "seed")
@@ -105,17 +109,17 @@ class Command(BaseCommand):
         job.refresh_from_db()
         if job.status != Job.Status.DONE:
             raise CommandError(job.problem or f"The dry run is {job.status}.")
-        self._say_what_was_met(job, is_json=options["json"])
+        self._print_result(job, is_json=options["json"])
 
-    def _say_what_was_met(self, job: Job, *, is_json: bool) -> None:
+    def _print_result(self, job: Job, *, is_json: bool) -> None:
         page = f"{settings.TIEBREAK_PUBLIC_URL}/studies/{job.study_id}/"
-        found = {"study": job.study_id, "dashboard": page, **job.result}
+        result = {"study": job.study_id, "dashboard": page, **job.result}
         if is_json:
-            self.stdout.write(json.dumps(found))
+            self.stdout.write(json.dumps(result))
             return
         self.stdout.write(
-            f"{found['raters']} bots gave {found['answers']} answers in a copy: {page}"
+            f"{result['raters']} bots gave {result['answers']} answers in a copy: {page}"
         )
-        told = [conclusion["sentence"] for conclusion in found["conclusions"]]
-        for sentence in told or ["No problem was found."]:
+        sentences = [conclusion["sentence"] for conclusion in result["conclusions"]]
+        for sentence in sentences or ["No problem was found."]:
             self.stdout.write(sentence)

@@ -56,7 +56,7 @@ def _entry_token(request: HttpRequest) -> str:
 
 
 def _signer() -> Signer:
-    return Signer(salt="annotation.open-link")
+    return Signer(salt="recruitment.open-link")
 
 
 PLATFORM = OpenLink()
