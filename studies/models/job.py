@@ -26,7 +26,7 @@ class Job(models.Model):
         PAUSED = "paused"
         DONE = "done"
         FAILED = "failed"
-        # By a researcher, for good: unlike a failed job, it cannot be resumed.
+        # A researcher stopped the job for good. Unlike a failed job, it cannot be resumed.
         STOPPED = "stopped"
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
@@ -50,9 +50,9 @@ class Job(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
     created_at = models.DateTimeField(default=timezone.now)
-    # When it was queued, however often its message was sent again since then.
+    # When the job was queued, however often its message was sent again since then.
     queued_at = models.DateTimeField(null=True)
-    # When its message was last sent to the queue.
+    # When the job's message was last sent to the queue.
     sent_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)

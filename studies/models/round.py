@@ -2,7 +2,7 @@ from django.db import models
 
 
 class Round(models.Model):
-    """When a periodic task was last started by any worker."""
+    """A periodic task, with the time at which any worker last started it."""
 
     name = models.CharField(max_length=50, primary_key=True)
     begun_at = models.DateTimeField()
