@@ -20,21 +20,21 @@ from tiebreak.identifiers import new_public_id
 
 log = logging.getLogger(__name__)
 
-# Lease: another worker may claim the job after this long without a heartbeat.
+# After this long without a heartbeat, another worker may claim the job.
 LEASE = timedelta(minutes=2)
-# A queued job's message is considered lost after this long.
+# After this long, the message of a queued job is considered lost.
 REQUEUE_AFTER = timedelta(minutes=10)
 UNFINISHED = (Job.Status.QUEUED, Job.Status.RUNNING, Job.Status.PAUSED)
 UNFORESEEN = (
-    "An unexpected error occurred ({}); see the worker's log. Results so far are kept, and the job"
-    " can be resumed."
+    "An unexpected error occurred ({}). The worker's log has the details. The results so far are"
+    " kept, and the job can be resumed."
 )
 QUEUES = {Job.Kind.SAMPLING: "gpu", Job.Kind.SCORING: "default", Job.Kind.DRY_RUN: "default"}
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A job's progress, its failures, and the problem if it must stop."""
+    """A job's progress, its failures, and whether it must stop because of a problem."""
 
     done: int
     total: int
@@ -44,7 +44,7 @@ class Progress:
     must_stop: bool = False
 
 
-# A handler does the work of a job; it yields after each chunk that is committed.
+# A handler does the work of a job and yields after each chunk that is committed.
 Work = Callable[[Job], Iterator[Progress]]
 Jobs = QuerySet[Job]
 WORK: dict[str, Work] = {}
@@ -61,7 +61,7 @@ def register_handler(kind: str) -> Callable[[Work], Work]:
 def start_job(
     *, study: Study, kind: Job.Kind, options: dict[str, object], by: User | None = None
 ) -> Job:
-    """Queue a job for a study's dataset. Only one job of each kind may be unfinished per dataset."""
+    """Queue a job for a study's dataset, which may have one unfinished job of each kind."""
     if study.dataset is None:
         raise DomainError("no_dataset", "The study has no dataset. Please choose one first.")
     with transaction.atomic():
@@ -81,7 +81,7 @@ def start_job(
 
 
 def _check_is_only_one(job: Job) -> None:
-    """Raise `DomainError` if another job of its kind is unfinished. Locks the dataset."""
+    """Raise `DomainError` if another job of the same kind is unfinished. Locks the dataset."""
     # `no_key` does not block imports, which insert rows that reference the dataset for a long time.
     Dataset.objects.select_for_update(no_key=True).get(pk=job.dataset_id)
     unfinished = Job.objects.filter(dataset=job.dataset_id, kind=job.kind, status__in=UNFINISHED)
@@ -92,7 +92,7 @@ def _check_is_only_one(job: Job) -> None:
     if job.study_id in studies:
         raise DomainError(
             "job_unfinished",
-            f"A job to {label} is not finished yet. Wait for it, or stop it first.",
+            f"A job to {label} is not finished yet. Wait until it is finished, or stop it first.",
         )
     # The message does not name the other study, because the researcher may not have access to it.
     raise DomainError(
@@ -134,8 +134,8 @@ def resume_job(*, job: Job) -> None:
         ):
             raise DomainError(
                 "not_stopped",
-                "Only a paused or failed job can be resumed. Please start a new one; the results of"
-                " this one are kept.",
+                "Only a paused or failed job can be resumed. Please start a new job. The results of"
+                " this job are kept.",
             )
     send(job)
 
@@ -156,7 +156,7 @@ STOPPED = "Stopped by a researcher."
 
 
 def run_job(*, job_id: int, now: Callable[[], datetime] = database_now) -> bool:
-    """Work on a job until it is done, failed, paused or taken over. Returns whether it was free.
+    """Work on a job until it is done, failed, paused or taken over, and return whether it was free.
 
     A compare-and-set claims the job, so only one of two workers with the same message runs it.
     """
@@ -198,7 +198,7 @@ def _heartbeat(claimed_job: Jobs, now: Callable[[], datetime]) -> Iterator[None]
 
     def renew() -> None:
         while not is_over.wait(LEASE.total_seconds() / 4):
-            with suppress(DatabaseError):  # the job itself will fail on it too
+            with suppress(DatabaseError):  # the job itself will fail with the same error
                 claimed_job.update(lease_until=now() + LEASE)
         connection.close()
 
@@ -247,7 +247,7 @@ def _finish(claimed_job: Jobs, last: Progress, now: datetime) -> None:
 
 
 def requeue_stale_jobs(now: datetime | None = None) -> int:
-    """Queue jobs again whose worker died or whose message was lost. Returns how many."""
+    """Queue the jobs again whose worker died or whose message was lost. Return their number."""
     now = now or database_now()
     unsent = Q(sent_at=None, created_at__lte=now - LEASE)
     silent = Q(status=Job.Status.RUNNING, lease_until__lte=now)
@@ -261,7 +261,7 @@ def requeue_stale_jobs(now: datetime | None = None) -> int:
 
 @dataclass(frozen=True)
 class Pace:
-    """Items per second in the current run, and the estimated remaining seconds."""
+    """The results per second in the current run, and an estimate of the remaining seconds."""
 
     rate: float | None
     seconds_left: float | None

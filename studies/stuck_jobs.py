@@ -14,7 +14,7 @@ from studies.rounds import is_late, last_round
 
 @dataclass(frozen=True)
 class StuckJob:
-    """A job without progress, since when, and the reason as a code and a sentence."""
+    """A job that makes no progress, the time since when, and the reason as a code and a sentence."""
 
     job: Job
     since: datetime
@@ -41,7 +41,10 @@ def stuck_jobs(jobs: Iterable[Job] | None = None, now: datetime | None = None) -
 
 
 def _silent_since(job: Job, now: datetime) -> datetime | None:
-    """Return when a dead worker's lease ran out, or when a job was queued; None if not stuck."""
+    """Return the time since which the job is stuck, or None if it is not.
+
+    It is when the lease of a dead worker ran out, or when a job that waits too long was queued.
+    """
     if job.status == Job.Status.RUNNING:
         is_over = job.lease_until is not None and job.lease_until <= now - LEASE
         return job.lease_until if is_over else None
@@ -64,10 +67,11 @@ def _reason(job: Job, since: datetime, *, no_worker: bool) -> tuple[str, str]:
     if no_worker:
         return (
             "no_worker",
-            f"Stuck since {at} UTC: {what}, and no worker is running. Start one: {command}",
+            f"The job has made no progress since {at} UTC, because {what} and no worker is running."
+            f" Start a worker with: {command}",
         )
     return (
         "no_worker_of_queue",
-        f"Stuck since {at} UTC: {what}, and no worker serves the queue “{queue}”. Start one:"
-        f" {command}",
+        f"The job has made no progress since {at} UTC, because {what} and no worker serves the"
+        f" queue “{queue}”. Start a worker with: {command}",
     )

@@ -159,8 +159,8 @@ def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
     if ratings_per_hit < study.ratings_per_hit:
         raise DomainError(
             "ratings_per_hit_shrinks",
-            f"R is {study.ratings_per_hit} and can only be increased. To collect fewer ratings,"
-            " close the study or clone it.",
+            f"The number of ratings per HIT (R) is {study.ratings_per_hit} and can only be"
+            " increased. To collect fewer ratings, close the study or clone it.",
         )
     rng = random.Random(f"{study.seed}:places:{ratings_per_hit}")
     numbers = range(study.ratings_per_hit, ratings_per_hit)
