@@ -47,13 +47,13 @@ def _port() -> int | None:
         try:
             probe.bind((HOST, int(text)))
         except OSError:
-            _print(f"Port {text} is in use. Choose another: TIEBREAK_PORT=8001 make demo")
+            _print(f"Port {text} is in use. Choose another port: TIEBREAK_PORT=8001 make demo")
             return None
     return int(text)
 
 
 def _prepare() -> tuple[str, str]:
-    """Migrate, load the demo study if needed, and set a new password for the researcher."""
+    """Migrate, load the demo study if necessary, and set a new password for the researcher."""
     from django import setup  # noqa: PLC0415  the settings module is set before
     from django.conf import settings  # noqa: PLC0415
     from django.core.management import call_command  # noqa: PLC0415

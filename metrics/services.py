@@ -1,4 +1,4 @@
-"""Keep a study's report up to date: pages request it, and a worker builds it."""
+"""Keeping a study's report up to date. Pages request a report, and a worker builds it."""
 
 import hashlib
 from datetime import datetime, timedelta
@@ -24,9 +24,9 @@ STRIDE = 2 * UNSETTLED
 def watermark(study: Study) -> str:
     """Return an identifier of the state of everything that a study's report depends on.
 
-    Ratings are append-only, so their number shows whether any was added. The counter changes with
-    flags and separability scores, and the digest with edited names and scales. The cost does not
-    grow with the study.
+    Ratings are append-only, so their number shows whether ratings were added. The counter changes
+    with flags and separability scores, and the digest changes with names and scales. The cost does
+    not grow with the study.
     """
     changes, key, rows = (
         Study.objects.filter(pk=study.pk)
@@ -40,7 +40,7 @@ def watermark(study: Study) -> str:
 
 
 def _count_ratings(study: Study, key: int, rows: int) -> int:
-    """Count the study's ratings, of which ``rows`` up to ``key`` have been counted before."""
+    """Count the study's ratings, given that there are ``rows`` ratings up to ``key``."""
     newest = Rating.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     ratings = Rating.objects.filter(unit__study=study)
     if newest - key > STRIDE:
@@ -83,9 +83,9 @@ def ensure_fresh(
 ) -> ReportSnapshot:
     """Return the newest report, and request another if it is not of ``state``.
 
-    A study has one request at a time, however many pages are open. Ratings that arrive while a
-    report is being built lead to a request at the next call after it. Raises `DomainError` if the
-    broker cannot be reached.
+    A study has only one request at a time, however many pages are open. Ratings that arrive while a
+    report is being built lead to another request at the first call after it. Raises `DomainError`
+    if the broker cannot be reached.
     """
     now, state = now or database_now(), watermark(study) if state is None else state
     snapshot, _ = ReportSnapshot.objects.get_or_create(study=study)

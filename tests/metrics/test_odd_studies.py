@@ -33,7 +33,7 @@ def test_an_instance_with_two_bad_texts_is_left_out_of_the_selection_and_counted
     assert (pair["instances"], pair["without_preference"]) == (24, 1)
     assert pair["win_rate"]["value"] == pytest.approx(0.75)
     said = words({"criteria_order": ["c"], "criteria": {"c": found}})
-    assert WITHOUT_PREFERENCE.format(n=1) in said
+    assert WITHOUT_PREFERENCE.format(instances="1 instance") in said
 
 
 def test_a_pair_with_bad_texts_only_has_no_rate_but_a_reason():
