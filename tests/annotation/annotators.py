@@ -23,18 +23,18 @@ class _FormReader(HTMLParser):
         self.chosen: dict[str, str] = {}
 
     def handle_starttag(self, tag, attrs):
-        given = dict(attrs)
-        if tag != "input" or "name" not in given:
+        attributes = dict(attrs)
+        if tag != "input" or "name" not in attributes:
             return
-        if given["type"] == "hidden":
-            self.hidden[given["name"]] = given["value"]
-        elif given["type"] == "radio":
-            self.choices.setdefault(given["name"], []).append(given["value"])
-            if "checked" in given:
-                self.chosen[given["name"]] = given["value"]
-        elif given["type"] == "number":
-            self.choices.setdefault(given["name"], [])
-            self.chosen[given["name"]] = given["value"]
+        if attributes["type"] == "hidden":
+            self.hidden[attributes["name"]] = attributes["value"]
+        elif attributes["type"] == "radio":
+            self.choices.setdefault(attributes["name"], []).append(attributes["value"])
+            if "checked" in attributes:
+                self.chosen[attributes["name"]] = attributes["value"]
+        elif attributes["type"] == "number":
+            self.choices.setdefault(attributes["name"], [])
+            self.chosen[attributes["name"]] = attributes["value"]
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Form:
     chosen: dict[str, str]
 
     def filled(self, index: int = 0) -> dict[str, str]:
-        return {**self.hidden, **{name: each[index] for name, each in self.choices.items()}}
+        return {**self.hidden, **{name: values[index] for name, values in self.choices.items()}}
 
 
 def form_of(response: Page) -> Form:

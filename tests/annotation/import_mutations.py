@@ -212,7 +212,7 @@ def _value(rng: random.Random) -> str:
 
 def _cell(rng: random.Random, files: Files) -> None:
     """Another value in a column of one row of JSONL, or a column more."""
-    name = rng.choice([each for each in files if each.endswith(".jsonl")])
+    name = rng.choice([file for file in files if file.endswith(".jsonl")])
     lines = files[name].decode(errors="replace").splitlines()
     at = rng.randrange(len(lines)) if lines else 0
     try:
@@ -233,7 +233,7 @@ def _cell(rng: random.Random, files: Files) -> None:
 
 def _everywhere(rng: random.Random, files: Files) -> None:
     """One value in a column of every row: nothing contradicts itself."""
-    name = rng.choice([each for each in files if each.endswith(".jsonl")])
+    name = rng.choice([file for file in files if file.endswith(".jsonl")])
     key, value = rng.choice(COLUMNS), _value(rng)
     lines = []
     for line in files[name].decode(errors="replace").splitlines():

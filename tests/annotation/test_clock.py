@@ -93,10 +93,10 @@ def test_a_lease_runs_as_long_whichever_host_gave_it(offset):
     study = one_place(lease_minutes=30)
     with host_clock_off_by(offset):
         held = take_place(participation=make_participation(study))
-        given = Place.objects.get().lease_until
+        first_lease = Place.objects.get().lease_until
         rating = answer(held, hit_units(held)[0])
         renewed = Place.objects.get().lease_until
-    for lease in (given, renewed):
+    for lease in (first_lease, renewed):
         assert is_about_now(lease - timedelta(minutes=30))
     assert is_about_now(rating.created_at)
 
@@ -169,7 +169,7 @@ def test_a_save_at_a_host_costs_no_statement_for_the_clock():
     with CaptureQueriesContext(connection) as asked:
         held = take_place(participation=ann)
         answer(held, hit_units(held)[0])
-    alone = [sql for each in asked if (sql := each["sql"].strip()).startswith(f"SELECT {CLOCK}")]
+    alone = [sql for query in asked if (sql := query["sql"].strip()).startswith(f"SELECT {CLOCK}")]
     assert len(asked) > 4
     assert alone == []
     with CaptureQueriesContext(connection) as asked:

@@ -24,12 +24,12 @@ NUMBERS = (models.IntegerField, models.FloatField, models.DecimalField)
 
 def ends(model: type[models.Model], which: str) -> dict[str, object]:
     """Each number's lowest or highest value, by its field."""
-    found = {}
+    values = {}
     for field in model._meta.concrete_fields:
         if isinstance(field, NUMBERS) and not field.primary_key:
             low, high = bounds_of(field._validators)
-            found[field.name] = field.to_python(low if which == "low" else high)
-    return found
+            values[field.name] = field.to_python(low if which == "low" else high)
+    return values
 
 
 @pytest.fixture

@@ -71,9 +71,9 @@ def test_a_check_of_another_instance_stands_at_an_edge():
     edges = set()
     for assignment in first:
         shown = instances_in_order(assignment)
-        (own, n), *other = Counter(shown).most_common()
+        (shared, n), *other = Counter(shown).most_common()
         assert n == len(shown) - len(other)
-        edges |= {i for i, each in enumerate(shown) if each != own}
+        edges |= {i for i, instance in enumerate(shown) if instance != shared}
     assert edges
     assert edges <= {0, 3}
 
@@ -81,11 +81,13 @@ def test_a_check_of_another_instance_stands_at_an_edge():
 def test_checks_are_as_frequent_as_asked_for_and_mostly_of_their_hits_instance():
     study = study_with_checks(gold=10, instances=40, n=2, check_rate=0.2, ratings_per_hit=4)
     people = [make_participation(study, f"person-{i}") for i in range(4)]
-    done = [each for ann in people for each in take_all(ann, 30)]
-    carrying = [each for each in done if each.check_unit_id is not None]
-    own = [each for each in carrying if len(set(instances_in_order(each))) == 1]
+    done = [assignment for ann in people for assignment in take_all(ann, 30)]
+    carrying = [assignment for assignment in done if assignment.check_unit_id is not None]
+    fitting = [
+        assignment for assignment in carrying if len(set(instances_in_order(assignment))) == 1
+    ]
     assert 0.1 < len(carrying) / len(done) < 0.32
-    assert len(own) / len(carrying) > 0.8
+    assert len(fitting) / len(carrying) > 0.8
 
 
 def test_where_every_unit_has_its_own_source_a_check_has_one_too():
@@ -151,9 +153,9 @@ def walk(page: Annotator) -> dict[int, tuple[str, str, str]]:
         number = int(form.hidden["position"])
         if number in shown or len(shown) > 10:
             return shown
-        said = page.send(form.filled(0), hx_request="true")
-        shown[number] = response.content.decode(), page.at(number), said.content.decode()
-        if said.context["is_hit_done"]:
+        answer = page.send(form.filled(0), hx_request="true")
+        shown[number] = response.content.decode(), page.at(number), answer.content.decode()
+        if answer.context["is_hit_done"]:
             return shown
 
 
@@ -181,9 +183,9 @@ def test_the_page_of_a_check_is_built_like_every_other():
 @pytest.mark.parametrize("word", ["gold", "check_unit", "known", "spoilt", "perturbed", "repeat"])
 def test_no_page_of_a_task_says_what_a_unit_is_for(word):
     study = study_with_checks(gold=8, repeats_per_hit=1, repeat_distance=1)
-    for html, _, said in walk(annotator(study)).values():
+    for html, _, answer in walk(annotator(study)).values():
         assert word not in re.sub(r'no-repeat|"resend"', "", html).lower()
-        assert word not in said.lower()
+        assert word not in answer.lower()
 
 
 def counters(page: Annotator) -> list[tuple[str, ...]]:
@@ -198,12 +200,12 @@ def counters(page: Annotator) -> list[tuple[str, ...]]:
 def test_a_task_with_a_check_counts_like_one_without():
     study = study_with_checks(gold=8, check_rate=0.5)
     page = annotator(study)
-    said = set()
+    totals = set()
     for _ in range(8):
-        said |= set(counters(page))
+        totals |= set(counters(page))
     carried = Assignment.objects.filter(check_unit__isnull=False).count()
     assert 0 < carried < Assignment.objects.count()
-    assert said == {("3", "4")}
+    assert totals == {("3", "4")}
 
 
 def test_where_no_checks_are_mixed_in_a_task_says_its_one_number():

@@ -70,9 +70,9 @@ def assert_exact(
     rows = lines_of(files["generations.jsonl"])
     assert len(rows) == len(texts)
     for row in rows:
-        found = texts[str(row["instance"]), str(row["system"]), row.get("sample_index") or 0]
-        assert (found.text, found.seed) == (row["text"], row.get("seed"))
-        assert found.params == (row.get("params") or {})
+        generation = texts[str(row["instance"]), str(row["system"]), row.get("sample_index") or 0]
+        assert (generation.text, generation.seed) == (row["text"], row.get("seed"))
+        assert generation.params == (row.get("params") or {})
     assert_ratings(study, files, {name for names in not_stored.values() for name in names})
 
 
@@ -93,11 +93,11 @@ def assert_design(study: Study, design: dict[str, Any], files: dict[str, bytes])
 
 
 def assert_instance(stored: Instance, row: dict[str, Any]) -> None:
-    own = ("id", "source", "messages", "category", "reference", "metadata")
+    known_fields = ("id", "source", "messages", "category", "reference", "metadata")
     for name in ("source", "category", "reference"):
         assert getattr(stored, name) == (row.get(name) or "")
     assert stored.messages == (row.get("messages") or [])
-    others = {name: value for name, value in row.items() if name not in own}
+    others = {name: value for name, value in row.items() if name not in known_fields}
     assert same(stored.metadata, (row.get("metadata") or {}) | others)
 
 

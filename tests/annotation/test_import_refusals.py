@@ -91,7 +91,7 @@ BAD = {
     "a unit of two similarities": (
         lambda b: write_lines(
             b / "ratings.jsonl",
-            [*ratings(), *(ratings()[0] | {"rater": each, "similarity": each} for each in "xy")],
+            [*ratings(), *(ratings()[0] | {"rater": name, "similarity": name} for name in "xy")],
         ),
         "ratings.jsonl",
         14,

@@ -142,7 +142,7 @@ def test_an_export_contains_no_external_ids(tmp_path):
     written = {path.name: _content(path) for path in out.rglob("*") if path.is_file()}
     assert {"ratings.jsonl", "ratings.csv", "ratings.parquet", "codebook.md"} <= set(written)
     for name, content in written.items():
-        assert {each for each in secrets if each in content} == set(), name
+        assert {secret for secret in secrets if secret in content} == set(), name
     for name in ("ratings.jsonl", "ratings.csv", "ratings.parquet"):
         assert written[name].count(ann.rater.pseudonym) >= 2
 

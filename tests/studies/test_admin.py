@@ -179,8 +179,8 @@ def test_an_unknown_scale_is_refused_with_what_is_allowed(client, researcher):
     page = client.post(change(study), values)
     (form,) = [
         form
-        for each in page.context["inline_admin_formsets"]
-        for form in each.formset.forms
+        for inline in page.context["inline_admin_formsets"]
+        for form in inline.formset.forms
         if form.errors
     ]
     assert form.has_error("scale", code="unknown_scale")
@@ -243,8 +243,8 @@ def zipped(folder, path):
 def test_a_bundle_is_uploaded(client, researcher, tmp_path):
     folder = make_bundle(tmp_path / "b", with_ratings=True)
     page = upload(client, zipped(folder, tmp_path / "b.zip"))
-    (said, *_) = page.context["messages"]
-    assert (said.level_tag, numbers_in(said.message)) == ("success", {"3", "12"})
+    (message, *_) = page.context["messages"]
+    assert (message.level_tag, numbers_in(message.message)) == ("success", {"3", "12"})
     assert Study.objects.get().memberships.get().user == researcher
 
 

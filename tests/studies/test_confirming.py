@@ -54,7 +54,11 @@ def test_closing_shows_numbers_first_and_closes_once_confirmed(client, ruth):
     study = worked_on(ruth)
     page = client.get(do(study, "close"))
     completed, missing, live = page.context["questions"][0].sentences[:3]
-    assert [numbers_in(each) for each in (completed, missing, live)] == [{"1", "6"}, {"5"}, {"1"}]
+    assert [numbers_in(sentence) for sentence in (completed, missing, live)] == [
+        {"1", "6"},
+        {"5"},
+        {"1"},
+    ]
     assert state(study) == "open"
     client.post(do(study, "close"))  # without what was shown
     assert state(study) == "open"
@@ -185,7 +189,7 @@ def platform(ruth, monkeypatch) -> Channel:
     )
     asked = []
     monkeypatch.setattr(
-        "recruitment.views.channels.enqueue_action", lambda **said: asked.append(said)
+        "recruitment.views.channels.enqueue_action", lambda **arguments: asked.append(arguments)
     )
     channel = study.channels.create(
         provider="prolific",
@@ -205,7 +209,7 @@ def test_publishing_says_what_it_costs_and_is_logged(client, ruth, platform):
     assert {"20", "1.50", "30.00", "9.99"} <= numbers_in(prose_of(page))
     assert platform.asked == []
     post_confirmed(client, ask(platform, "publish"), {"participants": "20"})
-    assert [each["participants"] for each in platform.asked] == ["20"]
+    assert [arguments["participants"] for arguments in platform.asked] == ["20"]
     assert platform.study.events.get(verb="publish").by == ruth
 
 
@@ -237,7 +241,7 @@ def test_the_page_of_an_open_study_can_be_sent_as_it_stands(client, ruth):
     study = worked_on(ruth)
     page = client.get(change(study)).content.decode()
     [form] = [
-        each for each in lxml_html.document_fromstring(page).forms if each.get("id") == "study_form"
+        form for form in lxml_html.document_fromstring(page).forms if form.get("id") == "study_form"
     ]
     sent = {**dict(form.form_values()), "_do": "pause"}
     assert int(sent["study_systems-INITIAL_FORMS"]) == 2

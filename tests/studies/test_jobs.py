@@ -260,9 +260,9 @@ def test_what_a_server_refuses_for_its_own_sake_stops_no_other(monkeypatch, code
 @pytest.mark.parametrize("code", ["busy", "too_few"])
 def test_what_may_be_the_servers_fault_stops_the_job_after_so_many_in_a_row(monkeypatch, code):
     study = bare_study(500)
-    own = GatewayError("refused", "Too long.")
+    request_fault = GatewayError("refused", "Too long.")
     failing = GatewayError(code, "Not this time.", is_retryable=code == "busy")
-    models = scripted(monkeypatch, lambda n, r: Failed(r.id, own if n % 2 else failing))
+    models = scripted(monkeypatch, lambda n, r: Failed(r.id, request_fault if n % 2 else failing))
     job = queued(study, samples=1)
     run_job(job_id=job.pk)
     job.refresh_from_db()
@@ -273,8 +273,8 @@ def test_what_may_be_the_servers_fault_stops_the_job_after_so_many_in_a_row(monk
 @pytest.mark.parametrize("code", ["refused_key", "other_model", "engine_failed", "bad_settings"])
 def test_what_all_others_would_get_stops_the_job_at_once_and_is_what_is_said(monkeypatch, code):
     study = bare_study(500)
-    last, own = GatewayError(code, "Never."), GatewayError("refused", "Too long.")
-    models = scripted(monkeypatch, lambda n, r: Failed(r.id, last if n == 1 else own))
+    last, request_fault = GatewayError(code, "Never."), GatewayError("refused", "Too long.")
+    models = scripted(monkeypatch, lambda n, r: Failed(r.id, last if n == 1 else request_fault))
     job = queued(study, samples=1)
     run_job(job_id=job.pk)
     job.refresh_from_db()

@@ -87,7 +87,7 @@ def test_a_job_in_which_nothing_moves_is_stuck_and_says_what_to_do():
     study, now = make_study(), database_now()
     Round.objects.create(name="jobs", begun_at=now)
     dead = make_job(study, status="running", kind="sampling", lease_until=now - LEASE)
-    assert [each.job for each in stuck_jobs(now=now)] == [dead]
+    assert [stuck_job.job for stuck_job in stuck_jobs(now=now)] == [dead]
     (stuck,) = stuck_jobs(now=now)
     assert stuck.since == dead.lease_until
     assert stuck.code == "no_worker_of_queue"
@@ -99,7 +99,7 @@ def test_a_job_in_which_nothing_moves_is_stuck_and_says_what_to_do():
 def test_a_job_without_a_worker_is_stuck_however_often_it_was_sent():
     now = database_now()
     job = make_job(make_study(), queued_at=now - REQUEUE_AFTER, sent_at=now)
-    assert [each.job for each in stuck_jobs(now=now)] == [job]
+    assert [stuck_job.job for stuck_job in stuck_jobs(now=now)] == [job]
 
 
 def test_a_job_that_works_waits_its_turn_or_was_paused_is_not_stuck():

@@ -169,9 +169,9 @@ def test_a_forwarded_address_counts_only_behind_a_proxy(settings):
         headers = {"x-forwarded-for": forwarded}
         return got_in(Annotator(study, client=Client(headers=headers)).enter())
 
-    assert [enter(each) for each in ("192.0.2.1", "192.0.2.2")] == [True, False]
+    assert [enter(address) for address in ("192.0.2.1", "192.0.2.2")] == [True, False]
     settings.TIEBREAK_BEHIND_PROXY = True
-    assert [enter(each) for each in ("192.0.2.1", "9.9.9.9, 192.0.2.1", "192.0.2.2")] == [
+    assert [enter(address) for address in ("192.0.2.1", "9.9.9.9, 192.0.2.1", "192.0.2.2")] == [
         *(True, False, True)
     ]
 

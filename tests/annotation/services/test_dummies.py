@@ -128,9 +128,13 @@ def test_removing_dummy_texts_takes_all_that_was_made_of_them(study):
     draw_instances(study=study, design=InstanceSelection(study=study, design="top", instances=2))
     plan_hits(study=study)
     degrade_copies(study=study, role=Unit.Role.TRAINING, n=1)
-    found = dummy_texts(study.dataset)
-    assert (found.draws, found.plans, found.scores) == (1, 1, SeparabilityScore.objects.count())
-    assert remove_dummy_generations(dataset=study.dataset, confirmed=found.texts) == found
+    dummies = dummy_texts(study.dataset)
+    assert (dummies.draws, dummies.plans, dummies.scores) == (
+        1,
+        1,
+        SeparabilityScore.objects.count(),
+    )
+    assert remove_dummy_generations(dataset=study.dataset, confirmed=dummies.texts) == dummies
     for gone in (Generation, SeparabilityScore, InstanceSelection, Unit, HITUnit):
         assert not gone.objects.exists(), gone
     assert study.selected.count() == study.hits.count() == 0

@@ -123,7 +123,7 @@ class Collecting(RuleBasedStateMachine):
     def wait(self, minutes):
         self.now += timedelta(minutes=minutes)
 
-    @rule(index=PEOPLE, status=st.sampled_from([each.value for each in OUT]))
+    @rule(index=PEOPLE, status=st.sampled_from([status.value for status in OUT]))
     def platform_takes_out(self, index, status):
         exclude_work(participation=self.people[index], status=status, now=self.now)
 
@@ -201,7 +201,7 @@ class Collecting(RuleBasedStateMachine):
             raters[place].add(rater)
         assert answered == asked
         if self.study.abandoned == "whole_hit":
-            assert all(len(each) == 1 for each in raters.values())
+            assert all(len(holders) == 1 for holders in raters.values())
 
     @invariant()
     def nothing_acknowledged_is_lost(self):

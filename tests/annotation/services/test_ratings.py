@@ -215,7 +215,7 @@ def test_a_late_set_takes_another_free_place_of_the_hit():
     study = make_open_study(instances=1, ratings_per_hit=2)
     late = take_place(participation=make_participation(study, "ann"), now=START)
     answer(late, hit_units_of(late)[0])
-    own = Place.objects.get(assignment=late)
+    lost_place = Place.objects.get(assignment=late)
     other = take_place(participation=make_participation(study, "bob"), now=START)
     Place.objects.filter(assignment=other).update(lease_until=LATER + timedelta(hours=1))
     take_place(participation=make_participation(study, "cy"), now=LATER)
@@ -224,7 +224,7 @@ def test_a_late_set_takes_another_free_place_of_the_hit():
     answer_all(late, now=LATER)
     late.refresh_from_db()
     assert late.status == "completed"
-    assert late.place != own
+    assert late.place != lost_place
     assert Rating.objects.counted().filter(assignment=late).count() == 5
     check_counts(study)
 

@@ -119,8 +119,8 @@ def test_a_second_try_has_to_be_asked_for_and_draws_other_units():
     page.client.post(page.at("try-again"))
     second = begin_stage(participation=fresh(ann))
     asked = [
-        {hit_unit.unit_id for hit_unit in worksheet(each).hit_units.values()}
-        for each in (first, second)
+        {hit_unit.unit_id for hit_unit in worksheet(assignment).hit_units.values()}
+        for assignment in (first, second)
     ]
     assert not asked[0] & asked[1]
     answer_all(second)
@@ -195,10 +195,10 @@ def test_gold_checks_come_at_their_rate_and_never_twice():
     # So many that the share leaves its bounds by chance once in a hundred thousand runs.
     study = study_with(instances=60, gold=20, check_rate=0.3)
     people = [make_participation(study, name) for name in "abcdef"]
-    met = [each.check_unit_id for ann in people for each in work(ann, 30, right=True)]
+    met = [assignment.check_unit_id for ann in people for assignment in work(ann, 30, right=True)]
     for ann in people:
-        own = Assignment.objects.filter(participation=ann, check_unit__isnull=False)
-        assert own.count() == own.values("check_unit").distinct().count()
+        with_check = Assignment.objects.filter(participation=ann, check_unit__isnull=False)
+        assert with_check.count() == with_check.values("check_unit").distinct().count()
         assert check_record(ann).failed == 0
     share = sum(unit is not None for unit in met) / len(met)
     assert 0.15 < share < 0.45

@@ -129,8 +129,8 @@ def test_text_keeps_its_lines_and_turns_keep_their_speakers():
     open_knowingly(study)
     page = annotator(study).here()
     assert texts_of(page) == ["One.\n\nTwo &amp; &lt;three&gt;."] * 2
-    said = re.findall(r"<b[^>]*>(.*?)</b><p[^>]*>(.*?)</p>", page.content.decode())
-    assert said == [("User", "Hello?"), ("Assistant", "Yes.")]
+    turns_shown = re.findall(r"<b[^>]*>(.*?)</b><p[^>]*>(.*?)</p>", page.content.decode())
+    assert turns_shown == [("User", "Hello?"), ("Assistant", "Yes.")]
     assert texts_of(page)
     assert len(page.context["page"].turns) == 2
 
@@ -173,7 +173,7 @@ def test_each_scale_shows_its_choices_and_keeps_the_one_that_was_made(scale, val
     ann, words = annotator(study), values
     if scale.startswith("preference"):
         strongest = int(values[0].removeprefix("-"))
-        words = [BOTH_BAD if each == BAD else expected_words(each, strongest) for each in values]
+        words = [BOTH_BAD if value == BAD else expected_words(value, strongest) for value in values]
     for index in range(min(len(values), 5)):
         page = ann.here()
         assert form_of(page).choices == {"criterion-preference": values}

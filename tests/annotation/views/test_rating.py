@@ -375,7 +375,7 @@ def test_rating_pages_are_not_cached():
 
 def statements(captured) -> list[str]:
     """What was asked of the database; a test's own savepoints stand for BEGIN and COMMIT."""
-    return [each["sql"] for each in captured if "SAVEPOINT" not in each["sql"]]
+    return [query["sql"] for query in captured if "SAVEPOINT" not in query["sql"]]
 
 
 @pytest.mark.parametrize("comparisons_per_hit", [1, 5])
@@ -394,8 +394,8 @@ def test_next_and_save_take_few_queries(comparisons_per_hit):
 
 def lapse(assignment_id: str) -> None:
     """The lease runs out, and the place is the first that the next comer gets."""
-    own = Place.objects.filter(assignment__public_id=assignment_id)
-    own.update(lease_until=timezone.now() - timedelta(minutes=1), draw=0)
+    place = Place.objects.filter(assignment__public_id=assignment_id)
+    place.update(lease_until=timezone.now() - timedelta(minutes=1), draw=0)
 
 
 def test_an_annotator_who_lost_a_place_is_told_about_their_answers():
@@ -405,9 +405,9 @@ def test_an_annotator_who_lost_a_place_is_told_about_their_answers():
     second = form_of(ann.here()).filled()
     lapse(first.hidden["assignment"])
     bob.choose()
-    said = ann.send(second, hx_request="true")
-    assert codes_on(said) == {"surplus"}
-    assert b'<span class="saved"' in said.content
+    response = ann.send(second, hx_request="true")
+    assert codes_on(response) == {"surplus"}
+    assert b'<span class="saved"' in response.content
 
 
 def test_the_hit_after_a_lost_one_says_so_once():

@@ -90,9 +90,9 @@ def test_what_is_shown_before_is_what_is_drawn(design):
     assert plan_hits(study=study).instances == len(
         set(study.selected.values_list("instance", flat=True))
     )
-    assert sum(each.instances for each in shown.values()) == 36
+    assert sum(preview.instances for preview in shown.values()) == 36
     if design == "top":
-        assert all(each.gain > 0.02 for each in shown.values())
+        assert all(preview.gain > 0.02 for preview in shown.values())
 
 
 def test_scores_of_another_study_in_the_other_order_double_nothing():
@@ -123,8 +123,10 @@ def test_a_pair_without_scores_is_named_and_not_left_out():
 def test_top_alone_warns_that_it_speaks_of_the_selected_only():
     study = scored_study()
     shown = selection_previews(study, design_of(design="top", control_share=0))
-    assert {each.warning for each in shown.values()} == {ONLY_TOP}
-    assert all(each.warning is None for each in selection_previews(study, design_of()).values())
+    assert {preview.warning for preview in shown.values()} == {ONLY_TOP}
+    assert all(
+        preview.warning is None for preview in selection_previews(study, design_of()).values()
+    )
 
 
 def test_inclusion_probabilities_are_those_of_the_draw():

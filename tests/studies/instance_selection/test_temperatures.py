@@ -52,11 +52,13 @@ def test_it_works(study):
     run(study, Job.Kind.SCORING, similarity="rouge1")
     assert SeparabilityScore.objects.count() == 12 + 2 * 6
     (pair,) = study.system_pairs()
-    found = {each.name: each for each in variants(study, pair) if each.name.startswith("τ")}
-    assert {name: each.n for name, each in found.items()} == {"τ = 0.3": 6, "τ = 1.5": 6}
-    assert all(each.difference > 0 and -1 <= each.rho <= 1 for each in found.values())
+    by_name = {
+        variant.name: variant for variant in variants(study, pair) if variant.name.startswith("τ")
+    }
+    assert {name: variant.n for name, variant in by_name.items()} == {"τ = 0.3": 6, "τ = 1.5": 6}
+    assert all(variant.difference > 0 and -1 <= variant.rho <= 1 for variant in by_name.values())
     # The colder a system, the more it is like itself.
-    assert found["τ = 0.3"].mean > found["τ = 1.5"].mean
+    assert by_name["τ = 0.3"].mean > by_name["τ = 1.5"].mean
 
 
 def test_asked_again_nothing_is_made_again(study):
@@ -67,11 +69,11 @@ def test_asked_again_nothing_is_made_again(study):
 
 
 def test_a_variant_is_not_compared(study):
-    own = list(study.systems.all())
+    systems = list(study.systems.all())
     sampled(study, 0.3)
     study.study_systems.all().delete()
     use_dataset_systems(study=study)
-    assert list(study.systems.all()) == own
+    assert list(study.systems.all()) == systems
     assert len(pairs_at_temperatures(study)) == 1
 
 
