@@ -73,7 +73,7 @@ def test_ranks_of_a_fit():
 
 
 def test_bad_replicates_are_named():
-    with refused("wrong_shape", naming="drawn"):
+    with refused("wrong_shape", naming="bootstrap_values"):
         ranks({"x": Estimate(1)}, [[1, 2]])
 
 
