@@ -17,8 +17,8 @@ def as_counts(table):
     return counts_of(np.array(labels), table["labels"])
 
 
-def assert_value(found, table, name):
-    assert found.value == pytest.approx(table["values"][name]["value"], abs=5.1e-6)
+def assert_value(estimate, table, name):
+    assert estimate.value == pytest.approx(table["values"][name]["value"], abs=5.1e-6)
 
 
 @pytest.mark.parametrize("number", range(len(TABLES)))

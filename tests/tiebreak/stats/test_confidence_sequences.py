@@ -30,8 +30,8 @@ def studies(seed, number, *, instances, win=0.3, tie=0.3, spread=2.0):
 
 def misses(shares, truth, **options):
     """Whether any look after any instance excludes the truth."""
-    found = confidence_sequence(shares, **options)
-    inside = (found.low <= truth + ROUNDING) & (truth - ROUNDING <= found.high)
+    sequence = confidence_sequence(shares, **options)
+    inside = (sequence.low <= truth + ROUNDING) & (truth - ROUNDING <= sequence.high)
     return not inside.all()
 
 
@@ -60,17 +60,17 @@ def capital(x, m, population=None):
 
 def test_one_win_excludes_what_the_capital_of_one_bet_excludes():
     # Bets are 0 at ½ and at most ½ / m: the capital of one observation is 1.5 at the most.
-    found = confidence_sequence([1.0])
-    assert (found.low[0], found.high[0]) == (0, 1)
-    assert not found.stop.stop
+    sequence = confidence_sequence([1.0])
+    assert (sequence.low[0], sequence.high[0]) == (0, 1)
+    assert not sequence.stop.stop
 
 
 @pytest.mark.parametrize("population", [None, 200])
 def test_ends_agree_with_the_capital_of_the_paper(population):
     x = studies(1, 1, instances=120)[0][0]
-    found = confidence_sequence(x, population=population)
+    sequence = confidence_sequence(x, population=population)
     step = 1 / CELLS
-    for end, inward in ((found.current.low, step), (found.current.high, -step)):
+    for end, inward in ((sequence.current.low, step), (sequence.current.high, -step)):
         outside = capital(x, end - inward, population).max()
         inside = capital(x, end + 3 * inward, population).max()
         assert inside < 1 / ALPHA < outside * 1.1
@@ -94,29 +94,29 @@ def test_coarse_cells_round_outward():
 
 def test_intervals_never_widen_and_digits_do_not_depend_on_the_batch():
     x = studies(3, 1, instances=200)[0][0]
-    found = confidence_sequence(x, population=300)
-    assert (np.diff(found.low) >= 0).all()
-    assert (np.diff(found.high) <= 0).all()
+    sequence = confidence_sequence(x, population=300)
+    assert (np.diff(sequence.low) >= 0).all()
+    assert (np.diff(sequence.high) <= 0).all()
     for batch in (1, 7, 1000):
         again = confidence_sequence(x, population=300, batch=batch)
-        assert again.low.tolist() == found.low.tolist()
-        assert again.high.tolist() == found.high.tolist()
+        assert again.low.tolist() == sequence.low.tolist()
+        assert again.high.tolist() == sequence.high.tolist()
 
 
 def test_wins_and_losses_mirror():
     x = studies(4, 1, instances=150)[0][0]
-    found, other = confidence_sequence(x), confidence_sequence(1 - x)
-    assert other.low == pytest.approx(1 - found.high)
-    assert other.high == pytest.approx(1 - found.low)
+    sequence, other = confidence_sequence(x), confidence_sequence(1 - x)
+    assert other.low == pytest.approx(1 - sequence.high)
+    assert other.high == pytest.approx(1 - sequence.low)
 
 
 def test_an_unfinished_instance_holds_back_all_later_ones():
     x = studies(5, 1, instances=60)[0][0]
     waiting = x.copy()
     waiting[[40, 45]] = np.nan
-    found, prefix = confidence_sequence(waiting), confidence_sequence(x[:40])
-    assert (found.current, found.stop) == (prefix.current, prefix.stop)
-    assert (found.current.n, found.n_held_back, found.next_index) == (40, 18, 40)
+    sequence, prefix = confidence_sequence(waiting), confidence_sequence(x[:40])
+    assert (sequence.current, sequence.stop) == (prefix.current, prefix.stop)
+    assert (sequence.current.n, sequence.n_held_back, sequence.next_index) == (40, 18, 40)
     assert (prefix.n_held_back, prefix.next_index) == (0, None)
 
 
@@ -129,8 +129,8 @@ def test_what_comes_later_does_not_change_an_earlier_look():
 
 def test_a_whole_dataset_is_known():
     x = studies(7, 1, instances=80)[0][0]
-    found = confidence_sequence(x, population=80)
-    assert found.current.low == found.current.high == pytest.approx(x.mean())
+    sequence = confidence_sequence(x, population=80)
+    assert sequence.current.low == sequence.current.high == pytest.approx(x.mean())
     almost = confidence_sequence(x[:-1], population=80).current
     assert almost.low >= x[:-1].sum() / 80 - ROUNDING
     assert almost.high <= (x[:-1].sum() + 1) / 80 + ROUNDING
@@ -138,10 +138,10 @@ def test_a_whole_dataset_is_known():
 
 
 def test_a_whole_dataset_that_is_even_stops_because_it_is_whole():
-    found = confidence_sequence([0.0, 1.0], population=2)
-    assert found.stop.rule == "complete"
-    assert (found.stop.stop, found.stop.n) == (True, 2)
-    assert "2" in found.stop.sentence
+    sequence = confidence_sequence([0.0, 1.0], population=2)
+    assert sequence.stop.rule == "complete"
+    assert (sequence.stop.stop, sequence.stop.n) == (True, 2)
+    assert "2" in sequence.stop.sentence
 
 
 def test_a_known_dataset_needs_fewer_instances():
@@ -167,9 +167,9 @@ def test_it_stops_when_even_is_excluded_or_when_it_is_narrow():
 
 
 def test_a_drift_that_leaves_nothing_is_undefined_with_a_reason():
-    found = confidence_sequence([0.0] * 150 + [1.0] * 400)
-    assert np.isnan([found.current.low, found.current.high]).all()
-    assert found.current.reason == EMPTY
+    sequence = confidence_sequence([0.0] * 150 + [1.0] * 400)
+    assert np.isnan([sequence.current.low, sequence.current.high]).all()
+    assert sequence.current.reason == EMPTY
     of_a_dataset = confidence_sequence([0.0] * 400 + [1.0] * 300, population=700)
     assert np.isnan(of_a_dataset.low[-2])
     assert of_a_dataset.current.low == pytest.approx(3 / 7)
@@ -177,11 +177,11 @@ def test_a_drift_that_leaves_nothing_is_undefined_with_a_reason():
 
 def test_nothing_complete_is_undefined_with_a_reason():
     for means in ([], [np.nan, 0.5]):
-        found = confidence_sequence(means)
-        assert np.isnan(found.current.value)
-        assert found.current.reason == NOTHING_RATED
-        assert not found.stop.stop
-        assert len(found.low) == len(found.mean) == 0
+        sequence = confidence_sequence(means)
+        assert np.isnan(sequence.current.value)
+        assert sequence.current.reason == NOTHING_RATED
+        assert not sequence.stop.stop
+        assert len(sequence.low) == len(sequence.mean) == 0
     assert confidence_sequence([np.nan, 0.5]).n_held_back == 1
 
 
