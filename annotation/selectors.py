@@ -20,7 +20,7 @@ from tiebreak.scales import BAD, Scale
 
 
 def criteria_of(study: Study) -> tuple[Criterion, ...]:
-    """Return the study's criteria in order, cached once it opens because they cannot change then."""
+    """Return the study's criteria in order. They are cached once the study opens."""
     if study.opened_at is None:
         return tuple(study.criteria.all())
     return _frozen_criteria(study.pk, study.opened_at)

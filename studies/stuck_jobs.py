@@ -14,7 +14,7 @@ from studies.rounds import is_late, last_round
 
 @dataclass(frozen=True)
 class StuckJob:
-    """A job that makes no progress, the time since when, and the reason as a code and a sentence."""
+    """A job that makes no progress, since when, and why, as a code and a sentence."""
 
     job: Job
     since: datetime

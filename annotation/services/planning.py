@@ -270,7 +270,7 @@ def _bundles(study: Study, selected: Iterable[SelectedInstance]) -> Iterator[_Bu
 
 
 def _unit_key(instance: Instance, suffix: str) -> str:
-    """Return the instance's key with the suffix, shortened to the maximum length of ids in files."""
+    """Return the instance's key with the suffix, shortened to the maximum length of ids."""
     if len(instance.key) + len(suffix) > MAX_ID:
         suffix = f"~{instance.pk}{suffix}"
     return f"{instance.key[: MAX_ID - len(suffix)].rstrip()}{suffix}"

@@ -247,7 +247,10 @@ def _new_rating(
 
 
 def _flag(rating: Rating, earlier: Rating | None, study: Study) -> None:
-    """Flag an answer as late if the study is closed, and as partial or surplus if it has no place."""
+    """Flag an answer as late if the study is closed, or as partial or surplus if it has no place.
+
+    A correction of a completed HIT takes over the flags of the earlier answer.
+    """
     rating.late = study.status == Study.Status.CLOSED
     if rating.assignment.status == Assignment.Status.COMPLETED and earlier is not None:
         for field in ("surplus", "partial", "excluded", "excluded_reason", "place"):

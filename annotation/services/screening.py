@@ -58,7 +58,7 @@ def _open_stages(participation: Participation, now: datetime) -> Iterator[Step]:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """A role with too few reference units, the number that screening needs, and the number present."""
+    """A role with too few reference units, with the numbers of units needed and present."""
 
     role: Unit.Role
     needed: int

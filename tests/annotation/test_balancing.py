@@ -1,4 +1,4 @@
-"""Balanced draws, whatever the shape: checked on random graphs and hands."""
+"""Balanced draws, checked on random graphs and on random groups of items."""
 
 import random
 from collections import Counter, defaultdict

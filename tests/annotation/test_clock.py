@@ -1,4 +1,4 @@
-"""Hosts whose clocks are wrong: leases follow the database's clock and no other."""
+"""Leases follow only the database's clock, even on hosts whose clocks are wrong."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ CLOCK = "st"  # statement_timestamp() or strftime()
 
 @contextmanager
 def host_clock_off_by(offset: timedelta) -> Iterator[None]:
-    """A web host whose own clock is wrong; the database's is right."""
+    """Set a web host's clock wrong by `offset`. The database's clock stays right."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timezone, "now", lambda: TRUE_CLOCK() + offset)
         yield
@@ -81,7 +81,9 @@ def test_an_answer_at_a_host_an_hour_ahead_ends_no_lease():
     Place.objects.update(lease_until=database_now() - timedelta(minutes=1))
     held = take_place(participation=bob)
     with host_clock_off_by(HOUR):
-        for hit_unit in hit_units(lapsed):  # a complete set takes a free place, and this one is not
+        for hit_unit in hit_units(
+            lapsed
+        ):  # a complete set takes a free place, but this place is not free
             answer(lapsed, hit_unit)
     place = Place.objects.get()
     assert (place.assignment, place.completed_at) == (held, None)

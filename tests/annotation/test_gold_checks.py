@@ -1,4 +1,4 @@
-"""Gold checks and planned repeats look like any other unit: counter, source, markup, addresses."""
+"""Gold checks and planned repeats look like other units in counters, markup and addresses."""
 
 import re
 from collections import Counter
@@ -26,7 +26,7 @@ PROSE = "The committee met on Tuesday to discuss the budget. It agreed to spend 
 def study_with_checks(
     *, gold: int, check_rate: float = 1, instances: int = 8, n: int = 3, **design
 ) -> Study:
-    """Open, three comparisons of one instance a HIT, with so many checks."""
+    """Return an open study with gold checks and three comparisons of one instance per HIT."""
     study = make_study(instances=instances, comparisons_per_hit=n, **design)
     Generation.objects.update(text=PROSE)
     plan_hits(study=study)
@@ -36,7 +36,7 @@ def study_with_checks(
 
 
 def take_all(participation: Participation, hits: int) -> list[Assignment]:
-    """So many HITs, every answer right."""
+    """Complete this number of HITs with correct answers, and return the assignments."""
     done = []
     for _ in range(hits):
         assignment = take_place(participation=participation)
@@ -118,7 +118,7 @@ def test_where_others_may_complete_a_place_a_check_is_never_last():
 
 
 class Structure(HTMLParser):
-    """A page without its texts: tags with their attributes, numbers and random keys masked."""
+    """A page's tags and attributes without its texts. Numbers and random keys are masked."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -132,20 +132,20 @@ class Structure(HTMLParser):
         self.parts.append(f"</{tag}>")
 
     def _masked(self, value: str) -> str:
-        # The page after the last is where the annotator should be: its address has no number.
+        # The address of the page after the last unit has no number.
         return re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}|(?<=/)\d+/$|\d+", "", value)
 
 
 def structure(page: str) -> list[str]:
     reader = Structure()
-    # Keys and tokens differ from page to page, whatever the unit is.
+    # Keys and tokens differ between any two pages, so they are masked.
     page = re.sub(r'(name="(?:csrfmiddlewaretoken|assignment)" value=)"[^"]*"', r'\1"key"', page)
     reader.feed(page)
     return reader.parts
 
 
 def walk(page: Annotator) -> dict[int, tuple[str, str, str]]:
-    """Every unit of the task at hand by number: its page, its address, and what saving it said."""
+    """Return the page, the address and the response to saving of each unit of the current task."""
     shown = {}
     while True:
         response = page.here()
@@ -170,7 +170,7 @@ def test_the_page_of_a_check_is_built_like_every_other():
         if hit_unit.unit_id == assignment.check_unit_id
     )
     pages = {number: structure(html) for number, (html, _, _) in shown.items()}
-    # The first page has no way back, and the one after it has.
+    # The first page has no link to a previous page, unlike all other pages.
     ordinary = next(n for n in pages if n not in (check, 1))
     if check != 1:
         assert pages[check] == pages[ordinary]
@@ -189,7 +189,7 @@ def test_no_page_of_a_task_says_what_a_unit_is_for(word):
 
 
 def counters(page: Annotator) -> list[tuple[str, ...]]:
-    """Of how many units each page says that some are saved: of one number, or of either of two."""
+    """Return the numbers that each page gives as the total of units: one number, or two."""
     lines = (
         re.search(r'id="progress".*?<span>\d+ (.*?)</span>', html, re.S)[1]
         for html, _, _ in walk(page).values()

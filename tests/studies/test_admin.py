@@ -34,7 +34,7 @@ def do(client, study: Study, verb: str):
 
 
 def form_of(study: Study, **values) -> dict[str, object]:
-    """The change form's fields as the page would send them."""
+    """Return the fields of the change form as the page would send them."""
     return {
         "title": study.title,
         "dataset": study.dataset_id or "",
@@ -101,7 +101,9 @@ def test_it_works(client, researcher):
 
 def test_another_researchers_study_is_not_found(client, researcher):
     study = make_study(instances=1)
-    assert client.get(change(study)).status_code == 302  # the admin's way to say: no such thing
+    assert (
+        client.get(change(study)).status_code == 302
+    )  # the admin redirects if there is no such object
     for name, args in (
         ("studies_study_do", [study.pk, "plan"]),
         ("studies_study_clone", [study.pk]),

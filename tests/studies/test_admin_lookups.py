@@ -1,4 +1,4 @@
-"""What the admin's addresses tell beyond what its pages show: nothing."""
+"""The admin's addresses reveal nothing beyond what its pages show."""
 
 from collections.abc import Iterator
 from urllib.parse import urlencode
@@ -46,7 +46,7 @@ def fields(model: type[models.Model]) -> Iterator[models.Field]:
 
 
 def lookups(model: type[models.Model]) -> Iterator[str]:
-    """Every way from a model to a value, over one relation and over two."""
+    """Yield lookups of every field of a model and of models at one or two relations from it."""
     for field in fields(model):
         yield from (f"{field.name}__{how}" for how in ("startswith", "regex", "gt", "in"))
         if field.related_model is not None:

@@ -1,4 +1,4 @@
-"""What cannot be undone is asked first, with its numbers, and what was typed is never lost."""
+"""Actions that cannot be undone ask for confirmation, and typed changes are never lost."""
 
 import re
 from decimal import Decimal
@@ -43,7 +43,7 @@ def state(study: Study) -> str:
 
 
 def worked_on(member: User, **design) -> Study:
-    """Of 6 responses 1 is completed, and one person is in the middle of a task."""
+    """Create an open study with 1 of 6 responses completed and one task in progress."""
     study = make_open_study(instances=2, member=member, **design)
     answer_all(take_place(participation=make_participation(study, "ann"), now=START), now=START)
     take_place(participation=make_participation(study, "bob"))
@@ -60,7 +60,7 @@ def test_closing_shows_numbers_first_and_closes_once_confirmed(client, ruth):
         {"1"},
     ]
     assert state(study) == "open"
-    client.post(do(study, "close"))  # without what was shown
+    client.post(do(study, "close"))  # without the token of the page
     assert state(study) == "open"
     client.post(do(study, "close"), {"confirmed": page.context["token"]})
     assert state(study) == "closed"
@@ -178,7 +178,9 @@ def test_a_draw_says_what_it_replaces_and_is_logged(client, ruth):
     assert study.events.get(verb="draw").by == ruth
     take_all = reverse("metrics:selection-action", args=[study.pk, "take-all"])
     page = client.post(take_all)
-    assert numbers_in(page.context["questions"][0].sentences[1]) == {"4"}  # drawn, and planned
+    assert numbers_in(page.context["questions"][0].sentences[1]) == {
+        "4"
+    }  # the instances drawn and planned
     assert study.selected.count() == 4
 
 
@@ -274,7 +276,9 @@ def test_every_button_of_a_studys_page_is_in_its_form(client, ruth):
     ]
     for verb in ("plan", "open", "clone", "reference-units"):
         assert re.search(f'<button type="submit" name="_do" value="{verb}"', form)
-    assert html.index('name="_continue"') < html.index('name="_do"')  # what Enter presses
+    assert html.index('name="_continue"') < html.index(
+        'name="_do"'
+    )  # the button that the Enter key activates
     assert not re.search(r'<button[^>]* form="', html)
 
 

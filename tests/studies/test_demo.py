@@ -1,4 +1,4 @@
-"""The demo study: its texts, its two systems, its bundle."""
+"""The demo study: its texts, its two systems and its bundle."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Who may see a study is entered by name, and nobody is offered a list of people."""
+"""Members of a study are entered by name, because no list of users is offered."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -1,4 +1,4 @@
-"""What is due every so often happens as long as any worker lives, and once each time."""
+"""Periodic tasks run as long as any worker is alive, and once per round."""
 
 from datetime import timedelta
 from threading import Event
@@ -18,13 +18,13 @@ from studies.tasks import make_due_rounds_task
 from tests.studies.factories import make_study
 
 pytestmark = pytest.mark.django_db
-app.loader.import_default_modules()  # as a worker does when it starts
+app.loader.import_default_modules()  # as a worker does at its start
 MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
 def begun(monkeypatch) -> list[str]:
-    """The tasks that rounds queue, by name."""
+    """Collect the names of the tasks that rounds queue."""
     names: list[str] = []
     for task, _ in settings.TIEBREAK_ROUNDS.values():
         monkeypatch.setattr(current_app.tasks[task], "delay", lambda n=task: names.append(n))
@@ -69,12 +69,12 @@ def test_a_workers_proposals_outlive_a_broker_that_is_away(monkeypatch):
     monkeypatch.setattr("studies.rounds.PROPOSE_EVERY", timedelta(milliseconds=5))
     propose_rounds(Broker(), is_over).join(timeout=10)
     assert len(sent) == 3
-    # Or proposals would pile up behind a long job.
+    # Proposals expire, because otherwise they would pile up during a long job.
     assert sent[0] == (make_due_rounds_task.name, 0.005)
 
 
 def test_a_job_whose_worker_died_goes_on_without_any_scheduler(monkeypatch):
-    """What the round's task does; nothing but a living worker has to propose it."""
+    """The round's task sends the job again. Any living worker can propose the round."""
     taken_up = []
     monkeypatch.setattr("studies.jobs.send", taken_up.append)
     silent = database_now() - 2 * LEASE
@@ -105,7 +105,7 @@ def test_a_job_without_a_worker_is_stuck_however_often_it_was_sent():
 def test_a_job_that_works_waits_its_turn_or_was_paused_is_not_stuck():
     study, now = make_study(), database_now()
     make_job(study, status="running", lease_until=now + LEASE)
-    make_job(study, queued_at=now - 10 * REQUEUE_AFTER)  # behind the one above
+    make_job(study, queued_at=now - 10 * REQUEUE_AFTER)  # waits for the job above
     make_job(study, kind="sampling", queued_at=now - REQUEUE_AFTER / 2)
     make_job(study, kind="sampling", status="running", lease_until=now - LEASE / 2)
     for status in ("paused", "done", "failed", "stopped"):

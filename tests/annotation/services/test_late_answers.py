@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 
 def closed_midway(label: str = "1", **design) -> tuple[Study, Assignment]:
-    """A study that closed when its only HIT had one answer; the other four came late."""
+    """Return a study that closed after one answer to its only HIT, and four late answers."""
     design = {"instances": 1, "ratings_per_hit": 1, **design}
     study = make_open_study(**design)
     assignment = take_place(participation=make_participation(study), now=START)

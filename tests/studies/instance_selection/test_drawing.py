@@ -1,4 +1,4 @@
-"""From two systems' generations to a plan of the instances that are worth a human's time."""
+"""Drawing instances by separability, previewing the draw, and planning the drawn instances."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 
 def scored_study(instances: int = 40, **design) -> Study:
-    """δ from 0 to 1 in even steps."""
+    """Create a study whose instances have separabilities (δ) from 0 to 1 in equal steps."""
     study = make_study(instances=instances, comparisons_per_hit=1, **design)
     systems = list(study.systems.order_by("name"))
     for step, instance in enumerate(study.dataset.instances.order_by("pk")):
@@ -130,7 +130,7 @@ def test_top_alone_warns_that_it_speaks_of_the_selected_only():
 
 
 def test_inclusion_probabilities_are_those_of_the_draw():
-    """Over 300 seeds each instance is drawn as often as its stored probability says."""
+    """Over 300 seeds, each instance is drawn as often as its stored probability predicts."""
     study = scored_study(instances=20)
     (frame,) = sampling_frames(study).values()
 

@@ -1,4 +1,4 @@
-"""Whether δ depends on the temperature: the same systems once more, on some instances."""
+"""Variants of systems at other temperatures, to see whether separability depends on them."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def study() -> Study:
 
 def test_it_works(study):
     job = sampled(study, 0.3, 1.5)
-    assert (job.done, job.total) == (72, 72)  # 2 systems × 2 temperatures × 6 instances × 3
+    assert (job.done, job.total) == (72, 72)  # 2 systems × 2 temperatures × 6 × 3 samples
     names = set(System.objects.exclude(variant_of=None).values_list("name", flat=True))
     assert names == {f"system-{n} @ τ={t}" for n in (0, 1) for t in (0.3, 1.5)}
     warm = Generation.objects.filter(system__name="system-0 @ τ=1.5")
@@ -57,7 +57,7 @@ def test_it_works(study):
     }
     assert {name: variant.n for name, variant in by_name.items()} == {"τ = 0.3": 6, "τ = 1.5": 6}
     assert all(variant.difference > 0 and -1 <= variant.rho <= 1 for variant in by_name.values())
-    # The colder a system, the more it is like itself.
+    # The lower the temperature, the more similar are the generations of a system.
     assert by_name["τ = 0.3"].mean > by_name["τ = 1.5"].mean
 
 
