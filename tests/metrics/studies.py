@@ -35,28 +35,30 @@ def validator() -> jsonschema.Draft202012Validator:
 
 def report_of(rows: list[dict], **options) -> dict:
     """Return a report after checking that it is valid JSON, follows the schema and can be shown."""
-    found = build_report(RatingTable.from_rows(rows), **{"replicates": 20, **options})
-    json.dumps(found, allow_nan=False)
-    validator().validate(found)
-    sections(found)
-    return found
+    report = build_report(RatingTable.from_rows(rows), **{"replicates": 20, **options})
+    json.dumps(report, allow_nan=False)
+    validator().validate(report)
+    sections(report)
+    return report
 
 
-def estimates(found: object, path: str = "") -> Iterator[tuple[str, dict]]:
+def estimates(part: object, path: str = "") -> Iterator[tuple[str, dict]]:
     """Yield every estimate of a report with its path."""
-    if isinstance(found, list):
-        for index, each in enumerate(found):
-            yield from estimates(each, f"{path}[{index}]")
-    elif isinstance(found, dict) and {"value", "low", "high", "n", "reason"} <= found.keys():
-        yield path, found
-    elif isinstance(found, dict):
-        for name, each in found.items():
-            yield from estimates(each, f"{path}/{name}")
+    if isinstance(part, list):
+        for index, inner in enumerate(part):
+            yield from estimates(inner, f"{path}[{index}]")
+    elif isinstance(part, dict) and {"value", "low", "high", "n", "reason"} <= part.keys():
+        yield path, part
+    elif isinstance(part, dict):
+        for name, inner in part.items():
+            yield from estimates(inner, f"{path}/{name}")
 
 
-def words(found: dict) -> str:
+def words(report: dict) -> str:
     """Return everything that the dashboard shows of a report, as JSON."""
-    return json.dumps([asdict(each) for each in sections(found)], default=str, ensure_ascii=False)
+    return json.dumps(
+        [asdict(section) for section in sections(report)], default=str, ensure_ascii=False
+    )
 
 
 def preferences(labels: list[list[object]], **more) -> list[dict]:

@@ -70,15 +70,15 @@ def study() -> Study:
 
 
 def add_row(study, name, role=Unit.Role.MAIN, *, kind="human", label="1", **fields) -> None:
-    own = {"participation": make_participation(study, name)} if kind == "human" else {"run": "1"}
-    person = own.get("participation")
+    source = {"participation": make_participation(study, name)} if kind == "human" else {"run": "1"}
+    person = source.get("participation")
     rater = person.rater if person else Rater.objects.create(kind=kind, external_id=name)
     hit = study.hits.main().first()
     if role in {Unit.Role.TRAINING, Unit.Role.QUALIFICATION}:
         hit = HIT.objects.get(study=study, kind=role)
-        own["run"] = f"{role}:1"
+        source["run"] = f"{role}:1"
     Rating.objects.create(
-        assignment=Assignment.objects.create(hit=hit, rater=rater, status="abandoned", **own),
+        assignment=Assignment.objects.create(hit=hit, rater=rater, status="abandoned", **source),
         rater=rater,
         unit=study.units.filter(role=role).first(),
         criterion=study.criteria.first(),
@@ -171,8 +171,8 @@ def test_the_export_its_codebook_and_its_message_agree(study, tmp_path):
         "export_study", study.pk, out=tmp_path / "out", format=formats, json=True, stdout=out
     )
     rows = study_counts(study).rows
-    said = json.loads(out.getvalue())
-    assert (said["ratings"], said["in_statistics"]) == (rows.rows, COUNTED)
+    printed = json.loads(out.getvalue())
+    assert (printed["ratings"], printed["in_statistics"]) == (rows.rows, COUNTED)
     for suffix in formats.split(","):
         table = read_ratings(tmp_path / f"out/ratings.{suffix}")
         assert (len(table), int(table.is_counted.sum())) == (rows.rows, COUNTED)
@@ -187,10 +187,10 @@ def test_an_imported_export_has_the_same_counts(study, tmp_path):
     call_command("export_study", study.pk, out=tmp_path / "out", stdout=StringIO())
     out = StringIO()
     call_command("import_study", tmp_path / "out", json=True, stdout=out)
-    said = json.loads(out.getvalue())
-    copy = Study.objects.get(pk=said["study"])
+    printed = json.loads(out.getvalue())
+    copy = Study.objects.get(pk=printed["study"])
     assert study_counts(copy).rows == study_counts(study).rows
-    assert (said["ratings"], said["in_statistics"]) == (Rating.objects.count() // 2, COUNTED)
+    assert (printed["ratings"], printed["in_statistics"]) == (Rating.objects.count() // 2, COUNTED)
 
 
 def test_ratings_submitted_during_an_export_are_in_none_of_its_files(study, tmp_path, monkeypatch):

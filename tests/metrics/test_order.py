@@ -30,16 +30,16 @@ def rated(names: list[str]) -> list[dict]:
 
 
 def test_criteria_of_a_file_are_in_the_order_of_their_first_rows():
-    found = build_report(RatingTable.from_rows(rated(ORDER)), replicates=0)
-    assert found["criteria_order"] == list(found["criteria"]) == ORDER
-    assert [each.name for each in sections(found)] == ORDER
+    report = build_report(RatingTable.from_rows(rated(ORDER)), replicates=0)
+    assert report["criteria_order"] == list(report["criteria"]) == ORDER
+    assert [section.name for section in sections(report)] == ORDER
 
 
 def test_a_declared_order_comes_before_that_of_the_rows():
-    found = build_report(
+    report = build_report(
         RatingTable.from_rows(rated(ORDER)), replicates=0, order=["preference", "none", "zest"]
     )
-    assert found["criteria_order"] == ["preference", "zest", "accuracy"]
+    assert report["criteria_order"] == ["preference", "zest", "accuracy"]
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_page_report_codebook_and_export_keep_the_studys_order(bundle, client, t
     by_name = dict(sorted(snapshot.report["criteria"].items()))
     ReportSnapshot.objects.update(report=snapshot.report | {"criteria": by_name})
     page = client.get(reverse("metrics:dashboard", args=[study.pk]))
-    assert [each.name for each in page.context["sections"]] == ORDER
+    assert [section.name for section in page.context["sections"]] == ORDER
     shown = json.loads(client.get(reverse("metrics:report", args=[study.pk])).content)
     assert list(shown["criteria"]) == shown["criteria_order"] == ORDER
     text = codebook(study)

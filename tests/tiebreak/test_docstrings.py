@@ -70,8 +70,8 @@ def _methods(kind: type) -> list[str]:
     ]
 
 
-def found(name: str) -> Any:
-    package = next(each for each in PACKAGES if name.startswith(f"{each}."))
+def resolved(name: str) -> Any:
+    package = next(candidate for candidate in PACKAGES if name.startswith(f"{candidate}."))
     return attrgetter(name.removeprefix(f"{package}."))(import_module(package))
 
 
@@ -81,21 +81,21 @@ PUBLIC = sorted({name for package in PACKAGES for name in public(package)})
 @pytest.mark.parametrize("name", PUBLIC)
 def test_a_public_name_is_documented(name):
     errors = validate(name)["errors"]
-    assert [(code, said) for code, said in errors if code not in WAIVED] == []
+    assert [(code, message) for code, message in errors if code not in WAIVED] == []
 
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_argument_and_attribute_is_documented(name):
-    value = found(name)
+    value = resolved(name)
     if inspect.isclass(value):
         doc, named = NumpyDocString(inspect.getdoc(value) or ""), _attributes(value)
     else:
         doc, named = FunctionDoc(value), _arguments(value)
     documented = {
-        each.strip().lstrip("*")
+        part.strip().lstrip("*")
         for section in ("Parameters", "Attributes")
         for parameter in doc[section]
-        for each in parameter.name.split(",")
+        for part in parameter.name.split(",")
     }
     assert named <= documented
 
@@ -117,10 +117,10 @@ def _attributes(kind: type) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in PUBLIC if name.count(".") == 2 and inspect.isfunction(found(name))]
+    "name", [name for name in PUBLIC if name.count(".") == 2 and inspect.isfunction(resolved(name))]
 )
 def test_a_function_has_an_example(name):
-    assert ">>>" in (inspect.getdoc(found(name)) or "")
+    assert ">>>" in (inspect.getdoc(resolved(name)) or "")
 
 
 @pytest.mark.parametrize("name", MODULES)

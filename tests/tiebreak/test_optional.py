@@ -21,24 +21,24 @@ LATE = {"nltk"}
 
 
 def names_of(requirements: list[str]) -> set[str]:
-    return {Requirement(each).name.lower() for each in requirements}
+    return {Requirement(requirement).name.lower() for requirement in requirements}
 
 
 def imports_of(tree: ast.AST) -> set[str]:
-    found = set()
+    imported = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
+            imported |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.partition(".")[0])
-    return found - sys.stdlib_module_names - {"tiebreak"}
+            imported.add(node.module.partition(".")[0])
+    return imported - sys.stdlib_module_names - {"tiebreak"}
 
 
 @pytest.mark.parametrize("extra", EXTRAS, ids=lambda extra: extra.name)
 def test_an_extra_brings_the_packages_that_it_is_named_for(extra):
     brought = names_of(PROJECT["optional-dependencies"][extra.name])
-    own = {package.replace("_", "-") for package in extra.packages}
-    assert own - {"en-core-web-sm"} <= brought  # spaCy downloads its pipelines itself
+    packages = {package.replace("_", "-") for package in extra.packages}
+    assert packages - {"en-core-web-sm"} <= brought  # spaCy downloads its pipelines itself
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))

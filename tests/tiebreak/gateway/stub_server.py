@@ -250,12 +250,12 @@ class Handler(BaseHTTPRequestHandler):
     def _alternatives(self, body: Data) -> Data:
         asked = body.get("logprob_token_ids")
         if asked is None:
-            found = {word: logprob(word) for word in (" A", "B", "\n")}
+            logprobs = {word: logprob(word) for word in (" A", "B", "\n")}
         else:
-            found = {f"token_id:{one}": logprob(self.stub.word(one)) for one in asked}
+            logprobs = {f"token_id:{one}": logprob(self.stub.word(one)) for one in asked}
         if "messages" not in body:
-            return {"top_logprobs": [found]}
-        rows = [{"token": token, "logprob": value} for token, value in found.items()]
+            return {"top_logprobs": [logprobs]}
+        rows = [{"token": token, "logprob": value} for token, value in logprobs.items()]
         return {"content": [{"token": rows[0]["token"], "top_logprobs": rows}]}
 
     def _of_prompt(self, body: Data) -> list[Data | None]:

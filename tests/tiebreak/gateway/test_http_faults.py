@@ -93,10 +93,10 @@ def test_an_attempt_has_its_time_from_end_to_end(stub, kind):
 
 
 def test_the_servers_own_words_are_passed_on(stub):
-    said = "The prompt is longer than 256 tokens"
-    stub.always = Fault("400", message=f"{said}.")
+    reason = "The prompt is longer than 256 tokens"
+    stub.always = Fault("400", message=f"{reason}.")
 
-    assert said in failure(stub).message
+    assert reason in failure(stub).message
 
 
 def test_a_fault_of_single_requests_never_stops_the_others(stub):

@@ -155,12 +155,12 @@ def test_a_label_and_an_answer_of_one_token_agree(models, prompt):
     answers = models.answer_logprobs(
         [AnswerLogprobRequest(text, prompt, text) for text in (" A", "B", "A, 日本")]
     )
-    found = {one.id: one for one in answers}
+    by_id = {one.id: one for one in answers}
 
     assert isnan(labels.logprobs["A B C"])
-    assert found[" A"].logprob == pytest.approx(labels.logprobs[" A"], abs=1e-3)
-    assert found["B"].logprob == pytest.approx(labels.logprobs["B"], abs=1e-3)
-    assert found["A, 日本"].tokens > 3
+    assert by_id[" A"].logprob == pytest.approx(labels.logprobs[" A"], abs=1e-3)
+    assert by_id["B"].logprob == pytest.approx(labels.logprobs["B"], abs=1e-3)
+    assert by_id["A, 日本"].tokens > 3
     assert 0 < exp(labels.logprobs[" A"]) < 1
 
 
@@ -178,19 +178,19 @@ def test_in_the_same_process_the_numbers_are_the_same(models, folder):
     )
     assert run.returncode == 0, run.stderr[-3000:]
     # vLLM logs to the same place.
-    own = next(json.loads(line) for line in run.stdout.splitlines() if line.startswith("{"))
+    printed = next(json.loads(line) for line in run.stdout.splitlines() if line.startswith("{"))
 
     [labels] = models.label_logprobs([LabelLogprobsRequest("1", CHAT, [" A", "B"])])
     [answer] = models.answer_logprobs([AnswerLogprobRequest("1", CHAT, " A, B")])
     [sampled] = models.sample([draw("1")])
-    assert own["labels"] == pytest.approx(labels.logprobs, abs=1e-3)
-    assert own["nan"]
-    assert own["answer"] == [pytest.approx(answer.logprob, abs=1e-3), answer.tokens]
-    assert own["texts"] == [one.text for one in sampled.samples]
-    assert own["seeds"] == [5, 6, 7]
-    assert own["again"] == own["texts"][1]
-    assert own["too_long"] == ["long", "refused"]
-    assert own["good"] == 2
+    assert printed["labels"] == pytest.approx(labels.logprobs, abs=1e-3)
+    assert printed["nan"]
+    assert printed["answer"] == [pytest.approx(answer.logprob, abs=1e-3), answer.tokens]
+    assert printed["texts"] == [one.text for one in sampled.samples]
+    assert printed["seeds"] == [5, 6, 7]
+    assert printed["again"] == printed["texts"][1]
+    assert printed["too_long"] == ["long", "refused"]
+    assert printed["good"] == 2
 
 
 def test_without_vllm_a_sentence_says_what_to_install(monkeypatch):
