@@ -123,7 +123,7 @@ def elo(
     system_a, system_b : sequence of str, length n_units
         Names of the two systems that each unit compares.
     rng : numpy.random.Generator
-        Source of the random orders and the replicates.
+        Random generator for the orders and the replicates.
     separability : array_like of float, shape (n_units,), optional
         Separability δ of each unit from normalised alignments, for SEP-Elo. Units whose δ is NaN
         are left out.

@@ -219,7 +219,7 @@ def instances_saved(
     values, inclusion : array_like of float, shape (n_instances,)
         See `hajek_estimate`.
     in_control : array_like of bool, shape (n_instances,)
-        Whether an instance is in the uniform control sample.
+        Whether each instance is in the uniform control sample.
     sizes : array_like of float, shape (n_instances,), optional
         See `hajek_estimate`.
     confidence_level : float, default 0.95

@@ -39,9 +39,9 @@ from tiebreak.stats.rank_correlations import (
 from tiebreak.stats.results import NAN, Estimate
 from tiebreak.stats.validation import FloatArray, IntArray, as_counts, check_choice
 
-NO_ORDER = "The labels have no order."
+NO_ORDER = "The labels have no order, so a rank correlation is undefined."
 AMONG_HUMANS, AGAINST_MACHINE = "Among humans", "Humans against the machine"
-ONE_HUMAN = "A single human has no majority; human_machine has the value for all humans."
+ONE_HUMAN = "This statistic needs the ratings of several humans, so it is only in human_machine."
 
 
 @dataclass(frozen=True, eq=False)

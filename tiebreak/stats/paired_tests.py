@@ -102,7 +102,7 @@ def permutation_test(
         A's score minus B's score on each instance. Average the units and ratings of an instance
         first.
     rng : numpy.random.Generator
-        Source of the random signs.
+        Random generator for the signs.
     permutations : int, default 10000
         Number of random sign vectors. If there are at most this many sign vectors in total (2ⁿ for
         n instances), all of them are used and the test is exact.
@@ -165,7 +165,7 @@ def p_value_curve(
     sizes : sequence of int
         Numbers of instances, from 2 to n_instances.
     rng : numpy.random.Generator
-        Source of the subsets and the random signs.
+        Random generator for the subsets and the signs.
     draws : int, default 1000
         Number of subsets of each size. Each subset is drawn without replacement.
     test : {"t", "permutation"}, default "t"

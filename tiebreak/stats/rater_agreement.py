@@ -30,7 +30,7 @@ from tiebreak.stats.validation import (
 )
 
 _MAX_CODE = 2**31
-NO_REPEAT = "This rater answered no planned repeat both times."
+NO_REPEAT = "This rater has no planned repeat that was answered both times."
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,9 +52,9 @@ class Estimate:
     value : float
         The statistic; NaN if it is undefined.
     low, high : float
-        Ends of the interval; NaN if there is none.
+        Ends of the interval; NaN if there is no interval.
     standard_error : float
-        Standard error; NaN if there is none.
+        Standard error; NaN if it is undefined.
     n : int
         Number of units that entered.
     method : str

@@ -240,12 +240,12 @@ def sample_size(
     pilot : VarianceComponents
         Variance components from a pilot study, or assumed components.
     rng : numpy.random.Generator
-        Source of the simulations.
+        Random generator for the simulations.
     target_width : float, optional
-        Mean width of the interval of the mean value, in (0, 1).
+        Required mean width of the interval, in (0, 1).
     power : float, optional
-        Probability, in (0, 1), that the interval excludes ½ if the pilot's mean is the true mean.
-        Pass either this or `target_width`.
+        Required probability, in (0, 1), that the interval excludes ½ if the pilot's mean is the
+        true mean. Pass either `power` or `target_width`.
     units : int, default 1
         Number of units per instance.
     ratings : int, default 3

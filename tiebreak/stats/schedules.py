@@ -42,7 +42,7 @@ def schedule(
         show each in a random order; ``"symmetric"``: draw unordered pairs and show each in both
         orders, so that position bias cancels.
     rng : numpy.random.Generator
-        Source of the draw.
+        Random generator for the draw.
 
     Returns
     -------
@@ -76,8 +76,8 @@ def schedule(
     if comparisons > available:
         raise InvalidInput(
             "out_of_range",
-            f"comparisons must be {available} or fewer, because a {kind} schedule for {candidates}"
-            f" candidates has only {available} pairs; it is {comparisons}.",
+            f"The number of comparisons must be at most {available}, because a {kind} schedule for"
+            f" {candidates} candidates has only {available} pairs; it is {comparisons}.",
         )
     if kind == "random":
         return rng.permutation(np.concatenate([pairs, pairs[:, ::-1]]))[:comparisons]
@@ -87,8 +87,8 @@ def schedule(
     if comparisons % 2:
         raise InvalidInput(
             "not_even",
-            "comparisons must be even, because a symmetric schedule compares each pair in both"
-            f" orders; it is {comparisons}.",
+            "The number of comparisons must be even, because a symmetric schedule compares each"
+            f" pair in both orders; it is {comparisons}.",
         )
     chosen = rng.permutation(pairs)[: comparisons // 2]
     return np.stack([chosen, chosen[:, ::-1]], axis=1).reshape(-1, 2)

@@ -53,7 +53,7 @@ class Selection:
     inclusion : ndarray of float, shape (n_instances,)
         Probability of being drawn in either phase, before the control sample was drawn.
     selected : ndarray of bool, shape (n_instances,)
-        Whether an instance was drawn.
+        Whether each instance was drawn.
     covers : bool
         Whether every instance could have been drawn.
     warning : str or None
@@ -71,7 +71,7 @@ class Selection:
 
     @property
     def selected(self) -> Mask:
-        """Whether an instance was drawn."""
+        """Whether each instance was drawn."""
         drawn: Mask = self.phase != ""
         return drawn
 
@@ -184,7 +184,7 @@ def select(
         the instances with the largest δ; ``"strata"``: the same number from each range of δ, with
         ranges of equal width.
     rng : numpy.random.Generator
-        Source of the draw.
+        Random generator for the draw.
     weights : array_like of float, shape (n_instances,), optional
         Weights above 0; required for the proportional design.
     control_share : float, default 0.2
@@ -253,7 +253,7 @@ def _positive(weights: npt.ArrayLike | None, total: int, design: Design) -> Floa
         if design == "proportional":
             raise InvalidInput(
                 "weights_missing",
-                "weights is missing; the proportional design needs a weight for each instance.",
+                "The proportional design needs one weight for each instance; pass weights.",
             )
         return np.ones(total)
     array = as_numbers(weights, name="weights")
@@ -357,10 +357,10 @@ def _stratified(stratum: IntArray, n: int) -> FloatArray:
 
 
 def systematic(probabilities: FloatArray, blocks: IntArray, rng: np.random.Generator) -> IntArray:
-    """Draw a sample of fixed size with these probabilities, systematically in a random order.
+    """Draw a sample of fixed size with these probabilities by randomised systematic sampling.
 
-    Blocks are contiguous in this order, so that the number of instances drawn from each block is
-    its expected number, rounded up or down.
+    Instances are sampled systematically in a random order in which the instances of a block stay
+    together. The number drawn from each block is therefore its expected number, rounded up or down.
     """
     certain = np.flatnonzero(probabilities >= 1 - _ROUNDING)
     size = round(float(probabilities.sum())) - len(certain)

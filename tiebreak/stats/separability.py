@@ -95,7 +95,7 @@ def separability(
     cross_pairs : int, optional
         Number of cross pairs to use, drawn with `rng`; all pairs by default.
     rng : numpy.random.Generator, optional
-        Source of the draw of cross pairs.
+        Random generator for the draw of cross pairs.
 
     Returns
     -------
