@@ -136,7 +136,7 @@ def test_all_pages_show_the_same_count(client, django_user_model, study):
         reverse("metrics:numbers", args=[study.pk]): counted,
         reverse("admin:studies_study_change", args=[study.pk]): counted,
         reverse("recruitment:ledger", args=[study.pk]): re.compile(
-            rf"<p>{PEOPLE} of their ratings"
+            rf"<p>Ratings in the statistics: {PEOPLE}\b"
         ),
     }
     for page, numbers in pages.items():
