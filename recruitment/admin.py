@@ -54,8 +54,8 @@ MAX_EVENTS = 50
 class BundleForm(forms.Form):
     bundle = forms.FileField(
         label="Bundle (.zip)",
-        help_text="A bundle contains study.toml, instances.jsonl, generations.jsonl and, optionally,"
-        " ratings.",
+        help_text="A bundle contains study.toml, instances.jsonl, generations.jsonl and,"
+        " optionally, ratings.",
         validators=[FileExtensionValidator(["zip"])],
     )
     # Shown only if the dataset turns out to be on this server already.

@@ -79,8 +79,9 @@ def closing(study: Study) -> Question:
 def _still_on_platforms(study: Study) -> list[str]:
     channels = study.channels.exclude(external_id="").order_by("pk")
     return [
-        f"This does not stop the study on {get_platform(channel.provider).title}. Stop it on the page"
-        " Recruitment as well; otherwise the platform keeps sending people, who are turned away."
+        f"This does not stop the study on {get_platform(channel.provider).title}. Stop it on the"
+        " page Recruitment as well; otherwise the platform keeps sending people, who are turned"
+        " away."
         for channel in channels
     ]
 
@@ -90,8 +91,8 @@ def reopening(study: Study) -> Question:
     sentences = [f"{now.remaining} of {counted(now.places, 'response')} will be offered again."]
     if late is not None:
         sentences.append(
-            f"{counted(late.answers, 'late answer')} by {counted(late.people, 'annotator')} will not"
-            " count unless you accept them. You can only accept or decline all of them."
+            f"{counted(late.answers, 'late answer')} by {counted(late.people, 'annotator')} will"
+            " not count unless you accept them. You can only accept or decline all of them."
         )
     return Question(
         title=f"Reopen “{study.title}”?",
@@ -181,8 +182,8 @@ def excluding(participation: Participation) -> Question:
         sentences=(
             f"{counted(n, 'rating')} in {counted(hits, 'completed HIT')} will no longer count.",
             consequence,
-            "This does not undo payments. You can reinstate the annotator later; work whose place has"
-            " been taken by then becomes surplus.",
+            "This does not undo payments. You can reinstate the annotator later; work whose place"
+            " has been taken by then becomes surplus.",
         ),
         button="Exclude and replace",
         facts=(participation.public_id, participation.status, n, hits, is_over),
@@ -195,8 +196,9 @@ def releasing(participation: Participation) -> Question:
     return Question(
         title=f"Free the place of {participation.rater.pseudonym}?",
         sentences=(
-            f"Their participation will end. {counted(n, 'answer')} in their unfinished HIT will be kept"
-            " as a partial set that does not count, and the place will be offered to others.",
+            f"Their participation will end. {counted(n, 'answer')} in their unfinished HIT will be"
+            " kept as a partial set that does not count, and the place will be offered to"
+            " others.",
         ),
         button="Free the place",
         facts=(participation.public_id, participation.status, n),
@@ -261,8 +263,8 @@ def publishing(channel: Channel, participants: int) -> Question:
             f"This adds places to the study on {platform.title}, for {people} in total."
             if channel.external_id
             else f"This creates a draft study on {platform.title} for {people}.",
-            f"The participants cost {participants} × {reward} = {participants * reward:.2f} {study.currency}"
-            f" and {participants * reward * fee:.2f} in fees.",
+            f"The participants cost {participants} × {reward} = {participants * reward:.2f}"
+            f" {study.currency} and {participants * reward * fee:.2f} in fees.",
             f"Still to be collected: {now.remaining} of {counted(now.places, 'response')}. Each"
             f" annotator may do {study.hits_per_annotator or 'any number'} of"
             f" {counted(now.hits, 'HIT')}.",

@@ -215,7 +215,7 @@ def _holding(study: Study) -> set[int]:
 
 
 def _is_stuck(row: LedgerRow, holding: set[int], silent: set[int]) -> bool:
-    """Whether the annotator is silent but holds a place, or has submitted without finishing here."""
+    """Whether an annotator is silent but holds a place, or submitted without finishing here."""
     participation = row.participation
     holds = participation.pk in holding
     is_idle = _is_submitted(participation) and (holds or not row.hits)

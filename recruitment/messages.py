@@ -152,8 +152,8 @@ NO_PLATFORM = (
     "This annotator entered through the open link, so there is no platform that could do this."
 )
 PLATFORM_CANNOT = (
-    "Tiebreak cannot do this for the channel “{}”. Please do it on the site that your annotators come"
-    " from."
+    "Tiebreak cannot do this for the channel “{}”. Please do it on the site that your annotators"
+    " come from."
 )
 
 # Payments.

@@ -31,12 +31,13 @@ def decrypted(text: str) -> str:
         raise DomainError(
             "unreadable_secret",
             "The secret of this channel was encrypted with a different server key, so it cannot be"
-            " read. Enter the access token again on the recruitment page, or replace the signing key.",
+            " read. Enter the access token again on the recruitment page, or replace the signing"
+            " key.",
         ) from error
 
 
 class Channel(models.Model):
-    """A way for annotators of one platform to enter a study, with settings and the platform's IDs."""
+    """A way for annotators of one platform to enter a study, with its settings and IDs."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="channels")
     provider = models.SlugField(max_length=100)
@@ -72,7 +73,7 @@ class Channel(models.Model):
 
 
 class Submission(models.Model):
-    """The part of a participation that concerns recruitment: channel, platform status, amount owed."""
+    """What recruitment stores about a participation: channel, platform status and amount owed."""
 
     participation = models.OneToOneField(
         Participation, on_delete=models.CASCADE, related_name="submission"

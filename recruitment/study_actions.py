@@ -15,7 +15,7 @@ from studies.models import Study
 
 @dataclass(frozen=True)
 class StudyAction:
-    """An action; `question` is its confirmation if it needs one, `do` returns the success message."""
+    """An action. `question` is its confirmation, if any; `do` returns the success message."""
 
     label: str
     states: frozenset[str]

@@ -119,7 +119,8 @@ class Walk:
         if self._seen[page.shown] >= MAX_SAME_PAGE:
             self.visit.problem = (
                 f"{self.bot.name} saw the page “{page.name}” at {urlsplit(page.address).path}"
-                f" {MAX_SAME_PAGE} times and got no further. It says: {page.sentence or page.shown[:200]}"
+                f" {MAX_SAME_PAGE} times and got no further. It says:"
+                f" {page.sentence or page.shown[:200]}"
             )
 
     def _leaves(self, page: Page) -> bool:
@@ -208,7 +209,7 @@ class Walk:
         return str(better if self.rng.random() < self.bot.accuracy else worse)
 
     def _judged(self, question: Field, numbers: list[int], page: Page) -> str | None:
-        """A grade or number by the text's closeness to its source; a random one of other choices."""
+        """A grade or number by the text's closeness to its source; other choices are random."""
         if not (numbers or question.is_number) or self.rng.random() >= self.bot.accuracy:
             return self._any(question)
         worth = min(1.0, max(0.0, self._worth(page.texts[-1], page.source)))
