@@ -9,7 +9,7 @@ from tiebreak.stats.bias import wilson_interval
 
 
 def test_wilson_equals_a_published_interval():
-    """Newcombe 1998, table I, method 3: 81 of 263."""
+    """The interval of 81 of 263 is in Newcombe 1998, table I, method 3."""
     assert wilson_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
 
 

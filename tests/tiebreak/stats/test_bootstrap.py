@@ -1,4 +1,4 @@
-"""Intervals: what is resampled, that it is the bootstrap, and that digits stay put."""
+"""Intervals resample the right units, are bootstrap intervals, and are reproducible."""
 
 import re
 
@@ -23,7 +23,7 @@ from tiebreak.stats.resampling import replicate_weights
 
 
 def clustered(seed=0, instances=60, units=5):
-    """Units of one instance lean the same way."""
+    """Return counts in which units of the same instance have similar labels, and the instances."""
     rng = np.random.default_rng(seed)
     shares = np.repeat(rng.dirichlet([0.7] * 3, size=instances), units, axis=0)
     return np.array([rng.multinomial(3, share) for share in shares]), np.repeat(
@@ -32,7 +32,7 @@ def clustered(seed=0, instances=60, units=5):
 
 
 def naive_alphas(counts, clusters, replicates, seed):
-    """The bootstrap as one would write it: draw instances, take their units, compute."""
+    """Yield α for naive bootstrap replicates, which draw instances and take their units."""
     rng = np.random.default_rng(seed)
     members = [np.flatnonzero(clusters == name) for name in np.unique(clusters)]
     for _ in range(replicates):
@@ -169,7 +169,7 @@ def test_one_cluster_has_no_interval_and_says_so():
 
 
 def test_more_than_a_twentieth_undefined_replicates_have_no_interval():
-    # One unit of ten differs: a third of the replicates has one label only.
+    # One unit of ten differs, so a third of the replicates have only one label.
     counts = [[2, 0]] * 9 + [[0, 2]]
     estimate = krippendorff_alpha(counts, rng=generator_for(0))
     assert estimate.value == 1.0
@@ -204,7 +204,7 @@ def test_generators_differ_by_every_name_and_repeat():
 
 
 def test_the_bias_corrected_interval_of_js_covers_a_distance_of_zero():
-    # Machine and humans draw from one distribution: the truth is 0, the plug-in is above it.
+    # Machine and humans have the same label distribution, so the true distance is 0.
     rng = np.random.default_rng(0)
     humans = rng.multinomial(3, [0.5, 0.3, 0.2], size=400)
     machine = rng.permutation(humans)

@@ -1,4 +1,4 @@
-"""Bradley–Terry: by hand, against direct optimisation and another library, and where no fit is."""
+"""Bradley–Terry against manual values, direct optimisation and another library; missing fits."""
 
 import choix
 import numpy as np
@@ -34,7 +34,7 @@ def values(fit):
 
 
 def wins_by_rating(counts, a, b):
-    """(winner, loser) of every rating; a tie as one of each."""
+    """Return (winner, loser) pairs, two for every rating; a tie gives one pair in each order."""
     pairs = []
     for (win, tie, loss), one, other in zip(counts.tolist(), a.tolist(), b.tolist(), strict=True):
         pairs += [(one, other)] * (2 * win + tie) + [(other, one)] * (2 * loss + tie)
@@ -138,7 +138,7 @@ def test_groups_that_never_meet_are_refused_by_name():
     with refused("disconnected", naming="ada, bel; cyd, dov"):
         bradley_terry([[1, 0, 1], [1, 0, 1]], system_a=["ada", "cyd"], system_b=["bel", "dov"])
     with refused("disconnected"):
-        # The unit that joins them has no rating.
+        # The unit that would connect the two groups has no rating.
         bradley_terry(
             [[1, 0, 1], [1, 0, 1], [0, 0, 0]],
             system_a=["ada", "cyd", "ada"],
@@ -166,7 +166,7 @@ def test_an_order_that_explains_every_tie_has_no_maximum_for_davidson():
 
 
 def test_a_cycle_of_wins_bounds_the_ties():
-    # Nobody loses to somebody they beat, but x > y > z > x is no order.
+    # No system loses to a system that it beats, but x > y > z > x is not an order.
     fit = bradley_terry(
         [[2, 1, 0], [2, 1, 0], [2, 1, 0]],
         system_a=["x", "y", "z"],
@@ -193,7 +193,7 @@ def test_no_tie_leaves_the_strengths_and_says_so():
 
 
 def test_replicates_without_a_maximum_are_counted():
-    # One loss in twelve games: a third of the replicates have none.
+    # With one loss in twelve games, a third of the replicates have no loss.
     counts = [[1, 0, 0]] * 11 + [[0, 0, 1]]
     fit = bradley_terry(
         counts, system_a=["x"] * 12, system_b=["y"] * 12, rng=generator_for(0), replicates=300
@@ -240,7 +240,7 @@ def test_bad_arguments_are_named(change, code, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("ties", ["half", "davidson"])
 def test_intervals_cover(ties):
-    """Four systems, 300 comparisons by one rater each, ties as Davidson's model has them."""
+    """Simulate 300 comparisons of four systems by one rater each, with ties by Davidson's model."""
     theta, nu = np.array([0.6, 0.1, -0.2, -0.5]), 0.5
     a = np.tile([0, 0, 0, 1, 1, 2], 50)
     b = np.tile([1, 2, 3, 2, 3, 3], 50)

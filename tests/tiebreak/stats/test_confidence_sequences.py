@@ -1,4 +1,4 @@
-"""Intervals that hold at every look: by hand, by an independent capital, by simulation."""
+"""Confidence sequences against manual values, an independent capital process and simulations."""
 
 import re
 
@@ -13,10 +13,11 @@ ROUNDING = 1e-12
 
 
 def studies(seed, number, *, instances, win=0.3, tie=0.3, spread=2.0):
-    """Win shares (number, instances) of 3 to 5 ratings each, and when each was complete.
+    """Simulate win shares of instances with 3 to 5 ratings, and the times of completion.
 
-    The chances of an instance's ratings are its own, so that its ratings are correlated, and
-    ties take long, so that what is complete early has fewer of them.
+    Both arrays have one row for each study and one column for each instance. Every instance has
+    different label probabilities, so its ratings are correlated. Ties take longer, so instances
+    that are complete early have fewer ties.
     """
     rng = np.random.default_rng(seed)
     centre = np.array([win, tie, 1 - win - tie])
@@ -29,7 +30,7 @@ def studies(seed, number, *, instances, win=0.3, tie=0.3, spread=2.0):
 
 
 def misses(shares, truth, **options):
-    """Whether any look after any instance excludes the truth."""
+    """Return whether the interval after any instance excludes the true value."""
     sequence = confidence_sequence(shares, **options)
     inside = (sequence.low <= truth + ROUNDING) & (truth - ROUNDING <= sequence.high)
     return not inside.all()
@@ -44,7 +45,7 @@ def error(shares, truths, **options):
 
 
 def capital(x, m, population=None):
-    """The capital against one candidate, written as in the paper, one observation at a time."""
+    """Return the capital after each observation for one candidate, written as in the paper."""
     total, centre, squares, best = 0.0, 0.5, 0.25, [1.0]
     for t, value in enumerate(x, start=1):
         at = m if population is None else (population * m - total) / (population - t + 1)
@@ -59,7 +60,7 @@ def capital(x, m, population=None):
 
 
 def test_one_win_excludes_what_the_capital_of_one_bet_excludes():
-    # Bets are 0 at ½ and at most ½ / m: the capital of one observation is 1.5 at the most.
+    # The bet is 0 at ½ and at most ½ / m, so the capital after one observation is at most 1.5.
     sequence = confidence_sequence([1.0])
     assert (sequence.low[0], sequence.high[0]) == (0, 1)
     assert not sequence.stop.stop
@@ -74,7 +75,7 @@ def test_ends_agree_with_the_capital_of_the_paper(population):
         outside = capital(x, end - inward, population).max()
         inside = capital(x, end + 3 * inward, population).max()
         assert inside < 1 / ALPHA < outside * 1.1
-        # Rounding is outward: what is excluded, the paper's capital excludes too.
+        # Rounding is outward, so the paper's capital also excludes what is excluded here.
         assert outside > 1 / ALPHA
 
 
@@ -83,8 +84,8 @@ def test_coarse_cells_round_outward():
     for population in (None, 400):
         coarse = confidence_sequence(x, cells=100, population=population)
         fine = confidence_sequence(x, cells=4000, population=population)
-        # A coarse cell has one bet for all its candidates, so that it may win by chance, by less
-        # than its own width.
+        # A coarse cell has one bet for all its candidates, so its interval may be narrower by
+        # chance, but by less than the width of a cell.
         assert (coarse.low < fine.low + 0.01).all()
         assert (coarse.high > fine.high - 0.01).all()
         assert (
@@ -242,7 +243,7 @@ def test_error_stays_under_five_percent_without_replacement(rated):
 
 @pytest.mark.slow
 def test_single_ratings_break_the_error_that_instances_keep():
-    # Five ratings of an instance that its chances all but settle count five times.
+    # The five ratings of an instance are equal, so they must not count as five observations.
     rng = np.random.default_rng(13)
     settled = rng.beta(0.05, 0.05, size=(500, 200)) > 0.5
     ratings = np.repeat(settled, 5, axis=1).astype(float)

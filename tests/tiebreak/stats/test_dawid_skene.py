@@ -81,7 +81,7 @@ def test_the_likelihood_is_that_of_direct_optimisation():
 
 
 def test_one_step_by_hand():
-    """Two units, two raters who agree on the first and differ on the second."""
+    """Two raters agree on the first of two units and differ on the second."""
     fit = dawid_skene(
         [0, 0, 1, 1],
         [0, 1, 0, 1],
@@ -92,8 +92,9 @@ def test_one_step_by_hand():
         smoothing=0,
         max_steps=1,
     )
-    # From shares (1, 0) and (½, ½): prior (¾, ¼); rater 0 always says 0, rater 1 says 1 in
-    # ½ of 1½ units with truth 0 and in all of the ½ with truth 1.
+    # The label shares (1, 0) and (½, ½) give the prior (¾, ¼). Rater 0 always gives label 0. Rater
+    # 1 gives label 1 to ½ of the 1½ units with true label 0, and to all of the ½ unit with true
+    # label 1.
     assert fit.prior == pytest.approx([0.75, 0.25])
     assert fit.confusion[1] == pytest.approx(np.array([[2 / 3, 1 / 3], [0, 1]]))
     assert fit.posterior[1] == pytest.approx([0.5, 0.5])

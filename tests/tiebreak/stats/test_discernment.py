@@ -1,4 +1,4 @@
-"""Discernment: tests by hand and by enumeration, the harmonic mean, and its caps."""
+"""Discernment against manual values and enumeration, the harmonic mean, and limits of scores."""
 
 from itertools import product
 
@@ -17,7 +17,7 @@ from tiebreak.stats.discernment import NO_PAIRS, NO_SCORES, UNDEFINED_SCORE
 
 
 def by_enumeration(differences):
-    """P(signed-rank sum ≥ observed) over all signs of the differences that are not 0."""
+    """Return P(signed-rank sum ≥ observed) over all signs of the differences that are not 0."""
     d = np.array([difference for difference in differences if difference])
     ranks = rankdata(np.abs(d))
     observed = ranks[d > 0].sum()
@@ -62,7 +62,7 @@ def test_harmonic_mean_by_hand():
     assert harmonic_mean_p([0.1, 0.2], weights=[3, 1]) == pytest.approx(4 / (30 + 5))
     assert harmonic_mean_p([0.1, 0.2], weights=[5, 5]) == pytest.approx(harmonic_mean_p([0.1, 0.2]))
     assert harmonic_mean_p([0.1, 0.2], literal=True) == pytest.approx(1 / 15)
-    # With weights the paper's formula is the weighted harmonic mean already.
+    # With weights, the paper's formula is already the weighted harmonic mean.
     assert harmonic_mean_p([0.1, 0.2], weights=[3, 1], literal=True) == pytest.approx(4 / 35)
     assert harmonic_mean_p([0.0, 0.9]) == 0
     assert harmonic_mean_p([0.0, 0.9], weights=[0, 1]) == pytest.approx(0.9)

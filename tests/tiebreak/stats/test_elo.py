@@ -1,4 +1,4 @@
-"""Elo and SEP-Elo: published values, games by hand, and what must not matter."""
+"""Elo and SEP-Elo against published values and manual games, and invariances."""
 
 from itertools import permutations
 
@@ -17,7 +17,7 @@ def of_two(counts, **options):
 
 
 def played(games, steps=None):
-    """Final ratings of x and y, game by game: scores of x in their order."""
+    """Return the final ratings of x and y, given the scores of x in the order of play."""
     x = y = 1000.0
     for k, score in enumerate(games):
         gain = (4 if steps is None else steps[k]) * (score - 1 / (1 + 10 ** ((y - x) / 400)))
@@ -99,7 +99,7 @@ def test_digits_do_not_depend_on_the_order_of_the_rows(clusters):
 
 
 def test_instances_are_drawn_whole():
-    """Ten units of one instance say no more than the instance."""
+    """Ten units of one instance must not increase the precision."""
     counts = np.repeat([[1, 0, 0], [0, 0, 1]] * 10, 10, axis=0)
     alone = of_two(counts).systems["x"]
     shared = of_two(counts, clusters=np.arange(200) // 10).systems["x"]

@@ -1,4 +1,4 @@
-"""The published numbers, to the four decimals that golden.csv gives."""
+"""Statistics equal the published values to the four decimals in golden.csv."""
 
 import numpy as np
 import pytest
@@ -164,7 +164,7 @@ class TestPandaLM:
         ("judge", "machine"), [("gpt-3.5", gpt_machine), ("pandalm-7b", pandalm_machine)]
     )
     def test_judges_as_classifiers(self, judge, machine):
-        # As published: an unparsed answer is turned into a tie.
+        # As in the publication, an unparsed answer is converted to a tie.
         answers = np.maximum(machine(), 0)
         pair = Comparison.of(counts_of(pandalm(), 3), counts_of(answers, 3))
         for name, score in classification(pair).estimates().items():
@@ -183,7 +183,7 @@ class TestPandaLM:
 
 
 class TestBeyondCorrelationTable4:
-    """Two units in bin 2 and one in bin 3, with label distributions that give the printed bins."""
+    """Two units in bin 2 and one unit in bin 3, whose label distributions give the printed bins."""
 
     dataset = "BC-Table4-toy"
     humans = [[1, 2, 0], [0, 2, 1], [0, 1, 2]]

@@ -1,4 +1,4 @@
-"""Majorities, ties, unparsed answers, single humans and Δ, by hand."""
+"""Majorities, ties, unparsed answers, single humans and Δ against manual values."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from tiebreak.stats.rank_correlations import CONSTANT
 
 
 def test_a_tie_enters_once_per_mode_with_equal_weights():
-    # Unit 1 ties between labels 0 and 1, and the machine says 0: half a hit.
+    # Unit 1 is a tie between labels 0 and 1, and the machine gives label 0, so it is half a hit.
     statistics = human_machine(Comparison.of([[1, 1, 0], [0, 0, 2]], [[1, 0, 0], [0, 0, 1]]))
     assert statistics.percentage_agreement.value == 0.75
     assert statistics.percentage_agreement.n == 2
@@ -29,10 +29,10 @@ def test_a_tie_enters_once_per_mode_with_equal_weights():
 
 def test_ties_on_both_sides_enter_as_pairs_of_whole_labels():
     statistics = human_machine(Comparison.of([[1, 1]], [[1, 1]]))
-    # Four pairs of weight 1/4: agreement ½, marginals ½ each, so κ = 0 on every chance model.
+    # Four pairs of weight ¼ give an agreement of ½ and label shares of ½, so every κ is 0.
     assert statistics.percentage_agreement.value == 0.5
     assert statistics.cohen_kappa.value == pytest.approx(0)
-    # One unit of two ratings: o_01 = ½, n = 2, n_0 = n_1 = 1, so α = 1 − (2 − 1) · ½ / 1.
+    # For one unit with two ratings, o_01 = ½, n = 2 and n_0 = n_1 = 1; α = 1 − (2 − 1) · ½ / 1.
     assert statistics.krippendorff_alpha.value == pytest.approx(0.5)
     assert statistics.krippendorff_alpha.n == 1
 
@@ -94,7 +94,7 @@ def test_a_constant_machine_has_no_rank_correlation():
 
 
 def test_leave_one_out_is_against_the_subsets_of_the_humans():
-    # Humans 0, 0, 1: without a 0 a tie (½ for each label), without the 1 the mode is 0.
+    # Without one 0, the labels 0, 0, 1 are a tie (½ for each label); without the 1, the mode is 0.
     statistics = human_machine(Comparison.of([[2, 1]], [[1, 0]]))
     assert statistics.leave_one_out.value == pytest.approx((0.5 + 0.5 + 1) / 3)
 
@@ -143,7 +143,7 @@ def test_delta_is_the_difference_of_the_two_values():
 
 
 def test_delta_sees_the_same_replicates_on_both_sides():
-    # The machine repeats one of two humans who always agree: both sides move together.
+    # The machine repeats one of two humans who always agree, so both sides are always equal.
     rng = np.random.default_rng(5)
     humans = 2 * np.eye(3, dtype=int)[rng.integers(0, 3, size=100)]
     differences = delta(Comparison.of(humans, humans // 2), rng=generator_for(0), replicates=500)

@@ -1,4 +1,4 @@
-"""Credits against modes, by hand."""
+"""Leave-one-out credits against manual values."""
 
 import numpy as np
 import pytest

@@ -28,7 +28,7 @@ SEEDS = range(12)
 
 
 def ragged(seed, *, units=40, labels=4):
-    """Counts with 0 to 6 ratings a unit."""
+    """Return counts with 0 to 6 ratings per unit."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(0, 7, size=units)
     return np.array([rng.multinomial(size, rng.dirichlet(np.ones(labels))) for size in sizes])

@@ -1,4 +1,4 @@
-"""Paired tests against statsmodels and enumeration, and how p falls with more instances."""
+"""Paired tests against statsmodels and enumeration, and p-values by number of instances."""
 
 from itertools import product
 
@@ -78,7 +78,7 @@ class TestCurve:
         assert [curve.median[0], curve.high[0]] == pytest.approx([paired_t_test(d).value] * 2)
 
     def test_power_is_that_of_the_t_test(self):
-        """Subsets of a large population are as good as new studies."""
+        """Subsets of a large population are equivalent to new studies."""
         d = np.random.default_rng(5).normal(0.5, 1, size=100_000)
         curve = p_value_curve(d, [34], rng=generator_for(0), draws=1500)
         assert curve.significant[0] == pytest.approx(0.808, abs=0.03)

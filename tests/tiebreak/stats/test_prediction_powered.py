@@ -1,4 +1,4 @@
-"""Prediction-powered estimates: published values, the reference package, and their edges."""
+"""Prediction-powered estimates against published values and the reference package; edge cases."""
 
 import warnings
 from statistics import NormalDist
@@ -24,14 +24,14 @@ FOREST, PANDALM = "ppi-forest_badmodel", "PandaLM-gpt3.5-perm0"
 
 
 def forest():
-    """Labels and predictions in the file's order."""
+    """Return labels and predictions in the order of the file."""
     path = GOLDEN / "ppi" / "forest_badmodel.csv"
     labels, predictions = np.loadtxt(path, delimiter=",", skiprows=1, unpack=True)
     return labels, predictions
 
 
 def pandalm_scores():
-    """1 where the second answer won, ½ for a tie; an unread machine label is the recipe's tie."""
+    """Return human and machine scores: 1 if the second answer won, ½ for a tie or if unparsed."""
     points = np.array([0.5, 0.0, 1.0])
     humans = pandalm()
     votes = np.stack([(humans == label).sum(axis=1) for label in range(3)], axis=1)
@@ -86,7 +86,7 @@ def sample(seed, *, n=60, others=300):
 
 @pytest.fixture
 def reference():
-    """The reference package, which on import silences every warning of its host."""
+    """Import the reference package without letting it silence all warnings."""
     with warnings.catch_warnings():
         yield pytest.importorskip("ppi_py", reason="ppi-python is not installed.")
 
@@ -174,7 +174,7 @@ class TestLambda:
 
 
 def assert_same_numbers(actual, expected):
-    """Equal but for rounding: sums over arrays of other lengths round differently."""
+    """Compare approximately, because sums over arrays of different lengths round differently."""
     for name in ("value", "low", "high", "standard_error"):
         wanted = getattr(expected.estimate, name)
         assert getattr(actual.estimate, name) == pytest.approx(wanted, rel=1e-12), name
@@ -211,7 +211,7 @@ class TestMissingMachineLabels:
 
 class TestSharedInstances:
     def repeated(self, labels, predictions, others, **options):
-        """Every unit twice, in an instance of its own."""
+        """Return the estimate if every unit occurs twice and both copies share an instance."""
         n, total = len(labels), len(labels) + len(others)
         return prediction_powered_mean(
             *(np.repeat(part, 2) for part in (labels, predictions, others)),
@@ -409,7 +409,7 @@ class TestDegenerate:
 @pytest.mark.parametrize("shared", [1, 3])
 @pytest.mark.parametrize("lam", [None, 1])
 def test_intervals_cover(lam, shared):
-    """With units sharing instances, and with the same instances on both sides."""
+    """Units share instances, and some instances are in both sets."""
     rng, hits, studies = np.random.default_rng(7), 0, 2000
     for _ in range(studies):
         instance = rng.normal(size=(150, 1))

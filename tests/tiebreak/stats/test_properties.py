@@ -1,4 +1,4 @@
-"""One table of statistics, and what must hold for each of them."""
+"""Properties that every statistic must have."""
 
 from functools import partial
 
@@ -112,7 +112,7 @@ def test_duplicated_units_move_alpha_by_its_small_sample_correction(level):
     counts = [[2, 1, 0], [0, 2, 1], [3, 0, 0], [0, 0, 2]]
     once, twice = (krippendorff_alpha(c, level=level) for c in (counts, counts * 2))
     n = 11
-    # α = 1 − (n − 1) · Do / De: De grows fourfold, Do twofold, n − 1 to 2n − 1.
+    # In α = 1 − (n − 1) · Do / De, De is multiplied by 4 and Do by 2; n − 1 becomes 2n − 1.
     assert 1 - twice.value == pytest.approx((1 - once.value) * (2 * n - 1) / (2 * (n - 1)))
 
 
@@ -264,7 +264,7 @@ def test_bad_values_of_alpha_are_refused_by_name(options, code, name):
 
 @st.composite
 def comparisons(draw):
-    """Counts, and systems of which every two met, so that no group is alone."""
+    """Draw counts for comparisons in which every two systems were compared."""
     a, b = (list("ppq") * 2, list("qrr") * 2)
     row = st.lists(st.integers(0, 3), min_size=3, max_size=3).filter(any)
     return np.array(draw(st.lists(row, min_size=6, max_size=6))), a, b

@@ -1,4 +1,4 @@
-"""Ranks, and scores under comparison schedules."""
+"""Ranks of systems, comparison schedules and win–loss ratios."""
 
 import numpy as np
 import pytest
@@ -143,7 +143,7 @@ class TestWinLossRatio:
         assert [(score.value, score.n) for score in scores] == [(1, 1), (0, 1)]
 
     def test_position_bias_cancels_in_a_symmetric_schedule_and_not_in_others(self):
-        """A judge who always prefers the first shown says nothing."""
+        """The judge always prefers the text shown first."""
         for kind, alike in (("symmetric", True), ("no-repeat", False)):
             pairs = schedule(6, 8, kind=kind, rng=generator_for(1))
             scores = win_loss_ratio(pairs, np.ones(8), candidates=6)

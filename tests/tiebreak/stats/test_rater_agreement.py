@@ -1,4 +1,4 @@
-"""Raters two by two, without one, and against themselves."""
+"""Agreement of pairs of raters, influence of single raters, and self-consistency."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ SHAPE = {"n_units": UNITS, "n_raters": RATERS, "n_labels": LABELS}
 
 
 def study(seed=0):
-    """Ratings with holes; rater 4 answers at random."""
+    """Return ratings with gaps, in which rater 4 answers at random."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, LABELS, UNITS)
     table = np.where(
@@ -75,7 +75,7 @@ def test_influence_has_an_interval_on_the_same_replicates():
     influences = drop_one_influence(*ratings, **SHAPE, rng=generator_for(0), replicates=300)
     random = influences[4].change
     assert 0 < random.low < random.value < random.high
-    # Both sides see the same units: the change is known better than α itself.
+    # Both values use the same units, so the change has a smaller error than α.
     assert random.standard_error < influences[4].without.standard_error
     by_instance = drop_one_influence(
         *ratings, **SHAPE, clusters=np.arange(UNITS) // 3, rng=generator_for(0), replicates=50

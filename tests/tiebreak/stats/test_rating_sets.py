@@ -1,4 +1,4 @@
-"""Rating sets and win rates, by hand."""
+"""Rating sets and win rates against manual values."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_strength_counts_on_a_longer_scale():
 
 
 def three_sets():
-    """Rater r on instance i: (1, 1), (1, −1), (0, 0); the fourth set lacks a rating."""
+    """Return the sets (1, 1), (1, −1) and (0, 0); a fourth set lacks a rating and is incomplete."""
     labels = [1, 1, 1, -1, 0, 0, 1]
     instances = ["i", "i", "i", "i", "j", "j", "j"]
     raters = ["r", "r", "s", "s", "r", "r", "s"]

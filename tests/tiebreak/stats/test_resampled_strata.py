@@ -1,4 +1,4 @@
-"""Strata and machines off one table: what replicates hold, and that company moves no digit."""
+"""Statistics of several strata and machines from the same replicates."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_membership_says_which_units_a_cluster_has():
 
 
 def naive(counts, clusters, inside, replicates=2000):
-    """Draw instances of the whole study; share of the modal label over the stratum's units."""
+    """Yield the mean share of the modal label in a stratum, for replicates of the whole study."""
     rng, members = np.random.default_rng(1), np.arange(len(counts)).reshape(-1, 3)
     for _ in range(replicates):
         units = members[rng.integers(0, len(members), size=len(members))].ravel()

@@ -1,4 +1,4 @@
-"""Variance components of a known population, and sizes that reach their target."""
+"""Variance components of a known population, and numbers of instances that reach a target."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from tiebreak.stats.sample_size import NO_RATERS, NO_UNITS, TOO_MANY
 
 
 def pilot(seed, *, instances=400, units=2, raters=40, ratings=3, sd=(0.3, 0.2, 0.15, 0.4)):
-    """Long ratings with known standard deviations of instance, unit, rater and rating."""
+    """Return ratings with known standard deviations between instances, units, raters and ratings."""
     rng = np.random.default_rng(seed)
     instance = np.repeat(np.arange(instances), units * ratings)
     unit = np.repeat(np.arange(instances * units), ratings)

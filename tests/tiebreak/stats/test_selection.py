@@ -1,4 +1,4 @@
-"""Selection designs: probabilities by simulation, estimates without bias, and edges."""
+"""Selection designs: probabilities against simulations, unbiased estimates, and edge cases."""
 
 from itertools import combinations
 
@@ -48,8 +48,9 @@ def test_as_many_as_asked_are_drawn(design, control_share, n):
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("control_share", [0, 0.25])
 def test_inclusion_probabilities_are_those_of_many_draws(design, control_share):
-    """1,500 draws: the random error of a frequency is up to 0.013."""
-    delta = np.arange(40) / 40  # no equal ones: their random order is part of the draw
+    """With 1,500 draws, the standard error of a frequency is up to 0.013."""
+    # All δ differ, because the random order of equal δ would be part of the draw.
+    delta = np.arange(40) / 40
     times = np.zeros(40)
     for seed in range(1500):
         selection = drawn(design, 12, seed, delta, control_share=control_share)
@@ -60,7 +61,7 @@ def test_inclusion_probabilities_are_those_of_many_draws(design, control_share):
 
 @pytest.mark.slow
 def test_conditional_probabilities_are_those_of_many_draws():
-    """Of the same control sample: what is left differs by the design's own randomness."""
+    """The control sample is fixed, so draws differ only in the second phase."""
     first = drawn("proportional", 12, 1, control_share=0.25)
     control = first.phase == "control"
     rng, times = generator_for(3), np.zeros(40)
@@ -75,7 +76,7 @@ def test_proportional_probabilities_are_proportional_until_certain():
     selection = select(
         delta, 2, design="proportional", weights=[1, 1, 1, 7], rng=generator_for(0), control_share=0
     )
-    # 7 of 10 is more than one of two: certain, and one is left for three alike.
+    # 7/10 of two draws is more than 1, so this instance is certain; the others share one draw.
     assert selection.inclusion == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1])
     assert selection.selected[3]
 
@@ -94,7 +95,7 @@ def test_certainty_is_found_again_after_what_was_shared_out():
 
 
 def test_top_with_a_control_sample_by_enumeration():
-    """4 of 6, one of them by control: the top three of what is left."""
+    """Of six instances, one is drawn for the control sample, and the top three of the others."""
     delta = np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
     times = np.zeros(6)
     for (control,) in combinations(range(6), 1):
@@ -240,7 +241,7 @@ def test_bad_totals_are_named(arguments, code, name):
 
 
 def drawn_study(rng, *, effect=0.0, control_share=0.2):
-    """300 of 1,000 instances with three ratings each, whose separability may tell who wins."""
+    """Draw 300 of 1,000 instances with three ratings each; wins may depend on separability."""
     delta = rng.beta(2, 3, size=1000)
     wins = np.clip(0.5 + effect * (delta - 0.4) + 0.2 * rng.standard_normal(1000), 0.02, 0.98)
     selection = select(
@@ -287,7 +288,7 @@ def test_a_saving_against_few_control_instances_is_undefined(controls):
 @pytest.mark.slow
 @pytest.mark.parametrize("effect", [0.0, 0.6])
 def test_the_interval_of_a_saving_covers(effect):
-    """Of 400 studies 92% at least hold the ratio of the variances' means over all of them."""
+    """At least 92% of 400 intervals contain the saving computed from the mean variances."""
     ends, chosen, uniform = [], [], []
     for seed in range(400):
         totals, inclusion, control, sizes = drawn_study(generator_for(seed), effect=effect)

@@ -1,4 +1,4 @@
-"""Alignments, δ and its view, by hand and against a simulation."""
+"""Alignments and separability δ against manual values and a simulation."""
 
 import numpy as np
 import pytest

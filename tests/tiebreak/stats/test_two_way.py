@@ -1,4 +1,4 @@
-"""Intervals over instances and raters: by hand, and by simulation where raters differ."""
+"""Intervals over instances and raters against manual values and simulations."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ from tiebreak.stats.two_way import ONE_RATER, UNDEFINED_WITHOUT
 
 
 def study(seed, *, units=150, raters=12, per_unit=3, severity=1.0):
-    """Ratings of A, tie, B; raters lean to one side, each in their own way."""
+    """Return ratings by raters who differ in how strongly they prefer one side."""
     rng = np.random.default_rng(seed)
     unit = np.repeat(np.arange(units), per_unit)
     rater = np.concatenate([rng.choice(raters, per_unit, replace=False) for _ in range(units)])
@@ -100,7 +100,7 @@ def test_instances_and_options_are_passed_on():
 
 @pytest.mark.slow
 def test_it_covers_where_raters_differ_and_instances_alone_do_not():
-    """The truth is that of many instances and many raters."""
+    """The true win rate comes from many instances and many raters."""
     *_, label = study(999, units=60_000, raters=4000)
     truth = (np.mean(label == 0) + np.mean(label == 1) / 2).item()
     held = {"both": 0, "instances": 0}
