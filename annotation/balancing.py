@@ -9,7 +9,7 @@ Item = TypeVar("Item")
 
 
 def balanced_bits(edges: Sequence[tuple[Hashable, Hashable]], rng: random.Random) -> list[int]:
-    """Return a random bit per edge of a bipartite graph, balanced (±1) at each vertex.
+    """Return a random bit per edge of a bipartite graph, with as many 0s as 1s (±1) at each vertex.
 
     A unit is an edge from its HIT to its pair of systems, so sides are balanced both within each
     HIT and for each pair over the study. The graph is decomposed into trails along which the bits

@@ -47,9 +47,9 @@ def hit_units_of(assignment: Assignment) -> list[HITUnit]:
 def units_by_position(assignment: Assignment) -> dict[int, HITUnit]:
     """Return the units of `hit_units_of` by position.
 
-    Positions stay fixed while others answer some of the units: the order of the whole HIT is drawn
-    first and then filtered. So an answer that arrives after its place was lost still refers to the
-    right unit.
+    Positions stay fixed while others answer some of the units, because the order of the whole HIT
+    is drawn first and then filtered. Therefore an answer that arrives after its place was lost
+    still refers to the right unit.
     """
     hit_units = list(units_of_hit(assignment.hit))
     if assignment.stage:

@@ -14,7 +14,7 @@ from studies.rounds import is_late, last_round
 
 @dataclass(frozen=True)
 class StuckJob:
-    """A job that makes no progress, since when, and why, as a code and a sentence."""
+    """A job that makes no progress, with the time since when, and with the reason."""
 
     job: Job
     since: datetime
@@ -41,9 +41,9 @@ def stuck_jobs(jobs: Iterable[Job] | None = None, now: datetime | None = None) -
 
 
 def _silent_since(job: Job, now: datetime) -> datetime | None:
-    """Return the time since which the job is stuck, or None if it is not.
+    """Return since when the job has been stuck, or None if it is not stuck.
 
-    It is when the lease of a dead worker ran out, or when a job that waits too long was queued.
+    A running job is stuck since its worker's lease ran out, and a waiting job since it was queued.
     """
     if job.status == Job.Status.RUNNING:
         is_over = job.lease_until is not None and job.lease_until <= now - LEASE

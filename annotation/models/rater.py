@@ -100,7 +100,7 @@ class Participation(models.Model):
 
     @property
     def may_leave_early(self) -> bool:
-        """Whether the annotator may stop between two HITs, because some HITs can be paid alone."""
+        """Whether the annotator may stop between two HITs and be paid for the completed ones."""
         if self.paid_per == self.PaidPer.VISIT:
             return self.study.hits_per_annotator is None
         return self.paid_per == self.PaidPer.HIT

@@ -1,4 +1,4 @@
-"""Removing dummy texts from a dataset, with everything that was derived from them."""
+"""Removes dummy texts from a dataset, with everything that was derived from them."""
 
 from dataclasses import dataclass
 
@@ -106,7 +106,7 @@ def _scores(systems: QuerySet[System]) -> QuerySet[SeparabilityScore]:
 
 
 def _draws(systems: QuerySet[System]) -> QuerySet[InstanceSelection]:
-    """Return the selections of drafts; an opened study's inclusion probabilities never change."""
+    """Return the drafts' selections, as an opened study's inclusion probabilities never change."""
     drafts = Study.objects.filter(systems__in=systems, status=Study.Status.DRAFT)
     return InstanceSelection.objects.filter(study__in=drafts)
 
