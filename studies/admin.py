@@ -296,7 +296,7 @@ class DatasetAdmin(_ForResearchers, DeclaredLookups, DatasetModelAdmin):
         return int(dataset.system_total)
 
     def has_add_permission(self, request: HttpRequest, obj: Dataset | None = None) -> bool:
-        """Return False, because datasets are only created by importing a bundle, which is hashed."""
+        """Return False, because datasets are only created by importing bundles, which are hashed."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Dataset | None = None) -> bool:
