@@ -80,7 +80,7 @@ def dealt(
     """
     order = list(range(len(items)))
     rng.shuffle(order)
-    order.sort(key=lambda i: str(pair_of[i]))  # stable: random within each pair
+    order.sort(key=lambda i: str(pair_of[i]))  # stable, so random within each pair
     count = -(-len(items) // size)
     groups = [order[start::count] for start in range(count)]
     group_of = {i: g for g, group in enumerate(groups) for i in group}

@@ -63,7 +63,7 @@ class Participation(models.Model):
         StudyVersion, null=True, on_delete=models.PROTECT, related_name="+"
     )
     consented_at = models.DateTimeField(null=True)
-    # When the platform confirmed the participant, or the time of entry if none is needed.
+    # The time of the platform's confirmation, or of entry if no confirmation is needed.
     confirmed_at = models.DateTimeField(null=True)
     guidelines_read_at = models.DateTimeField(null=True)
     # When the annotator completed all steps before the first place.

@@ -72,14 +72,14 @@ def _check_can_remove(dataset: Dataset, present: DummyTexts, confirmed: int) -> 
     if dataset.jobs.filter(status__in=UNFINISHED).exists():
         raise DomainError(
             "job_unfinished",
-            "A job on this dataset is not finished. Wait for it or stop it, then remove the dummy"
-            " texts.",
+            "A job on this dataset is not finished. Wait until it is finished, or stop it, before"
+            " you remove the dummy texts.",
         )
     if present.texts != confirmed:
         raise DomainError(
             "dummies_changed",
-            f"There are now {present.texts} dummy texts instead of {confirmed}. Please review and"
-            " confirm again.",
+            f"The number of dummy texts is now {present.texts} instead of {confirmed}. Please check"
+            " it and confirm again.",
         )
 
 

@@ -78,7 +78,7 @@ def submit_ratings(
     cannot tell which unit is the check.
     """
     locked = _submit(assignment, hit_unit, answers, now)
-    # In a transaction of its own, because exclusion locks places in another order.
+    # The action has a transaction of its own, because exclusion locks places in another order.
     if assignment.participation is not None and _completed_with_check(assignment):
         act_on_checks(participation=assignment.participation, now=locked.now)
     return locked.ratings

@@ -10,7 +10,7 @@ from annotation.models.rating import RatingQuerySet
 from studies.freshness import note_change
 from studies.models import Study
 
-# (unit, criterion, machine rater or None, label)
+# The ids of the unit, the criterion and the machine rater (None for humans), and the label.
 TallyKey = tuple[int, int, int | None, str]
 
 

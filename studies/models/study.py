@@ -87,7 +87,7 @@ class Study(models.Model):
         "ratings per HIT (R)",
         default=3,
         validators=between(1, 1000),
-        help_text="How many annotators complete each HIT. It can be increased later, but not"
+        help_text="How many annotators complete each HIT. The number can be increased later, but not"
         " decreased.",
     )
     comparisons_per_hit = models.PositiveSmallIntegerField(
