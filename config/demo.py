@@ -88,7 +88,7 @@ def _start_worker() -> subprocess.Popen[bytes]:
 
 
 def _start(module_and_options: list[str]) -> subprocess.Popen[bytes]:
-    # In a new session, so that Ctrl-C reaches only this process, which then stops the others.
+    # Because of the new session, Ctrl-C reaches only this process, which then stops the others.
     return subprocess.Popen(  # noqa: S603  no user input
         [sys.executable, "-m", *module_and_options], cwd=ROOT, start_new_session=True
     )

@@ -95,7 +95,7 @@ def act(request: HttpRequest, public_id: str, action: str) -> HttpResponse:
     study = study_for(request.user, public_id)
     if action not in STEPS and action not in ACTIONS:
         raise Http404("This page has no such action.")
-    if request.method != "POST":  # a refused form was shown at this URL, and the page reloaded
+    if request.method != "POST":  # the page was reloaded after it showed a refused form here
         return redirect("metrics:generate-select", public_id)
     return _submit(request, study, action) if action in STEPS else _perform(request, study, action)
 
@@ -182,7 +182,7 @@ def _jobs(study: Study) -> Json:
 def _jobs_part(
     request: HttpRequest, study: Study, message: str = "", code: str = ""
 ) -> HttpResponse:
-    """Return the list of jobs; when all have ended, make the page reload the results."""
+    """Return the list of jobs; when no job is running, make the page reload the results."""
     context = _jobs(study)
     if not context["is_moving"]:
         message = message or JOBS_ENDED

@@ -15,9 +15,9 @@ from tiebreak.report.build import REPORT_VERSION
 
 # A request that no worker has served after this time is repeated.
 STALE_AFTER = timedelta(minutes=2)
-# A rating this many keys behind the newest belongs to no unfinished transaction.
+# Ratings this many keys behind the newest rating are not in an unfinished transaction any more.
 UNSETTLED = 5_000
-# Rows are settled again after this many new keys, counted over all studies.
+# The stored count is renewed after this many new keys, over all studies.
 STRIDE = 2 * UNSETTLED
 
 
@@ -81,7 +81,7 @@ def refresh_report(*, study: Study) -> ReportSnapshot:
 def ensure_fresh(
     *, study: Study, state: str | None = None, now: datetime | None = None
 ) -> ReportSnapshot:
-    """Return the newest report, and request another if it is not of ``state``.
+    """Return the newest report, and request another if it was not built from ``state``.
 
     A study has only one request at a time, however many pages are open. Ratings that arrive while a
     report is being built lead to another request at the first call after it. Raises `DomainError`

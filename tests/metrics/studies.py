@@ -62,7 +62,7 @@ def words(report: dict) -> str:
 
 
 def preferences(labels: list[list[object]], **more) -> list[dict]:
-    """Return ratings of instances with one unit each: a list of labels per instance."""
+    """Return ratings of instances with one unit each, given a list of labels per instance."""
     return [
         {
             "unit": f"u{i}",
@@ -79,7 +79,7 @@ def preferences(labels: list[list[object]], **more) -> list[dict]:
 
 
 def drawn_study(design: str, *, seed: int, n: int = 100, control_share: float = 0.0) -> list[dict]:
-    """Return ratings of drawn instances: the first system wins 45% of 1,000, 65% of the top ones."""
+    """Return ratings of drawn instances; the first system wins 45% of all, 65% of the top ones."""
     rng = np.random.default_rng(seed)
     delta = rng.permutation(1000) / 1000
     drawn = select(
@@ -109,7 +109,7 @@ def drawn_study(design: str, *, seed: int, n: int = 100, control_share: float = 
 
 
 def odd_study(rng: random.Random) -> tuple[list[dict], dict[str, str]]:
-    """Return a few ratings of any shape that a file may have, and their declared scales."""
+    """Return a few ratings in any form that a file may have, and their declared scales."""
     scale = rng.choice(list(SCALES))
     labels = _labels(rng, SCALES[scale])
     raters = rng.choice([0, 1, 1, 2, 4])

@@ -29,7 +29,7 @@ from tiebreak.report import build_report
 
 pytestmark = pytest.mark.django_db
 ROLES = {"training": Unit.Role.TRAINING, "test": Unit.Role.QUALIFICATION, "gold": Unit.Role.GOLD}
-# The number of rows of each kind, besides the ordinary ratings of two annotators.
+# Flags and number of rows of each kind, in addition to the ordinary ratings of two annotators.
 EXTRA = {
     "training": ({}, 3),
     "test": ({}, 4),
@@ -90,7 +90,7 @@ def add_row(study, name, role=Unit.Role.MAIN, *, kind="human", label="1", **fiel
     )
 
 
-# Two annotators, three units and two criteria; two rows of programs; five of machines.
+# Two annotators rate three units on two criteria. Programs add two rows, and machines five rows.
 PEOPLE, MACHINES = 2 * 3 * 2 + 2, 5
 COUNTED = PEOPLE + MACHINES
 
@@ -159,7 +159,7 @@ def test_the_participants_page_adds_up(study):
     assert study_ledger.counted == sum(row.counted for row in study_ledger.rows) == PEOPLE
     for flag in FLAGS:
         assert sum(getattr(row.ratings, flag) for row in study_ledger.rows) == EXTRA[flag][1]
-    # Those set aside or corrected since are late as well.
+    # Ratings that were superseded later are late as well.
     assert (len(study_ledger.surplus), len(study_ledger.late)) == (10, 8 + EXTRA["superseded"][1])
     assert len(study_ledger.rows) == Participation.objects.count()
 

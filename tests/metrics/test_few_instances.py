@@ -1,4 +1,4 @@
-"""With few instances there is a value and a reason, but no interval and no finding."""
+"""With few instances, there is a value with a reason, but no interval and no finding."""
 
 import numpy as np
 import pytest
@@ -73,7 +73,7 @@ def test_a_system_compared_on_few_instances_has_no_interval():
         assert systems[name]["c"]["value"] is not None, name
         assert systems[name]["c"]["low"] is None, name
     assert systems["pairs"]["a vs c"]["low"] is None
-    # A rank depends on all strengths, that of the third too.
+    # A rank depends on all strengths, including the third system's.
     assert {estimate["low"] for estimate in systems["bradley_terry_rank"].values()} == {None}
 
 

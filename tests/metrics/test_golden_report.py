@@ -1,4 +1,4 @@
-"""The published studies through `convert` and `analyze`, to the four decimals of golden.csv."""
+"""`convert` and `analyze` reproduce the published studies to the four decimals of golden.csv."""
 
 import html
 import json

@@ -1,4 +1,4 @@
-"""Whatever name an import takes works on every page, in every file and in every address."""
+"""Every name that an import accepts works on every page, in every file and in every address."""
 
 import json
 from functools import partial
@@ -71,12 +71,12 @@ def owner(client, monkeypatch) -> User:
 
 
 def _quoted(value) -> str:
-    """JSON that is TOML too."""
+    """Return a JSON string that is also TOML."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def bundle(folder, name: str, *, with_ratings: bool = True):
-    """A study in which everything that has a name has this one."""
+    """Return a bundle in which everything that has a name has this name."""
     folder.mkdir(parents=True)
     criteria = "".join(
         f"[[criteria]]\nname = {_quoted(criterion)}\nscale = {_quoted(scale)}\nquestion = 'Which?'\n"

@@ -1,4 +1,4 @@
-"""Every valid study has a report, and a section that fails leaves the others."""
+"""Every valid study has a report, and a section that fails does not affect the others."""
 
 import logging
 import random
@@ -45,7 +45,9 @@ def test_a_pair_with_bad_texts_only_has_no_rate_but_a_reason():
 
 def test_without_inclusion_probabilities_only_the_weighted_rates_are_missing():
     rows = preferences([[-1, 1]] * 20, phase="design", inclusion_probability=0.5)
-    table = RatingTable.from_rows(rows)  # a file may not leave them out, a table could
+    table = RatingTable.from_rows(
+        rows
+    )  # a file must have the probabilities, but a table could lack them
     table["inclusion_probability"][:] = np.nan
     section = build_report(table, replicates=20)["criteria"]["preference"]
     assert section["selection"]["a vs b"]["win_rate"]["value"] is None

@@ -44,7 +44,7 @@ def test_a_declared_order_comes_before_that_of_the_rows():
 
 @pytest.fixture
 def bundle(tmp_path):
-    """A bundle of three criteria whose ratings name them in the alphabet's order."""
+    """Return a bundle with three criteria, whose ratings have them in alphabetical order."""
     path = make_bundle(tmp_path / "bundle", with_ratings=True)
     design = path / "study.toml"
     more = [
@@ -72,7 +72,7 @@ def test_page_report_codebook_and_export_keep_the_studys_order(bundle, client, t
     Membership.objects.create(study=study, user=user)
     client.force_login(user)
     snapshot = refresh_report(study=study)
-    # PostgreSQL gives an object's keys back in an order of its own.
+    # PostgreSQL does not keep the order of an object's keys.
     by_name = dict(sorted(snapshot.report["criteria"].items()))
     ReportSnapshot.objects.update(report=snapshot.report | {"criteria": by_name})
     page = client.get(reverse("metrics:dashboard", args=[study.pk]))

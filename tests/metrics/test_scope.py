@@ -1,4 +1,4 @@
-"""Every estimate has its scope, and no heading claims more."""
+"""Every estimate has a scope, and no heading claims more than the scope."""
 
 import re
 
@@ -62,7 +62,7 @@ def test_with_a_control_sample_the_weighted_rate_is_that_of_the_dataset(design):
         rate = of_pair(report_of(rows))["win_rate"]
         assert rate["scope"] == {"instances": "dataset", "raters": "these"}
         held += rate["low"] <= 0.45 <= rate["high"]
-    assert held >= 8  # of 10 at 95%: fewer by chance in 1 of 100 runs
+    assert held >= 8  # of 10 at 95%; chance alone gives fewer in 1 of 100 runs
 
 
 @pytest.mark.parametrize(("n", "scope"), [(100, "selected"), (150, "dataset")])
@@ -74,7 +74,7 @@ def test_the_most_separable_need_thirty_control_instances_to_hold_for_the_datase
 
 
 def test_no_heading_after_a_draw_is_made_from_unweighted_rates():
-    """Most rated instances are separable and won by the first; the dataset is not."""
+    """The first system wins most rated instances, which are separable, but not the dataset."""
     rows = drawn_study("top", seed=3, n=150, control_share=0.3)
     report = report_of(rows)
     assert report["criteria"]["preference"]["systems"]["win_rate"]["first"]["low"] > 0.5

@@ -1,4 +1,4 @@
-"""The command `tiebreak`, which is `manage.py analyze` and `manage.py convert` without a server."""
+"""The command `tiebreak`, which does what `manage.py analyze` and `convert` do, without a server."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Optional packages: one loader, which names the extra that brings what is missing."""
+"""Optional packages have one loader, which names the extra to install if a package is missing."""
 
 import ast
 import sys
@@ -16,7 +16,7 @@ from tiebreak.optional import EXTRAS, advice_for, is_installed, load
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 DISTRIBUTIONS = packages_distributions()
 MODULES = sorted((ROOT / "tiebreak").rglob("*.py"))
-# Required, and imported late because they take long to load.
+# These are required, but imported late because they take long to load.
 LATE = {"nltk"}
 
 
@@ -38,12 +38,14 @@ def imports_of(tree: ast.AST) -> set[str]:
 def test_an_extra_brings_the_packages_that_it_is_named_for(extra):
     brought = names_of(PROJECT["optional-dependencies"][extra.name])
     packages = {package.replace("_", "-") for package in extra.packages}
-    assert packages - {"en-core-web-sm"} <= brought  # spaCy downloads its pipelines itself
+    assert (
+        packages - {"en-core-web-sm"} <= brought
+    )  # spaCy downloads its pipelines itself, so no extra has them
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_module_of_the_library_imports_core_dependencies_only(path: Path):
-    """So that it is there without an extra, and nothing optional passes the loader by."""
+    """The library can be imported without extras, and only the loader imports optional packages."""
     core = names_of(PROJECT["dependencies"])
     tree = ast.parse(path.read_text())
     imported = {name for module in imports_of(tree) for name in DISTRIBUTIONS[module]}

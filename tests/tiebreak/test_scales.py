@@ -1,4 +1,4 @@
-"""Scales as the file formats write them, and the labels that are on them."""
+"""Scales as written in files, and the labels on them."""
 
 import pytest
 

@@ -37,7 +37,7 @@ def test_what_people_typed_is_no_formula_in_a_spreadsheet(tmp_path):
 
 
 class Interrupted(OSError):
-    """The disk is full."""
+    """An error as from a full disk."""
 
 
 def test_an_interrupted_write_leaves_the_old_file(tmp_path):

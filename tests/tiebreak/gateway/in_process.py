@@ -1,4 +1,4 @@
-"""Asks vLLM in this process, and prints what it answered as JSON, for `test_vllm`."""
+"""Sends requests to vLLM in this process, and prints the answers as JSON, for `test_vllm`."""
 
 import json
 import sys

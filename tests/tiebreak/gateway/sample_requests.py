@@ -1,4 +1,4 @@
-"""Requests to the stub server, and what became of them."""
+"""Requests to the stub server, and their results."""
 
 from collections import Counter
 from typing import Any

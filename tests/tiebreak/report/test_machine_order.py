@@ -1,4 +1,4 @@
-"""A machine's position bias is known from the order of its pass."""
+"""A machine's position bias is computed from the presentation order of its passes."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def position(rows):
 
 
 def test_what_a_pass_shows_first_is_said_by_its_order():
-    # First shown preferred three times of four: A in "ab" twice, B in "ba" once.
+    # The first text is preferred three times out of four: A in "ab" twice, B in "ba" once.
     bias = position(passes(["ab", "ab", "ba", "BA"], [-1, -1, 1, -1]))
     assert (bias["value"], bias["n"]) == (0.25, 4)
 

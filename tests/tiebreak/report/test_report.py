@@ -1,4 +1,4 @@
-"""What a report says, on small ratings made by hand."""
+"""The contents of reports on small sets of ratings made by hand."""
 
 import json
 import random
@@ -241,7 +241,7 @@ def section_of(made: list[dict], **options) -> dict:
 
 
 def compared(pairs: str, labels: list[int], **more) -> list[dict]:
-    """Two raters' labels for each pair such as "ab": the same label by both."""
+    """Return ratings of pairs such as "ab" by two raters, who give the same label."""
     return [
         {
             "unit": f"u{k}-{a}{b}",

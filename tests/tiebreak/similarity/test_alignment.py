@@ -1,4 +1,4 @@
-"""Matrices of many instances: order, duplicates, processes, what was cut, published values."""
+"""Matrices of many instances: order, duplicates, processes, truncation and published values."""
 
 from itertools import islice
 
@@ -61,7 +61,7 @@ def test_each_distinct_text_of_a_chunk_is_prepared_once():
 
 
 class Elsewhere(Rouge1):
-    """Says that a device computes it."""
+    """A similarity that claims to be computed on a device."""
 
     is_on_device = True
 

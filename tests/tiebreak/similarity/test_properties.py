@@ -1,4 +1,4 @@
-"""What holds for every similarity."""
+"""Properties of all similarities."""
 
 import json
 

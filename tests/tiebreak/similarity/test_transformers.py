@@ -1,4 +1,4 @@
-"""With weights: all-MiniLM-L6-v2 on the CPU, against bert-score and sentence-transformers."""
+"""all-MiniLM-L6-v2 on the CPU agrees with bert-score and sentence-transformers."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations

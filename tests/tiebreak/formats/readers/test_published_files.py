@@ -1,4 +1,4 @@
-"""The whole published files, where they lie beside the repository: what we keep of them is theirs."""
+"""The complete published files, if they are next to the repository; ours are excerpts of them."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def whole(reader):
 
 
 def facts(converted):
-    """Ratings in their order, with units and instances numbered as they come."""
+    """Yield ratings in their order, with units and instances numbered by first appearance."""
     units, instances = {}, {}
     for row in converted.ratings:
         unit = units.setdefault(row.pop("unit"), len(units))
