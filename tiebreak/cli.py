@@ -105,7 +105,10 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
         with atomic_path(options.out) as temporary:
             temporary.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
     counts = {"out": str(options.out), **report["source"]}
-    sentence = f"Wrote {counts['out']}: {counts['n_used']} of {counts['n_rows']} ratings used."
+    sentence = (
+        f"Wrote the report to {counts['out']}. Ratings used: {counts['n_used']} of"
+        f" {counts['n_rows']}."
+    )
     return Outcome(counts, sentence, tuple(_problems(report)))
 
 
@@ -137,8 +140,8 @@ def convert(options: Namespace) -> Outcome:
         "ratings": len(converted.ratings),
     }
     sentence = (
-        f"Wrote {counts['ratings']} ratings of {counts['instances']} instances"
-        f" ({counts['generations']} generations) to {counts['out']}."
+        f"Wrote {counts['out']}. Ratings: {counts['ratings']}, instances: {counts['instances']},"
+        f" generations: {counts['generations']}."
     )
     return Outcome(counts, sentence)
 

@@ -40,7 +40,7 @@ def extract(archive: Path, folder: Path, limits: Limits = LIMITS) -> Path:
     except FormatError:
         raise
     except _ZIP_ERRORS as error:
-        reason = f"is not a readable .zip file: {error}"
+        reason = f"is not a readable .zip file ({error})"
         raise FormatError.of(archive.name, None, "not_a_zip", reason) from error
     roots = sorted(path.parent for path in folder.rglob("study.toml"))
     if len(roots) > 1:
@@ -53,13 +53,13 @@ def _check_members(name: str, members: list[zipfile.ZipInfo], limits: Limits) ->
     size = sum(member.file_size for member in members)
     packed = sum(member.compress_size for member in members)
     if len(members) > MAX_FILES:
-        reason = f"contains {len(members)} files; the limit is {MAX_FILES}"
+        reason = f"contains {len(members)} files, but the limit is {MAX_FILES}"
         raise FormatError.of(name, None, "too_many_files", reason)
     if size > limits.unpacked:
-        reason = f"is too large when unpacked: {size:,} bytes; the limit is {limits.unpacked:,}"
+        reason = f"unpacks to {size:,} bytes, but the limit is {limits.unpacked:,} bytes"
         raise FormatError.of(name, None, "unpacks_too_large", limits.refusal(reason))
     if size > MAX_RATIO * max(packed, 1024):
-        reason = f"is too large when unpacked: more than {MAX_RATIO} times its compressed size"
+        reason = f"unpacks to more than {MAX_RATIO} times its compressed size, which is the limit"
         raise FormatError.of(name, None, "packed_too_tight", reason)
     if len({member.filename for member in members}) < len(members):
         raise FormatError.of(name, None, "repeated_file", "contains two files with the same name")
@@ -83,7 +83,7 @@ def _check_for_gaps(archive: Path, entries: list[zipfile.ZipInfo], end: int) -> 
         else:
             if expected is None or end - expected <= MAX_DATA_DESCRIPTOR:
                 return
-    reason = "is damaged: it contains a file that its directory does not list"
+    reason = "is damaged, because it contains a file that its directory does not list"
     raise FormatError.of(archive.name, None, "hidden_file", reason)
 
 

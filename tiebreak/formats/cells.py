@@ -36,7 +36,7 @@ def parse_json(raw: bytes) -> Any:
         raise InvalidInput("nested_too_deep", f"is nested deeper than {MAX_DEPTH} levels") from None
     except json.JSONDecodeError as error:
         raise InvalidInput(
-            "not_json", f"is not JSON: {error.msg} at character {error.pos + 1}"
+            "not_json", f"is not valid JSON ({error.msg} at character {error.pos + 1})"
         ) from None
 
 
@@ -62,7 +62,9 @@ def _parse_float(text: str) -> float:
 
 def _parse_int(text: str) -> int:
     if len(text) > 1000:
-        raise InvalidInput("number_too_long", f"a number has {len(text)} digits; the limit is 1000")
+        raise InvalidInput(
+            "number_too_long", f"a number has {len(text)} digits, but the limit is 1000"
+        )
     return int(text)
 
 
@@ -70,7 +72,7 @@ def check_cells(row: dict[str, Any], max_cell: int = LIMITS.cell) -> dict[str, A
     """Return the row, or raise `InvalidInput` with the name of a column that is not valid."""
     if len(row) > MAX_COLUMNS:
         raise InvalidInput(
-            "too_many_columns", f"has {len(row)} columns; the limit is {MAX_COLUMNS}"
+            "too_many_columns", f"has {len(row)} columns, but the limit is {MAX_COLUMNS}"
         )
     for name, value in row.items():
         check_text("a column name", str(name), MAX_ID)
@@ -102,7 +104,7 @@ def check_text(name: str, text: str, max_cell: int = LIMITS.cell) -> str:
     """Return the text, or raise `InvalidInput` if it cannot be stored."""
     if len(text) > max_cell:
         raise InvalidInput(
-            "text_too_long", f"{name} has {len(text)} characters; the limit is {max_cell}"
+            "text_too_long", f"{name} has {len(text)} characters, but the limit is {max_cell}"
         )
     match = _UNSTORABLE.search(text)
     if match is not None:
@@ -120,7 +122,7 @@ def check_id(column: str, value: Any) -> str:
         raise InvalidInput("empty", f"{column} is empty")
     if len(text) > MAX_ID:
         raise InvalidInput(
-            "id_too_long", f"{column} has {len(text)} characters; the limit is {MAX_ID}"
+            "id_too_long", f"{column} has {len(text)} characters, but the limit is {MAX_ID}"
         )
     return check_name(column, text)
 

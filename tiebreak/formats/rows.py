@@ -79,7 +79,7 @@ def _read_csv(path: Path, problems: Problems, limits: Limits) -> Iterator[tuple[
     except InvalidInput as error:
         problems.add(path.name, lines.number, error.code, error.message)
     except (csv.Error, ValueError) as error:
-        problems.add(path.name, lines.number, "not_csv", f"is not CSV: {error}")
+        problems.add(path.name, lines.number, "not_csv", f"is not valid CSV ({error})")
 
 
 @dataclass
@@ -109,7 +109,7 @@ def _csv_rows(
             if len(cells) != len(header):
                 raise InvalidInput(
                     "wrong_cell_count",
-                    f"has {len(cells)} cells, but the header has {len(header)}",
+                    f"the number of cells is {len(cells)}, but the header has {len(header)}",
                 )
             row = {
                 name: None if cell == "" else unescape_formula(cell)
@@ -154,4 +154,6 @@ def _read_parquet(path: Path, problems: Problems, limits: Limits) -> Iterator[tu
                     with problems.at(path.name, number):
                         yield number, check_cells(row, limits.cell)
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        problems.add(path.name, number or None, "not_parquet", f"is not a Parquet file: {error}")
+        problems.add(
+            path.name, number or None, "not_parquet", f"is not a valid Parquet file ({error})"
+        )

@@ -176,10 +176,10 @@ def _parse_toml(text: str, problems: Problems) -> dict[str, Any] | None:
         problems.add(STUDY_FILE, None, "nested_too_deep", "is nested too deeply")
     except tomllib.TOMLDecodeError as error:
         line = _LINE_SUFFIX.search(str(error))
-        reason = f"is not TOML: {_LINE_SUFFIX.sub('', str(error))}"
+        reason = f"is not valid TOML ({_LINE_SUFFIX.sub('', str(error))})"
         problems.add(STUDY_FILE, int(line[1]) if line else None, "not_toml", reason)
     except ValueError as error:
-        problems.add(STUDY_FILE, None, "not_toml", str(error))
+        problems.add(STUDY_FILE, None, "not_toml", f"is not valid TOML ({error})")
     return None
 
 
@@ -249,7 +249,7 @@ def _systems(name: str, value: Any) -> tuple[str, ...]:
         )
     if len(value) > MAX_SYSTEMS:
         raise InvalidInput(
-            "too_many_systems", f"{name} has {len(value)} entries; the limit is {MAX_SYSTEMS}"
+            "too_many_systems", f"{name} has {len(value)} entries, but the limit is {MAX_SYSTEMS}"
         )
     names = tuple(check_id("a system's name", name) for name in value)
     if len(set(names)) < len(names):

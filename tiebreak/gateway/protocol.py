@@ -113,7 +113,7 @@ class SampleRequest:
     Raises
     ------
     GatewayError
-        ``bad_request`` if an argument is invalid. The message says which one and what is allowed.
+        ``bad_request`` if an argument is invalid. The message names it and says what is allowed.
 
     Examples
     --------
@@ -212,7 +212,7 @@ class LabelLogprobsRequest:
     Raises
     ------
     GatewayError
-        ``bad_request`` if an argument is invalid. The message says which one and what is allowed.
+        ``bad_request`` if an argument is invalid. The message names it and says what is allowed.
     """
 
     id: str
@@ -264,7 +264,7 @@ class AnswerLogprobRequest:
     Raises
     ------
     GatewayError
-        ``bad_request`` if an argument is invalid. The message says which one and what is allowed.
+        ``bad_request`` if an argument is invalid. The message names it and says what is allowed.
     """
 
     id: str
@@ -311,7 +311,7 @@ class Failed:
     id : str
         Id of the request.
     error : GatewayError
-        Reason of the failure. If it is retryable, the same request may succeed later.
+        Reason for the failure. If it is retryable, the same request may succeed later.
     """
 
     id: str

@@ -293,7 +293,7 @@ def _gateway_error(error: Exception) -> GatewayError:
 
 
 def _is_request_fault(error: Exception) -> bool:
-    """Return whether a request is at fault, by class name because vLLM moved the class."""
+    """Return whether a request is at fault. Class names are compared, as vLLM moved the class."""
     bases = {base.__name__ for base in type(error).__mro__}
     return not bases.isdisjoint({"ValueError", "VLLMClientError"})
 
