@@ -1,4 +1,4 @@
-"""Balanced randomisation: the side of each unit's systems, and which units share a HIT."""
+"""Balanced randomisation of the sides of systems, and of the units that share a HIT."""
 
 import random
 from collections import defaultdict
@@ -9,7 +9,7 @@ Item = TypeVar("Item")
 
 
 def balanced_bits(edges: Sequence[tuple[Hashable, Hashable]], rng: random.Random) -> list[int]:
-    """Return a random bit per edge of a bipartite graph, with equally many 0s and 1s (±1) per vertex.
+    """Return a random bit per edge of a bipartite graph, balanced (±1) at each vertex.
 
     A unit is an edge from its HIT to its pair of systems, so sides are balanced both within each
     HIT and for each pair over the study. The graph is decomposed into trails along which the bits
@@ -75,8 +75,8 @@ def dealt(
 ) -> list[list[Item]]:
     """Deal items into groups of at most ``size``, with each pair equally often in all groups (±1).
 
-    Items are dealt pair by pair in turn. If a group would contain an instance twice, items of the
-    same pair are exchanged between groups as far as that helps.
+    Items are dealt to the groups in turn, pair by pair. If a group would contain an instance twice,
+    the item is exchanged for one of the same pair in another group, if there is a suitable one.
     """
     order = list(range(len(items)))
     rng.shuffle(order)
@@ -93,12 +93,12 @@ def dealt(
     for i in order:
         if counts[group_of[i]][instance_of[i]] > 1:
             _exchange(i, by_pair[pair_of[i]], instance_of, group_of, counts)
-    result: list[list[Item]] = [[] for _ in groups]
+    dealt_groups: list[list[Item]] = [[] for _ in groups]
     for i in order:
-        result[group_of[i]].append(items[i])
-    for dealt_group in result:
+        dealt_groups[group_of[i]].append(items[i])
+    for dealt_group in dealt_groups:
         rng.shuffle(dealt_group)
-    return result
+    return dealt_groups
 
 
 def _exchange(
@@ -108,7 +108,7 @@ def _exchange(
     group_of: dict[int, int],
     counts: list[dict[Hashable, int]],
 ) -> None:
-    """Swap item i with the first item of its pair for which no group gets an instance twice."""
+    """Swap item ``i`` with the first item of its pair after which no group has an instance twice."""
     group_i, instance_i = group_of[i], instance_of[i]
     for j in others:
         group_j, instance_j = group_of[j], instance_of[j]
@@ -136,9 +136,9 @@ def spaced(
 ) -> list[Item]:
     """Return originals and repeats in random order, each repeat at least ``distance`` later.
 
-    ``repeats`` holds (original, repeat). Rejection sampling makes all valid orders equally likely.
-    After `MAX_DRAWS` failures, the repeated originals go first and their repeats last, which is
-    the largest possible distance.
+    ``repeats`` contains pairs of an original and its repeat. Rejection sampling makes all valid
+    orders equally likely. After `MAX_DRAWS` failures, the repeated originals go first and their
+    repeats last, which gives the largest possible distance.
     """
     order = [*originals, *(repeat for _, repeat in repeats)]
     ids = [(id(original), id(repeat)) for original, repeat in repeats]

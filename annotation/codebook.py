@@ -12,22 +12,22 @@ from studies.models import Study
 MEANING = {
     "unit": "id of the rated unit: a comparison, or a single generation",
     "rater": "an annotator's pseudonym, or a machine rater's name",
-    "label": "the rating; a preference is in system order: −1 system A, 0 tie, 1 system B",
+    "label": "the rating; in a preference, −1 is system A, 0 a tie and 1 system B",
     "kind": "human or machine",
-    "criterion": "the criterion, see above",
+    "criterion": "name of the criterion in the table above",
     "role": "main, repeat, gold, training or qualification",
     "run": "run of a machine rater",
-    "repeat": "1 for a planned repeat, else 0",
+    "repeat": "1 for a planned repeat, otherwise 0",
     "order": "presentation order in a machine rater's run",
     "instance": "id of the instance in instances.jsonl",
     "system_a": "the first system in canonical order",
     "system_b": "the second system",
-    "sample_a": "which of system A's K generations",
-    "sample_b": "which of system B's K generations",
+    "sample_a": "sample index of system A's generation",
+    "sample_b": "sample index of system B's generation",
     "category": "the instance's category",
-    "separability": "δ from min–max normalised alignments, as frozen at planning",
-    "separability_raw": "δ as scored, not normalised",
-    "similarity": "the similarity measure behind δ",
+    "separability": "separability δ from min–max normalised alignments, frozen at planning",
+    "separability_raw": "separability δ without normalisation",
+    "similarity": "the similarity from which δ was computed",
     "phase": "the sampling phase in which the instance was drawn",
     "inclusion_probability": "the probability with which the instance was drawn",
     "side_a": "the side of system A: left (first) or right (second)",
@@ -38,12 +38,12 @@ MEANING = {
     "created_at": "time of the answer, UTC",
     "study_version": "the version of guidelines, consent and limits that the annotator saw",
     "participation": "id of the annotator's participation in the study",
-    "surplus": "flag: complete, but all R responses of the HIT were already there",
+    "surplus": "flag: complete, but the HIT already had all R responses",
     "superseded": "flag: the annotator changed the answer later",
     "partial": "flag: part of a HIT that its annotator left unfinished",
     "late": "flag: arrived after the study was closed",
-    "excluded": "flag: excluded from the results, see excluded_reason",
-    "excluded_reason": "why it was excluded",
+    "excluded": "flag: excluded from the results for the reason in excluded_reason",
+    "excluded_reason": "why the rating was excluded",
     "simulated": "flag: given by a bot, not by a person",
     "raw": "a machine's answer that could not be parsed, verbatim",
     "chars_a": "length of A's text in characters",
@@ -58,11 +58,11 @@ KINDS = {
     "training": "training (role training)",
     "test": "the qualification test (role qualification)",
     "gold": "gold checks (role gold)",
-    "superseded": "main, flagged superseded",
-    "excluded": "main, flagged excluded",
-    "late": "main, flagged late",
-    "partial": "main, flagged partial",
-    "surplus": "main, flagged surplus",
+    "superseded": "main units, flagged superseded",
+    "excluded": "main units, flagged excluded",
+    "late": "main units, flagged late",
+    "partial": "main units, flagged partial",
+    "surplus": "main units, flagged surplus",
 }
 
 
@@ -83,7 +83,8 @@ def codebook(study: Study, ratings: RatingQuerySet | None = None) -> str:
     lines += ["", "## Ratings", "", "| rows | group |", "| --- | --- |"]
     lines += [f"| {getattr(counts, kind)} | {meaning} |" for kind, meaning in KINDS.items()]
     lines += [
-        f"| {counts.rows} | all; a row with several flags is counted under the first of them |"
+        f"| {counts.rows} | all rows; a row with several flags is counted under the flag that comes"
+        " first in this table |"
     ]
     lines += ["", "## Criteria", "", "| criterion | scale | question |", "| --- | --- | --- |"]
     lines += [

@@ -17,12 +17,13 @@ FLAGS = ("superseded", "excluded", "late", "partial", "surplus")
 
 @dataclass(frozen=True)
 class RatingCounts:
-    """Numbers of ratings; each rating is in exactly one of `counted`, a role, repeats or a flag.
+    """Numbers of ratings, by group.
 
-    `counted` are the ratings in the statistics: first answers to main units without an excluding
-    flag. `people` and `machines` add up to `counted`; `unparsed` (machine answers that could not
-    be parsed) and `simulated` (given by bots) are parts of it. Flags are counted on first answers
-    to main units only, so that all groups add up to `rows`.
+    `counted` is the number of ratings in the statistics: first answers to main units without an
+    excluding flag. `people` and `machines` add up to `counted`; `unparsed` (machine answers that
+    could not be parsed) and `simulated` (answers given by bots) are parts of it. Every other rating
+    is in exactly one group: `repeats`, a role, or a flag. Flags are counted on first answers to
+    main units only, so that all groups add up to `rows`.
     """
 
     rows: int = 0
@@ -51,7 +52,7 @@ class StudyCounts:
     """The size of a study's plan, its progress, and its ratings.
 
     `expected` is the number of human ratings in the statistics once every place is filled: one per
-    place, unit and criterion. `expected_repeats` are additional ratings of planned repeats.
+    place, unit and criterion. `expected_repeats` is the number of additional ratings of repeats.
     """
 
     instances: int
@@ -126,8 +127,8 @@ def rating_counts(ratings: RatingQuerySet) -> RatingCounts:
 class ParticipationCounts:
     """The ratings of one participation, and the time of the last one.
 
-    `came_late` counts the ratings that arrived after the study closed, whatever happened to them
-    since: a late answer of a reopened study is `superseded` in `ratings`.
+    `came_late` counts the ratings that arrived after the study closed, including those that
+    `ratings` counts as `superseded` because the study was reopened.
     """
 
     ratings: RatingCounts = RatingCounts()

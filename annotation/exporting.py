@@ -18,7 +18,7 @@ from tiebreak.formats import GenerationRow, StudySpec, write_bundle, write_rows
 from tiebreak.formats.bundle import CriterionSpec
 from tiebreak.scales import Scale
 
-# Column → lookup path from the rating, in the order of the format's table.
+# For each column, the lookup path from the rating, in the order of the format's table.
 _COLUMNS = {
     "unit": "unit__key",
     "rater": "rater__pseudonym",
@@ -57,7 +57,7 @@ _COLUMNS = {
     "simulated": "simulated",
     "raw": "raw",
 }
-# Only the lengths: the texts are in the generations file.
+# Only the lengths are exported with ratings, because the texts are in the generations file.
 _LENGTHS = {
     "chars_a": Length("unit__generation_a__text"),
     "chars_b": Length("unit__generation_b__text"),
@@ -67,10 +67,10 @@ FORMATS = ("jsonl", "csv", "parquet")
 
 
 def rating_rows(study: Study, ratings: RatingQuerySet | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the given ratings, or all of the study including flagged ones, oldest first.
+    """Yield ``ratings``, or all ratings of the study including flagged ones, oldest first.
 
-    Uses constant memory. A repeat of a main unit gets the role `repeat`. Raters appear under their
-    pseudonyms.
+    The memory used does not grow with their number. A repeat of a main unit gets the role `repeat`.
+    Raters appear under their pseudonyms.
     """
     scales = {c.name: c.parsed_scale for c in study.criteria.all()}
     rows = (
@@ -99,20 +99,23 @@ def _typed(row: dict[str, Any], scales: dict[str, Scale]) -> dict[str, Any]:
 def export_study(*, study: Study, out: Path, formats: Sequence[str] = ("jsonl",)) -> RatingCounts:
     """Write the study as a bundle folder that `import_study` and `analyze` can read.
 
-    Rows are streamed, and the folder is renamed into place when it is complete. Ratings that
-    arrive in the meantime are in none of its files. Returns the counts of the exported ratings.
-    Raises `DomainError` if the folder already exists or a format is unknown.
+    Rows are streamed, and the folder gets its name when it is complete. Ratings that arrive in the
+    meantime are left out of all files. Returns the counts of the exported ratings. Raises
+    `DomainError` if the folder already has files, or if a format is unknown.
     """
     unknown = set(formats) - set(FORMATS)
     if unknown or not formats:
         raise DomainError(
             "unknown_format",
-            f"Unknown export format: {', '.join(sorted(unknown)) or 'none given'}. Choose from"
+            f"Unknown export format: {', '.join(sorted(unknown)) or '(none)'}. Please choose from"
             f" {', '.join(FORMATS)}.",
             status=400,
         )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise DomainError("out_exists", f"{out} already exists. Please name another folder.")
+        raise DomainError(
+            "out_exists",
+            f"{out} already exists and is not an empty folder. Please name another folder.",
+        )
     ratings = _ratings_so_far(study)
 
     def ratings_and_codebook(folder: Path) -> None:
@@ -131,13 +134,13 @@ def export_study(*, study: Study, out: Path, formats: Sequence[str] = ("jsonl",)
 
 
 def _ratings_so_far(study: Study) -> RatingQuerySet:
-    """Return the ratings up to now, so that all files have the same rows during data collection."""
+    """Return the ratings so far, so that all files have the same rows while data are collected."""
     newest = Rating.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     return Rating.objects.filter(unit__study=study, pk__lte=newest)
 
 
 def study_spec(study: Study) -> StudySpec:
-    """Return the study's design as it is written to study.toml."""
+    """Return the study's design in the form that is written to study.toml."""
     return StudySpec(
         criteria=tuple(CriterionSpec(c.name, c.scale, c.question) for c in study.criteria.all()),
         systems=tuple(row.system.name for row in study.study_systems.select_related("system")),

@@ -13,7 +13,7 @@ LAYOUTS = ("side_by_side", "stacked")
 
 
 class ComprehensionForm(forms.Form):
-    """One choice for each comprehension question about the guidelines."""
+    """A form with one choice for each comprehension question about the guidelines."""
 
     def __init__(self, questions: Sequence[ComprehensionQuestion], *args: Any) -> None:
         super().__init__(*args)
@@ -29,9 +29,9 @@ class ComprehensionForm(forms.Form):
 
 
 class AnswerForm(forms.Form):
-    """Which unit an answer is for and how it was given. Scales validate the labels.
+    """The unit that an answer belongs to, and how the answer was given. Scales validate the labels.
 
-    Layout and duration come from a script, so invalid values are dropped instead of rejected.
+    A script sends the layout and the duration, so invalid values are dropped instead of rejected.
     """
 
     assignment = forms.CharField(max_length=22)

@@ -1,4 +1,4 @@
-"""Gold checks in HITs: which unit to use and where to place it so that it does not stand out."""
+"""Gold checks in HITs: which unit to use, and at which position it does not stand out."""
 
 import random
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from studies.models import Study, Unit
 def draw_gold_check(person: Person, hit_id: int, gold: Sequence[Unit]) -> int | None:
     """Decide by the check rate whether this HIT gets a gold check, and return the unit's id.
 
-    No annotator sees the same one twice. If all units of the HIT share one instance, a check on
+    No annotator sees the same check twice. If all units of the HIT share one instance, a check on
     that instance is preferred, so that the source text stays the same. Otherwise a check on an
     instance that the HIT does not contain is preferred.
     """
@@ -76,9 +76,10 @@ def placed_check(assignment: Assignment, rng: random.Random) -> PlacedCheck | No
 
 
 def with_check(order: list[HITUnit], check: PlacedCheck, rng: random.Random) -> list[HITUnit]:
-    """Return the order with the check moved to the start or the end, if it must be at an edge.
+    """Return the order, with the check moved to the start or the end if it must be at an edge.
 
-    If others may complete the place, the check is never last, because it might never be shown.
+    If other annotators may complete the place, the check is never last, because it might then never
+    be shown.
     """
     by_units = check.hit_unit.hit.study.abandoned == Study.Abandoned.UNITS
     others = [hit_unit for hit_unit in order if hit_unit is not check.hit_unit]

@@ -1,8 +1,8 @@
-"""Hand-written SQL for the two requests that every answer costs: the next unit, and saving.
+"""Hand-written SQL for the two requests that each answer needs: the next unit, and saving.
 
 For queries over this many tables, the ORM took twenty times as long to compile the query as the
-database took to answer it. Rows are returned as model instances with only the columns that
-serving needs; the other columns are deferred.
+database took to answer it. Rows are returned as model instances with only the columns that these
+requests need; the other columns are deferred.
 """
 
 import json
@@ -57,7 +57,7 @@ class Person:
     study: Study
     held: Assignment | None
     lease_until: datetime | None
-    # When it was locked, by the database's clock, which all hosts share.
+    # When the participation was locked, by the database's clock, which all hosts share.
     now: datetime
     check_rate: float
     is_cleared: bool
@@ -69,7 +69,7 @@ class Person:
 
 
 def lock_person(public_id: str, now: datetime | None = None) -> Person:
-    """Lock a participation and read its study and current assignment with it.
+    """Lock a participation, and read its study and current assignment in the same statement.
 
     ``now`` overrides the database's clock.
     """
@@ -90,7 +90,7 @@ def lock_person(public_id: str, now: datetime | None = None) -> Person:
 
 @dataclass(frozen=True)
 class FreePlace:
-    """A locked free place, and the rater's abandoned assignment on its HIT, if any."""
+    """A locked free place and, if there is one, the rater's abandoned assignment on its HIT."""
 
     place: Place
     abandoned_assignment_id: int | None
@@ -99,8 +99,8 @@ class FreePlace:
 def lock_free_place(person: Person, *, wait: bool = False) -> FreePlace | None:
     """Lock the most urgent free place of a HIT that the rater has not worked on.
 
-    Locked rows are skipped. With ``wait`` they are waited for, always in the same order. A row
-    that turns out to be taken stays locked until the transaction ends.
+    Rows that others have locked are skipped. With ``wait``, the statement waits for them, always in
+    the same order. A row that turns out to be taken stays locked until the transaction ends.
     """
     # With whole HITs, a rater may resume a HIT that they abandoned.
     resumable = (Assignment.Status.ABANDONED,) if person.study.abandoned == "whole_hit" else ("",)
@@ -118,7 +118,7 @@ def lock_free_place(person: Person, *, wait: bool = False) -> FreePlace | None:
 
 
 def find_work_of(assignment_id: str, participation_id: str, study_id: str) -> Assignment | None:
-    """Return an annotator's own assignment by public id, with everything that saving needs."""
+    """Return an annotator's own assignment by its public id, with everything that saving needs."""
     row = _one(_OWN, [assignment_id, participation_id, study_id])
     if row is None:
         return None
@@ -134,8 +134,8 @@ def find_work_of(assignment_id: str, participation_id: str, study_id: str) -> As
 class LockedHIT:
     """All places of a HIT by number, its study's current state, and the time of locking.
 
-    The time is the caller's, or else the database's. A HIT of a training or test has no places,
-    so its study is None.
+    The time is the one that the caller passed, or else the database's. The HIT of a training or
+    test has no places, so its study is not read and is None.
     """
 
     places: list[Place]
@@ -227,7 +227,7 @@ def unit_with_texts(unit_id: int) -> Unit:
 
 
 def _columns(alias: str, names: Sequence[str]) -> str:
-    # No reserved words such as `order` are among the names, so they need no quotes.
+    # The names need no quotes, because none of them is a reserved word such as `order`.
     return ", ".join(f"{alias}.{name}" for name in names)
 
 
@@ -310,7 +310,7 @@ WHERE u.id = %s
 
 
 def _lock(alias: str, *, skip: bool = False) -> str:
-    """Return the locking clause; SQLite runs one write transaction at a time and has none."""
+    """Return the locking clause, or "" for SQLite, which runs one write transaction at a time."""
     if not connection.features.has_select_for_update_of:
         return ""
     return f"FOR UPDATE OF {alias}" + (" SKIP LOCKED" if skip else "")
@@ -337,7 +337,7 @@ def _adapted(parameters: Sequence[Any]) -> list[Any]:
 
 
 def _split(row: Sequence[Any], *groups: Sequence[str]) -> list[Sequence[Any]]:
-    """Split a row into one part per group of columns, and the rest."""
+    """Split a row into one part per group of columns, and a last part with the other columns."""
     pieces, start = [], 0
     for group in groups:
         pieces.append(row[start : start + len(group)])

@@ -12,7 +12,7 @@ from tiebreak.formats import RatingTable
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.ratings import is_known
 
-# Column of a ratings file → the model field that stores it.
+# For each column of a ratings file, the model field that stores it.
 _FIELDS: dict[str, tuple[type[models.Model], str]] = {
     "unit": (Unit, "key"),
     "sample_a": (Unit, "sample_a"),
@@ -34,7 +34,7 @@ _FIELDS: dict[str, tuple[type[models.Model], str]] = {
     "duration_ms": (Rating, "duration_ms"),
     "excluded_reason": (Rating, "excluded_reason"),
 }
-# Used by analyses of the file itself; an imported study has its own values, or none.
+# Analyses of the file itself use these columns; an imported study has values of its own, or none.
 _NOT_STORED = ("hit_position", "study_version", "participation")
 _OF_TEXTS = ("chars_a", "chars_b", "text_a", "text_b")
 
@@ -69,7 +69,7 @@ def _plain(value: Any) -> Any:
 
 
 def _check_roles(table: RatingTable, problems: Problems) -> None:
-    """Check that each unit has one role, and that rows with role repeat have a repeat number."""
+    """Check that each unit has one role, and that rows with the role `repeat` have a number."""
     seen: dict[str, str] = {}
     rows = zip(table["unit"], table["role"], table["repeat"], table.lines, strict=True)
     for unit, role, repeat, line in rows:
@@ -79,14 +79,14 @@ def _check_roles(table: RatingTable, problems: Problems) -> None:
             )
         unit_role = "main" if role == "repeat" else role
         if seen.setdefault(unit, unit_role) != unit_role:
-            reason = f"unit {unit} has role {unit_role}, but {seen[unit]} in an earlier line"
+            reason = f"unit {unit} has role {unit_role}, but role {seen[unit]} on an earlier line"
             problems.add(table.name, int(line), "contradiction", reason)
 
 
 def _check_categories(table: RatingTable, problems: Problems) -> None:
-    """Check that rows with a category name an instance, with which the category is stored."""
+    """Check that each row with a category also has an instance, which stores the category."""
     for i in np.flatnonzero((table["category"] != "") & (table["instance"] == "")):
-        reason = "category belongs to an instance, and this row names none"
+        reason = "category is stored with the instance, but this row has no instance"
         problems.add(table.name, int(table.lines[i]), "category_without_instance", reason)
 
 
@@ -101,8 +101,9 @@ def _check_current(table: RatingTable, problems: Problems) -> None:
         # If both count, the reader has already reported the second one.
         if first != i and not (counted[first] and counted[i]):
             reason = (
-                f"rater {columns[1][i]} rates unit {columns[0][i]} on {columns[2][i]} again; line"
-                f" {table.lines[first]} does already. Flag one of them superseded."
+                f"rater {columns[1][i]} already rates unit {columns[0][i]} on criterion"
+                f" {columns[2][i]} on line {table.lines[first]}. Flag one of the two rows as"
+                " superseded."
             )
             problems.add(table.name, int(table.lines[i]), "duplicate_rating", reason)
 
@@ -116,6 +117,9 @@ def _check_raters(table: RatingTable, problems: Problems) -> None:
         if rater not in known:
             known.add(rater)
             if complain(len(known)) is not None:
-                reason = f"unit {unit} has too many raters"
+                reason = (
+                    f"unit {unit} has at least {len(known)} raters, but a unit can have at most"
+                    f" {len(known) - 1}"
+                )
                 problems.add(table.name, int(line), "too_many_raters", reason)
                 return

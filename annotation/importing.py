@@ -30,7 +30,7 @@ BATCH = 1000
 
 @dataclass(frozen=True)
 class Imported:
-    """The result of an import. `not_stored` lists the columns that were left out, by file."""
+    """The result of an import. `not_stored` lists, by file, the columns that were not stored."""
 
     study: Study
     instances: int
@@ -41,7 +41,7 @@ class Imported:
 
     @property
     def remarks(self) -> list[str]:
-        """Sentences about the import that the researcher should read besides the counts."""
+        """Sentences that the researcher should read in addition to the counts."""
         remarks = []
         dataset = self.study.dataset
         if self.dataset_was_known and dataset is not None:
@@ -64,16 +64,16 @@ def import_study(
 ) -> Imported:
     """Read a bundle and store all of it, or nothing.
 
-    Without ratings the study becomes a draft, with ratings it becomes closed. Raises `FormatError`
-    that lists every bad row before anything is written, and `DomainError` if the owner already has
-    this dataset and `known_dataset` is "refuse".
+    The study becomes a draft if the bundle has no ratings, and closed if it has ratings. Before
+    anything is written, raises a `FormatError` that lists every bad row, or `DomainError` if the
+    owner already has this dataset and `known_dataset` is "refuse".
     """
     bundle = read_bundle(path, limits=limits, check=_check)
     try:
         return _store(bundle, owner, known_dataset)
     except (DataError, IntegrityError) as error:
-        # The checks report errors by line. Whatever they miss must not leave a partial import.
-        reason = f"the database refuses it: {str(error).splitlines()[0]}"
+        # The checks report errors by line. An error that they miss must not leave a partial import.
+        reason = f"the database refused the import: {str(error).splitlines()[0]}"
         raise FormatError.of(path.name, None, "refused_by_database", reason) from error
 
 
@@ -114,8 +114,8 @@ def _not_stored(bundle: Bundle) -> dict[str, tuple[str, ...]]:
 class _RatingsImport:
     """Imports one table of ratings into one study.
 
-    The units of one instance and system pair form a HIT. Each human rater's complete work on it
-    fills a place; machine raters take none.
+    The units of one instance and system pair form a HIT. Each human rater's complete work on a HIT
+    fills a place; machine raters take no places.
     """
 
     def __init__(self, study: Study, table: RatingTable) -> None:
@@ -146,7 +146,7 @@ class _RatingsImport:
         self._tallies(tallies)
 
     def _units(self) -> dict[str, Unit]:
-        """Create one unit per id; each of its facts comes from the first row that has it."""
+        """Create one unit per id. Each fact about it comes from the first row that has the fact."""
         rows: dict[str, int] = {}
         for i, key in enumerate(self.table["unit"]):
             rows.setdefault(key, i)
@@ -194,7 +194,7 @@ class _RatingsImport:
         return self.generations.get((instance.pk, system.pk, sample))
 
     def _hits(self, units: dict[str, Unit]) -> dict[str, HIT]:
-        """Create a HIT per instance and pair, or per unit without instance; return them by unit."""
+        """Create a HIT per instance and pair, or per unit without an instance. Return HITs by unit."""
         groups: dict[tuple[Any, ...], list[Unit]] = defaultdict(list)
         for unit in units.values():
             alone = unit.key if unit.instance_id is None else ""
@@ -296,7 +296,7 @@ class _RatingsImport:
         return str(self.scales[row["criterion"]].parse_label(row["label"]))
 
     def _count(self, ratings: Iterable[Rating]) -> tuple[Counter[int], Counter[TallyKey]]:
-        """Count the ratings in the statistics per assignment and per label."""
+        """Return the numbers of ratings in the statistics per assignment and per label."""
         counted: Counter[int] = Counter()
         tallies: Counter[TallyKey] = Counter()
         for rating in ratings:

@@ -1,9 +1,10 @@
-"""The sentences that annotators read when they are refused something or an answer needs a note."""
+"""Sentences that annotators read when a request is refused or when an answer needs a note."""
 
 from studies.models import Study
 
 NO_WORK_LEFT = (
-    "There is no more work for you in this study: all tasks are taken or complete. Thank you."
+    "There is no task for you in this study right now, because all tasks are taken or complete."
+    " Thank you."
 )
 PARTICIPATION_ENDED = (
     "Your participation in this study has ended. Your answers are saved. Thank you."
@@ -28,12 +29,13 @@ TOO_MANY_AT_ONCE = (
 TOO_MANY_ENTRIES = (
     "Too many people have joined this study from your internet address within the last hour."
     " Please try again in an hour. If you share the address with others, for example in a"
-    " classroom, the person who invited you can raise this limit."
+    " classroom, you can ask the person who invited you to raise this limit."
 )
 TOO_MANY_PEOPLE = (
-    "The maximum number of people from your internet address have already taken part. If you took"
-    " part before, please continue in the browser that you started in. If you share the address"
-    " with others, the person who invited you can raise this limit."
+    "This study limits how many people can take part from one internet address, and the limit has"
+    " been reached for yours. If you took part before, please continue in the browser that you"
+    " started in. If you share the address with others, you can ask the person who invited you to"
+    " raise this limit."
 )
 
 # For annotators who have already taken part.
@@ -48,10 +50,10 @@ CLOSED_TO_NEWCOMERS: dict[str, str] = {
     Study.Status.DRAFT: STUDY_NOT_OPEN[Study.Status.DRAFT],
     Study.Status.PAUSED: "This study is paused and does not accept new participants right now."
     " Please come back later. If you came from a crowdsourcing platform and your time there runs"
-    " out, please return your submission; returning it costs you nothing.",
+    " out, please return your submission. Returning it costs you nothing.",
     Study.Status.CLOSED: "This study is closed and does not accept new participants. Thank you for"
-    " your interest. If you came from a crowdsourcing platform, please return your submission"
-    " there; returning it costs you nothing.",
+    " your interest. You can close this page. If you came from a crowdsourcing platform, please"
+    " return your submission there first. Returning it costs you nothing.",
 }
 
 SCREENING_INCOMPLETE = (
@@ -59,29 +61,35 @@ SCREENING_INCOMPLETE = (
     " later using the same link."
 )
 UNANSWERED = "Please answer every question."
-NO_TRY_LEFT = "You have no attempts left."
-SCREENED_OUT = "You did not pass the test, and you have no attempts left."
+NO_TRY_LEFT = (
+    "You have no attempts left. Please open the study's link again to see what you can do next."
+)
+SCREENED_OUT = (
+    "You did not pass the test, and you have no attempts left. Thank you for your interest. You can"
+    " close this page. If you came from a crowdsourcing platform, please return your submission"
+    " there first. Returning it costs you nothing."
+)
 
 NO_ANSWER = "Please choose an answer."
-NOT_A_LABEL = "Please choose one of the answers. ({})"
+NOT_A_LABEL = "Please choose one of the answers shown. ({})"
 DAMAGED_ANSWER = (
     "Your answer was damaged in transit and was not saved. Please reload the page and answer again."
 )
 PLACE_LOST = (
-    "Your time for the last task ran out before you completed it, and it was given to another"
-    " annotator. Your answers to it are kept. This is a new task."
+    "The time for your last task ran out before you completed it, so the task was given to another"
+    " annotator. Your answers are kept. This is a new task."
 )
 CHECKS_MISSED = (
-    "Please read carefully: some of your answers were wrong on texts where the correct answer is"
-    " known. If this continues, your participation in this study may end."
+    "Please read the texts carefully. Some of your answers were wrong on texts for which the correct"
+    " answer is known. If this continues, your participation in this study may end."
 )
 # Shown beside "Saved", by the flag that the answer received.
 ANSWER_NOTES = {
     "late": "The study closed before this answer arrived, so it may not be counted.",
-    "excluded": "Your participation in this study has ended, so this answer is kept but not"
+    "excluded": "Your participation in this study has ended, so this answer is kept but is not"
     " counted.",
-    "surplus": "Your time for this task ran out and it was given to another annotator. Your answer"
-    " is kept but may not be counted. Please continue with the next task.",
+    "surplus": "The time for this task ran out, so the task was given to another annotator. Your"
+    " answer is kept but may not be counted. Please continue with the next task.",
     "left": "You stopped participating before this answer arrived, so it is kept but may not be"
     " counted.",
 }

@@ -20,7 +20,7 @@ from tiebreak.scales import BAD, Scale
 
 
 def criteria_of(study: Study) -> tuple[Criterion, ...]:
-    """Return the study's criteria in order. They are cached once it opens and cannot change."""
+    """Return the study's criteria in order, cached once it opens because they cannot change then."""
     if study.opened_at is None:
         return tuple(study.criteria.all())
     return _frozen_criteria(study.pk, study.opened_at)
@@ -32,23 +32,24 @@ def _frozen_criteria(study_id: str, _opened_at: datetime) -> tuple[Criterion, ..
 
 
 def is_a_first(assignment: Assignment, hit_unit: HITUnit) -> bool:
-    """Whether system A is shown first: the HIT unit's side bit xor the parity of the place."""
+    """Whether system A is shown first, by the HIT unit's side bit and the parity of the place."""
     return int(hit_unit.side_bit) ^ assignment.parity == 0
 
 
 def hit_units_of(assignment: Assignment) -> list[HITUnit]:
     """Return the units that this assignment has to answer, in the annotator's random order.
 
-    If abandoned work is offered by units, those answered by an earlier holder are left out.
+    If abandoned work is offered by units, the units that earlier holders answered are left out.
     """
     return list(units_by_position(assignment).values())
 
 
 def units_by_position(assignment: Assignment) -> dict[int, HITUnit]:
-    """Return the same units by position, which stays fixed while others answer some of them.
+    """Return the units of `hit_units_of` by position.
 
-    The order of the whole HIT is drawn first and then filtered, so that an answer which arrives
-    after its place was lost still refers to the right unit.
+    Positions stay fixed while others answer some of the units: the order of the whole HIT is drawn
+    first and then filtered. So an answer that arrives after its place was lost still refers to the
+    right unit.
     """
     hit_units = list(units_of_hit(assignment.hit))
     if assignment.stage:
@@ -65,7 +66,7 @@ def units_by_position(assignment: Assignment) -> dict[int, HITUnit]:
 
 
 def _units_of_try(hit_units: list[HITUnit], assignment: Assignment) -> list[HITUnit]:
-    """Return as many units as the stage asks for; each try continues where the last one ended."""
+    """Return as many units as the stage needs. Each attempt starts where the last one ended."""
     size = Screening.objects.values_list(f"{assignment.stage}_units", flat=True)
     n = min(size.get(study=assignment.hit.study), len(hit_units))
     _seeded_random(assignment, "stage").shuffle(hit_units)
@@ -100,7 +101,7 @@ def gold_check_for(person: Person, hit_id: int) -> int | None:
 
 
 def mixes_in_checks(study: Study) -> bool:
-    """Whether some HITs of the study carry a gold check. Cached once the study opens."""
+    """Whether some HITs of the study contain a gold check. Cached once the study opens."""
     if study.opened_at is None:
         return _has_checks(study.pk)
     return _frozen_has_checks(study.pk, study.opened_at)
@@ -119,7 +120,8 @@ def reference_units(study: Study, role: Unit.Role) -> list[Unit]:
     """Return the usable reference units of this role, in the order in which they were created.
 
     A usable unit has a known label for at least one of the study's criteria, and all its known
-    labels are valid on their scales. A draft's criteria can be renamed after units were created.
+    labels are valid on their scales. Some units may not be usable, because a draft's criteria can
+    be renamed after units were created.
     """
     scales = {criterion.name: criterion.parsed_scale for criterion in criteria_of(study)}
     units = study.units.filter(role=role)
@@ -175,7 +177,7 @@ class Worksheet:
     labels: dict[tuple[int, int], dict[int, str]]
 
     def labels_of(self, position: int) -> dict[int, str]:
-        """Return a unit's current labels by criterion, in system order; "" means unparsed."""
+        """Return a unit's current labels by criterion, in system order. Unparsed labels are ""."""
         hit_unit = self.hit_units[position]
         return self.labels.get((hit_unit.unit_id, hit_unit.repeat), {})
 
@@ -184,9 +186,10 @@ class Worksheet:
 
     @property
     def announced_total(self) -> tuple[int, int]:
-        """Return the smallest and largest number of units in a HIT like this one.
+        """Return the smallest and the largest number of units in a HIT like this one.
 
-        Both are the same with and without a gold check, so that they do not reveal the check.
+        Both numbers are the same with and without a gold check, so that they do not reveal whether
+        this HIT contains one.
         """
         assignment, n = self.assignment, len(self.hit_units)
         if assignment.stage or not mixes_in_checks(assignment.hit.study):
@@ -206,7 +209,7 @@ class Worksheet:
 
 
 def worksheet(assignment: Assignment, ratings: Iterable[Rating] | None = None) -> Worksheet:
-    """Return the worksheet. Pass the assignment's `ratings` if they are already loaded."""
+    """Return the assignment's worksheet. Pass its `ratings` if they are already loaded."""
     labels: dict[tuple[int, int], dict[int, str]] = defaultdict(dict)
     if ratings is None:
         ratings = Rating.objects.filter(assignment=assignment, superseded=False)
@@ -222,13 +225,13 @@ def worksheet(assignment: Assignment, ratings: Iterable[Rating] | None = None) -
 
 
 def as_shown(label: str, *, criterion: Criterion, a_first: bool) -> str:
-    """Return a stored label as the annotator saw it: a preference is relative to the sides."""
+    """Return a stored label as the annotator saw it. A preference refers to the sides shown."""
     is_sided = criterion.parsed_scale.kind == "preference" and label != BAD
     return str(-int(label)) if is_sided and not a_first else label
 
 
 def latest_assignment(participation: Participation) -> Assignment | None:
-    """Return the HIT in progress, or else the last completed one, which can still be corrected."""
+    """Return the assignment in progress, or else the last completed one, which can be corrected."""
     states = (Assignment.Status.ACTIVE, Assignment.Status.COMPLETED)
     latest_first = F("completed_at").desc(nulls_first=True)
     return (
@@ -249,14 +252,14 @@ def lost_previous_place(assignment: Assignment) -> bool:
 
 @dataclass(frozen=True)
 class AnnotatorProgress:
-    """One annotator's progress in a study: HITs completed, of at most so many available to them."""
+    """One annotator's progress in a study: HITs completed, and the most that they may complete."""
 
     completed: int
     total: int
 
 
 def hits_of_visit(participation: Participation) -> int:
-    """Return the number of HITs completed in this submission, for which it is paid."""
+    """Return the number of HITs completed in this submission, which determines its payment."""
     main = participation.assignments.filter(hit__kind=HIT.Kind.MAIN)
     return main.filter(status=Assignment.Status.COMPLETED).count()
 

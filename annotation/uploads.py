@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 else:
     Upload = UploadedFile
 
-ADVICE = "Import larger files on the server: manage.py import_study PATH --owner USERNAME"
+ADVICE = "Import larger files on the server with `manage.py import_study PATH --owner USERNAME`."
 
 
 def upload_limits() -> Limits:
-    """Return the limits for uploads, which are read while the researcher waits for the page."""
+    """Return the limits for uploads, which are checked while the researcher waits for the page."""
     return Limits(
         cell=settings.TIEBREAK_MAX_CELL_CHARACTERS,
         rows=settings.TIEBREAK_MAX_UPLOAD_ROWS,
@@ -32,10 +32,10 @@ def upload_limits() -> Limits:
 
 @contextmanager
 def stored_upload(upload: Upload, name: str) -> Iterator[Path]:
-    """Store an upload in a temporary file of the given name. Raises `FormatError` if too large."""
+    """Store an upload in a temporary file called ``name``. Raises `FormatError` if it is too large."""
     limit = settings.TIEBREAK_MAX_UPLOAD_BYTES
     if (upload.size or 0) > limit:
-        reason = f"has {upload.size:,} bytes, and the upload limit is {limit:,}"
+        reason = f"the file has {upload.size:,} bytes, but the limit for uploads is {limit:,}"
         raise FormatError.of(name, None, "upload_too_large", upload_limits().refusal(reason))
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
         path = Path(folder) / name

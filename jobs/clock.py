@@ -1,7 +1,7 @@
 """The database's clock, which all processes of an installation use.
 
-Web and worker processes on several hosts share leases, but their own clocks may differ. Leases
-therefore start and expire by the one clock that all of them can read.
+Web and worker processes on several hosts share leases, but the clocks of the hosts may differ.
+Leases therefore start and expire by the one clock that all processes can read.
 """
 
 from datetime import UTC, datetime
@@ -9,21 +9,22 @@ from typing import Any
 
 from django.db import connection
 
-# When the statement began: PostgreSQL's now() is when the transaction did, before it had to wait.
+# The time at which the statement began. PostgreSQL's now() would be the time at which the
+# transaction began, possibly before it waited for a lock.
 _MOMENT = {
     "postgresql": "statement_timestamp()",
-    # As Django stores moments on SQLite, so that the two compare as text.
+    # The format in which Django stores timestamps on SQLite, so that both can be compared as text.
     "sqlite": "strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now')",
 }
 
 
 def moment_sql() -> str:
-    """The expression for the present moment, for statements that are executed with parameters."""
+    """Return the SQL for the present moment, for statements that are executed with parameters."""
     return _MOMENT[connection.vendor]
 
 
 def database_now() -> datetime:
-    """Return the current time of the database's clock. Costs one statement."""
+    """Return the current time of the database's clock. Executes one statement."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {moment_sql()}", [])
         now = moment_of(cursor.fetchone()[0])
@@ -32,7 +33,7 @@ def database_now() -> datetime:
 
 
 def moment_of(value: Any) -> datetime | None:
-    """Convert a timestamp of a raw statement; SQLite returns text in UTC."""
+    """Convert a timestamp from a raw statement, which is text in UTC on SQLite."""
     if isinstance(value, str):
         return datetime.fromisoformat(value).replace(tzinfo=UTC)
     return value if value is None else datetime.fromtimestamp(value.timestamp(), UTC)

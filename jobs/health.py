@@ -1,4 +1,4 @@
-"""Health check for monitoring: a status for each component, with HTTP status 200 or 503."""
+"""Health check for monitoring, with a status for each component and HTTP status 200 or 503."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -23,7 +23,7 @@ CACHE_SECONDS = 5
 
 @dataclass(frozen=True)
 class Health:
-    """A status for each component; the numbers are shown to researchers only."""
+    """A status for each component. The numbers are shown to researchers only."""
 
     database: str = OK
     broker: str = OK

@@ -23,7 +23,7 @@ class Job(models.Model):
         PAUSED = "paused"
         DONE = "done"
         FAILED = "failed"
-        # By a researcher, for good: unlike a failed job, it cannot be resumed.
+        # A researcher stopped the job for good. Unlike a failed job, it cannot be resumed.
         STOPPED = "stopped"
 
     public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
@@ -115,7 +115,7 @@ class JobChunk(models.Model):
 
 
 class Round(models.Model):
-    """When a periodic task was last started by any worker."""
+    """A periodic task, with the time at which any worker last started it."""
 
     name = models.CharField(max_length=50, primary_key=True)
     begun_at = models.DateTimeField()

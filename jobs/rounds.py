@@ -1,8 +1,8 @@
 """Periodic tasks without a scheduler process that could fail.
 
 Every worker proposes the periodic tasks twice a minute, and the database decides whether a round
-is due and which worker starts it. Rounds therefore run as long as any worker is alive, and only
-once however many workers there are.
+is due and which worker starts it. Rounds therefore run as long as any worker is alive, and each
+round runs once, however many workers there are.
 """
 
 import logging
@@ -19,12 +19,12 @@ from jobs.models import Round
 log = logging.getLogger(__name__)
 
 PROPOSE_EVERY = timedelta(seconds=30)
-# After this long without a round, no worker is running, or all of them are busy.
+# If no round has started for this long, no worker is running, or all workers are busy.
 LATE = timedelta(minutes=5)
 
 
 def make_due_rounds(now: datetime | None = None) -> list[str]:
-    """Queue the task of each round that is due. Returns the names of the rounds it started."""
+    """Queue the task of each round that is due, and return the names of these rounds."""
     now = now or database_now()
     begun = [name for name, one in settings.TIEBREAK_ROUNDS.items() if _begin(name, one[1], now)]
     for name in begun:
@@ -33,7 +33,10 @@ def make_due_rounds(now: datetime | None = None) -> list[str]:
 
 
 def _begin(name: str, seconds: int, now: datetime) -> bool:
-    """Claim a round that is due; of simultaneous proposals only one succeeds."""
+    """Claim a round if it is due, and return whether this succeeded.
+
+    Only one of several simultaneous proposals succeeds.
+    """
     _, is_first = Round.objects.get_or_create(name=name, defaults={"begun_at": now})
     due = Round.objects.filter(name=name, begun_at__lte=now - timedelta(seconds=seconds))
     return is_first or bool(due.update(begun_at=now))

@@ -75,7 +75,7 @@ def _is_busy(job: Job) -> DomainError:
     if unfinished.filter(owner=job.owner).exists():
         return DomainError(
             "job_unfinished",
-            f"A job to {label} is not finished yet. Wait for it, or stop it first.",
+            f"A job to {label} is not finished yet. Wait until it is finished, or stop it first.",
         )
     # The message does not name the other study, because the researcher may not have access to it.
     return DomainError(
@@ -128,8 +128,8 @@ def resume_job(*, job: Job) -> None:
     if not resumed:
         raise DomainError(
             "not_stopped",
-            "Only a paused or failed job can be resumed. Please start a new one; the results of"
-            " this one are kept.",
+            "Only a paused or failed job can be resumed. Please start a new job. The results of"
+            " this job are kept.",
         )
     send(job)
 

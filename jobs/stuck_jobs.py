@@ -14,7 +14,7 @@ from jobs.services import LEASE, REQUEUE_AFTER
 
 @dataclass(frozen=True)
 class StuckJob:
-    """A job without progress, since when, and the reason as a code and a sentence."""
+    """A job that makes no progress, the time since when, and the reason as a code and a sentence."""
 
     job: Job
     since: datetime
@@ -67,10 +67,11 @@ def _reason(job: Job, since: datetime, *, no_worker: bool) -> tuple[str, str]:
     if no_worker:
         return (
             "no_worker",
-            f"Stuck since {at} UTC: {what}, and no worker is running. Start one: {command}",
+            f"The job has made no progress since {at} UTC, because {what} and no worker is running."
+            f" Start a worker with: {command}",
         )
     return (
         "no_worker_of_queue",
-        f"Stuck since {at} UTC: {what}, and no worker serves the queue “{job.queue}”. Start one:"
-        f" {command}",
+        f"The job has made no progress since {at} UTC, because {what} and no worker serves the"
+        f" queue “{job.queue}”. Start a worker with: {command}",
     )

@@ -26,8 +26,8 @@ log = logging.getLogger(__name__)
 # After this long a worker sends itself a new message, so that other jobs have their turn.
 TURN = timedelta(seconds=20)
 UNFORESEEN = (
-    "An unexpected error occurred ({}); see the worker's log. Results so far are kept, and the job"
-    " can be resumed."
+    "An unexpected error occurred ({}). The worker's log has the details. The results so far are"
+    " kept, and the job can be resumed."
 )
 Status, ChunkStatus = Job.Status, JobChunk.Status
 Clock = Callable[[], datetime]

@@ -1,4 +1,4 @@
-"""Access control: functions that look up objects and authorise the user in one step."""
+"""Access control: functions that look up an object and check the user's access in one step."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -34,7 +34,7 @@ def researchers_only(view: View) -> View:
 
 
 def studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
-    """Return the studies a researcher is a member of, or all studies for a superuser."""
+    """Return the studies that a researcher is a member of, or all studies for a superuser."""
     if not user.is_authenticated or not user.is_active or not user.is_staff:
         return Study.objects.none()
     if user.is_superuser:
@@ -43,7 +43,10 @@ def studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
 
 
 def datasets_of(user: User | AnonymousUser) -> QuerySet[Dataset]:
-    """Return the datasets a researcher imported and those of their studies; all for a superuser."""
+    """Return the datasets of a researcher and of their studies, or all datasets for a superuser.
+
+    A researcher's datasets are those that they imported.
+    """
     if not user.is_authenticated or not user.is_active or not user.is_staff:
         return Dataset.objects.none()
     if user.is_superuser:
@@ -53,7 +56,7 @@ def datasets_of(user: User | AnonymousUser) -> QuerySet[Dataset]:
 
 
 def study_for(user: User | AnonymousUser, public_id: str) -> Study:
-    """Return a study that the user may see. Raises 404 otherwise, whether or not it exists."""
+    """Return a study that the user may see, or raise 404, whether or not the study exists."""
     known = looks_like_public_id(public_id)
     study = studies_of(user).filter(public_id=public_id).first() if known else None
     if study is None:
@@ -62,7 +65,7 @@ def study_for(user: User | AnonymousUser, public_id: str) -> Study:
 
 
 def dataset_for(user: User | AnonymousUser, public_id: str) -> Dataset:
-    """Return a dataset that the user may see. Raises 404 otherwise."""
+    """Return a dataset that the user may see, or raise 404, whether or not the dataset exists."""
     dataset = datasets_of(user).filter(public_id=public_id).first()
     if dataset is None:
         raise Http404("No such dataset.")

@@ -41,7 +41,7 @@ admin.site.site_url = None
 
 
 class _ForResearchers:
-    """Grants all model permissions to staff; `studies.access` decides which objects they see."""
+    """Grants all model permissions to staff, while `studies.access` decides what they can see."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return request.user.is_active and request.user.is_staff
@@ -80,7 +80,7 @@ class CriterionInline(FrozenInline, CriterionTabular):
 
 
 class SystemsOfDataset(SystemFormSet):
-    """Requires systems of the dataset that is chosen in the same form."""
+    """Refuses systems that are not in the dataset chosen in the same form."""
 
     def clean(self) -> None:
         super().clean()
@@ -109,7 +109,7 @@ class SystemInline(FrozenInline, SystemTabular):
         return super().get_queryset(request).select_related("system")
 
     def get_formset(self, request: HttpRequest, obj: Study | None = None, **kwargs: Any) -> Any:
-        """Offer the systems of the stored dataset; without a dataset there are none."""
+        """Offer the systems of the study's stored dataset, or none if it has no dataset."""
         formset = super().get_formset(request, obj, **kwargs)
         systems = System.objects.competing().filter(dataset__in=datasets_of(request.user))
         field = formset.form.base_fields.get("system")
@@ -134,8 +134,8 @@ class StudyDesignForm(StudyForm):
         model = Study
         fields = "__all__"
         help_texts = {
-            "consent": "Markdown. Below it, annotators see which data are stored about them, depending on"
-            " how they were recruited."
+            "consent": "Text in Markdown. Below it, annotators read which data are stored about"
+            " them, which depends on how they were recruited."
         }
         widgets = {
             "guidelines": forms.Textarea(attrs={"rows": 14, "cols": 90}),
@@ -149,8 +149,9 @@ class StudyDesignForm(StudyForm):
             titles = {name: similarity.title for name, similarity in SIMILARITIES.items()}
             self.fields["similarity"] = forms.ChoiceField(
                 choices=({current: current} | titles).items(),
-                help_text="The text similarity from which separability (δ) is computed. Some need"
-                " additional packages; see Generate & select.",
+                help_text="The text similarity from which separability (δ) is computed. Some"
+                " similarities need additional packages, which are named on the page Generate &"
+                " select.",
             )
 
     def clean_ratings_per_hit(self) -> int:
@@ -158,8 +159,8 @@ class StudyDesignForm(StudyForm):
         stored = Study.objects.filter(pk=self.instance.pk).first()
         if stored is not None and is_frozen(stored) and wanted < stored.ratings_per_hit:
             raise forms.ValidationError(
-                f"R is {stored.ratings_per_hit} and can only be increased. To collect fewer"
-                " ratings, close the study or clone it.",
+                f"The number of ratings per HIT (R) is {stored.ratings_per_hit} and can only be"
+                " increased. To collect fewer ratings, close the study or clone it.",
                 code="ratings_per_hit_shrinks",
             )
         return wanted
@@ -244,11 +245,11 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
 
 def model_servers() -> list[tuple[str, str]]:
     names = sorted(settings.TIEBREAK_MODEL_SERVERS)
-    return [("", "chosen when sampling starts"), *((name, name) for name in names)]
+    return [("", "choose when sampling starts"), *((name, name) for name in names)]
 
 
 class DatasetSystemInline(_ForResearchers, DatasetSystemTabular):
-    """The systems of a dataset: language model, prompt and decoding settings for sampling."""
+    """The systems of a dataset, with language model, prompt and decoding settings."""
 
     model = System
     extra = 0

@@ -1,7 +1,7 @@
 """Restricts the lookups in admin URLs to the filters that the list page declares.
 
-Otherwise, anybody who sees a list could filter it by fields that are not shown, and
-`?seed__startswith=a` would reveal a secret letter by letter through the number of results.
+Otherwise, anybody who sees a list could filter it by fields that are not shown. A query such as
+`?seed__startswith=a` would then reveal a secret letter by letter through the number of results.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ HIERARCHY = ("__year", "__month", "__day", "__gte", "__lt")
 
 
 class DeclaredLookups:
-    """Mixin for every registered model admin, including Django's own; a test checks them all."""
+    """A mixin that every registered model admin must have, including those of Django itself."""
 
     def lookup_allowed(
         self,

@@ -1,4 +1,4 @@
-"""Encryption with keys derived from the server's secret key, one per purpose."""
+"""Encryption with keys that are derived from the server's secret key, one key per purpose."""
 
 import base64
 import hashlib
@@ -8,7 +8,7 @@ from django.conf import settings
 
 
 def cipher(purpose: str) -> MultiFernet:
-    """Return a cipher that encrypts with the current secret key and decrypts with old ones too."""
+    """Return a cipher that encrypts with the current secret key and can decrypt with old ones."""
     secrets = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
     return MultiFernet([_fernet(purpose, secret) for secret in secrets])
 

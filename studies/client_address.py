@@ -1,4 +1,4 @@
-"""Determines a request's client IP address; the only place that decides which header to trust."""
+"""Determines a request's client IP address. Only this module decides which header to trust."""
 
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
@@ -10,8 +10,8 @@ def client_address(request: HttpRequest) -> str:
     """Return the client's IP address in canonical form, or "" if it is unknown.
 
     Each trusted proxy appends the address of its peer to X-Forwarded-For. The entry of the
-    outermost one is therefore `TIEBREAK_PROXIES` from the right, and everything to the left of it
-    comes from the client and may be forged. Without a trusted proxy the header is ignored.
+    outermost proxy is therefore number `TIEBREAK_PROXIES` from the right, and everything to its
+    left comes from the client and may be forged. Without a trusted proxy the header is ignored.
     """
     if settings.TIEBREAK_BEHIND_PROXY:
         forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
@@ -24,7 +24,7 @@ def client_address(request: HttpRequest) -> str:
 
 
 def _parsed(text: str) -> IPv4Address | IPv6Address | None:
-    """Parse an address; some proxies add the port, as in 192.0.2.1:443 or [2001:db8::1]:443."""
+    """Parse an address, possibly with a port, as in 192.0.2.1:443 or [2001:db8::1]:443."""
     host = text.strip()
     if host.startswith("["):
         host = host[1:].partition("]")[0]

@@ -1,8 +1,8 @@
-"""A confirmation page before actions that cannot be undone. Works without JavaScript.
+"""A confirmation page before actions that cannot be undone. It works without JavaScript.
 
 A view builds a question from the current state. The page is shown until the request contains the
-question's token. The token is computed from what the page shows, so that the page is shown again
-if the state has changed since.
+question's token. The token is computed from the content of the page, so the page is shown again if
+the state has changed in the meantime.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,10 +17,10 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 class Question:
     """An action and its consequences, as sentences for the confirmation page.
 
-    `facts` are the values that a confirmation is valid for. Numbers that change while annotators
-    work are shown but left out of `facts`; otherwise a busy study could never be closed.
-    `problems` maps the codes of reasons why the action is impossible to their sentences;
-    `warnings` are the codes of launch checks that the confirmation accepts.
+    `facts` are the values for which a confirmation is valid. Numbers that change while annotators
+    work are shown but left out of `facts`, because otherwise a busy study could never be closed.
+    `problems` are the reasons why the action is impossible, with a sentence for each code.
+    `warnings` are the codes of the launch checks that the confirmation accepts.
     """
 
     title: str
@@ -48,7 +48,7 @@ def ask(
     back: str,
     carry: Iterable[tuple[str, str]] = (),
 ) -> HttpResponse:
-    """Return the confirmation page. Its form posts to the current URL, with the `carry` fields."""
+    """Return the confirmation page. Its form posts to the current URL and includes ``carry``."""
     context = {
         "questions": questions,
         "token": token_of(questions),

@@ -8,7 +8,7 @@ from tiebreak.identifiers import LENGTH
 
 
 class PublicIdConverter:
-    """A public id: letters and digits only, so that nothing else reaches the database."""
+    """A public id of letters and digits only, so that nothing else reaches the database."""
 
     regex = f"[0-9a-z]{{{LENGTH}}}"
 
@@ -20,10 +20,10 @@ class PublicIdConverter:
 
 
 class NameConverter:
-    """Any name as one path segment: other characters than letters, digits, - and _ become ~ and a code.
+    """Any name as one path segment, in which all characters but letters, digits, - and _ are codes.
 
-    Percent-encoding would not do, because servers and browsers decode it before they split the
-    path: a name that contains a slash or ".." would become another URL.
+    Percent-encoding would not work, because servers and browsers decode it before they split the
+    path, so a name that contains a slash or ".." would become another URL.
 
     >>> NameConverter().to_url("overall quality")
     'overall~20quality'
@@ -33,7 +33,7 @@ class NameConverter:
 
     def to_python(self, value: str) -> str:
         raw = re.sub("~(..)", lambda match: chr(int(match[1], 16)), value)
-        return raw.encode("latin-1").decode()  # raises ValueError, hence 404, if not UTF-8
+        return raw.encode("latin-1").decode()  # if it is not UTF-8, the ValueError becomes a 404
 
     def to_url(self, value: str) -> str:
         return "".join(

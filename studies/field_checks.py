@@ -17,7 +17,7 @@ Complaint = Callable[[Any], InvalidInput | None]
 
 @cache
 def complaint(model: type[models.Model], name: str) -> Complaint:
-    """Return a function that validates values of this field, identically on every database."""
+    """Return a function that validates values of this field in the same way on every database."""
     field = model._meta.get_field(name)
     assert isinstance(field, models.Field)
     bounds = _bounds(field)

@@ -46,14 +46,14 @@ KnownDataset = Literal["use", "refuse"]
 
 @dataclass(frozen=True)
 class ImportedDesign:
-    """A draft study; `dataset_was_known` is true if it uses a dataset imported before."""
+    """A draft study, and whether it uses a dataset that was imported before."""
 
     study: Study
     dataset_was_known: bool
 
 
 def design_problems(bundle: Bundle, problems: Problems) -> None:
-    """Add a problem for each setting, instance and generation that the models' validators refuse."""
+    """Add a problem for each setting, instance and generation that the models refuse."""
     spec, lines = bundle.spec, bundle.lines
     # A missing title has already been reported.
     names = [name for name in DESIGN_FIELDS if name != "title" or spec.title]
@@ -106,8 +106,8 @@ def import_design(
 ) -> ImportedDesign:
     """Create a draft study and its dataset from a validated bundle.
 
-    If this owner has already imported a dataset with the same content and it has not changed, the
-    study uses it; or, if `known_dataset` is "refuse", `DomainError` is raised.
+    If this owner has already imported a dataset with the same content, and that dataset has not
+    changed since, the study uses it or, if ``known_dataset`` is "refuse", `DomainError` is raised.
     """
     digest = content_digest(
         bundle.spec.systems, bundle.spec.controls, bundle.instances, bundle.generations
@@ -163,7 +163,7 @@ def _digest(row: InstanceRow | GenerationRow) -> bytes:
 
 
 def _known_dataset(digest: str, owner: User | None) -> Dataset | None:
-    """Return the owner's dataset with this content; datasets of other owners are never shared."""
+    """Return the owner's dataset with this content. Datasets of other owners are never shared."""
     for dataset in Dataset.objects.filter(sha256=digest, created_by=owner):
         if _content_digest_now(dataset) == digest:
             return dataset
@@ -171,7 +171,7 @@ def _known_dataset(digest: str, owner: User | None) -> Dataset | None:
 
 
 def _content_digest_now(dataset: Dataset) -> str:
-    """Hash the dataset's current content, because texts may have been added or systems renamed."""
+    """Return the hash of the current content, because texts or systems may have changed."""
     systems = list(dataset.systems.values_list("name", "is_control"))
     return content_digest(
         [name for name, is_control in systems if not is_control],
@@ -223,7 +223,7 @@ Stored = TypeVar("Stored", bound=models.Model)
 
 
 def store(model: type[Stored], rows: Iterable[Stored]) -> Iterator[Stored]:
-    """Insert rows in batches and yield them with their primary keys; keeps one batch in memory."""
+    """Insert rows batch by batch, keeping one in memory, and yield them with their primary keys."""
     remaining = iter(rows)
     while batch := list(islice(remaining, BATCH)):
         yield from model._default_manager.bulk_create(batch)

@@ -1,10 +1,10 @@
 """Throttles password guessing without locking out the owners of the accounts.
 
-Three counts of failed logins run over the cool-off time. Per user name and address: blocks that
-attacker only. Per address, over all names: blocks trying one password on many names. Per name,
-over all addresses: blocks distributed guessing, except from addresses at which this name recently
-logged in, so that its owner still has access. The counts use the names as typed, so responses
-never reveal whether a name exists.
+Failed logins within the cool-off time are counted in three ways. The count per user name and
+address blocks one attacker. The count per address, over all names, blocks somebody who tries one
+password on many names. The count per name, over all addresses, blocks distributed guessing, except
+from addresses from which this name recently logged in, so that the account's owner still has
+access. The counts use the names as typed, so responses never reveal whether a name exists.
 """
 
 from datetime import timedelta
@@ -26,7 +26,7 @@ KNOWN_DAYS = 90
 
 
 def login_address(request: HttpRequest) -> str | None:
-    """Return the client's address; for IPv6 its /64 network, which usually is one client's."""
+    """Return the client's address or, for IPv6, its /64 network, which usually is one client's."""
     address = client_address(request)
     if ":" in address:
         return str(IPv6Network((address, 64), strict=False).network_address)
@@ -35,7 +35,7 @@ def login_address(request: HttpRequest) -> str | None:
 
 class LoginThrottle(AxesDatabaseHandler):  # type: ignore[misc]
     def get_failures(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
-        """Return the failures of this name at this address, or the limit if another count is full."""
+        """Return the failures of this name from this address, or the limit if it is blocked."""
         name, address = get_client_username(request, credentials), request.axes_ip_address
         here = _failures(request, username=name, ip_address=address)
         is_spraying = _failures(request, ip_address=address) >= settings.TIEBREAK_LOGIN_FAILURES
@@ -50,7 +50,7 @@ class LoginThrottle(AxesDatabaseHandler):  # type: ignore[misc]
         return not known.exists()
 
     def user_logged_in(self, sender: Any, request: Any, user: Any, **kwargs: Any) -> None:
-        """Store the address of a successful login, and delete old ones."""
+        """Store the address of a successful login, and delete old addresses."""
         super().user_logged_in(sender, request, user, **kwargs)
         self.reset_logs(age_days=KNOWN_DAYS)
 

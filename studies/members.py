@@ -1,9 +1,9 @@
-"""Adding a member to a study by exact user name or e-mail address.
+"""Adds a member to a study by the exact user name or e-mail address.
 
 No list of users is offered, because researchers should not learn the names of others with whom
-they share no study. All failures give the same message, whether the name is unknown, inactive, not
-a researcher's, or an e-mail address of two accounts. A successful entry does reveal that the
-account exists; hiding this too would leave typing errors unnoticed.
+they share no study. All failures give the same message, whether there is no such account, the
+account is inactive or not a researcher's, or two accounts have this e-mail address. A successful
+entry does reveal that the account exists, because otherwise typing errors would go unnoticed.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ else:
 
 
 class PersonField(forms.CharField):
-    """A researcher by their exact user name or e-mail address; shown as the user name."""
+    """A field for a researcher's exact user name or e-mail address, which shows the user name."""
 
     default_error_messages = {
         "nobody": "No researcher has this user name or e-mail address. Check the spelling, or ask"

@@ -1,9 +1,9 @@
-"""Degraded copies of texts, obviously worse than the original to any reader."""
+"""Degraded copies of texts, which any reader sees are worse than the original."""
 
 import random
 import re
 
-# Shorter texts cannot be degraded visibly.
+# The degradation of a text with fewer words would not be visible.
 MIN_WORDS = 8
 KEPT = 0.7
 
@@ -13,7 +13,7 @@ def is_long_enough(text: str) -> bool:
 
 
 def degraded_copy(text: str, rng: random.Random) -> str:
-    """Shuffle the sentences and the words in each, and drop three words in ten."""
+    """Shuffle the sentences, shuffle the words within each of them, and drop three words in ten."""
     sentences = [s for s in re.split(r"(?<=[.!?。])\s+", text.strip()) if s]
     rng.shuffle(sentences)
     return " ".join(_scrambled(sentence, rng) for sentence in sentences)

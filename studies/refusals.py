@@ -1,4 +1,4 @@
-"""Converts domain errors to form errors: one per error, or one per problem in a file."""
+"""Converts a domain error to form errors: to one, or to one per problem in a file."""
 
 from django.core.exceptions import ValidationError
 

@@ -25,7 +25,7 @@ from tiebreak.errors import DomainError
 
 Row = TypeVar("Row", bound=Model)
 
-# These may change in an open study. A change creates a version, which applies to new assignments.
+# Fields that may change in an open study. A change creates a version for new assignments.
 VERSIONED_FIELDS = (
     "guidelines",
     "consent",
@@ -36,7 +36,7 @@ VERSIONED_FIELDS = (
     "lease_minutes",
 )
 COPY, LONGEST_TITLE = " (copy)", 200
-# These determine what a rating means, so they cannot change once the study has been opened.
+# Fields that determine what a rating means, so they cannot change once the study has been opened.
 FROZEN_FIELDS = (
     "dataset",
     "unit_kind",
@@ -50,13 +50,13 @@ FROZEN_FIELDS = (
 
 
 def is_frozen(study: Study) -> bool:
-    """Whether the design is frozen, because the study was opened. Clone it to change the design."""
+    """Whether the design is frozen, because the study was opened. A clone's design can change."""
     return study.status != Study.Status.DRAFT
 
 
 @transaction.atomic
 def record_version(*, study: Study) -> StudyVersion:
-    """Return the study's current version; create one if its texts or limits have changed."""
+    """Return the study's current version, which is a new one if texts or limits have changed."""
     Study.objects.select_for_update().get(pk=study.pk)
     current = {field: getattr(study, field) for field in VERSIONED_FIELDS}
     latest = study.versions.order_by("-number").first()
@@ -81,7 +81,10 @@ def record_event(
 
 @transaction.atomic
 def save_design(*, study: Study) -> Study:
-    """Save an edited study. Frozen settings are refused; new texts or limits get a version."""
+    """Save an edited study. Raises `DomainError` if a frozen setting was changed.
+
+    In an opened study, new texts or limits get a version.
+    """
     stored = Study.objects.select_for_update().filter(pk=study.pk).first()
     if stored is not None and is_frozen(stored):
         changed = [f for f in FROZEN_FIELDS if getattr(stored, f) != getattr(study, f)]
@@ -99,7 +102,10 @@ def save_design(*, study: Study) -> Study:
 
 @transaction.atomic
 def use_dataset_systems(*, study: Study) -> int:
-    """Add all systems of the dataset, by name, if the researcher listed none. Returns how many."""
+    """Add all systems of the dataset in order of their names if the researcher listed none.
+
+    Returns the number of systems added.
+    """
     if study.dataset is None or study.study_systems.exists():
         return 0
     rows = StudySystem.objects.bulk_create(
@@ -124,9 +130,9 @@ DESIGN: tuple[type[Model], ...] = (
 
 @transaction.atomic
 def copy_design(*, study: Study) -> Study:
-    """Create a draft with the study's settings, criteria, systems, members, screening and selection.
+    """Create a draft with the study's settings, criteria, systems, members and screening.
 
-    The selected instances keep their inclusion probabilities.
+    The draft has the study's instance selection, too, with the inclusion probabilities.
     """
     settings = {
         field.name: getattr(study, field.name)

@@ -1,4 +1,4 @@
-"""`python -m tiebreak` is the command `tiebreak`."""
+"""Run the command `tiebreak` as `python -m tiebreak`."""
 
 import sys
 

@@ -1,6 +1,6 @@
 """The command line `tiebreak`, with the commands `analyze` and `convert`.
 
-The server's management commands of the same names share their options and functions.
+The server's management commands `analyze` and `convert` use the same options and functions.
 """
 
 import json
@@ -25,20 +25,20 @@ from tiebreak.report.reading import Source
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a command: counts for ``--json``, a sentence, and problems."""
+    """The result of a command: counts for ``--json``, a sentence, and problems to report."""
 
     counts: dict[str, Any]
     sentence: str
     problems: tuple[str, ...] = ()
 
     def shown(self, options: Namespace) -> str:
-        """The text for standard output; problems go to standard error."""
+        """Return the text for standard output; `main` prints the problems to standard error."""
         return json.dumps(self.counts) if options.json else self.sentence
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command; ``run`` raises `DomainError` with a message for the user."""
+    """A command, whose ``run`` refuses with a `DomainError` that tells the user why."""
 
     help: str
     add_options: Callable[[ArgumentParser], None]
@@ -47,7 +47,7 @@ class Command:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, and return the exit status."""
-    logging.basicConfig(level=logging.ERROR)  # warnings are among the outcome's problems
+    logging.basicConfig(level=logging.ERROR)  # the outcome's problems include the warnings
     options = _parser().parse_args(arguments)
     try:
         outcome: Outcome = COMMANDS[options.command].run(options)
@@ -61,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> ArgumentParser:
-    parser = ArgumentParser(prog="tiebreak", description="Human preference studies, from files.")
+    parser = ArgumentParser(
+        prog="tiebreak", description="Analyze and convert human preference studies."
+    )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
@@ -70,22 +72,23 @@ def _parser() -> ArgumentParser:
 
 
 def add_analyze_options(parser: ArgumentParser, *, source: str = "PATH") -> None:
-    """Add the options of `analyze`; ``source`` is the name of its argument in the help."""
+    """Add the options of `analyze`; ``source`` is the name of its first argument in the help."""
     parser.add_argument("source", metavar=source)
     parser.add_argument("--out", type=Path, required=True, metavar="report.json")
     parser.add_argument("--scale", action="append", default=[], metavar="CRITERION=SCALE")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--replicates", type=int, default=REPLICATES)
     parser.add_argument(
-        "--unparsed", metavar="LABEL", help="what unparsed machine answers stand for (tie, …)"
+        "--unparsed", metavar="LABEL", help="label for unparsed machine answers, such as tie"
     )
     _add_json_option(parser)
 
 
 def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source) -> Outcome:
-    """Write the report of a source, which ``read`` reads."""
+    """Read a source with ``read``, and write its report."""
     if options.replicates < 0:
-        raise DomainError("bad_option", "--replicates must be 0 or more.", status=400)
+        sentence = f"--replicates must be 0 or more; it is {options.replicates}."
+        raise DomainError("bad_option", sentence, status=400)
     scales = _scales(options.scale)
     with _as_domain_errors(options.out):
         source = read(Path(options.source))
@@ -111,12 +114,14 @@ def add_convert_options(parser: ArgumentParser) -> None:
     parser.add_argument("reader", choices=sorted(READERS))
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parser.add_argument("--out", type=Path, required=True, metavar="PATH")
-    parser.add_argument("--systems", metavar="A,B", help="the two systems, the first is A")
+    parser.add_argument(
+        "--systems", metavar="A,B", help="names of the two systems; the first is system A"
+    )
     _add_json_option(parser)
 
 
 def convert(options: Namespace) -> Outcome:
-    """Convert published files to a bundle, or to a ratings file, by the ending of ``--out``."""
+    """Convert published files to a ratings file or a bundle, depending on ``--out``'s ending."""
     out: Path = options.out
     if out.is_dir() and any(out.iterdir()):
         sentence = f"{out} already exists and is not empty. Choose another path, or delete it."
@@ -158,7 +163,7 @@ def _add_json_option(parser: ArgumentParser) -> None:
 
 @contextmanager
 def _as_domain_errors(out: Path) -> Iterator[None]:
-    """Turn errors of reading, computing and writing into `DomainError`."""
+    """Turn errors raised while reading, computing or writing into `DomainError`."""
     try:
         yield
     except DomainError:
@@ -166,7 +171,7 @@ def _as_domain_errors(out: Path) -> Iterator[None]:
     except InvalidInput as error:
         raise DomainError(error.code, error.message, status=400) from error
     except OSError as error:
-        sentence = f"{out} cannot be written: {error.strerror}."
+        sentence = f"{out} cannot be written ({error.strerror}). Choose another path for --out."
         raise DomainError("cannot_write", sentence) from error
 
 
@@ -182,16 +187,19 @@ def _scales(declared: Sequence[str]) -> dict[str, str]:
 
 
 def _check_declared(scales: dict[str, str], report: dict[str, Any]) -> None:
-    """Refuse scales of criteria that have no ratings, which are probably misspelt."""
+    """Refuse scales for criteria without ratings, whose names are probably misspelt."""
     for name in scales:
         if name not in report["criteria"]:
             names = ", ".join(report["criteria_order"]) or "none"
-            sentence = f"--scale has the criterion {name!r}; those with ratings are: {names}."
+            sentence = (
+                f"--scale names the criterion {name!r}, which has no ratings."
+                f" The criteria with ratings are: {names}."
+            )
             raise DomainError("bad_option", sentence, status=400)
 
 
 def _problems(report: dict[str, Any]) -> Iterator[str]:
-    """The missing parts of the report, with reasons."""
+    """Return a sentence for each part that is missing from the report, with the reason."""
     problems = dict(report["problems"])
     for criterion, section in report["criteria"].items():
         problems |= {f"{criterion}: {name}": text for name, text in section["problems"].items()}
@@ -203,6 +211,6 @@ def _pair(text: str | None) -> tuple[str, str] | None:
         return None
     names = [name.strip() for name in text.split(",")]
     if len(names) != 2 or not all(names) or names[0] == names[1]:
-        sentence = "--systems must be two different names: --systems A,B"
+        sentence = "--systems must be two different names with a comma between them, such as A,B."
         raise DomainError("bad_option", sentence, status=400)
     return names[0], names[1]

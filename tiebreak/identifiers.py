@@ -2,14 +2,14 @@
 
 import secrets
 
-# Without characters that are easily confused, such as 0 and o, or 1, i and l.
+# It leaves out characters that are easily confused, such as 0 and o, or 1, i and l.
 ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"
 LENGTH = 12
 
 
 def new_public_id() -> str:
-    """A random id of 59 bits: not enumerable, though never the only guard of a page."""
-    # One draw rather than twelve, because bulk inserts create thousands of ids.
+    """Return a random id of 59 bits. Nobody can guess it, but pages check access as well."""
+    # A single draw is faster than twelve, and bulk inserts create thousands of ids.
     number = secrets.randbelow(len(ALPHABET) ** LENGTH)
     letters = []
     for _ in range(LENGTH):
@@ -19,7 +19,7 @@ def new_public_id() -> str:
 
 
 def new_seed() -> str:
-    """A secret seed for draws that annotators must not be able to foresee."""
+    """Return a secret seed for draws that annotators must not be able to predict."""
     return secrets.token_hex(16)
 
 

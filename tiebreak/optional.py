@@ -1,7 +1,7 @@
-"""Packages that the library works without: imported on first use, or a sentence on what to install.
+"""Optional packages: imported on first use, with a sentence on what to install if one is missing.
 
-Each belongs to an extra of the distribution, ``pip install 'tiebreak[EXTRA]'``. Only a function
-that needs such a package loads it, so that importing the library needs none of them.
+Each package belongs to an extra of the distribution, ``pip install 'tiebreak[EXTRA]'``. Packages
+are loaded by the functions that need them, so the library can be imported without any.
 """
 
 from dataclasses import dataclass
@@ -14,20 +14,20 @@ from tiebreak.errors import DomainError
 
 @dataclass(frozen=True)
 class Extra:
-    """Extra of the distribution.
+    """An extra of the distribution: optional packages that are installed together.
 
     Attributes
     ----------
     name : str
         Name of the extra, as in ``pip install 'tiebreak[NAME]'``.
     purpose : str
-        What needs it, as the subject of a sentence.
+        What needs the packages, as the plural subject of a sentence.
     packages : frozenset of str
-        Packages that it brings, as they are imported.
+        Import names of the packages.
     then : str
-        What follows the command that installs it, for what the package index does not have.
+        End of the installation command, for data that the package index does not have.
     command : str
-        The command that installs it.
+        Command that installs the extra.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Extra:
 
     @property
     def command(self) -> str:
-        """The command that installs it."""
+        """Command that installs the extra."""
         return f"pip install 'tiebreak[{self.name}]'{self.then}"
 
 
@@ -53,21 +53,21 @@ EXTRAS = (
         frozenset({"spacy", "en_core_web_sm"}),
         then=" && python -m spacy download en_core_web_sm",
     ),
-    Extra("gpu", "Models in this process", frozenset({"vllm"})),
+    Extra("gpu", "Models that run in this process", frozenset({"vllm"})),
     Extra("parquet", "Parquet files", frozenset({"pyarrow"})),
 )
 
 
 class MissingPackageError(DomainError):
-    """An optional package, or the data that it loads, is absent or does not work.
+    """An optional package, or data that it loads, is missing or does not work.
 
     Parameters
     ----------
     message : str
-        What is missing, and the command that installs it.
+        Sentence that says what is missing and how to install it.
     code : str, default "missing_package"
-        For programs: ``missing_package``, or ``broken_package`` if it is installed and cannot be
-        imported.
+        Code for programs: ``missing_package``, or ``broken_package`` if the package is installed
+        but cannot be imported.
     """
 
     def __init__(self, message: str, *, code: str = "missing_package") -> None:
@@ -80,8 +80,7 @@ def load(module: str) -> Any:
     Parameters
     ----------
     module : str
-        Full name of the module, such as ``"pyarrow.parquet"``. The package is one of those of
-        `EXTRAS`.
+        Full name of the module, such as ``"pyarrow.parquet"``. `EXTRAS` must list its package.
 
     Returns
     -------
@@ -108,13 +107,13 @@ def load(module: str) -> Any:
     except ImportError as error:
         raise MissingPackageError(
             f"The package {_distribution(package)} is installed but cannot be imported ({error})."
-            f" Install what it needs with: {_extra_of(package).command}",
+            f" Install the packages that it needs with: {_extra_of(package).command}",
             code="broken_package",
         ) from error
 
 
 def is_installed(module: str) -> bool:
-    """Tell whether a package is installed, without importing it.
+    """Check whether a package is installed, without importing it.
 
     Parameters
     ----------
@@ -124,7 +123,7 @@ def is_installed(module: str) -> bool:
     Returns
     -------
     bool
-        Whether it can be found.
+        Whether the package is installed.
 
     Examples
     --------
@@ -135,17 +134,17 @@ def is_installed(module: str) -> bool:
 
 
 def advice_for(package: str) -> str:
-    """Say how to install a package that is missing.
+    """Say how to install a missing package.
 
     Parameters
     ----------
     package : str
-        One of the packages of `EXTRAS`.
+        Import name of a package that `EXTRAS` lists.
 
     Returns
     -------
     str
-        The sentence.
+        A sentence that says what needs the package, and one with the command that installs it.
 
     Examples
     --------

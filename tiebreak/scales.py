@@ -30,27 +30,27 @@ _ALLOWED = (
 
 @dataclass(frozen=True)
 class Scale:
-    """Labels that a criterion allows, with their level of measurement.
+    """The labels that a criterion allows, and their level of measurement.
 
     Attributes
     ----------
     spec : str
-        The scale as it is written, such as ``"ordinal:1..5"`` or ``"preference:tie"``.
+        Specification of the scale, such as ``"ordinal:1..5"`` or ``"preference:tie"``.
     kind : {"nominal", "ordinal", "interval", "ratio", "preference"}
         Family of the scale.
     level : {"nominal", "ordinal", "interval", "ratio"}
-        Level of measurement that statistics use.
+        Level of measurement that the statistics assume.
     labels : tuple or None
         Labels in the order of the scale; None if any number is allowed.
     bad : bool
-        Whether "both bad" may be answered: a nominal label at the end, which order statistics leave
-        out.
+        Whether annotators may answer "both bad". This is the last label; it has no place in the
+        order of the others, so statistics that use the order leave it out.
     order_labels : tuple or None
-        Labels without "both bad".
+        All labels except "both bad".
 
     See Also
     --------
-    infer_scale : The scale that a set of labels suggests.
+    infer_scale : Infer a scale from labels.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Scale:
         Raises
         ------
         InvalidInput
-            If the specification is none of these. The message lists what is allowed.
+            If the specification is not one of these. The message lists them.
 
         Examples
         --------
@@ -93,7 +93,9 @@ class Scale:
         (-1, 0, 1)
         """
         if not isinstance(spec, str):
-            raise InvalidInput("scale_not_text", f"A scale must be text, one of: {_ALLOWED}.")
+            raise InvalidInput(
+                "scale_not_text", f"A scale must be text, not {spec!r}. Write one of: {_ALLOWED}."
+            )
         text = spec.strip()
         base, plus, extra = text.partition("+")
         if base in _PREFERENCES and (not plus or extra == BAD):
@@ -102,7 +104,7 @@ class Scale:
         reader = _READERS.get(kind)
         if reader is None:
             raise InvalidInput(
-                "unknown_scale", f"The scale {spec!r} is not known. Write one of: {_ALLOWED}."
+                "unknown_scale", f"The scale {spec!r} is unknown. Write one of: {_ALLOWED}."
             )
         level, labels = reader(text, rest)
         return cls(text, level, level, labels)
@@ -115,29 +117,29 @@ class Scale:
 
     @property
     def order_labels(self) -> tuple[Label, ...] | None:
-        """Labels that order statistics see: all but "both bad"."""
+        """The labels that have an order, which are all except "both bad"."""
         if self.labels is None or not self.bad:
             return self.labels
         return self.labels[:-1]
 
     def parse_label(self, value: object) -> Label:
-        """Convert a value to the label that it stands for.
+        """Convert a value to a label of the scale.
 
         Parameters
         ----------
         value : object
-            A label. Numbers may come as text, such as "-1" or "4.0". Nominal labels compare as
-            text.
+            A label. Numbers may be given as text, such as "-1" or "4.0". Nominal labels are
+            compared as text.
 
         Returns
         -------
         int, float or str
-            The label as it stands in `labels`.
+            The equal label in `labels`, or a float if the scale allows any number.
 
         Raises
         ------
         InvalidInput
-            If the value is not on the scale. The message says what is.
+            If the value is not on the scale. The message says which labels are.
 
         Examples
         --------
@@ -152,13 +154,13 @@ class Scale:
         if number is None:
             raise InvalidInput(
                 "label_not_a_number",
-                f"The label {value!r} is not a number; the scale is {self.spec}.",
+                f"The label {value!r} is not a number, but the scale is {self.spec}.",
             )
         if self.labels is not None:
             return self._member(number, value)
         if self.level == "ratio" and number < 0:
             raise InvalidInput(
-                "label_negative", f"The label {value!r} is negative; a ratio scale starts at 0."
+                "label_negative", f"The label {value!r} is negative, but a ratio scale starts at 0."
             )
         return float(number)
 
@@ -179,25 +181,26 @@ def infer_scale(labels: Iterable[object], criterion: str) -> Scale:
     Parameters
     ----------
     labels : iterable of object
-        Labels of the whole file. Missing ones (None) are ignored.
+        All labels of the criterion. Missing labels (None) are ignored.
     criterion : str
-        Name of the criterion. ``preference`` also admits −2..2, −3..3 and "bad".
+        Name of the criterion. If it is ``preference``, all preference scales with ties are
+        considered, with or without "bad".
 
     Returns
     -------
     Scale
-        ``preference:tie`` for labels within {−1, 0, 1}, or for no label at all under the name
-        ``preference``; ``ordinal:min..max`` for other whole numbers; ``interval`` for other
-        numbers; otherwise a nominal scale with the labels sorted as text.
+        ``preference:tie`` if all labels are −1, 0 or 1, or if a criterion named ``preference`` has
+        no labels; ``ordinal:min..max`` for other whole numbers; ``interval`` for other numbers;
+        otherwise a nominal scale with the labels sorted as text.
 
     Raises
     ------
     InvalidInput
-        If there is no label to infer from.
+        If there are no labels to infer the scale from.
 
     See Also
     --------
-    Scale.parse : Read a scale that was declared.
+    Scale.parse : Read a scale from its specification.
 
     Examples
     --------
@@ -247,7 +250,7 @@ def _as_text(value: object) -> str:
 
 
 def _as_number(value: object) -> int | float | None:
-    """A finite number, as an int if it is whole; None if ``value`` is not a number."""
+    """Return a finite number, as an int if it is whole, or None if ``value`` is not one."""
     if isinstance(value, bool):
         return None
     try:
@@ -303,7 +306,9 @@ def _read_interval(spec: str, rest: str) -> _LevelAndLabels:
 
 def _read_ratio(spec: str, rest: str) -> _LevelAndLabels:
     if rest:
-        raise InvalidInput("ends_not_taken", f"The scale {spec!r} has no end points: write ratio.")
+        raise InvalidInput(
+            "ends_not_taken", f"The scale {spec!r} must not have end points. Write ratio."
+        )
     return "ratio", None
 
 

@@ -9,12 +9,12 @@ from studies.models import Instance, Study, Unit
 
 class HITQuerySet(models.QuerySet["HIT"]):
     def main(self) -> "HITQuerySet":
-        """The HITs whose ratings are collected, without those of training and qualification."""
+        """Return the main HITs, which exclude those of training and qualification."""
         return self.filter(kind=HIT.Kind.MAIN)
 
 
 class HIT(models.Model):
-    """A bundle of units rated together; by default N comparisons on one instance.
+    """A set of units that are rated together, by default N comparisons on one instance.
 
     HITs of training and qualification have no places, because every annotator does them.
     """
@@ -26,7 +26,7 @@ class HIT(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="hits")
     instance = models.ForeignKey(Instance, null=True, on_delete=models.PROTECT, related_name="+")
-    # Its position in the random order of the plan; stopping rules consume instances in this order.
+    # Position in the plan's random order, counted from 1.
     number = models.PositiveIntegerField()
     kind = models.CharField(max_length=15, choices=Kind.choices, default=Kind.MAIN)
     units = models.ManyToManyField(Unit, through="HITUnit", related_name="hits")
@@ -47,9 +47,9 @@ class HIT(models.Model):
 
 
 class HITUnit(models.Model):
-    """A unit in a HIT. `repeat` 1 is a planned repeat of a unit shown earlier.
+    """A unit in a HIT. If `repeat` is 1, it is the planned repeat of a unit shown earlier.
 
-    `side_bit` xor the parity of the place decides which system is shown first.
+    The exclusive or of `side_bit` and the place's parity decides which system is shown first.
     """
 
     hit = models.ForeignKey(HIT, on_delete=models.CASCADE, related_name="hit_units")
@@ -69,13 +69,16 @@ class HITUnit(models.Model):
 
 class PlaceQuerySet(models.QuerySet["Place"]):
     def free(self, now: datetime) -> "PlaceQuerySet":
-        """Places that are neither completed nor leased. Leases expire without a cleanup task."""
+        """Return the places that are neither completed nor leased at the time ``now``.
+
+        Leases expire without a clean-up task, because every query compares their end with ``now``.
+        """
         return self.filter(Q(lease_until__isnull=True) | Q(lease_until__lte=now)).filter(
             completed_at__isnull=True
         )
 
     def recount_remaining(self) -> int:
-        """Recompute `remaining` of these places from the rows of their HITs."""
+        """Recompute `remaining` of these places by counting the incomplete places of their HITs."""
         siblings = Place.objects.filter(hit=OuterRef("hit"), completed_at__isnull=True)
         count = siblings.order_by().values("hit").annotate(n=Count("pk")).values("n")
         return self.update(remaining=Coalesce(Subquery(count), 0))
@@ -87,8 +90,8 @@ class Place(models.Model):
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="places")
     hit = models.ForeignKey(HIT, on_delete=models.CASCADE, related_name="places")
     number = models.PositiveSmallIntegerField()
-    # How many places of the HIT are not completed. Places of HITs that need the fewest are given
-    # out first, in random order among equals, so that taking one reads the head of one index.
+    # The number of the HIT's places that are not completed. HITs with the fewest such places come
+    # first, and ties are broken at random, so that the next free place is at the head of an index.
     remaining = models.PositiveSmallIntegerField(default=0)
     draw = models.BigIntegerField()
     assignment = models.OneToOneField(
@@ -121,7 +124,7 @@ class Place(models.Model):
         return f"place {self.number} of {self.hit_id}"
 
     def is_free(self, now: datetime) -> bool:
-        """Like the query's `free`, for a row that is already loaded."""
+        """Whether the place is free by the same rule as in `PlaceQuerySet.free`."""
         lapsed = self.lease_until is None or self.lease_until <= now
         return self.completed_at is None and lapsed
 

@@ -31,7 +31,7 @@ class Rater(models.Model):
 
 
 class Participation(models.Model):
-    """One rater's entry to one study through one provider."""
+    """One rater's part in one study, entered through one provider."""
 
     class Status(models.TextChoices):
         ACTIVE = "active"
@@ -63,19 +63,19 @@ class Participation(models.Model):
         StudyVersion, null=True, on_delete=models.PROTECT, related_name="+"
     )
     consented_at = models.DateTimeField(null=True)
-    # Set once the platform confirms the participant, or at once if it need not.
+    # When the platform confirmed the participant, or the time of entry if no confirmation is needed.
     confirmed_at = models.DateTimeField(null=True)
     guidelines_read_at = models.DateTimeField(null=True)
-    # When all steps before the first place were complete.
+    # When the annotator completed all steps before the first place.
     cleared_at = models.DateTimeField(null=True)
-    # Whether the annotator failed a test and asked for another try.
+    # Whether the annotator failed a test and asked for another attempt.
     retries = models.BooleanField(default=False)
     warned_at = models.DateTimeField(null=True)
-    # HMAC of the client's IP address for unverified participants, else empty.
+    # HMAC of the client's IP address for unverified participants; empty for all others.
     address = models.CharField(max_length=32, blank=True)
     # What one payment covers, which decides whether an annotator may leave early.
     paid_per = models.CharField(max_length=5, choices=PaidPer.choices, default=PaidPer.HIT)
-    # Seed of this annotator's order of units within HITs, and of gold checks.
+    # Seed for the order of units within this annotator's HITs and for the draw of gold checks.
     order_seed = models.CharField(max_length=64, default=new_seed)
     simulated = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -100,7 +100,7 @@ class Participation(models.Model):
 
     @property
     def may_leave_early(self) -> bool:
-        """Whether part of the HITs can be paid, so that stopping between two HITs is offered."""
+        """Whether the annotator may stop between two HITs, because some HITs can be paid alone."""
         if self.paid_per == self.PaidPer.VISIT:
             return self.study.hits_per_annotator is None
         return self.paid_per == self.PaidPer.HIT
@@ -109,8 +109,9 @@ class Participation(models.Model):
 class Assignment(models.Model):
     """One rater's work on one HIT, created once and reopened if the rater returns to it.
 
-    For humans, `run` and `order` are empty. Machines have one assignment per run and order, and
-    take no place.
+    A machine has one assignment per run and presentation order, and takes no place. For a human,
+    `order` is empty, and `run` is empty except in training and tests, where it is the stage and the
+    number of the attempt.
     """
 
     class Status(models.TextChoices):
@@ -129,7 +130,7 @@ class Assignment(models.Model):
         StudyVersion, null=True, on_delete=models.PROTECT, related_name="+"
     )
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
-    # The parity of the place it was created for, so that the sides never change.
+    # The parity of the place for which the assignment was created, so that the sides never change.
     parity = models.PositiveSmallIntegerField(default=0)
     position = models.PositiveIntegerField(default=1)
     # The gold check that was added to this HIT for this annotator only.
@@ -156,7 +157,7 @@ class Assignment(models.Model):
 
     @property
     def stage(self) -> str:
-        """`training` or `qualification` if this is a try at that stage, else empty."""
+        """`training` or `qualification` if this is an attempt at that stage, otherwise empty."""
         return self.run.partition(":")[0] if self.participation_id is not None else ""
 
     @property

@@ -24,14 +24,14 @@ class RatingQuerySet(models.QuerySet["Rating"]):
         return super().update(**_only_flags(changes))
 
     def delete(self) -> tuple[int, dict[str, int]]:
-        raise AppendOnly("Ratings are append-only: set a flag instead of deleting.")
+        raise AppendOnly("Ratings are append-only and cannot be deleted. Set a flag instead.")
 
     def counted(self) -> "RatingQuerySet":
-        """Ratings without an excluding flag: they fill places and are tallied."""
+        """Return the ratings without an excluding flag, which fill places and enter tallies."""
         return self.filter(COUNTED)
 
     def in_statistics(self) -> "RatingQuerySet":
-        """Ratings that enter the statistics: counted first answers to main units."""
+        """Return the ratings that enter the statistics: counted first answers to main units."""
         return self.filter(IN_STATISTICS)
 
 
@@ -39,8 +39,8 @@ class Rating(models.Model):
     """One rater's answer to one criterion on one unit. Append-only.
 
     `label` is the canonical text of the scale's label. A preference is stored in system order
-    (−1 system A, 0 tie, 1 system B), whatever the sides on screen. A machine's answer that could
-    not be parsed has a null label and its text in `raw`.
+    (−1 for system A, 0 for a tie, 1 for system B), whatever the sides on screen. If a machine's
+    answer could not be parsed, `label` is null and `raw` holds the answer's text.
     """
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="ratings")
@@ -96,7 +96,7 @@ class Rating(models.Model):
         super().save(**options)
 
     def delete(self, *_: Any, **__: Any) -> tuple[int, dict[str, int]]:
-        raise AppendOnly("Ratings are append-only: set a flag instead of deleting.")
+        raise AppendOnly("Ratings are append-only and cannot be deleted. Set a flag instead.")
 
     @property
     def is_counted(self) -> bool:
@@ -110,14 +110,16 @@ class Rating(models.Model):
 def _only_flags(changes: dict[str, Any]) -> dict[str, Any]:
     changed: Iterable[str] = set(changes) - {*EXCLUDING_FLAGS, "excluded_reason", "place"}
     if changed:
-        raise AppendOnly(f"Ratings are append-only; these cannot change: {', '.join(changed)}.")
+        raise AppendOnly(
+            f"Ratings are append-only, so these fields cannot change: {', '.join(changed)}."
+        )
     return changes
 
 
 class Tally(models.Model):
-    """How often a unit received a label: from all humans together, and from each machine rater.
+    """How often a unit received a label from all humans together, or from one machine rater.
 
-    Updated in the transaction that writes the rating, so that counts never lag behind.
+    Tallies are updated in the transaction that writes the rating, so that they never lag behind.
     Machine ratings that could not be parsed are counted under the label "".
     """
 

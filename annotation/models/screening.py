@@ -7,7 +7,7 @@ from studies.models import Study
 
 
 class ScreeningAttempt(models.Model):
-    """One try at a screening stage, with its result. Append-only."""
+    """One attempt at a screening stage, with its result. Append-only."""
 
     class Stage(models.TextChoices):
         COMPREHENSION = "comprehension"
@@ -17,12 +17,12 @@ class ScreeningAttempt(models.Model):
     participation = models.ForeignKey(
         Participation, on_delete=models.PROTECT, related_name="screening_attempts"
     )
-    # Denormalised, because other studies may accept a rater's passed test.
+    # Copied from the participation, because other studies may accept a test that the rater passed.
     rater = models.ForeignKey(Rater, on_delete=models.PROTECT, related_name="screening_attempts")
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="+")
     stage = models.CharField(max_length=15, choices=Stage.choices)
     number = models.PositiveSmallIntegerField()
-    # Units, or questions about the guidelines.
+    # Numbers of units, or of questions about the guidelines.
     correct = models.PositiveSmallIntegerField()
     of = models.PositiveSmallIntegerField()
     is_passed = models.BooleanField()

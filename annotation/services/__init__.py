@@ -1,1 +1,1 @@
-"""Operations that change data: one function each, keyword-only, each in its own transaction."""
+"""Operations that change data: one function per operation, keyword-only, in its own transaction."""

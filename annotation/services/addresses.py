@@ -1,7 +1,7 @@
 """Limits on how many unverified annotators may join from one internet address.
 
 Only a keyed hash of the address is stored, and only for participations that no platform confirms.
-For all others it is empty, and these limits do not apply.
+For all other participations the address is empty, and these limits do not apply.
 """
 
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ HOUR = timedelta(hours=1)
 
 
 def check_entry(study: Study, address: str, *, external_id: str, now: datetime) -> None:
-    """Raise `DomainError` if a newcomer may not enter from this address; nothing is stored yet."""
+    """Raise `DomainError` if a newcomer may not enter from this address. Stores nothing."""
     if not address:
         return
     hourly_limit = study.entries_per_address_per_hour

@@ -96,7 +96,7 @@ def stop_work(*, participation: Participation, status: str, now: datetime | None
 
 
 def _filled_by(assignment: Assignment, held: Place | None) -> list[Place]:
-    """Return the held place and, with `units`, completed places that use its answers."""
+    """Return the held place and, with `units`, completed places that use this work's answers."""
     places = [held] if held is not None else []
     if assignment.hit.study.abandoned == Study.Abandoned.UNITS:
         completed = Place.objects.filter(hit=assignment.hit_id, completed_at__isnull=False)
@@ -107,7 +107,7 @@ def _filled_by(assignment: Assignment, held: Place | None) -> list[Place]:
 
 
 def _leave(assignment: Assignment, now: datetime) -> None:
-    """Free the place of an incomplete HIT; its answers are kept and flagged as partial."""
+    """Free the place of an incomplete HIT. Its answers are kept and, with `whole_hit`, partial."""
     held = lock_places(assignment=assignment, now=now).held
     if held is not None:
         _release(held)

@@ -1,8 +1,9 @@
-"""Answers that arrived while a study was closed: accepted or declined together, unseen.
+"""Answers that arrived while a study was closed, and how a researcher decides about them.
 
 While the study is closed, late answers are stored and flagged. Reopening supersedes them, so that
-annotators find their HITs as they were when the study closed. A researcher then accepts all of
-them, as far as places are free, or declines all of them for good.
+annotators find their HITs as they were when the study closed. A researcher then accepts all of them
+or declines all of them for good, without seeing their labels. Accepted answers count if a place is
+free.
 """
 
 from collections import Counter, defaultdict
@@ -26,7 +27,7 @@ from studies.services import record_event
 from tiebreak.errors import DomainError
 
 DECLINED = "declined as late"
-# Ids of unit and criterion, and the repeat.
+# The ids of the unit and the criterion, and the number of the repeat.
 Question = tuple[int, int, int]
 
 
@@ -36,7 +37,8 @@ class LateAnswers:
 
     `agreement` is the proportion of pairs of a late answer and another annotator's counted answer
     to the same unit and criterion that have equal labels. `usual_agreement` is the same among
-    counted answers to those units. Both, and the times, are None without any data.
+    counted answers to those units. Both are None if there is no such pair, and the times are None
+    if no answer has a duration.
     """
 
     answers: int
@@ -51,13 +53,13 @@ class LateAnswers:
 
 
 def pending(study: Study) -> RatingQuerySet:
-    """Return late answers that were neither accepted nor declined, superseded ones included."""
+    """Return late answers that were neither accepted nor declined, including superseded ones."""
     late = Rating.objects.filter(assignment__hit__study=study, late=True)
     return late.exclude(excluded_reason=DECLINED)
 
 
 def late_answers(study: Study) -> LateAnswers | None:
-    """Summarise the pending late answers for the researcher; None if there are none."""
+    """Summarise the pending late answers for the researcher, or return None if there are none."""
     rows = list(pending(study).select_related("unit", "criterion", "rater").order_by("pk"))
     latest = list({_answer_key(row): row for row in rows}.values())
     if not latest:
@@ -92,12 +94,13 @@ def set_late_answers_aside(*, study: Study) -> int:
 def accept_late_answers(
     *, study: Study, by: User | None = None, now: datetime | None = None
 ) -> int:
-    """Count the late answers as if they had arrived in time, as far as places are free.
+    """Accept the pending late answers, which then count if a place is free.
 
-    A HIT that they complete takes its place or another free one. Without a free place the set is
-    surplus, so that no HIT exceeds R. A newer answer by the same annotator takes precedence.
-    Returns how many answers were accepted. Raises `DomainError` while the study is closed, or if
-    no late answers are pending. Locks the study, then places HIT by HIT.
+    If late answers complete a HIT, they fill the annotator's place or another free place. If no
+    place is free, they are flagged as surplus, so that no HIT gets more than R responses. A newer
+    answer by the same annotator takes precedence. Returns how many answers were accepted. Raises
+    `DomainError` while the study is closed, or if no late answers are pending. Locks the study, and
+    then the places HIT by HIT.
     """
     now = now or database_now()
     study = _locked(study)
@@ -116,7 +119,7 @@ def accept_late_answers(
 
 @changes_noted()
 def decline_late_answers(*, study: Study, by: User | None = None) -> int:
-    """Exclude the late answers for good; their rows are kept. Returns how many answers."""
+    """Exclude the late answers for good but keep their rows. Returns how many were declined."""
     study = _locked(study)
     rows = list(pending(study))
     ratings = Rating.objects.filter(pk__in=[row.pk for row in rows])
@@ -137,7 +140,11 @@ def _locked(study: Study) -> Study:
             " decline them.",
         )
     if not pending(study).exists():
-        raise DomainError("nothing_late", "There are no late answers to accept or decline.")
+        raise DomainError(
+            "nothing_late",
+            "There are no late answers to accept or decline. Reload the page to see the study's"
+            " current state.",
+        )
     return study
 
 
@@ -176,7 +183,10 @@ def _make_current(
     assignment: Assignment,
     places: LockedPlaces,
 ) -> None:
-    """Set the flags of a new answer; one that replaces an answer takes over its flags and place."""
+    """Set the flags of an accepted answer.
+
+    If it replaces an earlier answer, it takes over the flags and the place of that answer.
+    """
     is_by_units = assignment.hit.study.abandoned == Study.Abandoned.UNITS
     row.late = row.superseded = row.partial = row.surplus = row.excluded = False
     row.excluded_reason, row.place = "", places.held

@@ -1,4 +1,4 @@
-"""Steps of a participation: guidelines read, and finished."""
+"""Records when annotators have read the guidelines and when they have finished."""
 
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from jobs.clock import database_now
 
 
 def mark_guidelines_read(*, participation: Participation, now: datetime | None = None) -> None:
-    """Record when the annotator first read the guidelines; from then on they are only linked."""
+    """Record when the annotator first read the guidelines. Later pages only link to them."""
     now = now or database_now()
     unread = Participation.objects.filter(pk=participation.pk, guidelines_read_at__isnull=True)
     unread.update(guidelines_read_at=now)

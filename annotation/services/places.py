@@ -1,4 +1,4 @@
-"""Give out places: each HIT gets exactly R complete answers, whatever annotators do."""
+"""Gives out places, so that each HIT gets exactly R complete responses whatever annotators do."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -37,7 +37,7 @@ from tiebreak.errors import DomainError
 
 
 class NotCleared(DomainError):
-    """The annotator must first read guidelines, pass a test or be confirmed by the platform."""
+    """The annotator must first read guidelines, pass a test, or be confirmed by the platform."""
 
 
 class NoWorkLeft(DomainError):
@@ -65,14 +65,14 @@ def take_place(*, participation: Participation, now: datetime | None = None) -> 
 def find_work(*, participation: Participation, now: datetime | None = None) -> Work:
     """Return the annotator's current assignment, or a new one on the most urgent free place.
 
-    Before: consent was given and every screening stage passed. After: exactly one active
-    assignment of this participation holds a place, and its lease starts now (by the database's
-    clock unless ``now`` is given). A previous holder whose lease ran out keeps their answers,
-    flagged. Only the participation's public id is needed.
+    The annotator must have given consent and passed every screening stage. Afterwards exactly one
+    active assignment of this participation holds a place, and its lease starts now, by the
+    database's clock unless ``now`` is passed. If the lease of a previous holder ran out, their
+    answers are kept and flagged. Of ``participation``, only the public id is used.
 
     Raises `NoWorkLeft`, `NotCleared`, or `DomainError` if the study is not open.
-    Locks, in the order that every service keeps: participation, one place or all places of a HIT
-    by number, HIT, assignment, tallies.
+    Takes locks in the order that every service keeps: participation, one place or all places of a
+    HIT by number, HIT, assignment, tallies.
     """
     try:
         return _find_work(participation, now, wait=False)
@@ -83,7 +83,7 @@ def find_work(*, participation: Participation, now: datetime | None = None) -> W
 
 
 class _AllLocked(Exception):
-    """All free places are locked by others; waiting for the locks may still yield one."""
+    """All free places are locked by others; waiting for their locks may still yield a place."""
 
 
 @changes_noted()
@@ -115,7 +115,7 @@ def _find_work(participation: Participation, now: datetime | None, *, wait: bool
 
 @transaction.atomic
 def has_work(participation: Participation, now: datetime | None = None) -> bool:
-    """Whether the annotator holds a place or could take one right now. Takes none."""
+    """Whether the annotator holds a place or could take one right now. Takes no place."""
     return _why_no_place(lock_person(participation.public_id, now)) is None
 
 
@@ -156,9 +156,9 @@ class LockedPlaces:
 def lock_places(*, assignment: Assignment, now: datetime | None = None) -> LockedPlaces:
     """Lock all places of the assignment's HIT; ``now`` overrides the database's clock.
 
-    Free places of the same parity come first, which keeps sides balanced. Locking all of them in
-    the order of their numbers allows one writer at a time on the answers and tallies of a HIT.
-    The assignment's study is re-read in the same statement.
+    Free places with the assignment's parity come first, which keeps sides balanced. Locking all
+    places in the order of their numbers allows only one writer at a time on the answers and tallies
+    of a HIT. The assignment's study is re-read in the same statement.
     """
     locked = lock_places_of(assignment.hit_id, now)
     if locked.study is not None:
@@ -175,8 +175,8 @@ def hand_over(*, place: Place, assignment: Assignment) -> None:
     """Give a locked free place to an assignment, and flag the previous holder's answers.
 
     With `whole_hit`, the previous holder's partial answers leave the statistics, and any earlier
-    answers of the new holder count from now on. With `units`, answers stay with the place, which
-    then only lacks the units without an answer.
+    answers of the new holder count from now on. With `units`, answers stay with the place, so the
+    new holder only rates the units that have no answer yet.
     """
     previous = place.assignment_id
     place.assignment = assignment
@@ -193,10 +193,10 @@ def hand_over(*, place: Place, assignment: Assignment) -> None:
 
 
 def place_for_unit(places: list[Place], rating: Rating) -> Place | None:
-    """With `units`, return the first place that has no such answer from anybody else yet.
+    """Return the first place for which nobody else has answered the rating's question yet.
 
-    The annotator's own place is checked too: somebody may have answered for it after its lease ran
-    out.
+    It is used with `units` only. The annotator's own place is checked too, because somebody else
+    may have answered for it after its lease ran out.
     """
     same_question = Rating.objects.counted().filter(
         unit=rating.unit_id, repeat=rating.repeat, criterion=rating.criterion
@@ -218,7 +218,7 @@ def extend_lease(*, place: Place, study: Study, now: datetime) -> None:
 
 
 def lease_end(study: Study, now: datetime) -> datetime:
-    """When a lease that starts now runs out, unless it is renewed."""
+    """Return when a lease that starts now runs out unless it is renewed."""
     return now + timedelta(minutes=study.lease_minutes)
 
 
@@ -302,7 +302,7 @@ def _extend(person: Person, held: Assignment) -> None:
 
 
 def _assign(free: FreePlace, person: Person) -> Assignment:
-    """Return the rater's only assignment on this HIT: a new one, or an abandoned one reopened."""
+    """Return the rater's only assignment on this HIT, either a new one or a reopened one."""
     place = free.place
     assignment = (
         _new(place, person)

@@ -1,4 +1,4 @@
-"""Planning: turns a study's design into HITs with their units, sides and places."""
+"""Plans a study: turns its design into HITs with their units, sides and places."""
 
 import random
 from collections import Counter, defaultdict
@@ -23,7 +23,7 @@ DRAW_LIMIT = 2**62
 
 @dataclass(frozen=True)
 class PairPlan:
-    """The part of a plan on two systems, or on one (then ``system_b`` is None)."""
+    """The part of a plan for one pair of systems, or for one system (``system_b`` is then None)."""
 
     system_a: int
     system_b: int | None
@@ -37,7 +37,8 @@ class Plan:
     """The size of a plan.
 
     `ratings` is the number of ratings in the statistics once every place is filled: one per place,
-    unit and criterion. `repeat_ratings` are additional ratings of repeated units (`repeats`).
+    unit and criterion. `repeat_ratings` is the number of additional ratings of the units that are
+    shown a second time, and `repeats` the number of these units.
     """
 
     instances: int
@@ -51,7 +52,7 @@ class Plan:
 
     @property
     def summary(self) -> str:
-        """The size as the end of a message, such as "Planned …"."""
+        """The plan's size in words, to follow a verb such as "Planned" in a message."""
         repeats = f" and {self.repeat_ratings} ratings of repeats" if self.repeats else ""
         return (
             f"{self.hits} HITs with {self.units} units and {self.places} responses. They yield"
@@ -61,7 +62,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class _Bundle:
-    """The unsaved units of one HIT, and their instance if they share one."""
+    """The unsaved units of one HIT, and their instance if all of them share one."""
 
     instance: Instance | None
     units: tuple[Unit, ...]
@@ -69,11 +70,11 @@ class _Bundle:
 
 @transaction.atomic
 def plan_hits(*, study: Study) -> Plan:
-    """Replace the plan of a draft study by a new one, with R places per HIT.
+    """Replace the plan of a draft study with a new one that has R places per HIT.
 
-    Before: the study is a draft with a dataset, systems and a criterion, and without ratings.
-    After: the earlier plan is deleted and the new one is complete; the same seed gives the same
-    plan. Raises `DomainError` that names what is missing. Locks the study.
+    The study must be a draft with a dataset, systems and a criterion, and without ratings.
+    Afterwards the earlier plan is deleted and the new one is complete. The same seed gives the same
+    plan. Raises a `DomainError` that names what is missing. Locks the study.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     _check_can_plan(study)
@@ -88,7 +89,7 @@ def plan_hits(*, study: Study) -> Plan:
 def forecast_plan(*, study: Study, selected: Iterable[SelectedInstance]) -> Plan:
     """Return the plan that `plan_hits` would make for these instances. Reads only.
 
-    Raises `DomainError` if they could not be planned.
+    Raises `DomainError` if these instances cannot be planned.
     """
     _check_can_plan(study)
     return _counted(study, _all_bundles(study, selected))
@@ -158,8 +159,8 @@ def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
     if ratings_per_hit < study.ratings_per_hit:
         raise DomainError(
             "ratings_per_hit_shrinks",
-            f"R is {study.ratings_per_hit} and can only be increased. To collect fewer ratings,"
-            " close the study or clone it.",
+            f"The number of ratings per HIT (R) is {study.ratings_per_hit} and can only be"
+            " increased. To collect fewer ratings, close the study or clone it.",
         )
     rng = random.Random(f"{study.seed}:places:{ratings_per_hit}")
     numbers = range(study.ratings_per_hit, ratings_per_hit)
@@ -173,11 +174,13 @@ def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
 
 
 class IncompleteDesign(DomainError):
-    """The design lacks something that a plan needs; `missing` names it."""
+    """The design lacks parts that a plan needs; `missing` names them."""
 
     def __init__(self, missing: Mapping[str, str]) -> None:
         needed = " and ".join(missing.values())
-        super().__init__("incomplete_design", f"The study still needs {needed}.")
+        super().__init__(
+            "incomplete_design", f"The study cannot be planned yet. Please add {needed} first."
+        )
         self.missing = tuple(missing)
 
 
@@ -185,12 +188,13 @@ def _check_can_plan(study: Study) -> None:
     if study.status != Study.Status.DRAFT:
         raise DomainError(
             "not_a_draft",
-            f"This study is {study.status}, and only drafts can be planned. Clone it to change its"
-            " design.",
+            f"This study is {study.status}, and only drafts can be planned. Clone the study to"
+            " change its design.",
         )
     if Rating.objects.filter(unit__study=study).exists():
         raise DomainError(
-            "has_ratings", "This study has ratings, so its plan cannot change. Clone it instead."
+            "has_ratings",
+            "This study has ratings, so its plan cannot change. Clone the study to plan it anew.",
         )
     missing = {}
     if study.dataset is None:
@@ -215,7 +219,7 @@ def _systems_needed(study: Study) -> int:
 
 
 def remove_plan(study: Study, *, with_reference_units: bool = False) -> None:
-    """Delete a draft's HITs and units; reference units only if ``with_reference_units``."""
+    """Delete a draft's HITs and units, including reference units if ``with_reference_units``."""
     hits, units = study.hits.main(), study.units.filter(role=Unit.Role.MAIN)
     if with_reference_units:
         hits, units = study.hits.all(), study.units.all()
@@ -224,7 +228,7 @@ def remove_plan(study: Study, *, with_reference_units: bool = False) -> None:
 
 
 def _all_bundles(study: Study, selected: Iterable[SelectedInstance]) -> list[_Bundle]:
-    """Return all HITs of a plan, for the selected instances or, without a selection, for all."""
+    """Return the HITs of a plan for the selected instances, or for all if none are selected."""
     bundles = list(_bundles(study, selected))
     if study.bundling == Study.Bundling.MIXED:
         bundles = _mixed(study, [unit for bundle in bundles for unit in bundle.units])
@@ -273,7 +277,7 @@ def _unit_key(instance: Instance, suffix: str) -> str:
 
 
 def _store_probabilities(unit: Unit, row: SelectedInstance) -> None:
-    """Copy the phase and inclusion probabilities, by which estimates are weighted."""
+    """Copy the phase and the inclusion probabilities, which determine the weights of estimates."""
     unit.phase = row.phase
     unit.inclusion_probability = row.inclusion_probability
     unit.conditional_inclusion_probability = row.conditional_inclusion_probability
@@ -345,7 +349,7 @@ def _single_bundles(
     by_system: dict[int, Samples],
     rng: random.Random,
 ) -> Iterator[_Bundle]:
-    """Yield HITs of N units with one generation each, shuffled over the systems."""
+    """Yield HITs of N units. Each unit is one generation, and the systems' units are shuffled."""
     units = [
         Unit(
             study=study,
@@ -382,7 +386,7 @@ def _write_plan(study: Study, bundles: list[_Bundle], rng: random.Random) -> Non
 def _hit_units(
     study: Study, hits: list[HIT], bundles: list[_Bundle], rng: random.Random
 ) -> list[HITUnit]:
-    """Return the units of each HIT, sides balanced per HIT and pair, and repeats with swapped sides."""
+    """Return the units of all HITs, with sides balanced per HIT and pair and swapped in repeats."""
     assigned = [(hit, u) for hit, b in zip(hits, bundles, strict=True) for u in b.units]
     edges = [(hit.pk, (unit.system_a_id, unit.system_b_id)) for hit, unit in assigned]
     bits = balanced_bits(edges, rng)

@@ -1,4 +1,4 @@
-"""Saving ratings: one transaction from the submitted answer to the tallies."""
+"""Saves ratings in one transaction, from the submitted answer to the tallies."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -28,7 +28,10 @@ from tiebreak.errors import DomainError, InvalidInput
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer as the page submits it: the label as shown (−1 first, +1 second) and metadata."""
+    """An answer as the page submits it: the label as shown, and metadata.
+
+    In the label of a preference, −1 is the first text and +1 the second.
+    """
 
     shown_label: str
     client_key: str
@@ -45,7 +48,7 @@ def submit_rating(
     answer: Answer,
     now: datetime | None = None,
 ) -> Rating:
-    """Save one answer (see `submit_ratings`) and return the row that now holds it."""
+    """Save one answer as `submit_ratings` does, and return the rating that holds it."""
     rows = submit_ratings(
         assignment=assignment, hit_unit=hit_unit, answers={criterion: answer}, now=now
     )
@@ -65,13 +68,14 @@ def submit_ratings(
 ) -> list[Rating]:
     """Save all answers to one unit, or none, each exactly once; the last ones complete the HIT.
 
-    Repeating an answer, or a client key with the same label, changes nothing. A changed answer
-    supersedes the earlier one. Without a live place an answer is kept and flagged. Returns all
-    ratings of the assignment. Raises `DomainError` if a label is not on its scale.
+    Sending the current answer again, or a client key with the same label, changes nothing. A
+    changed answer supersedes the earlier one. If the assignment no longer holds a place, an answer
+    is kept and flagged. Returns all ratings of the assignment. Raises `DomainError` if a label is
+    not on its scale.
 
     Locks the HIT's places, as does everything that changes the answers of a HIT. A gold check is
-    graded when its HIT is complete: until then an answer can be corrected, and the annotator
-    cannot tell which unit is the check.
+    graded when its HIT is complete, because until then an answer can be corrected, and so that the
+    annotator cannot tell which unit is the check.
     """
     locked = _submit(assignment, hit_unit, answers, now)
     # In a transaction of its own, because exclusion locks places in another order.
@@ -122,7 +126,7 @@ class _LockedAnswers:
         self.by_units = self.study.abandoned == Study.Abandoned.UNITS
 
     def save(self, hit_unit: HITUnit, criterion: Criterion, answer: Answer) -> bool:
-        """Save one answer. Returns whether it completed a place."""
+        """Save one answer, and return whether it completed a place."""
         label = _label_in_system_order(answer, self.assignment, hit_unit, criterion)
         earlier = [row for row in self.ratings if row.is_answer_to(hit_unit, criterion)]
         if _stored(earlier, answer, label) is not None:
@@ -176,7 +180,7 @@ def _complete_test(assignment: Assignment, ratings: list[Rating], now: datetime)
 def complete_set(
     assignment: Assignment, ratings: list[Rating], place: Place | None, now: datetime
 ) -> bool:
-    """If all units are answered, complete the place, or flag the set as surplus without one."""
+    """If all units are answered, complete the place. Without a place, flag the set as surplus."""
     if worksheet(assignment, ratings).first_open is not None:
         return False
     close_assignment(assignment, now)
@@ -191,7 +195,7 @@ def complete_set(
 
 
 def _exclusion_reason(assignment: Assignment) -> str:
-    """Read the participation's current status; the loaded one is older than the exclusion."""
+    """Read the participation's current status, because the loaded one predates the exclusion."""
     participations = Participation.objects.filter(assignments=assignment)
     return str(participations.values_list("status", flat=True).first() or "")
 
@@ -214,7 +218,7 @@ def _label_in_system_order(
 
 
 def _stored(earlier: list[Rating], answer: Answer, label: str) -> Rating | None:
-    """Return the row that already holds this answer: the current one, or one by the same request."""
+    """Return the rating that already holds this answer: the current one, or the same request's."""
     for rating in earlier:
         is_same = not rating.superseded or rating.client_key == answer.client_key
         if rating.label == label and is_same:
@@ -243,7 +247,7 @@ def _new_rating(
 
 
 def _flag(rating: Rating, earlier: Rating | None, study: Study) -> None:
-    """Flag an answer as late if the study is closed, or as partial or surplus without a place."""
+    """Flag an answer as late if the study is closed, and as partial or surplus if it has no place."""
     rating.late = study.status == Study.Status.CLOSED
     if rating.assignment.status == Assignment.Status.COMPLETED and earlier is not None:
         for field in ("surplus", "partial", "excluded", "excluded_reason", "place"):
@@ -254,7 +258,7 @@ def _flag(rating: Rating, earlier: Rating | None, study: Study) -> None:
 
 
 def _append(rating: Rating, earlier: Rating | None) -> None:
-    """Insert the answer. It supersedes the earlier one, unless it came after the study closed."""
+    """Insert the answer, which supersedes the earlier one unless it came after the study closed."""
     deltas: Counter[TallyKey] = Counter()
     if earlier is not None and rating.late:
         rating.superseded = True

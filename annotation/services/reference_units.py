@@ -1,4 +1,4 @@
-"""Reference units, which have expected labels: for training, the test and gold checks."""
+"""Reference units, which have expected labels, for training, the test and gold checks."""
 
 import random
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rows import read_jsonl
 
 CONTROL = "perturbed copy"
-# The column's range in the database, so no sample has a larger index.
+# The database's column ends below this number, so no sample has this index or a larger one.
 LARGEST_SAMPLE = 2**15
 ROLES = {
     Unit.Role.GOLD: "gold checks",
@@ -33,7 +33,7 @@ EXPLANATION = (
 
 @dataclass(frozen=True)
 class ReferencePair:
-    """Two generations of one instance (the first is A), or one, with the expected labels."""
+    """Two generations of one instance (the first is A), or one generation, and expected labels."""
 
     a: Generation
     b: Generation | None
@@ -43,11 +43,11 @@ class ReferencePair:
 
 @transaction.atomic
 def degrade_copies(*, study: Study, role: Unit.Role, n: int, seed: int = 0) -> int:
-    """Create ``n`` reference units, each of an original and a degraded copy. Returns how many.
+    """Create ``n`` reference units, each from a text and a degraded copy of it. Returns how many.
 
     The copies belong to a separate system that no study compares. On every preference criterion
-    the original is expected to win. Raises `DomainError` if there is no such criterion, or if too
-    few texts are long enough.
+    the original is expected to win. Raises `DomainError` if there is no preference criterion, or if
+    too few texts are long enough.
     """
     labels = _original_wins(study)
     rng = random.Random(f"{study.seed}:{role}:{seed}")
@@ -66,7 +66,8 @@ def degrade_copies(*, study: Study, role: Unit.Role, n: int, seed: int = 0) -> i
 def add_reference_units(*, study: Study, role: Unit.Role, pairs: Iterable[ReferencePair]) -> int:
     """Add reference units of this role, and plan the HIT of a training or test. Locks the study.
 
-    Gold checks can be added at any time, other units only until an annotator begins the stage.
+    Gold checks can be added at any time. Other units can only be added until an annotator begins
+    the stage.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     stage = HIT.objects.filter(study=study, kind=role.value).first()
@@ -91,7 +92,7 @@ def import_reference_units(
 
     A row has `instance`, `system_a` and `sample_a`, for a comparison also `system_b` and
     `sample_b`, `labels` by criterion in system order, and optionally an `explanation`. Imports all
-    rows or none: raises `FormatError` with every bad line.
+    rows, or raises `FormatError` with every bad line and imports none.
     """
     problems = Problems()
     pairs = []
@@ -123,7 +124,7 @@ def _reference_pair(study: Study, row: dict[str, Any]) -> ReferencePair:
 
 def _explanation(text: object) -> str:
     if not isinstance(text, str | None):
-        raise InvalidInput("not_a_text", f"explanation must be a text, not {text!r}"[:200])
+        raise InvalidInput("not_a_text", f"explanation must be text; it is {text!r}"[:200])
     return text or ""
 
 
@@ -143,20 +144,27 @@ def _generation(study: Study, row: dict[str, Any], side: str) -> Generation:
     if generation is None:
         raise InvalidInput(
             "unknown_generation",
-            f"instance {instance!r} has no generation {sample!r} of system {system!r} here",
+            f"this study has no generation with sample index {sample!r} of system {system!r} for"
+            f" instance {instance!r}",
         )
     return generation
 
 
 def _expected_labels(study: Study, labels: object) -> dict[str, str]:
-    """Return canonical labels by criterion; at least one, each valid on its scale."""
+    """Return the canonical labels by criterion.
+
+    There must be at least one label, and each must be on its criterion's scale.
+    """
     scales = {criterion.name: criterion.parsed_scale for criterion in study.criteria.all()}
     if not isinstance(labels, dict) or not labels:
-        raise InvalidInput("labels_missing", "labels must map criteria to expected labels")
+        raise InvalidInput(
+            "labels_missing",
+            "labels must be an object with the expected label of at least one criterion",
+        )
     unknown = set(labels) - set(scales)
     if unknown:
         raise InvalidInput(
-            "unknown_criterion", f"criterion {sorted(unknown)[0]!r} is not one of the study's"
+            "unknown_criterion", f"the study has no criterion {sorted(unknown)[0]!r}"
         )
     return {name: str(scales[name].parse_label(str(label))) for name, label in labels.items()}
 
@@ -207,10 +215,10 @@ def _original_wins(study: Study) -> dict[str, str]:
 
 
 def _originals(study: Study, role: Unit.Role, n: int, rng: random.Random) -> list[Generation]:
-    """Draw one text each from different instances that no reference unit uses yet.
+    """Draw ``n`` texts, each from a different instance that no reference unit uses yet.
 
-    Gold checks use planned instances as long as there are any, so that annotators read their
-    source texts anyway.
+    Gold checks use planned instances as long as there are any, because annotators read the source
+    texts of these instances anyway.
     """
     used = study.units.exclude(role=Unit.Role.MAIN).values("instance")
     rows = Generation.objects.filter(
@@ -223,8 +231,8 @@ def _originals(study: Study, role: Unit.Role, n: int, rng: random.Random) -> lis
     if len(by_instance) < n:
         raise DomainError(
             "too_few_texts",
-            f"You asked for {n} units, but only {len(by_instance)} more instances have a text that"
-            " is long enough to be degraded. Please ask for fewer.",
+            f"You asked for {n} units, but the number of further instances with a text long enough"
+            f" to be degraded is {len(by_instance)}. Please ask for fewer units.",
         )
     planned = set(study.units.filter(role=Unit.Role.MAIN).values_list("instance", flat=True))
     preferred = planned if role == Unit.Role.GOLD else set()

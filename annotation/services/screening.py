@@ -1,4 +1,4 @@
-"""Screening: the steps before the first HIT, and the gold checks mixed into later HITs."""
+"""Screening: the steps before the first HIT, and the gold checks mixed into HITs."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -58,7 +58,7 @@ def _open_stages(participation: Participation, now: datetime) -> Iterator[Step]:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """A role with too few reference units: how many the screening needs, and how many exist."""
+    """A role with too few reference units, the number that screening needs, and the number present."""
 
     role: Unit.Role
     needed: int
@@ -68,9 +68,9 @@ class Shortfall:
 def reference_unit_shortfalls(study: Study) -> list[Shortfall]:
     """Return the roles with fewer reference units than the screening needs.
 
-    A test or training needs as many units as one try shows; later tries may reuse units. Gold
-    checks need one unit, or as many as must be failed before an action follows, because no
-    annotator sees the same check twice.
+    A test or training needs as many units as one attempt shows; later attempts may reuse units.
+    Gold checks need one unit if failures are only recorded. Otherwise they need as many units as an
+    annotator must fail before action is taken, because no annotator sees the same check twice.
     """
     screening = screening_of(study)
     if screening is None:
@@ -92,7 +92,7 @@ def _gold_checks_needed(screening: Screening) -> int:
 
 
 def is_pass_mark_reachable(study: Study) -> bool:
-    """Whether one try at the test shows at least as many units as the pass mark."""
+    """Whether one attempt at the test shows at least as many units as the pass mark."""
     screening = screening_of(study)
     if screening is None or not screening.qualification_units:
         return True
@@ -100,7 +100,7 @@ def is_pass_mark_reachable(study: Study) -> bool:
 
 
 def check_screening_can_be_passed(study: Study) -> None:
-    """Raise `DomainError` if nobody could pass, so that nobody is asked for consent in vain."""
+    """Raise `DomainError` if nobody can pass, so that nobody is asked for consent in vain."""
     stages = {Unit.Role.TRAINING, Unit.Role.QUALIFICATION}
     is_short = any(shortfall.role in stages for shortfall in reference_unit_shortfalls(study))
     if is_short or not is_pass_mark_reachable(study):
@@ -110,7 +110,7 @@ def check_screening_can_be_passed(study: Study) -> None:
 def gold_checks_expected(study: Study) -> int:
     """Return the average number of gold checks for an annotator who completes all HITs they may.
 
-    With fewer reference units than that, an annotator's last HITs contain no checks.
+    If there are fewer reference units, an annotator's last HITs contain no checks.
     """
     screening = screening_of(study)
     hits = study.hits.main().count()
@@ -151,10 +151,10 @@ def clear_participation(*, participation: Participation, now: datetime | None = 
 def answer_comprehension(
     *, participation: Participation, answers: Mapping[int, int], now: datetime | None = None
 ) -> ScreeningAttempt:
-    """Grade one try at the comprehension questions; failing the last try screens out.
+    """Grade one attempt at the comprehension questions. Failing the last one screens out.
 
-    ``answers`` maps a question's id to the number of the choice, from 1. Raises `DomainError`
-    if an answer is missing or no try is left.
+    ``answers`` maps a question's id to the number of the chosen option, counted from 1. Raises
+    `DomainError` if an answer is missing or no attempt is left.
     """
     now = now or database_now()
     participation = Participation.objects.select_for_update().get(pk=participation.pk)
@@ -171,10 +171,10 @@ def answer_comprehension(
 
 @transaction.atomic
 def begin_stage(*, participation: Participation, now: datetime | None = None) -> Assignment | None:
-    """Return the assignment of the current training or test, created when a new try begins.
+    """Return the assignment of the current training or test, and create it for a new attempt.
 
-    Returns None if the last try failed and the annotator has not asked for another one. Raises
-    `DomainError` if too many people have already worked from this internet address.
+    Returns None if the last attempt failed and the annotator has not asked for another attempt.
+    Raises `DomainError` if too many people have already worked from this internet address.
     """
     now = now or database_now()
     participation = Participation.objects.select_for_update().get(pk=participation.pk)
@@ -195,7 +195,7 @@ def begin_stage(*, participation: Participation, now: datetime | None = None) ->
 
 
 def request_another_try(*, participation: Participation) -> None:
-    """Let the annotator repeat a failed stage if a try is left."""
+    """Let the annotator repeat a failed stage if an attempt is left."""
     step = next_step(participation)
     if step not in STAGES or tries_left(participation, ScreeningAttempt.Stage(step.value)) == 0:
         raise DomainError("no_try_left", NO_TRY_LEFT)
@@ -206,7 +206,7 @@ STAGES = {Step.TRAINING, Step.QUALIFICATION}
 
 
 def tries_left(participation: Participation, stage: ScreeningAttempt.Stage) -> int | None:
-    """Return how many tries an annotator has left, or None if there is no limit."""
+    """Return how many attempts an annotator has left, or None if there is no limit."""
     screening = screening_of(participation.study) or Screening()
     limit = {
         ScreeningAttempt.Stage.COMPREHENSION: screening.comprehension_tries,
@@ -249,7 +249,7 @@ def judged(assignment: Assignment) -> list[tuple[Rating, bool]]:
 
 
 def is_right(rating: Rating) -> bool:
-    """Whether an answer matches the known label; of a preference only the side has to match."""
+    """Whether an answer matches the known label. For a preference, only the side has to match."""
     known = str(rating.unit.known_labels[rating.criterion.name])
     if rating.label is None or rating.criterion.parsed_scale.kind != "preference":
         return rating.label == known
@@ -266,7 +266,7 @@ def _side(label: str) -> str | int:
 
 @dataclass(frozen=True)
 class Score:
-    """How many units or questions were answered correctly, of how many, and the pass mark."""
+    """The number of correctly answered units or questions, the total number, and the pass mark."""
 
     right: int
     of: int
@@ -321,7 +321,7 @@ def _record(answers: list[Rating], criteria: set[str]) -> CheckRecord:
 
 
 def act_on_checks(*, participation: Participation, now: datetime | None = None) -> None:
-    """Apply the study's action if the annotator failed too many gold checks. Idempotent."""
+    """Take the study's action if the annotator failed too many gold checks. May be called again."""
     now = now or database_now()
     screening = screening_of(participation.study)
     if screening is None or screening.check_action == Screening.CheckAction.RECORD:

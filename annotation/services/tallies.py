@@ -37,7 +37,7 @@ def _in_order(item: tuple[TallyKey, int]) -> tuple[int, int, int, str]:
 
 
 def _add(unit: int, criterion: int, machine: int | None, label: str, n: int) -> None:
-    """Insert or increment in one statement; the ORM's upsert cannot increment a value."""
+    """Insert or increment a tally in one statement, which the ORM's upsert cannot do."""
     with connection.cursor() as cursor:
         upsert = _ADD_HUMAN if machine is None else _ADD_MACHINE
         cursor.execute(upsert, [unit, criterion, machine, label, n])
@@ -59,9 +59,10 @@ DO UPDATE SET n = annotation_tally.n + excluded.n
 
 @transaction.atomic
 def set_flags(*, ratings: RatingQuerySet, **flags: bool | str) -> int:
-    """Set flags on a query's current ratings and update the tallies, in which repeats never count.
+    """Set flags on the current ones of these ratings, and update the tallies.
 
-    Returns the number of ratings. Records a change for each study whose report is affected.
+    Repeats never enter the tallies. Returns the number of ratings. Records a change for each study
+    whose report is affected.
     """
     deltas: Counter[TallyKey] = Counter()
     changed: set[str] = set()
@@ -83,7 +84,7 @@ def set_flags(*, ratings: RatingQuerySet, **flags: bool | str) -> int:
 
 
 def recount(*, study: Study) -> Counter[TallyKey]:
-    """Compute the tallies from the ratings; the stored tallies must always equal them."""
+    """Return the tallies computed from the ratings, which the stored tallies must always equal."""
     rows = (
         Rating.objects.counted()
         .filter(unit__study=study, repeat=0)

@@ -1,1 +1,1 @@
-"""The pages of an annotator, one module for each step of their way."""
+"""The annotators' pages, one module for each step from the guidelines to rating."""

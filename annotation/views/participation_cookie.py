@@ -1,6 +1,7 @@
-"""Identifies the annotator's participation by a signed cookie, and by nothing else.
+"""Identifies the annotator's participation by a signed cookie.
 
-All state is in the participation itself; the cookie only holds its public id.
+All state is stored with the participation, and the cookie holds only its public id. Inside a
+platform's frame, the signed address replaces the cookie.
 """
 
 from collections.abc import Callable
@@ -23,13 +24,13 @@ View = Callable[..., HttpResponse]
 
 
 class SeeOther(HttpResponseRedirect):
-    """Redirect after a POST with 303, so that reloading the next page posts nothing."""
+    """A redirect with status 303 after a POST, so that reloading the next page posts nothing."""
 
     status_code = 303
 
 
 def annotator_page(view: View) -> View:
-    """Decorate a view: forbid caching, and show a `DomainError` as a page with its message."""
+    """Decorate a view so that it is never cached and a `DomainError` becomes a page."""
 
     @wraps(view)
     def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -57,7 +58,7 @@ def is_htmx(request: HttpRequest) -> bool:
 
 
 def study_at(study_id: str) -> Study:
-    """Return the study that an annotator's link names, or raise 404."""
+    """Return the study with the id in an annotator's link, or raise 404."""
     study = Study.objects.filter(public_id=study_id).first()
     if study is None:
         raise Http404("No such study.")
@@ -65,7 +66,7 @@ def study_at(study_id: str) -> Study:
 
 
 def participation_stub(request: HttpRequest, study_id: str) -> Participation | None:
-    """Return the participation that the cookie names, without a query, for services that run one."""
+    """Return the participation with the id in the cookie, for services that load it themselves."""
     if hasattr(request, "arrival"):
         return _framed(request.arrival, study_id)
     public_id = request.get_signed_cookie(
@@ -75,7 +76,7 @@ def participation_stub(request: HttpRequest, study_id: str) -> Participation | N
 
 
 def _framed(arrival: dict[str, str], study_id: str) -> Participation | None:
-    """Look up the participation that the signed address names: in a frame there is no cookie."""
+    """Look up the participation by the signed address, because in a frame there is no cookie."""
     return Participation.objects.filter(
         study=study_id if study_id == arrival["study"] else None,
         provider=arrival["provider"],

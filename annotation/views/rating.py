@@ -1,4 +1,4 @@
-"""Rating pages: every request leads to the page that the annotator should see next."""
+"""The rating pages. Every request leads to the page that the annotator should see next."""
 
 from collections.abc import Mapping
 from math import inf
@@ -86,7 +86,7 @@ def rate(request: HttpRequest, study_id: str) -> HttpResponse:
 
 
 def _page_without_work(request: HttpRequest, study_id: str, refusal: DomainError) -> HttpResponse:
-    """Return the page for an annotator who gets no place, or none yet."""
+    """Return the page for an annotator who gets no place, either now or at all."""
     participation = current_participation(request, study_id)
     if participation is None:
         return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
@@ -98,7 +98,7 @@ def _page_without_work(request: HttpRequest, study_id: str, refusal: DomainError
 
 
 def _step(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """Return the page of the step before the first HIT; training and tests look like any HIT."""
+    """Return the page of the current step before the first HIT. Training looks like any HIT."""
     page = step_page(request, participation)
     if isinstance(page, HttpResponse):
         return page
@@ -110,7 +110,7 @@ def _step(request: HttpRequest, participation: Participation) -> HttpResponse:
 @require_safe
 @annotator_page
 def look_back(request: HttpRequest, study_id: str, position: int) -> HttpResponse:
-    """Show an answered unit of the current HIT, so that it can be corrected. Reserves nothing."""
+    """Show an answered unit of the current HIT, so that it can be corrected. Takes no place."""
     participation = current_participation(request, study_id)
     if participation is None:
         return redirect(settings.ANNOTATOR_ENTRY_URL, study_id)
@@ -175,14 +175,14 @@ def _training_feedback(sheet: Worksheet, position: int) -> list[dict[str, Any]]:
 
 
 def _sheet(participation: Participation, assignment: Assignment) -> Worksheet:
-    # Both are already loaded; without these lines the selectors would query them again.
+    # The participation and its study are already loaded, so the selectors need not query them.
     assignment.participation = participation
     assignment.hit.study = participation.study
     return worksheet(assignment)
 
 
 def _answered_unit(stub: Participation, form: AnswerForm) -> tuple[Worksheet, int]:
-    """Return the worksheet and position an answer is for; 404 unless they are the annotator's."""
+    """Return the worksheet and position of an answer, or raise 404 if they are somebody else's."""
     public_id = form.cleaned_data["assignment"]
     assignment = find_work_of(public_id, stub.public_id, stub.study_id)
     if assignment is None:
@@ -248,10 +248,10 @@ def _page(
 
 
 def _may_stop(sheet: Worksheet, hits_completed: int) -> bool:
-    """Whether to offer stopping: between two HITs, with one completed and more available.
+    """Whether to offer stopping, which is possible between two HITs while more are available.
 
-    Uses only what is already loaded, because it runs for every answer; the page behind the link
-    checks again.
+    Reads only what is already loaded, because the function runs for every answer. The page behind
+    the link checks again.
     """
     participation, assignment = sheet.assignment.participation, sheet.assignment
     is_done = sheet.first_open is None
@@ -281,7 +281,7 @@ def _status_note(ratings: list[Rating], participation: Participation | None) -> 
 
 
 def _pass_mark(assignment: Assignment) -> int | None:
-    """Return how many units of a test must be right, or None outside a test."""
+    """Return how many units of a test must be answered correctly, or None outside a test."""
     if assignment.stage != ScreeningAttempt.Stage.QUALIFICATION:
         return None
     screening = screening_of(assignment.hit.study)

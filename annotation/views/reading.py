@@ -1,4 +1,4 @@
-"""The guidelines page: shown before the first HIT, and available for rereading at any time."""
+"""The guidelines page, which is shown before the first HIT and can be reread at any time."""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -36,7 +36,7 @@ def guidelines_page(request: HttpRequest, participation: Participation) -> HttpR
 
 
 def _current_guidelines(participation: Participation) -> str:
-    """Return the guidelines of the HIT in progress; a new version applies from the next HIT on."""
+    """Return the guidelines of the HIT in progress, because new ones apply from the next HIT on."""
     assignment = latest_assignment(participation)
     if assignment is None or assignment.completed_at is not None:
         return participation.study.guidelines

@@ -94,7 +94,7 @@ def _questions(
 
 
 def _failed_test(request: HttpRequest, participation: Participation, step: Step) -> HttpResponse:
-    """Return the page after a failed test with attempts left."""
+    """Return the page that follows a failed test if attempts are left."""
     attempt = participation.screening_attempts.filter(stage=step.value).order_by("-number").first()
     if attempt is None or tries_left(participation, ScreeningAttempt.Stage(step.value)) == 0:
         raise DomainError("screened_out", SCREENED_OUT)
@@ -112,14 +112,14 @@ def _failed_test(request: HttpRequest, participation: Participation, step: Step)
 
 
 def _test_feedback(participation: Participation, step: Step) -> list[dict[str, Any]]:
-    """Return the annotator's and the expected answers of the last attempt."""
+    """Return the annotator's answers in the last attempt, with the expected ones."""
     attempts = participation.assignments.filter(run__startswith=f"{step.value}:")
     last = attempts.select_related("hit__study", "participation").order_by("-position").first()
     return [feedback_on(row, right) for row, right in judged(last)] if last else []
 
 
 def feedback_on(rating: Rating, is_right: bool) -> dict[str, Any]:
-    """Return an answer and the expected one as they were displayed, with the explanation."""
+    """Return an answer and the expected answer as they were displayed, with the explanation."""
     assignment = rating.assignment
     hit_unit = assignment.hit.hit_units.get(unit=rating.unit_id)
     a_first = is_a_first(assignment, hit_unit)

@@ -1,6 +1,6 @@
 """Presentation of a unit: its texts in the order of the sides, and the wording of each choice.
 
-These objects carry no system names or database ids, so that no template can reveal one.
+These objects contain no system names or database ids, so that no template can reveal one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from tiebreak.scales import BAD, Label, Scale
 FIELD = "criterion-{}"
 # Scales with more labels than this get a number field instead of buttons.
 MAX_CHOICES = 20
-# Wording of a preference, by the scale's largest label and then by the label's absolute value.
+# The wording of preferences, by the scale's largest label and by the label's absolute value.
 STRENGTHS = {
     1: ("is better",),
     2: ("is slightly better", "is much better"),
@@ -25,7 +25,7 @@ TIE, BOTH_BAD = "No preference", "Both are bad"
 
 @dataclass(frozen=True)
 class Choice:
-    """One possible answer. If it has a side, its words follow the side's name."""
+    """One possible answer. If it has a side, the page shows the side's name before `words`."""
 
     value: str
     words: str
@@ -36,7 +36,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Question:
-    """One criterion as a question: with choices, or with a number field if there are too many."""
+    """One criterion as a question, with choices or, for long scales, with a number field."""
 
     field: str
     text: str
@@ -79,7 +79,7 @@ class UnitPage:
 def unit_page(
     unit: Unit, criteria: Iterable[Criterion], *, a_first: bool, shown_labels: Mapping[int, str]
 ) -> UnitPage:
-    """Return a unit with its questions; `shown_labels` holds previous answers as displayed."""
+    """Return a unit with its questions. `shown_labels` are the earlier answers as displayed."""
     generations = [unit.generation_a]
     if unit.system_b_id is not None:
         generations.append(unit.generation_b)
@@ -94,7 +94,7 @@ def unit_page(
 
 
 def unit_total(fewest: int, most: int) -> dict[str, Any]:
-    """Return the number of units of a task: one number, or two if gold checks may be mixed in."""
+    """Return the number of units in a task, or "n or n + 1" if a gold check may be mixed in."""
     return {"of": str(most) if fewest == most else f"{fewest} or {most}", "most": most}
 
 
@@ -145,14 +145,14 @@ def _words(scale: Scale, label: Label) -> tuple[Literal["", "first", "second"], 
 
 
 def choice_as_shown(label: str, criterion: Criterion, *, a_first: bool) -> Choice:
-    """Return the choice that a stored label was on the annotator's screen."""
+    """Return the choice on the annotator's screen that corresponds to a stored label."""
     scale = criterion.parsed_scale
     shown = scale.parse_label(as_shown(label, criterion=criterion, a_first=a_first))
     return _choice(scale, shown, key="", chosen="")
 
 
 def turns_of(instance: Instance | None) -> tuple[Turn, ...]:
-    """Return the conversation of an instance. The text of a message may come in parts."""
+    """Return an instance's conversation. The text of a message may be divided into parts."""
     messages: Sequence[Any] = instance.messages if instance else ()
     return tuple(_turn(message) for message in messages if isinstance(message, dict))
 

@@ -37,7 +37,6 @@ NOT_COPIED = frozenset(
         "studies.StudyVersion",
         "studies.StudyEvent",
         "studies.ReportChanges",
-        "studies.Job",
         "annotation.Place",
         "annotation.Participation",
         "annotation.ScreeningAttempt",

@@ -1,5 +1,5 @@
 // Saves each answer as soon as it is chosen, stores unsent answers in the browser, and adds
-// keyboard shortcuts. Without this script the page is a plain form with the same effect.
+// keyboard shortcuts. Without this script, the page is a plain form with the same effect.
 "use strict";
 
 (() => {
@@ -59,8 +59,8 @@
     // The server may have saved an answer although its confirmation was lost.
     unknown: "Your answer may not be saved yet. Trying again…",
     stale: "No connection. This page may be out of date.",
-    blocked: "No connection. Please wait: the next page opens when you are back online.",
-    outdated: "Not saved: this page is out of date. Please reload it.",
+    blocked: "No connection. Please wait. The next page opens when you are online again.",
+    outdated: "Your answer was not saved, because this page is out of date. Please reload the page.",
   };
   function showStatus(state) {
     const line = document.createElement("span");
@@ -88,7 +88,7 @@
     showUnsent();
   }
 
-  // Does nothing unless a retry is pending: requests in flight must not be sent twice.
+  // Does nothing unless a retry is pending, because requests in progress must not be sent twice.
   function retryNow() {
     if (timer === null) return;
     clearTimeout(timer);
@@ -105,7 +105,7 @@
       event.preventDefault();
       return;
     }
-    // Send this question only: a repeated request must not restore an old answer to another one.
+    // Send this question only, because a repeated request must not restore an old answer to another.
     for (const other of questions) if (other !== question) delete parameters[fieldOf(other)];
     const answer = store(question, value);
     parameters.client_key = answer.key;
@@ -138,7 +138,7 @@
     if (feedback?.children.length) feedback.scrollIntoView({ block: "nearest" });
   });
 
-  // A page restored from the browser's back/forward cache may be out of date.
+  // A page that the browser restores from its back/forward cache may be out of date.
   window.addEventListener("pageshow", (event) => {
     if (!event.persisted || isPreview) return;
     if (navigator.onLine) location.reload();
@@ -200,7 +200,7 @@
   // --- Keyboard shortcuts ------------------------------------------------------------------------
   const isAnswered = (question) => question.querySelector("input:checked, input[type=number]:valid") !== null;
 
-  // The question that digit keys answer: the focused one, or else the first unanswered one.
+  // The question that digit keys answer: the focused question, or else the first unanswered one.
   let current = null;
   function setCurrent(question) {
     current = question;

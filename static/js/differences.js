@@ -1,4 +1,4 @@
-// Marks the words in which two texts differ. The words are wrapped, and never changed.
+// Highlights the words in which two texts differ. Wraps words in elements but never changes them.
 "use strict";
 
 (() => {

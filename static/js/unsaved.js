@@ -1,7 +1,7 @@
 // Warns before leaving a page with unsaved changes.
 "use strict";
 (() => {
-  // The values of a refused form are stored nowhere else.
+  // A form that was refused counts as changed, because its values are stored nowhere else.
   const changed = new Set(document.querySelectorAll("form:has(.errorlist)"));
   let sending = null;
 
@@ -14,7 +14,7 @@
     document.addEventListener(name, recordChange);
   }
 
-  // The submitted form is not lost; changes in other forms of the page would be.
+  // The form that is submitted is not lost, but changes in other forms of the page would be.
   document.addEventListener("submit", (event) => {
     sending = event.target;
     setTimeout(() => { sending = null; }, 1000);

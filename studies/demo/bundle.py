@@ -1,4 +1,4 @@
-"""Writes the demo study as a bundle: texts, generations of both systems, guidelines, design."""
+"""Writes the demo study as a bundle with its texts, generations, guidelines and design."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ question = "Which summary do you prefer?"
 
 
 def write_demo_bundle(path: Path) -> None:
-    """Write the bundle folder at `path`, created if necessary, always with the same bytes."""
+    """Write the bundle to the folder `path`, always with the same bytes. Creates the folder."""
     path.mkdir(parents=True, exist_ok=True)
     sources = load_sources()
     systems = ", ".join(json.dumps(name) for name in SYSTEMS)

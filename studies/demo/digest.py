@@ -1,4 +1,4 @@
-"""A system that rewrites: it shortens, reports speech, and joins the facts that it samples."""
+"""A system that rewrites the text: it samples facts, shortens them, and joins them."""
 
 import re
 from collections import Counter
@@ -38,7 +38,7 @@ _NUMBER = re.compile(r"\b\d[\d,:-]*")
 
 
 def digest(source: str, *, rng: np.random.Generator, temperature: float) -> str:
-    """A summary in the system's own words: reported speech for dialogues, condensed news."""
+    """Return a summary that is reported speech for a dialogue, and condensed sentences for news."""
     sentences = read_sentences(source)
     tell = _digest_dialogue if sentences[0].speaker else _digest_news
     return tell(sentences, rng, temperature)
@@ -59,7 +59,7 @@ def _digest_dialogue(
 
 
 def _opening(sentences: Sequence[Sentence]) -> list[str]:
-    """Who talks about what; nothing where no noun comes up twice."""
+    """Return a sentence on who talks about what, or nothing if no noun occurs twice."""
     nouns = Counter(noun for sentence in sentences for noun in _NOUN.findall(sentence.text))
     topics = [noun for noun, count in nouns.most_common() if count > 1 and noun not in _NOT_TOPICS]
     if not topics:
@@ -77,7 +77,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _told(clauses: Sequence[Clause], names: frozenset[str], rng: np.random.Generator) -> list[str]:
-    """One sentence a clause; two neighbouring clauses of a speaker share one while it is short."""
+    """Return one sentence per clause, or per two short neighbouring clauses of one speaker."""
     told: list[str] = []
     previous: Clause | None = None
     for clause in clauses:
@@ -94,7 +94,7 @@ def _told(clauses: Sequence[Clause], names: frozenset[str], rng: np.random.Gener
 
 
 def _can_join(previous: Clause, clause: Clause, sentence: str, predicate: str) -> bool:
-    """Whether "and" plus the predicate would still be read with the sentence's own subject."""
+    """Whether a predicate that follows "and" would still have the sentence's subject."""
     if previous.act == "asks" or (previous.act == "states" and clause.act != "states"):
         return False
     return "," not in sentence and _is_short(sentence, predicate)
@@ -129,7 +129,7 @@ def _digest_news(
 
 
 def _news_worth(sentences: Sequence[Sentence]) -> FloatArray:
-    """The lead, then numbers; short remarks and quotations come last."""
+    """Score sentences: the first is worth most, then numbers, and quotations and remarks least."""
     return np.array(
         [
             min(len(_NUMBER.findall(sentence.text)), 2) * 0.6
@@ -142,7 +142,7 @@ def _news_worth(sentences: Sequence[Sentence]) -> FloatArray:
 
 
 def _joined(sentences: Sequence[str], names: frozenset[str], rng: np.random.Generator) -> str:
-    """The sentences as one text; once, two short neighbours may become one sentence."""
+    """Return the sentences as one text, in which two short neighbours may be joined once."""
     texts = [text[:1].upper() + text[1:] for text in sentences]
     short = [
         n for n, pair in enumerate(pairwise(texts)) if _is_short(*pair) and '"' not in "".join(pair)

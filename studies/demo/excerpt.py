@@ -1,4 +1,4 @@
-"""A system that quotes: it samples the sentences most central to the text, in source order."""
+"""A system that quotes: it samples the most central sentences and keeps the order of the source."""
 
 import math
 from collections import Counter
@@ -11,9 +11,9 @@ from studies.demo.prose import FloatArray, Sentence, read_sentences, sample_orde
 
 DAMPING = 0.85
 ITERATIONS = 60
-SPREAD = 0.6  # of the standardised scores: how much centrality weighs against the sampling noise
+SPREAD = 0.6  # the weight of centrality relative to the sampling noise
 LEAD_BONUS = 0.8
-SHORT = 5  # words below which a sentence says too little to stand alone
+SHORT = 5  # a sentence with fewer words says too little by itself
 STOP_WORDS = frozenset(
     words(
         "a an and are as at be but by for from had has have he her his i if in is it its me my no not "
@@ -24,7 +24,7 @@ STOP_WORDS = frozenset(
 
 
 def excerpt(source: str, *, rng: np.random.Generator, temperature: float) -> str:
-    """A summary made of the source's own sentences, sampled by centrality without replacement."""
+    """Return sentences of the source that are sampled by centrality without replacement."""
     sentences = read_sentences(source)
     scores = sentence_scores(sentences)
     chosen = sample_order(scores, _length(sentences, rng), rng=rng, temperature=temperature)
@@ -32,7 +32,7 @@ def excerpt(source: str, *, rng: np.random.Generator, temperature: float) -> str
 
 
 def sentence_scores(sentences: Sequence[Sentence]) -> FloatArray:
-    """Standardised centrality, less for what does not stand alone, more for the lead."""
+    """Return the sentences' standardised centrality, with penalties and a bonus for the first."""
     centrality = SPREAD * _standardised(_centrality(_tfidf(sentences)))
     penalty = np.array([_penalty(sentence) for sentence in sentences])
     penalty[0] -= LEAD_BONUS
@@ -41,7 +41,7 @@ def sentence_scores(sentences: Sequence[Sentence]) -> FloatArray:
 
 
 def _length(sentences: Sequence[Sentence], rng: np.random.Generator) -> int:
-    """Two or three sentences of news, three or four of the shorter spoken ones."""
+    """Return the number of sentences: two or three for news, and one more for a dialogue."""
     extra = 1 if sentences[0].speaker else 0
     return min(int(rng.integers(2, 4)) + extra, max(1, len(sentences) - 1))
 
@@ -53,7 +53,7 @@ def _penalty(sentence: Sentence) -> float:
 
 
 def _tfidf(sentences: Sequence[Sentence]) -> FloatArray:
-    """Unit-length tf-idf rows, one per sentence; a sentence is a document of its own text."""
+    """Return one tf-idf vector of unit length per sentence, with sentences as the documents."""
     bags = [
         Counter(word for word in words(sentence.text) if word not in STOP_WORDS)
         for sentence in sentences
@@ -68,7 +68,7 @@ def _tfidf(sentences: Sequence[Sentence]) -> FloatArray:
 
 
 def _centrality(rows: FloatArray) -> FloatArray:
-    """The stationary weights of a damped random walk over the sentences' cosine similarities."""
+    """Return the stationary weights of a damped random walk over the cosine similarities."""
     similarity = rows @ rows.T
     np.fill_diagonal(similarity, 0.0)
     totals = similarity.sum(axis=1, keepdims=True)
@@ -87,7 +87,7 @@ def _standardised(values: FloatArray) -> FloatArray:
 
 
 def _render(sentences: Sequence[Sentence]) -> str:
-    """The sentences as they stand; in a dialogue each speaker is named once for what follows."""
+    """Return the sentences as one text, with a speaker's name before each run of sentences."""
     blocks = []
     for speaker, group in groupby(sentences, key=lambda sentence: sentence.speaker):
         text = " ".join(sentence.text for sentence in group)

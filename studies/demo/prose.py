@@ -1,4 +1,4 @@
-"""Reads a source text as sentences, with their speaker where it is a dialogue."""
+"""Reads a source text as sentences and, in a dialogue, their speakers."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence; `turn` counts lines, `speaker` is empty outside dialogues."""
+    """One sentence. `turn` is the number of its line, and `speaker` is empty outside dialogues."""
 
     text: str
     turn: int
@@ -34,7 +34,7 @@ class Sentence:
 
     @property
     def is_dangling(self) -> bool:
-        """Whether it opens with a pronoun that needs the sentence before it."""
+        """Whether the sentence begins with a pronoun that refers to the sentence before it."""
         return _DANGLING.match(self.text) is not None
 
 
@@ -44,7 +44,7 @@ def words(text: str) -> list[str]:
 
 
 def read_sentences(source: str) -> list[Sentence]:
-    """Return the sentences of a source text in order; turns are lines of the form `Name: text`."""
+    """Return the sentences of a source text in order. A turn is a line of the form `Name: text`."""
     turns = [_TURN.match(line) for line in source.splitlines() if line.strip()]
     if turns and all(turns):
         return _dialogue_sentences([(turn[1], turn[2]) for turn in turns if turn])
@@ -59,7 +59,7 @@ def proper_names(sentences: Sequence[Sentence]) -> frozenset[str]:
 
 
 def uncapitalised(text: str, names: frozenset[str]) -> str:
-    """Lower-case the first letter, unless the text opens with a name."""
+    """Lower-case the first letter, unless the text begins with a name."""
     first = re.match(r"[\w-]*", text)
     if first is None or first[0] in names:
         return text
@@ -69,12 +69,13 @@ def uncapitalised(text: str, names: frozenset[str]) -> str:
 def sample_order(
     scores: FloatArray, size: int, *, rng: np.random.Generator, temperature: float
 ) -> list[int]:
-    """Draw `size` indices without replacement, softmax(scores / temperature), best draw first.
+    """Draw `size` indices without replacement, with weights softmax(scores / temperature).
 
-    The largest Gumbel-perturbed scores are such a draw; temperature 0 takes the best scores.
+    The indices of the largest scores plus Gumbel noise are such a draw. With temperature 0, they
+    are those of the best scores.
     """
     if temperature < 0:
-        raise InvalidInput("out_of_range", f"temperature is {temperature}; give 0 or more.")
+        raise InvalidInput("out_of_range", f"temperature must be 0 or more; it is {temperature}.")
     noise = rng.gumbel(size=len(scores))
     # Round, because the last digits of a matrix product depend on the machine and could break ties.
     ranked = np.argsort(-(np.round(scores, 9) + temperature * noise), kind="stable")
@@ -90,7 +91,7 @@ def _dialogue_sentences(turns: Sequence[tuple[str, str]]) -> list[Sentence]:
 
 
 def _addressee(turns: Sequence[tuple[str, str]], number: int) -> str:
-    """Return the addressee of a turn: a name it calls, or the last other speaker, or the next."""
+    """Return a turn's addressee: a name at its start, or the last other speaker, or the next."""
     speaker, text = turns[number]
     others = [name for name, _ in (*reversed(turns[:number]), *turns[number:]) if name != speaker]
     called = [name for name in others if re.match(rf"{name}[,?]", text)]

@@ -32,9 +32,10 @@ _FACT = re.compile(
 
 @dataclass(frozen=True)
 class Clause:
-    """What a person does or says; `predicate` follows the name.
+    """What a person does or says. In the summary, `predicate` follows the person's name.
 
-    `act` is "states" (a whole sentence to follow a verb of saying), "is", "asks" or "plans".
+    `act` is "states", "is", "asks" or "plans". If it is "states", the predicate is a whole sentence
+    that needs a verb of saying before it.
     """
 
     speaker: str
@@ -58,7 +59,7 @@ def retell(sentence: Sentence) -> Clause | None:
 
 
 def _asked(text: str) -> tuple[str, str] | None:
-    """Match requests, orders and questions whose word order stays the same when reported."""
+    """Report a request, an order, or a question whose word order stays the same."""
     forms: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
         (_REQUEST, lambda match: f"asks {{addressee}} to {match[1]}"),
         (_ORDER, lambda match: f"tells {{addressee}} to {_lower_first(match[1] or match[2])}"),
@@ -71,7 +72,7 @@ def _asked(text: str) -> tuple[str, str] | None:
 
 
 def _planned(text: str) -> tuple[str, str] | None:
-    """Match promises and suggestions."""
+    """Report a promise or a suggestion."""
     promise = predicate_of_speaker(text) if text.startswith("I will ") else None
     if promise:
         return "plans", promise
@@ -108,7 +109,7 @@ def _lower_first(text: str) -> str:
 
 
 def _worth(sentence: Sentence, act: str, predicate: str) -> float:
-    """Score a clause: plans and facts score high, asides and dependent sentences low."""
+    """Score a clause. Plans and facts score high, and asides and dependent sentences score low."""
     by_act = {"plans": 1.2, "asks": 0.4, "states": 0.4, "is": 0.2}[act]
     opens = 1.0 if sentence.turn == 0 and not sentence.is_question else 0.0
     fact = 0.7 if _FACT.search(predicate) else 0.0

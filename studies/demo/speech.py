@@ -57,7 +57,7 @@ def third_person(verb: str) -> str:
 
 
 def predicate_of_speaker(text: str) -> str | None:
-    """Return what follows an opening "I", in the third person; None if the text opens otherwise."""
+    """Return what follows "I" at the start, in the third person, or None for any other start."""
     match = re.match(r"I (?:(?:also|only|still) )?(\w+)( not)?(.*)$", text)
     if match is None:
         return None
@@ -66,7 +66,7 @@ def predicate_of_speaker(text: str) -> str | None:
 
 
 def shift_person(text: str, *, addressee: str) -> str:
-    """Report a sentence in the third person: "I" becomes "they", "you" the addressee."""
+    """Report a sentence in the third person: "I" becomes "they", and "you" the addressee."""
     text = re.sub(r"\b[Yy]our\b", f"{addressee}'s", text)
     text = re.sub(
         rf"((?:^|\b(?:{_SUBORDINATORS}) ))[Yy]ou (\w+)",

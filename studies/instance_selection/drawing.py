@@ -1,4 +1,4 @@
-"""Selects instances for annotation, with known inclusion probabilities."""
+"""Selects instances for rating, with known inclusion probabilities."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,10 @@ BATCH = 1000
 
 @dataclass(frozen=True)
 class SamplingFrame:
-    """The instances of one system pair that can be drawn: ids and δ, raw and normalised (N,)."""
+    """The instances of one system pair that can be drawn, with one array element per instance.
+
+    `instances` holds their ids, `raw` their separability (δ), and `delta` their normalised δ.
+    """
 
     name: str
     instances: NDArray[np.int64]
@@ -40,7 +43,7 @@ class SamplingFrame:
 def sampling_frames(study: Study) -> dict[Pair, SamplingFrame]:
     """Return the scored instances of each of the study's system pairs, ordered by id.
 
-    Pairs without any scores are left out.
+    Pairs without scores are left out.
     """
     names = _pair_names(study)
     scored: dict[Pair, list[tuple[int, float, float]]] = {pair: [] for pair in names}
@@ -67,13 +70,13 @@ def _pair_names(study: Study) -> dict[Pair, tuple[str, str]]:
 
 
 def draw_from(frame: SamplingFrame, design: InstanceSelection) -> Selection:
-    """Draw from a sampling frame; the same design and seed always give the same selection."""
+    """Draw from a sampling frame. The same design and seed always give the same selection."""
     has_scale = bool(np.isfinite(frame.delta).all())
     if not has_scale and design.weights == InstanceSelection.Weights.LOGISTIC:
         raise DomainError(
             "no_scale",
             "All instances are equally separable, so logistic weights are undefined. Please choose"
-            " δ itself, with a floor.",
+            " the weights “separability (δ) itself, with a floor”.",
         )
     if design.floor > MAX_FLOOR:
         raise DomainError("odd_floor", FLOOR_TOO_HIGH)
@@ -86,8 +89,8 @@ def draw_from(frame: SamplingFrame, design: InstanceSelection) -> Selection:
     if design.instances > len(frame.instances):
         raise DomainError(
             "too_many",
-            f"You asked for {design.instances} instances, but only {len(frame.instances)} are"
-            " scored. Score the remaining instances, or ask for fewer.",
+            f"You asked for {design.instances} instances, but the number of scored instances is"
+            f" {len(frame.instances)}. Score the remaining instances, or ask for fewer.",
         )
     return select(
         frame.raw,
@@ -103,8 +106,9 @@ def draw_from(frame: SamplingFrame, design: InstanceSelection) -> Selection:
 class SelectionPreview:
     """What a design would select, before anything is planned.
 
-    `delta` is the mean separability of the selection, and `uniform_delta` the expected one of a
-    uniform draw. `warning` names a limitation of the design.
+    `delta` is the mean separability of the selected instances, and `uniform_delta` the expected
+    mean of a uniform draw. `control` is the size of the control sample. `warning` names a
+    limitation of the design.
     """
 
     instances: int
@@ -155,24 +159,24 @@ def _complete_frames(study: Study) -> dict[Pair, SamplingFrame]:
     if missing:
         raise DomainError(
             "pair_not_scored",
-            f"No instance has a δ by {study.similarity} for {'; '.join(missing)}. Please score"
-            " instances first. Scoring needs two generations of each system.",
+            f"No instance has a separability (δ) by {study.similarity} for {'; '.join(missing)}."
+            " Please score instances first. Scoring needs two generations of each system.",
         )
     return frames
 
 
 @transaction.atomic
 def draw_instances(*, study: Study, design: InstanceSelection, by: User | None = None) -> int:
-    """Draw instances and store them with their inclusion probabilities. Returns the number of rows.
+    """Draw instances and store them with their inclusion probabilities. Return the number of rows.
 
-    Before: the study is a draft with scores for its similarity. After: planning uses only the
-    selected instances. Raises `DomainError`. Locks the study.
+    Afterwards, planning uses only the selected instances. Raises `DomainError` unless the study is
+    a draft with scores for its similarity. Locks the study.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.status != Study.Status.DRAFT:
         raise DomainError(
             "not_a_draft",
-            "Instances can only be selected for a draft. Clone the study to select others.",
+            "Instances can only be selected for a draft. Clone the study to select other instances.",
         )
     rows = proposed_instances(study, design)
     design.drawn_at = timezone.now()
@@ -206,7 +210,11 @@ def take_all_instances(*, study: Study, by: User | None = None) -> None:
     """Delete the selection of a draft, so that planning uses all instances again."""
     study = Study.objects.select_for_update().get(pk=study.pk)
     if study.status != Study.Status.DRAFT:
-        raise DomainError("not_a_draft", "The instances of an opened study cannot change.")
+        raise DomainError(
+            "not_a_draft",
+            "The instances of an opened study cannot change. Clone the study to select other"
+            " instances.",
+        )
     dropped, _ = SelectedInstance.objects.filter(study=study).delete()
     InstanceSelection.objects.filter(study=study).delete()
     record_event(study=study, verb=StudyEvent.Verb.TAKE_ALL, by=by, details={"dropped": dropped})

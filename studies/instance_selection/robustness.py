@@ -1,4 +1,8 @@
-"""Robustness of δ to K, C and τ (Ghosh et al., figure 5)."""
+"""Robustness of separability (δ) to the settings K, C and τ (Ghosh et al., figure 5).
+
+K is the number of generations per system, C the number of pairs across the two systems of which the
+similarities are averaged, and τ the temperature.
+"""
 
 from dataclasses import dataclass
 
@@ -19,10 +23,10 @@ LEXICAL = ("rouge1", "bleu")
 
 @dataclass(frozen=True)
 class Variant:
-    """δ from fewer generations (K), fewer cross pairs (C), or at another temperature (τ).
+    """Separability (δ) with a smaller K, a smaller C, or another τ, compared with the study's δ.
 
-    `mean` is the mean over the `n` instances that also have the study's δ, `rho` the Spearman
-    correlation with it, and `difference` the mean absolute difference from it.
+    The `n` instances are those that have both. `mean` is the mean of the variant's δ, `rho` its
+    Spearman correlation with the study's δ, and `difference` their mean absolute difference.
     """
 
     name: str
@@ -33,12 +37,15 @@ class Variant:
 
 
 def variants(study: Study, pair: Pair, *, seed: int = 0) -> list[Variant]:
-    """Return variants with K from 2 up and C in fifths, on up to 200 random instances, and τ."""
+    """Return variants with fewer generations, fewer cross pairs, and other temperatures.
+
+    K goes from 2 upwards, and C in fifths of all pairs, both on up to 200 random instances.
+    """
     return [*_of_parts(study, pair, seed), *_of_temperatures(study, pair)]
 
 
 def similarity_of_parts(study: Study) -> str:
-    """Return the similarity for variants of K and C: lexical, so that pages need no model."""
+    """Return a lexical similarity for the variants of K and C, so that pages need no model."""
     return study.similarity if study.similarity in LEXICAL else LEXICAL[0]
 
 

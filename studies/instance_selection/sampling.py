@@ -38,7 +38,7 @@ from tiebreak.gateway.transport import FATAL_CODES
 # The requests of a chunk, which one worker sends.
 REQUESTS = 1_000
 CHUNK = 200
-# Responses are stored in lots of this size, or after this many seconds.
+# Responses are stored in lots of this size, or after this many seconds if that is earlier.
 LOT_SIZE, LOT_SECONDS = 50, 10.0
 # The job stops after this many consecutive failures.
 MAX_FAILURES = 20
@@ -46,10 +46,10 @@ MAX_FAILURES = 20
 HOPELESS = FATAL_CODES | {"bad_settings", "engine_failed", "host_not_allowed"}
 TEMPERATURE, SAMPLES, MAX_TOKENS = 0.5, 5, 512
 DEFAULT_PROMPT = "{source}"
-# The name that stands for dummy texts instead of a model server.
+# The name that selects dummy texts instead of a model server.
 FAKE = "fake"
 NO_SERVER = (
-    "No model server was chosen. Please choose one of this installation, or choose dummy texts."
+    "No model server was chosen. Please choose one of this installation's servers, or dummy texts."
 )
 
 
@@ -57,7 +57,7 @@ class SamplingJob(JobKind):
     """Samples missing generations, system by system.
 
     Seeds are derived from the job's seed, the instance and the system, so a repeated job requests
-    the same texts. Existing generations are never requested again, so the job is idempotent.
+    the same texts. Existing generations are never requested again, so a job may run twice.
     """
 
     name = "sampling"
@@ -112,7 +112,7 @@ def _samples(job: Job) -> int:
 
 
 def is_dummy_job(options: dict[str, Any]) -> bool:
-    """Whether the job explicitly asks for dummy texts."""
+    """Whether the job's options explicitly ask for dummy texts."""
     return options.get("server") == FAKE
 
 
@@ -126,19 +126,23 @@ def _check_unmixed(systems: list[System], *, is_dummy: bool) -> None:
     if names and is_dummy:
         raise DomainError(
             "dummy_into_real",
-            f"{', '.join(names)} has real texts, which cannot be mixed with dummy texts. Please try"
-            " dummy texts on a separate dataset.",
+            f"There are real texts of {', '.join(names)}, which cannot be mixed with dummy texts."
+            " Please try dummy texts on a separate dataset.",
         )
     if names:
         raise DomainError(
             "real_into_dummy",
-            f"{', '.join(names)} has dummy texts, which cannot be mixed with real ones. Please"
-            " remove the dummy texts first.",
+            f"There are dummy texts of {', '.join(names)}, which cannot be mixed with real texts."
+            " Please remove the dummy texts first.",
         )
 
 
 def _scope(job: Job, study: Study) -> tuple[list[System], QuerySet[Instance]]:
-    """Return the systems and instances: the study's on all, or temperature variants on some."""
+    """Return the systems and instances to sample.
+
+    They are the study's systems on all instances or, if the job has temperatures, the systems'
+    variants on some instances.
+    """
     dataset, systems = study.dataset, study.ordered_systems()
     assert dataset is not None
     temperatures = job.options.get("temperatures")
@@ -165,7 +169,7 @@ class _Tally:
         return self.is_hopeless or self.in_a_row >= MAX_FAILURES
 
     def note(self, failure: GatewayError) -> None:
-        """Count a failure. Faults of a single request do not count towards stopping the job."""
+        """Record a failure. Faults of a single request do not count towards stopping the job."""
         self.failed += 1
         if self.must_stop:  # keep the message of the error that stopped the job
             return
@@ -265,10 +269,13 @@ def _requests(
 def _request(
     job: Job, system: System, missing: "_Missing", decoding: dict[str, Any]
 ) -> SampleRequest:
-    """Build a request. Raises `DomainError` for invalid settings, `GatewayError` for the text."""
+    """Build a request.
+
+    Raises `DomainError` if the settings are invalid, and `GatewayError` if the text is.
+    """
     where = f"{system.name} on {missing.instance.key} cannot be sampled"
     try:
-        # With a valid placeholder prompt first, so that an error here is due to the settings.
+        # The prompt is a valid placeholder at first, so that an error here is due to the settings.
         plain = SampleRequest(
             id=f"{system.pk}:{missing.instance.pk}:{missing.indices[0]}",
             prompt="?",
@@ -312,7 +319,7 @@ def _runs(indices: Iterable[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _server_of(job: Job, system: System) -> str:
-    """Return the server's name; for dummy texts the servers that systems name are ignored."""
+    """Return the name of the model server. A job for dummy texts ignores the systems' servers."""
     if is_dummy_job(job.options):
         return FAKE
     return system.server or str(job.options.get("server", ""))
@@ -321,7 +328,7 @@ def _server_of(job: Job, system: System) -> str:
 def _rows(
     request: _PendingRequest, response: Sampled, system: System, server: str
 ) -> Iterable[Generation]:
-    """Yield the generations, with the settings that were actually used, including defaults."""
+    """Yield the generations with the settings that were used, including defaults."""
     params = {
         "model": response.model,
         "server": server,
@@ -341,7 +348,7 @@ def _rows(
 
 
 def seed_for(job: Job, instance: Instance, system: System) -> int:
-    """Return a seed that depends on the job's seed, the instance and the system only."""
+    """Return a seed that depends only on the job's seed, the instance and the system."""
     text = f"{job.options.get('seed', 0)}:{instance.key}:{system.name}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
@@ -349,10 +356,11 @@ def seed_for(job: Job, instance: Instance, system: System) -> int:
 def prompt_for(instance: Instance, system: System, default: str = "") -> Prompt:
     """Return the system's prompt with the instance's source, reference and category filled in.
 
-    A conversation is sent as its turns, preceded by the template as a system message.
+    A conversation is sent as its turns. A template other than the default comes before them as a
+    system message.
     """
     template = _template_of(system, default)
-    # In one pass, so that braces in the inserted texts are not replaced.
+    # All names are replaced in one pass, so that braces in the inserted texts stay as they are.
     filled = re.sub(r"\{(source|reference|category)\}", lambda m: getattr(instance, m[1]), template)
     if not instance.messages:
         return filled
@@ -365,7 +373,7 @@ def _template_of(system: System, default: str) -> str:
 
 
 def _turn(message: dict[str, Any]) -> Message:
-    """Return a message; unknown roles become the user."""
+    """Return a turn as a message. The message gets the role `user` if the turn's is unknown."""
     content = str(message.get("content") or "")
     role = message.get("role")
     if role == "system":
@@ -398,11 +406,13 @@ def _settings(job: Job, system: System) -> ModelSettings:
     if not name:
         raise DomainError("no_server", NO_SERVER, status=400)
     if name not in servers:
-        known = ", ".join(sorted(servers)) or "none yet: set TIEBREAK_MODEL_SERVERS"
-        raise DomainError(
-            "no_such_server", f"There is no model server {name!r}. Available servers: {known}."
+        advice = (
+            f"The available servers are: {', '.join(sorted(servers))}."
+            if servers
+            else "Define model servers in TIEBREAK_MODEL_SERVERS."
         )
-    # The settings name the model if it runs inside the worker.
+        raise DomainError("no_such_server", f"There is no model server {name!r}. {advice}")
+    # If the model runs inside the worker, the server's settings say which model it is.
     server = {"model": model} | servers[name]
     if not server["model"]:
         raise DomainError(

@@ -40,7 +40,7 @@ from tiebreak.stats.separability import normalised_separability, separability
 CHUNK = 100
 # An encoder is faster with more texts at a time.
 ENCODED_CHUNK = 500
-# The fields that a score with other settings replaces.
+# The fields that are replaced if a score is computed again with other settings.
 MEASURED = [
     "settings",
     "self_alignment_a",
@@ -62,8 +62,8 @@ def score_separability(
 ) -> int:
     """Score all instances and system pairs of a study that have no score yet.
 
-    Works in chunks with a transaction each, so that it can be resumed. Calls `report` with the
-    number of instances done and their total. Returns the number of new scores. Units that were
+    Works in chunks with one transaction per chunk, so that it can be resumed. Calls ``report`` with
+    the number of instances done and their total. Returns the number of new scores. Units that were
     planned without a separability receive one; a separability frozen at planning never changes.
     """
     instances, scored = _instances(study), 0
@@ -137,7 +137,7 @@ def _note_encoder(job: Job, measure: Similarity) -> None:
 
 
 def _undefined(study: Study, name: str) -> str:
-    """Return a sentence about the instances without a δ, or "" if there are none."""
+    """Return a sentence about the instances without a separability (δ), or "" if all have one."""
     assert study.dataset is not None
     n = study.dataset.instances.count()
     lacking = [
@@ -148,8 +148,8 @@ def _undefined(study: Study, name: str) -> str:
     if not parts:
         return ""
     return (
-        f"δ is undefined for {', '.join(parts)}. It needs two generations of each system; please"
-        " sample more."
+        f"Separability (δ) is undefined for {', '.join(parts)}, because it needs two generations of"
+        " each system. Please sample more generations."
     )
 
 
@@ -196,9 +196,10 @@ def measure_named(name: str) -> Similarity:
 
 
 def what_is_missing(name: str) -> str:
-    """Return a sentence that says what to install for this similarity, or "" if nothing.
+    """Return a sentence that says what to install for this similarity, or "" if nothing is missing.
 
-    Loads no model. If other machines do the scoring, their packages are unknown and it returns "".
+    Loads no model. If other machines do the scoring, the result is "", because their packages are
+    unknown.
     """
     if django_settings.TIEBREAK_SCORES_ELSEWHERE:
         return ""
@@ -225,7 +226,7 @@ def _encoder() -> TextEncoder:
 
 @dataclass(frozen=True)
 class _MissingScore:
-    """A score to compute, and how many instances come before its own."""
+    """A score to compute; `before` is the number of instances that come before its instance."""
 
     before: int
     instance: int
@@ -258,7 +259,7 @@ def _scored(chunk: list[int], measure: Similarity) -> set[tuple[int, ...]]:
 def _scores(
     missing: Iterator[_MissingScore], measure: Similarity
 ) -> Iterator[tuple[int, SeparabilityScore]]:
-    """Yield each score with the number of instances before its own.
+    """Yield each score with the number of instances that come before its instance.
 
     All texts go through one stream, so that the device computes while scores are stored.
     """
@@ -304,9 +305,10 @@ def _texts(chunk: list[int], systems: set[System]) -> dict[tuple[int, int], list
 
 @changes_noted()
 def freeze_separability(*, study: Study) -> int:
-    """Store the separability, raw and min–max normalised, of units that have none yet.
+    """Store the separability of units that have none yet, both raw and min–max normalised.
 
-    Normalisation is per system pair over the study's dataset. Returns the number of changed units.
+    Values are normalised per system pair over the study's dataset. Returns the number of changed
+    units.
     """
     values = separability_by_instance(study)
     changed = []
@@ -327,7 +329,10 @@ def freeze_separability(*, study: Study) -> int:
 def separability_by_instance(
     study: Study,
 ) -> dict[tuple[int | None, int | None, int | None], tuple[float | None, float | None]]:
-    """Return raw and normalised δ by (instance, system A, system B), by the study's similarity."""
+    """Return separability (δ) by the study's similarity, raw and normalised.
+
+    The keys are the ids of the instance, of system A and of system B.
+    """
     rows = SeparabilityScore.objects.filter(
         instance__dataset=study.dataset_id, similarity=study.similarity
     ).order_by("instance")

@@ -1,4 +1,4 @@
-"""Variants of systems at other temperatures, to examine whether δ depends on τ."""
+"""Variants of systems at other temperatures, to examine whether separability depends on them."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ Pair = tuple[System, System]
 
 
 def at_temperatures(systems: Sequence[System], temperatures: Sequence[float]) -> list[System]:
-    """Return a variant of each system for each temperature, created if necessary."""
+    """Return a variant of each system for each temperature. Missing variants are created."""
     return [_variant(system, float(t)) for t in temperatures for system in systems]
 
 

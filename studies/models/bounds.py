@@ -7,7 +7,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.validators import BaseValidator, MaxValueValidator, MinValueValidator
 
-# The ranges of PostgreSQL's integer and bigint columns; a seed may be any value in them.
+# The ranges of PostgreSQL's integer and bigint columns, which limit the values of seeds.
 MAX_SEED = 2**31 - 1
 MIN_BIG_SEED, MAX_BIG_SEED = -(2**63), 2**63 - 1
 # Larger than any study so far, and small enough to compute with.
@@ -18,12 +18,12 @@ MAX_MINUTES_PER_HIT = 10_080
 MAX_VALID_DAYS = 36_500
 MAX_REWARD = Decimal(1_000_000)
 MAX_HOURLY_RATE = Decimal(100_000)
-# No similarity yields a δ further from 0.
+# No similarity gives a separability (δ) further from 0.
 MAX_DELTA = 1e6
 
 
 def validate_finite(value: Any) -> None:
-    """Reject NaN and infinity; NaN would pass the minimum and maximum validators.
+    """Reject NaN and infinity, because NaN would pass the minimum and maximum validators.
 
     Integers are always finite, and may have more digits than `isfinite` accepts.
     """
@@ -37,7 +37,7 @@ def between(low: Any, high: Any) -> list[Any]:
 
 
 def bounds_of(validators: list[Any]) -> tuple[Any, Any]:
-    """Return (low, high) from minimum and maximum validators; None for a bound that is missing."""
+    """Return the lower and the upper bound that validators set, or None for a missing bound."""
     limits = [validator for validator in validators if isinstance(validator, BaseValidator)]
     low = [limit.limit_value for limit in limits if isinstance(limit, MinValueValidator)]
     high = [limit.limit_value for limit in limits if isinstance(limit, MaxValueValidator)]

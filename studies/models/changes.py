@@ -4,7 +4,7 @@ from studies.models.study import Study
 
 
 class ReportChanges(models.Model):
-    """Counts the changes, other than new ratings, that make a study's stored report out of date.
+    """The number of changes, other than new ratings, that make a stored report out of date.
 
     The counter has its own row, because updates of the study's row would block annotators.
     """

@@ -38,7 +38,7 @@ def _is_list_of_stops(value: object) -> bool:
     )
 
 
-# For each decoding setting, the validator and the description of valid values.
+# For each decoding setting, its validator and a description of valid values.
 DECODING: dict[str, tuple[Callable[[object], bool], str]] = {
     "temperature": (_is_temperature, f"a number from 0 to {MAX_TEMPERATURE}"),
     "top_p": (_is_share, "a number above 0 and up to 1"),
@@ -93,7 +93,7 @@ class Dataset(models.Model):
 
 class SystemQuerySet(models.QuerySet["System"]):
     def competing(self) -> "SystemQuerySet":
-        """Systems that studies compare: no degraded copies and no temperature variants."""
+        """Return the systems that studies compare, without degraded copies and variants."""
         return self.filter(is_control=False, variant_of=None)
 
 
@@ -123,7 +123,8 @@ class System(models.Model):
     )
     # The system of degraded copies in reference units; no study compares it.
     is_control = models.BooleanField(default=False, editable=False)
-    # The same system at another temperature, to see whether δ depends on it; no study compares it.
+    # The system of which this one is a copy at another temperature, made to see whether separability
+    # (δ) depends on the temperature; no study compares such a copy.
     variant_of = models.ForeignKey(
         "self", null=True, on_delete=models.CASCADE, related_name="variants", editable=False
     )
@@ -172,7 +173,7 @@ class Generation(models.Model):
         null=True, blank=True, validators=between(MIN_BIG_SEED, MAX_BIG_SEED)
     )
     params = models.JSONField(default=dict, blank=True)
-    # Invented for trying out the platform; never shown in a study that people rate.
+    # Whether the text was invented to try out the platform. Such texts are never rated by people.
     is_dummy = models.BooleanField(default=False, editable=False)
 
     class Meta:

@@ -7,13 +7,13 @@ from studies.models.study import Study
 
 
 class AppendOnly(TypeError):
-    """Raised on an attempt to change or delete an append-only row."""
+    """An attempt to change or delete an append-only row."""
 
 
 class StudyEvent(models.Model):
-    """An entry of a study's activity log: what was done, when and by whom, with details. Append-only.
+    """An entry of a study's activity log: what was done, when and by whom, with details.
 
-    `by` is null if a rule of the study or a management command acted.
+    Entries are append-only. `by` is null if a rule of the study or a management command acted.
     """
 
     class Verb(models.TextChoices):
@@ -45,15 +45,15 @@ class StudyEvent(models.Model):
 
     def save(self, **options: Any) -> None:
         if not self._state.adding:
-            raise AppendOnly("The log of a study is append-only: record another event.")
+            raise AppendOnly("The log of a study is append-only. Record another event instead.")
         super().save(**options)
 
     def delete(self, *_: Any, **__: Any) -> tuple[int, dict[str, int]]:
-        raise AppendOnly("The log of a study is append-only.")
+        raise AppendOnly("The log of a study is append-only, so no event can be deleted.")
 
     @property
     def details_in_words(self) -> str:
-        """Return the details as text such as `completed: 22; of: 36`, without empty ones."""
+        """The details as text, such as `completed: 22; of: 36`. Empty details are left out."""
         texts = {
             name.replace("_", " "): ", ".join(map(str, value)) if isinstance(value, list) else value
             for name, value in self.details.items()

@@ -8,15 +8,16 @@ from studies.models.study import Study
 
 
 class Screening(models.Model):
-    """The steps before an annotator's first HIT, and the gold checks mixed into later HITs.
+    """The steps before an annotator's first HIT, and the gold checks mixed into HITs.
 
-    Zero units switch a step off. The units are the study's reference units of that role.
+    A step with zero units is left out. The units of a step are the study's reference units with the
+    role of that name.
     """
 
     class CheckAction(models.TextChoices):
-        RECORD = "record", "do nothing, only record the results"
+        RECORD = "record", "only record the results"
         WARN = "warn", "ask the annotator to read more carefully"
-        STOP = "stop", "give no more work; completed HITs count"
+        STOP = "stop", "give no more work, but count completed HITs"
         EXCLUDE = "exclude", "give no more work and exclude all ratings"
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="screening")
@@ -29,7 +30,7 @@ class Screening(models.Model):
     training_units = models.PositiveSmallIntegerField(
         default=0,
         validators=between(0, 1000),
-        help_text="The expected answer is shown after each.",
+        help_text="The expected answer is shown after each training unit.",
     )
     qualification_units = models.PositiveSmallIntegerField(
         "units in the qualification test", default=0, validators=between(0, 1000)
@@ -63,21 +64,21 @@ class Screening(models.Model):
         on_delete=models.SET_NULL,
         related_name="+",
         verbose_name="also accept the test of",
-        help_text="Annotators who passed the test of this study skip it here.",
+        help_text="Annotators who passed the test of the chosen study skip the test of this one.",
     )
     check_rate = models.FloatField(
         "share of HITs with a gold check",
         default=0,
         validators=between(0, 1),
-        help_text="From 0 to 1. A gold check is a unit with an expected answer that is mixed in"
-        " unannounced. No annotator sees the same one twice.",
+        help_text="A number from 0 to 1. A gold check is a unit with an expected answer that is"
+        " mixed into a HIT without notice. No annotator sees the same check twice.",
     )
     checks_failed = models.PositiveSmallIntegerField(
-        "failed checks before acting",
+        "failed checks before the action",
         default=2,
         validators=between(1, 1000),
         help_text="Crowdsourcing platforms allow a rejection after one failed check in studies"
-        " under five minutes, and after two in longer ones.",
+        " that take less than five minutes, and after two in longer studies.",
     )
     check_action = models.CharField(
         "action", max_length=10, choices=CheckAction.choices, default=CheckAction.RECORD
@@ -88,25 +89,30 @@ class Screening(models.Model):
 
     def clean(self) -> None:
         if self.qualification_units and self.pass_mark > self.qualification_units:
-            sentence = "The pass mark is higher than the number of units in the test."
+            sentence = (
+                "The pass mark is higher than the number of units in the test, which is"
+                f" {self.qualification_units}. Lower the pass mark, or add units to the test."
+            )
             error = ValidationError(sentence, code="pass_mark_unreachable")
             raise ValidationError({"pass_mark": error})
 
 
 class ComprehensionQuestion(models.Model):
-    """A multiple-choice question about the guidelines, asked before training and test."""
+    """A multiple-choice question about the guidelines, asked before the training and the test."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="comprehension")
     position = models.PositiveSmallIntegerField(default=0, validators=between(0, MAX_POSITION))
     text = models.CharField(max_length=500)
-    choices = models.TextField(help_text="One per line.")
+    choices = models.TextField(help_text="Enter one choice per line.")
     answer = models.PositiveSmallIntegerField(
         "correct choice",
         default=1,
         validators=between(1, 1000),
-        help_text="The number of the choice; 1 is the first.",
+        help_text="The number of the correct choice, counted from 1.",
     )
-    explanation = models.TextField(blank=True, help_text="Shown after a wrong answer.")
+    explanation = models.TextField(
+        blank=True, help_text="The explanation is shown after a wrong answer."
+    )
 
     class Meta:
         ordering = ["position", "id"]
@@ -125,5 +131,6 @@ class ComprehensionQuestion(models.Model):
             )
             raise ValidationError({"choices": error})
         if self.answer > len(self.options):
-            sentence = f"There are only {len(self.options)} choices."
+            n = len(self.options)
+            sentence = f"There are only {n} choices. Enter a number from 1 to {n}."
             raise ValidationError({"answer": ValidationError(sentence, code="no_such_choice")})

@@ -7,14 +7,15 @@ from studies.models.study import Study
 
 MAX_FLOOR = 100
 FLOOR_TOO_HIGH = (
-    f"With a floor above {MAX_FLOOR}, δ has no effect. Enter a lower floor, or draw at random."
+    f"With a floor above {MAX_FLOOR}, separability (δ) has no effect. Enter a lower floor, or draw at"
+    " random."
 )
 
 
 class InstanceSelection(models.Model):
-    """The design by which instances are selected for annotation, per pair of systems.
+    """The design by which instances are selected for rating, per pair of systems.
 
-    A study without one uses all instances of its dataset.
+    A study without a selection uses all instances of its dataset.
     """
 
     class Design(models.TextChoices):
@@ -24,8 +25,8 @@ class InstanceSelection(models.Model):
         STRATA = "strata", "the same number from each range of separability"
 
     class Weights(models.TextChoices):
-        LOGISTIC = "logistic", "logistic in δ, steep around 0.4"
-        FLOORED = "floored", "δ itself, with a floor"
+        LOGISTIC = "logistic", "logistic in separability (δ), steep around 0.4"
+        FLOORED = "floored", "separability (δ) itself, with a floor"
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="selection")
     design = models.CharField(max_length=12, choices=Design.choices, default=Design.PROPORTIONAL)
@@ -35,7 +36,8 @@ class InstanceSelection(models.Model):
     control_share = models.FloatField(
         default=0.2,
         validators=between(0, 1),
-        help_text="Share drawn uniformly at random first, to measure the gain from the selection.",
+        help_text="The share of instances that are drawn uniformly at random first, to measure the"
+        " gain from the selection.",
     )
     weights = models.CharField(max_length=8, choices=Weights.choices, default=Weights.LOGISTIC)
     floor = models.FloatField(
@@ -62,7 +64,7 @@ class SelectedInstance(models.Model):
     system_b = models.ForeignKey(System, on_delete=models.CASCADE, related_name="+")
     phase = models.CharField(max_length=10)
     inclusion_probability = models.FloatField(validators=between(0, 1))
-    # Of the design phase, given the control sample; null for the control sample itself.
+    # The probability in the design phase, given the control sample; null for the control sample.
     conditional_inclusion_probability = models.FloatField(null=True, validators=between(0, 1))
 
     class Meta:

@@ -5,13 +5,13 @@ from studies.models.dataset import Instance, System
 
 class SeparabilityScoreQuerySet(models.QuerySet["SeparabilityScore"]):
     def known(self, pair: tuple[System, System], similarity: str) -> "SeparabilityScoreQuerySet":
-        """Scores of a system pair with a defined δ."""
+        """Return the scores of a system pair for which separability (δ) is defined."""
         a, b = pair
         return self.filter(system_a=a, system_b=b, similarity=similarity, delta__isnull=False)
 
 
 class SeparabilityScore(models.Model):
-    """Alignments and δ of one instance, for one system pair and one similarity.
+    """The alignments and the separability (δ) of one instance, system pair and similarity.
 
     An alignment is null if there are too few generations.
     """
@@ -27,7 +27,7 @@ class SeparabilityScore(models.Model):
     delta_standard_error = models.FloatField(null=True)
     # The encoder's name, revision, layer and so on; empty for lexical similarities.
     settings = models.JSONField(default=dict)
-    # How many of its texts were truncated to the encoder's maximum length.
+    # How many of the instance's texts were truncated to the encoder's maximum length.
     truncated = models.PositiveSmallIntegerField(default=0)
     samples_a = models.PositiveSmallIntegerField()
     samples_b = models.PositiveSmallIntegerField()

@@ -73,10 +73,12 @@ class Study(models.Model):
     members = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="Membership", related_name="studies"
     )
-    guidelines = models.TextField(blank=True, help_text="Markdown. Shown before the first HIT.")
+    guidelines = models.TextField(
+        blank=True, help_text="Text in Markdown that is shown before the first HIT."
+    )
     consent = models.TextField(
         blank=True,
-        help_text="Markdown. Nothing about an annotator is stored before they agree to it.",
+        help_text="Text in Markdown. Nothing is stored about annotators before they agree to it.",
     )
     unit_kind = models.CharField(
         max_length=10, choices=UnitKind.choices, default=UnitKind.COMPARISON
@@ -99,15 +101,15 @@ class Study(models.Model):
         max_length=10,
         choices=Bundling.choices,
         default=Bundling.INSTANCE,
-        help_text="With several per HIT, each pair of systems is compared once per instance. A HIT"
-        " contains each pair equally often (±1) and no instance twice.",
+        help_text="With several instances per HIT, each pair of systems is compared once per"
+        " instance. A HIT then contains each pair equally often (±1) and no instance twice.",
     )
     repeats_per_hit = models.PositiveSmallIntegerField(
         "repeats per HIT",
         default=0,
         validators=between(0, 100),
-        help_text="Units shown a second time with the sides swapped, to measure self-agreement."
-        " They are used for no other statistic.",
+        help_text="How many units are shown a second time with the sides swapped, to measure"
+        " self-agreement. Repeats are used for no other statistic.",
     )
     repeat_distance = models.PositiveSmallIntegerField(
         "minimum distance of a repeat, in units",
@@ -152,8 +154,8 @@ class Study(models.Model):
         blank=True,
         default=20,
         validators=between(1, MAX_COUNT),
-        help_text="Counts only annotators whose identity no platform confirms, each of them once."
-        " Leave empty for no limit, for example in a classroom.",
+        help_text="Only annotators whose identity no platform confirms are counted, each of them"
+        " once. Leave empty for no limit, for example in a classroom.",
     )
     entries_per_address_per_hour = models.PositiveIntegerField(
         "maximum new annotators per internet address per hour",
@@ -167,14 +169,15 @@ class Study(models.Model):
         "maximum unverified annotators at the same time",
         default=1000,
         validators=between(1, MAX_COUNT),
-        help_text="How many HITs may be in progress by annotators whom no platform confirms.",
+        help_text="How many annotators whose identity no platform confirms may have a HIT in"
+        " progress.",
     )
     lease_minutes = models.FloatField(
         "minutes until an unfinished HIT is released",
         default=30,
         validators=between(0.1, MAX_LEASE_MINUTES),
-        help_text="Counted from the annotator's last answer. After that, the HIT is offered to"
-        " others.",
+        help_text="The time is counted from the annotator's last answer. When it is over, the HIT"
+        " is offered to others.",
     )
     similarity = models.CharField(max_length=200, default="rouge1")
     minutes_per_hit = models.FloatField(
@@ -182,7 +185,7 @@ class Study(models.Model):
         null=True,
         blank=True,
         validators=between(0.1, MAX_MINUTES_PER_HIT),
-        help_text="Shown to annotators and required by platforms.",
+        help_text="The estimate is shown to annotators and required by platforms.",
     )
     reward = models.DecimalField(
         "reward per annotator",
@@ -201,11 +204,11 @@ class Study(models.Model):
         validators=between(Decimal(0), MAX_HOURLY_RATE),
         help_text="The ledger warns if the median hourly pay falls below this rate.",
     )
-    # Set on a copy that only bots rate, so that no simulated rating enters the original study.
+    # The original study, if this is a copy that only bots rate. Simulated ratings enter the copy only.
     dry_run_of = models.ForeignKey(
         "self", null=True, on_delete=models.CASCADE, related_name="dry_runs", editable=False
     )
-    # Secret: it determines sides and order, so it would reveal which system is on which side.
+    # The seed is secret, because it determines which system is shown on which side.
     seed = models.CharField(max_length=64, default=new_seed, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -228,7 +231,7 @@ class Study(models.Model):
 
 
 class StudySystem(models.Model):
-    """A system's position in the study's canonical order: position 0 is system A."""
+    """A system's position in the study's canonical order. Position 0 is system A."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="study_systems")
     system = models.ForeignKey(System, on_delete=models.PROTECT)
@@ -300,7 +303,7 @@ class Criterion(models.Model):
 
 
 class Membership(models.Model):
-    """A researcher's access to a study. Without it, the study is invisible to them."""
+    """A researcher's access to a study, which is invisible to researchers without access."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="memberships")
     user: "models.ForeignKey[User, User]" = models.ForeignKey(

@@ -8,8 +8,8 @@ from studies.models.study import Study
 class Unit(models.Model):
     """The object of a rating: a comparison of two generations, or a single generation.
 
-    `system_a` precedes `system_b` in the study's canonical order, whatever the sides on screen.
-    Generations are null if only ratings were imported; the sample indices then identify them.
+    `system_a` precedes `system_b` in the study's canonical order, whatever the sides on screen. If
+    only ratings were imported, the generations are null and identified by their sample indices.
     """
 
     class Role(models.TextChoices):
@@ -34,11 +34,11 @@ class Unit(models.Model):
     )
     sample_a = models.PositiveSmallIntegerField(null=True, validators=between(0, MAX_POSITION))
     sample_b = models.PositiveSmallIntegerField(null=True, validators=between(0, MAX_POSITION))
-    # Of reference units: the expected label by criterion name.
+    # The expected label of a reference unit, by the criterion's name.
     known_labels = models.JSONField(default=dict, blank=True)
     explanation = models.TextField(blank=True)
 
-    # How the instance was drawn and its separability, frozen at planning.
+    # How the instance was drawn, and its separability. These fields are frozen at planning.
     phase = models.CharField(max_length=30, blank=True)
     inclusion_probability = models.FloatField(null=True, validators=between(0, 1))
     conditional_inclusion_probability = models.FloatField(null=True, validators=between(0, 1))

@@ -1,4 +1,4 @@
-"""Safe extraction of untrusted .zip files: bounded in size, and confined to one folder."""
+"""Safe extraction of untrusted .zip files, limited in size and to one folder."""
 
 import struct
 import zipfile
@@ -26,7 +26,7 @@ _ZIP_ERRORS = (
 
 
 def extract(archive: Path, folder: Path, limits: Limits = LIMITS) -> Path:
-    """Extract a .zip into a folder, and return the folder of its study.toml."""
+    """Extract a .zip into a folder, and return the folder that contains study.toml."""
     try:
         with zipfile.ZipFile(archive) as file:
             members = [member for member in file.infolist() if not member.is_dir()]
@@ -62,7 +62,7 @@ def _check_members(name: str, members: list[zipfile.ZipInfo], limits: Limits) ->
         reason = f"is too large when unpacked: more than {MAX_RATIO} times its compressed size"
         raise FormatError.of(name, None, "packed_too_tight", reason)
     if len({member.filename for member in members}) < len(members):
-        raise FormatError.of(name, None, "repeated_file", "contains two files of the same name")
+        raise FormatError.of(name, None, "repeated_file", "contains two files with the same name")
     for member in members:
         _check_name(name, member)
 
@@ -70,7 +70,7 @@ def _check_members(name: str, members: list[zipfile.ZipInfo], limits: Limits) ->
 def _check_for_gaps(archive: Path, entries: list[zipfile.ZipInfo], end: int) -> None:
     """Refuse an archive with bytes that belong to no entry of its central directory.
 
-    A damaged directory may lack an entry, whose data then lies between that of others.
+    If a damaged directory lacks an entry, its data lies between the data of other entries.
     """
     with archive.open("rb") as raw:
         expected = None
@@ -97,7 +97,7 @@ def _check_name(name: str, member: zipfile.ZipInfo) -> None:
 
 
 def _copy(name: str, member: zipfile.ZipInfo, source: IO[bytes], out: IO[bytes]) -> None:
-    """Copy no more than the size that the header claims."""
+    """Copy a file, and refuse it if it is larger than its header says."""
     left = member.file_size
     while chunk := source.read(min(1024 * 1024, left + 1)):
         left -= len(chunk)

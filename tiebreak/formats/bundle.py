@@ -1,4 +1,4 @@
-"""Study bundles: a folder, or its .zip, with the design, instances, generations and ratings."""
+"""Study bundles: folders or .zip files with a design, instances, generations and ratings."""
 
 import json
 import tempfile
@@ -43,31 +43,31 @@ __all__ = [
     "write_bundle",
 ]
 
-# Documentation that exports add.
+# Exports document the columns in this file.
 CODEBOOK = "codebook.md"
-# The key of `Bundle.unread` for whole files.
+# Key in `Bundle.unread` under which whole files are listed.
 FILES = "files of the bundle"
 INSTANCES, GENERATIONS = "instances.jsonl", "generations.jsonl"
 
 
 @dataclass(frozen=True)
 class InstanceRow:
-    """Instance of a bundle: one input that systems answer.
+    """An instance of a bundle: one input on which systems are compared.
 
     Attributes
     ----------
     id : str
         Name of the instance, unique in the bundle.
     source : str
-        Text that systems were given.
+        Text that was given to the systems.
     messages : list
-        Conversation that they were given, as turns with ``role`` and ``content``.
+        Conversation that was given to the systems, as turns with ``role`` and ``content``.
     category : str
-        Category of the instance, for strata.
+        Category of the instance, which may serve as a stratum.
     reference : str
-        Text written by a human.
+        Text written by a person.
     metadata : dict of str to object
-        Whatever else is known of it.
+        All other facts about the instance.
     """
 
     id: str
@@ -80,7 +80,7 @@ class InstanceRow:
 
 @dataclass(frozen=True)
 class GenerationRow:
-    """Generation of a bundle: one text of one system on one instance.
+    """A generation of a bundle: one text that a system produced for an instance.
 
     Attributes
     ----------
@@ -89,15 +89,15 @@ class GenerationRow:
     system : str
         Name of the system.
     sample_index : int
-        Number of the sample, from 0.
+        Number of the sample, starting at 0.
     text : str
-        The text.
+        Text of the generation.
     seed : int or None
-        Seed that reproduces the text.
+        Random seed with which the system produced the text.
     params : dict of str to object
-        What made it: model, server, prompt, decoding.
+        What produced the text: model, server, prompt and decoding settings.
     is_dummy : bool
-        Whether the text was invented for tests.
+        Whether the text was invented, for example to try a study out.
     """
 
     instance: str
@@ -120,28 +120,28 @@ class Lines:
 
 @dataclass(frozen=True)
 class Bundle:
-    """Study bundle that was read and found whole.
+    """A complete and valid study bundle.
 
     Attributes
     ----------
     spec : StudySpec
         Design of the study.
     instances : list of InstanceRow
-        Its instances.
+        Instances of the study.
     generations : list of GenerationRow
-        Its generations.
+        Generations of the study.
     ratings : RatingTable or None
-        Its ratings, if it has any.
+        Ratings, or None if the bundle has none.
     ratings_path : Path or None
-        File that they were read from.
+        File with the ratings.
     lines : Lines
-        Line of its file in which each part stands.
+        Line numbers of the settings and rows in their files.
     unread : dict of str to tuple of str
-        By file, the columns that were not read; under "files of the bundle", such files.
+        Columns that were ignored, by file. The key "files of the bundle" has the ignored files.
 
     See Also
     --------
-    read_bundle : Read one from a folder or .zip.
+    read_bundle : Read a bundle from a folder or .zip.
     """
 
     spec: StudySpec
@@ -158,7 +158,7 @@ Check = Callable[[Bundle, Problems], None]
 
 @contextmanager
 def open_bundle(path: Path, *, limits: Limits = LIMITS) -> Iterator[Path]:
-    """Context manager with the bundle's folder; a .zip is extracted to a temporary one."""
+    """Yield the bundle's folder; a .zip is extracted to a temporary folder for the block."""
     with ExitStack() as stack:
         if path.suffix == ".zip":
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tiebreak-")))
@@ -172,12 +172,12 @@ def read_bundle(path: Path, *, limits: Limits = LIMITS, check: Check | None = No
     Parameters
     ----------
     path : Path
-        Folder of the bundle, or its .zip.
+        Folder or .zip of the bundle.
     limits : Limits, optional
-        How much is read at most.
+        Largest sizes that are accepted.
     check : callable, optional
-        Function of the bundle and its problems, which may add problems of its own, so that all of
-        them are named at once.
+        Function of the bundle and its problems. It may add problems, so that the error lists all
+        of them at once.
 
     Returns
     -------
@@ -187,11 +187,11 @@ def read_bundle(path: Path, *, limits: Limits = LIMITS, check: Check | None = No
     Raises
     ------
     FormatError
-        If anything in it is wrong. Every bad row is named with its file, line and reason.
+        If anything in the bundle is wrong. The error lists each problem with file, line and reason.
 
     See Also
     --------
-    write_bundle : Write one.
+    write_bundle : Write a bundle.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def read_bundle(path: Path, *, limits: Limits = LIMITS, check: Check | None = No
     with open_bundle(path, limits=limits) as folder:
         problems = Problems()
         if not (folder / STUDY_FILE).is_file():
-            raise FormatError.of(STUDY_FILE, None, "file_missing", f"is missing in {path.name}")
+            raise FormatError.of(STUDY_FILE, None, "file_missing", f"is missing from {path.name}")
         bundle = _BundleReader(folder, problems, limits).bundle()
         if check is not None:
             check(bundle, problems)
@@ -216,18 +216,18 @@ def read_bundle(path: Path, *, limits: Limits = LIMITS, check: Check | None = No
 
 
 def find_ratings(folder: Path) -> Path | None:
-    """The bundle's ratings file, if any: JSONL before CSV before Parquet."""
+    """Return the bundle's ratings file, or None; JSONL is preferred to CSV, and CSV to Parquet."""
     candidates = (folder / f"ratings{suffix}" for suffix in SUFFIXES)
     return next((path for path in candidates if path.is_file()), None)
 
 
 class _BundleReader:
-    """Reads all files of a bundle, even after one has problems, so that all are reported."""
+    """Reads all files of a bundle, even if one has problems, so that all problems are reported."""
 
     def __init__(self, folder: Path, problems: Problems, limits: Limits) -> None:
         self.folder, self.problems, self.limits = folder, problems, limits
         self.spec_file = read_spec(folder, problems, limits)
-        self.instances: dict[str, int] = {}  # line by id, including rows with other problems
+        self.instances: dict[str, int] = {}  # line of each id, even if its row has other problems
         self.unread: dict[str, set[str]] = {}
 
     def bundle(self) -> Bundle:
@@ -274,7 +274,7 @@ class _BundleReader:
                 key = check_id("id", row.get("id"))
                 if self.instances.setdefault(key, line) != line:
                     raise InvalidInput(
-                        "duplicate_id", f"id {key!r} is already used in line {self.instances[key]}"
+                        "duplicate_id", f"id {key!r} is already used on line {self.instances[key]}"
                     )
                 instances.append(_instance(key, row))
                 lines.append(line)
@@ -292,10 +292,12 @@ class _BundleReader:
                 key = (generation.instance, generation.system, generation.sample_index)
                 if line_of.setdefault(key, line) != line:
                     raise InvalidInput(
-                        "duplicate_sample", f"sample {key} is already in line {line_of[key]}"
+                        "duplicate_sample",
+                        f"sample {key[2]} of system {key[1]!r} for instance {key[0]!r} is already"
+                        f" on line {line_of[key]}",
                     )
                 first = is_dummy.setdefault(generation.system, generation.is_dummy)
-                # A control has degraded copies of real texts and of dummy texts.
+                # A control's texts are degraded copies, of real texts and of dummy texts.
                 if first != generation.is_dummy and generation.system not in spec.controls:
                     raise InvalidInput(
                         "dummies_mixed",
@@ -317,7 +319,7 @@ class _BundleReader:
             names = ", ".join(systems) or "none"
             raise InvalidInput(
                 "unknown_system",
-                f"system {generation.system!r} is not in {STUDY_FILE}, which has {names}"[:300],
+                f"system {generation.system!r} is not in {STUDY_FILE}; it lists {names}"[:300],
             )
         return generation
 
@@ -356,8 +358,8 @@ class _BundleReader:
         if category and category != categories.get(instance, category):
             raise InvalidInput(
                 "category_contradicts",
-                f"category is {category!r}, but that of instance {instance!r} in {INSTANCES} is"
-                f" {categories[instance]!r}",
+                f"category is {category!r}, but instance {instance!r} has the category"
+                f" {categories[instance]!r} in {INSTANCES}",
             )
 
 
@@ -373,7 +375,7 @@ def _instance(key: str, row: Row) -> InstanceRow:
 
 
 def _metadata(row: Row) -> dict[str, Any]:
-    """The metadata object, together with all columns that the format does not define."""
+    """Return the metadata object with all columns that the format does not define."""
     others = {name: value for name, value in row.items() if name not in _INSTANCE_COLUMNS}
     metadata = _object(row, "metadata")
     duplicates = others.keys() & metadata.keys()
@@ -409,7 +411,7 @@ def _optional_text(row: Row, name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise InvalidInput("not_a_text", f"{name} must be a text, not {value!r}"[:200])
+        raise InvalidInput("not_a_text", f"{name} must be text, not {value!r}"[:200])
     return value
 
 
@@ -419,10 +421,10 @@ def _generation(row: Row) -> GenerationRow:
     if isinstance(index, bool) or not isinstance(index, int):
         raise InvalidInput(
             "not_a_whole_number",
-            f"sample_index must be a whole number, 0 or more, not {index!r}"[:200],
+            f"sample_index must be 0 or a positive whole number, not {index!r}"[:200],
         )
     if not isinstance(text, str):
-        raise InvalidInput("not_a_text", f"text must be a text, not {text!r}"[:200])
+        raise InvalidInput("not_a_text", f"text must be a JSON string, not {text!r}"[:200])
     if not text.strip():
         raise InvalidInput("empty", "text is empty")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
@@ -451,20 +453,20 @@ def write_bundle(
     *,
     extra: Callable[[Path], None] | None = None,
 ) -> None:
-    """Write a study bundle as a folder, whole or not at all.
+    """Write a study bundle to a folder, completely or not at all.
 
     Parameters
     ----------
     path : Path
-        Folder of the bundle. If it is there already, it must be empty.
+        Folder of the bundle. If the folder exists, it must be empty.
     spec : StudySpec
         Design of the study.
     instances : iterable of InstanceRow
-        Its instances.
+        Instances of the study.
     generations : iterable of GenerationRow
-        Its generations.
+        Generations of the study.
     extra : callable, optional
-        Function of the folder that writes more files into it, such as ratings.
+        Function that is called with the folder and writes more files into it, such as ratings.
 
     Raises
     ------
@@ -473,7 +475,7 @@ def write_bundle(
 
     See Also
     --------
-    read_bundle : Read it back, with an example.
+    read_bundle : Read a bundle.
     write_rows : Write ratings.
 
     Examples

@@ -1,4 +1,4 @@
-"""Validation of single cells: finite numbers, and text that every database and file can store."""
+"""Validation of single cells, so that every number is finite and every text can be stored."""
 
 import json
 import math
@@ -15,13 +15,13 @@ MAX_DEPTH = 20
 MAX_ID = 200
 # PostgreSQL stores no NUL, and a lone surrogate cannot be encoded as UTF-8.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-# Zero-width (non-)joiners: not printable, but needed in Persian names and in emoji.
+# Zero-width joiners and non-joiners, which Persian names and emoji need, count as not printable.
 _JOINERS = str.maketrans("", "", "\u200c\u200d")
 _SCALARS = (str, bool, int, float, datetime, date)
 
 
 def parse_json(raw: bytes) -> Any:
-    """Parse JSON strictly; raise `InvalidInput` for NaN, overflow, underflow and repeated keys."""
+    """Parse JSON; raise `InvalidInput` also for NaN, overflow, underflow and repeated keys."""
     try:
         return json.loads(
             raw.decode("utf-8-sig"),
@@ -54,9 +54,9 @@ def _refuse_constant(name: str) -> float:
 def _parse_float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise InvalidInput("not_finite", f"{text[:40]} is too large a number")
+        raise InvalidInput("not_finite", f"the number {text[:40]} is too large")
     if number == 0 and re.search("[1-9]", text.lower().partition("e")[0]):
-        raise InvalidInput("number_too_small", f"{text[:40]} is too small a number")
+        raise InvalidInput("number_too_small", f"the number {text[:40]} is too close to 0")
     return number
 
 
@@ -67,7 +67,7 @@ def _parse_int(text: str) -> int:
 
 
 def check_cells(row: dict[str, Any], max_cell: int = LIMITS.cell) -> dict[str, Any]:
-    """The row if every cell is within bounds; else `InvalidInput` with the column's name."""
+    """Return the row, or raise `InvalidInput` with the name of a column that is not valid."""
     if len(row) > MAX_COLUMNS:
         raise InvalidInput(
             "too_many_columns", f"has {len(row)} columns; the limit is {MAX_COLUMNS}"
@@ -99,7 +99,7 @@ def _check_value(name: str, value: Any, max_cell: int, depth: int) -> None:
 
 
 def check_text(name: str, text: str, max_cell: int = LIMITS.cell) -> str:
-    """The text if it can be stored; else `InvalidInput`."""
+    """Return the text, or raise `InvalidInput` if it cannot be stored."""
     if len(text) > max_cell:
         raise InvalidInput(
             "text_too_long", f"{name} has {len(text)} characters; the limit is {max_cell}"
@@ -112,9 +112,9 @@ def check_text(name: str, text: str, max_cell: int = LIMITS.cell) -> str:
 
 
 def check_id(column: str, value: Any) -> str:
-    """An id as text: not empty, at most 200 printable characters, no space at its ends."""
+    """Return an id as text: 1 to 200 printable characters without spaces around them."""
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise InvalidInput("not_a_text", f"{column} must be a text, not {value!r}"[:200])
+        raise InvalidInput("not_a_text", f"{column} must be text, not {value!r}"[:200])
     text = str(value)
     if not text.strip():
         raise InvalidInput("empty", f"{column} is empty")
@@ -126,7 +126,7 @@ def check_id(column: str, value: Any) -> str:
 
 
 def check_name(what: str, text: str) -> str:
-    """The text if it is one line of printable characters without surrounding spaces."""
+    """Return the text if it is one line of printable characters without spaces around them."""
     if text != text.strip():
         raise InvalidInput("space_around", f"{what} begins or ends with a space")
     unprintable = next((c for c in text.translate(_JOINERS) if not c.isprintable()), None)

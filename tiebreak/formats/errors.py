@@ -1,4 +1,4 @@
-"""Errors in files: each with its file, line, code and reason."""
+"""Errors in files, with the file, line, code and reason of every problem."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ MAX_REASON_LENGTH = 500
 
 
 def shorten(reason: str) -> str:
-    """A printable reason of bounded length; it may quote the file."""
+    """Return a reason in printable characters and of limited length, since it may quote a file."""
     printable = reason.encode(errors="backslashreplace").decode()
     if len(printable) <= MAX_REASON_LENGTH:
         return printable
@@ -21,18 +21,18 @@ def shorten(reason: str) -> str:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong in a file, and where.
+    """A problem in a file: where it is, and what is wrong.
 
     Attributes
     ----------
     file : str
         Name of the file.
     line : int or None
-        Number of the line; None for the file as a whole.
+        Line number, or None if the problem is about the whole file.
     code : str
-        What is wrong, for programs: ``empty``, ``unknown_system``, ``label_not_on_scale``, …
+        Code of the problem, for programs: ``empty``, ``unknown_system``, ``label_not_on_scale``, …
     reason : str
-        What is wrong, for people.
+        Description of the problem, for people.
 
     Examples
     --------
@@ -56,9 +56,9 @@ class FormatError(DomainError, ValueError):
     Parameters
     ----------
     problems : list of Problem
-        What is wrong. The error keeps the first 50.
+        Problems of the file. The error keeps the first 50.
     total : int, optional
-        Number of problems, if there are more than in the list.
+        Number of all problems, if the list does not have all of them.
     """
 
     def __init__(self, problems: list[Problem], total: int | None = None) -> None:
@@ -71,24 +71,26 @@ class FormatError(DomainError, ValueError):
 
     @property
     def rest(self) -> str:
-        """The last line of the message: how many problems were left out; "" if none."""
+        """Last line of the message, which says how many problems it leaves out, or ""."""
         more = self.total - len(self.problems)
-        return f"… and {more} more problems." if more else ""
+        if not more:
+            return ""
+        return "… and 1 more problem." if more == 1 else f"… and {more} more problems."
 
     @classmethod
     def of(cls, file: str, line: int | None, code: str, reason: str) -> Self:
-        """Return the error of a single problem.
+        """Create an error with a single problem.
 
         Parameters
         ----------
         file : str
             Name of the file.
         line : int or None
-            Number of the line; None for the file as a whole.
+            Line number, or None if the problem is about the whole file.
         code : str
-            What is wrong, for programs.
+            Code of the problem, for programs.
         reason : str
-            What is wrong, for people.
+            Description of the problem, for people.
 
         Returns
         -------
@@ -100,7 +102,7 @@ class FormatError(DomainError, ValueError):
 
 @dataclass
 class Problems:
-    """Collects problems: keeps the first `MAX_SHOWN` and counts all."""
+    """A collection of problems, which keeps the first `MAX_SHOWN` and counts all of them."""
 
     items: list[Problem] = field(default_factory=list)
     total: int = 0
@@ -112,14 +114,14 @@ class Problems:
 
     @contextmanager
     def at(self, file: str, line: int | None) -> Iterator[None]:
-        """Context manager that turns `InvalidInput` into a problem of this line."""
+        """Record an `InvalidInput` that is raised in the block as a problem on this line."""
         try:
             yield
         except InvalidInput as error:
             self.add(file, line, error.code, error.message)
 
     def extend(self, error: "FormatError") -> None:
-        """Add the problems of another reader's error."""
+        """Add the problems that another reader reported in its error."""
         self.total += error.total
         self.items += error.problems[: max(0, MAX_SHOWN - len(self.items))]
 

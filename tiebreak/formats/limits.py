@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one file: characters per cell, rows, and bytes when unpacked.
+    """Limits of one file: characters per cell, rows, and bytes after unpacking.
 
-    `advice` is a sentence that is appended to the error message.
+    `advice` is a sentence that is appended to the message if a limit is exceeded.
     """
 
     cell: int = 1_000_000
@@ -17,7 +17,7 @@ class Limits:
 
     @property
     def line(self) -> int:
-        """Bytes per line: UTF-8 has at most four bytes per character."""
+        """Bytes per line. A character has at most four bytes in UTF-8."""
         return self.cell * 4
 
     def refusal(self, what: str) -> str:

@@ -62,7 +62,7 @@ MAX_EXACT_INTEGER = 2**53
 
 
 def parse_rating(row: Row) -> Row:
-    """One row with every column present and typed, or `InvalidInput`."""
+    """Return a row with every column present and typed, or raise `InvalidInput`."""
     if "sample_index" in row:
         row = _with_samples(row)
     parsed: Row = {"unit": _required(row, "unit"), "rater": _required(row, "rater")}
@@ -79,14 +79,15 @@ def parse_rating(row: Row) -> Row:
 
 
 def _with_samples(row: Row) -> Row:
-    """Replace `sample_index`, which is short for equal `sample_a` and `sample_b`."""
+    """Replace `sample_index` by `sample_a` and `sample_b`, which both get its value."""
     index = row["sample_index"]
     if index in (None, ""):
         return row
     for side in ("sample_a", "sample_b"):
         if row.get(side) not in (None, "", index):
             raise InvalidInput(
-                "samples_contradict", f"{side} is {row[side]!r}, but sample_index {index!r}"[:200]
+                "samples_contradict",
+                f"{side} is {row[side]!r}, but sample_index is {index!r}"[:200],
             )
     return {**row, "sample_a": index, "sample_b": index}
 
@@ -99,12 +100,16 @@ def _label(row: Row, parsed: Row) -> Any:
         raise InvalidInput("label_missing", "the label of a human rating must not be empty")
     if label is None and not parsed["raw"]:
         raise InvalidInput(
-            "raw_missing", "a machine rating without a label needs its answer in the column raw"
+            "raw_missing",
+            "a machine rating without a label must have the machine's answer in the column raw",
         )
     if not isinstance(label, (str, int, float, type(None))) or isinstance(label, bool):
-        raise InvalidInput("not_a_label", f"label must be a number or a text, not {label!r}"[:200])
+        raise InvalidInput("not_a_label", f"label must be a number or text, not {label!r}"[:200])
     if isinstance(label, int) and abs(label) > MAX_EXACT_INTEGER:
-        raise InvalidInput("number_too_large", f"label {str(label)[:40]} is too large")
+        raise InvalidInput(
+            "number_too_large",
+            f"label {str(label)[:40]} is too large; its absolute value may be at most 2**53",
+        )
     return label
 
 
@@ -127,12 +132,12 @@ def _one_of(column: str, value: Any, allowed: tuple[str, ...]) -> str:
 
 def _text(column: str, value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise InvalidInput("not_a_text", f"{column} must be a text, not {value!r}"[:200])
+        raise InvalidInput("not_a_text", f"{column} must be text, not {value!r}"[:200])
     return str(value)
 
 
 def _timestamp(column: str, value: Any) -> str:
-    """An ISO 8601 date and time, or an empty cell."""
+    """Return an ISO 8601 date and time, or "" for an empty cell."""
     text = value.isoformat() if isinstance(value, date) else _text(column, value)
     if text and parse_timestamp(text) is None:
         raise InvalidInput(
@@ -143,7 +148,7 @@ def _timestamp(column: str, value: Any) -> str:
 
 
 def parse_timestamp(text: str) -> datetime | None:
-    """The date and time in UTC, which is also the default time zone; None if it is invalid."""
+    """Return a date and time in UTC, which is also the default time zone, or None if invalid."""
     if re.search(r"[.,]\d{7}", text):  # datetime would truncate it to microseconds
         return None
     try:
@@ -177,7 +182,8 @@ def _integer(column: str, value: Any) -> float:
     number = _number(column, value)
     if not math.isnan(number) and not (number == int(number) and 0 <= number <= MAX_EXACT_INTEGER):
         raise InvalidInput(
-            "not_a_whole_number", f"{column} must be a whole number, 0 or more, not {value!r}"[:200]
+            "not_a_whole_number",
+            f"{column} must be 0 or a positive whole number, not {value!r}"[:200],
         )
     return number
 

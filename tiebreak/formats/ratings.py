@@ -1,4 +1,4 @@
-"""The ratings table: one row a rating, read from JSONL, CSV, Parquet or the database."""
+"""The ratings table, with one row per rating, from JSONL, CSV, Parquet or the database."""
 
 import hashlib
 import json
@@ -24,11 +24,11 @@ from tiebreak.formats.rating_cells import (
 from tiebreak.formats.rows import Row, read_rows
 
 SUFFIXES = (".jsonl", ".csv", ".parquet")
-# The phase of a unit if every instance was taken, so that none was drawn.
+# Phase of units if all instances were selected rather than a random sample.
 ALL_PHASES = "all"
 # Equal texts of up to this length share one object in memory.
 MAX_INTERNED_LENGTH = 200
-# Columns that describe the unit, and so must agree in all of its rows.
+# Columns that describe the unit, so all rows of a unit must have the same values.
 UNIT_FACTS = (
     "instance",
     "system_a",
@@ -49,25 +49,25 @@ _FACTS = {
 
 @dataclass(frozen=True)
 class RatingTable:
-    """Ratings in columns, one row a rating.
+    """Ratings in columns, with one row per rating.
 
     Attributes
     ----------
     columns : dict of str to ndarray
-        Columns of the ratings format by name, all of one length. Where nothing is known, texts are
-        "" and numbers NaN; a `label` is None where a machine's answer could not be read.
+        Columns of the ratings format by name, all of the same length. Missing text is "", missing
+        numbers are NaN, and `label` is None if a machine's answer could not be parsed.
     lines : ndarray of int, shape (n_ratings,)
-        Line of the file, or number of the row from 1.
+        Line number of each rating in the file, or its row number, starting at 1.
     name : str
         Name of the file.
     unread : tuple of str
-        Columns of the file that were not read.
+        Columns of the file that were ignored.
     is_counted : ndarray of bool, shape (n_ratings,)
-        Which rows enter the statistics.
+        Whether each row enters the statistics.
 
     See Also
     --------
-    read_ratings : A table from a file.
+    read_ratings : Read a table from a file.
 
     Examples
     --------
@@ -79,7 +79,6 @@ class RatingTable:
     columns: dict[str, NDArray[Any]]
     lines: NDArray[np.int64]
     name: str
-    # Names of the file's columns that were ignored.
     unread: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -94,19 +93,19 @@ class RatingTable:
         Parameters
         ----------
         mask : ndarray of bool or int
-            Which rows.
+            Boolean mask or indices of the rows.
 
         Returns
         -------
         RatingTable
-            A table of these rows.
+            Table with these rows.
         """
         columns = {name: column[mask] for name, column in self.columns.items()}
         return RatingTable(columns, self.lines[mask], self.name, self.unread)
 
     @property
     def is_counted(self) -> NDArray[np.bool_]:
-        """Which rows enter the statistics: main ones, no repeats, no flag that takes them out."""
+        """Whether each row enters the statistics: its role is main, and no flag excludes it."""
         flagged = np.zeros(len(self), dtype=bool)
         for flag in EXCLUDING_FLAGS:
             flagged |= self[flag]
@@ -122,11 +121,11 @@ class RatingTable:
         Parameters
         ----------
         rows : iterable of dict
-            Values by column. ``unit``, ``rater`` and ``label`` are required.
+            Rows as values by column. ``unit``, ``rater`` and ``label`` are required.
         name : str, default "ratings"
-            What problems call the table.
+            Name of the table in error messages.
         problems : Problems, optional
-            Where to gather problems.
+            Collection to which problems are added.
 
         Returns
         -------
@@ -136,7 +135,7 @@ class RatingTable:
         Raises
         ------
         FormatError
-            If a row is wrong. Every such row is named by number and reason.
+            If a row is invalid. The error lists the number of each such row, and the reason.
 
         Examples
         --------
@@ -151,17 +150,17 @@ class RatingTable:
 
 
 def is_ratings_file(path: Path) -> bool:
-    """Tell whether a path names a ratings file.
+    """Check whether a path has the ending of a ratings file.
 
     Parameters
     ----------
     path : Path
-        A path.
+        Path to check.
 
     Returns
     -------
     bool
-        Whether it ends in .jsonl, .csv or .parquet.
+        Whether the path ends in .jsonl, .csv or .parquet.
 
     Examples
     --------
@@ -179,11 +178,12 @@ def read_ratings(
     Parameters
     ----------
     path : Path
-        File in JSONL, CSV or Parquet, by its ending. Parquet needs the extra ``parquet``.
+        File that ends in .jsonl, .csv or .parquet. Parquet needs the extra ``parquet``.
     limits : Limits, optional
-        How much is read at most.
+        Largest sizes that are accepted.
     problems : Problems, optional
-        Where to gather problems. If it is given, nothing is raised and the good rows are returned.
+        Collection to which problems are added. With it, the function returns the valid rows and
+        does not raise.
 
     Returns
     -------
@@ -193,7 +193,8 @@ def read_ratings(
     Raises
     ------
     FormatError
-        If a row is wrong, or there is no such file. Every bad row is named by line and reason.
+        If the file does not exist or a row is invalid. The error lists the line of each such row,
+        and the reason.
 
     Examples
     --------
@@ -216,7 +217,7 @@ def read_ratings(
 
 
 def canonical_digest(table: RatingTable) -> str:
-    """A digest of the counted rows, independent of their order and of the file format."""
+    """Return a digest of the counted rows that does not depend on their order or file format."""
     names = ("unit", "rater", "criterion", "kind", "run", "order", "label", "instance")
     rows = sorted(
         json.dumps([_canonical(table[name][i]) for name in names], ensure_ascii=False)
@@ -233,7 +234,7 @@ def _canonical(value: Any) -> str | None:
 
 @dataclass
 class _TableBuilder:
-    """A table under construction: packed numbers, interned texts."""
+    """A table under construction, which packs numbers and interns texts to save memory."""
 
     values: dict[str, Any] = field(
         default_factory=lambda: {name: _container(name) for name in COLUMNS}
@@ -265,7 +266,7 @@ _KNOWN_COLUMNS = {*COLUMNS, "sample_index"}
 
 
 def _container(column: str) -> Any:
-    """An empty, appendable container for the values of a column."""
+    """Return an empty, appendable container for the values of a column."""
     if column in FLAGS:
         return bytearray()
     return array("d") if column in INTEGERS or column in NUMBERS else []
@@ -290,7 +291,7 @@ def _dtype(column: str) -> Any:
 
 
 def _check_consistency(table: RatingTable, problems: Problems) -> None:
-    """All rows of a unit agree on what it is, and all rows of a rater on the rater's kind."""
+    """Check that all rows of a unit describe it alike, and all rows of a rater have one kind."""
     for owner, facts in _FACTS.items():
         for fact in facts:
             column = table[fact]
@@ -299,19 +300,19 @@ def _check_consistency(table: RatingTable, problems: Problems) -> None:
                 key, value = table[owner][i], column[i]
                 if first.setdefault(key, value) != value:
                     reason = (
-                        f"{owner} {key} has {fact} {value}, but {first[key]} in an earlier line"
+                        f"{fact} of {owner} {key} is {value}, but {first[key]} on an earlier line"
                     )
                     problems.add(table.name, int(table.lines[i]), "contradiction", reason)
 
 
 def is_known(column: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which cells are not missing."""
+    """Return whether each cell has a value."""
     known = ~np.isnan(column) if column.dtype.kind == "f" else column != ""
     return np.asarray(known, dtype=bool)
 
 
 def _check_probabilities(table: RatingTable, problems: Problems) -> None:
-    """Every unit of a drawn instance has an inclusion probability, which weights it."""
+    """Check that every unit of a drawn instance has an inclusion probability for its weight."""
     checked = set(table["unit"][is_known(table["inclusion_probability"])])
     phase = table["phase"]
     for i in np.flatnonzero((phase != "") & (phase != ALL_PHASES)):
@@ -319,14 +320,14 @@ def _check_probabilities(table: RatingTable, problems: Problems) -> None:
         if unit not in checked:
             checked.add(unit)
             reason = (
-                f"unit {unit} was drawn (phase {phase[i]}) and needs an inclusion_probability;"
-                " leave phase empty if instances were not drawn"
+                f"unit {unit} has the phase {phase[i]} and must have an inclusion_probability;"
+                " leave phase empty if the instances were not drawn at random"
             )
             problems.add(table.name, int(table.lines[i]), "probability_missing", reason)
 
 
 def _check_duplicates(table: RatingTable, problems: Problems) -> None:
-    """No two counted rows have the same key, which would count a rater twice."""
+    """Check that no two counted rows have the same key, which would count a rater twice."""
     line_of: dict[tuple[Any, ...], int] = {}
     keys = [table[name] for name in ("unit", "rater", "criterion", "run", "order")]
     for i in np.flatnonzero(table.is_counted):
@@ -335,7 +336,7 @@ def _check_duplicates(table: RatingTable, problems: Problems) -> None:
         first = line_of.setdefault(key, line)
         if first != line:
             reason = (
-                f"rater {key[1]} already rated unit {key[0]} on {key[2]} in line {first}."
-                " Flag one of the two as superseded, or number a machine's passes in run."
+                f"rater {key[1]} already rated unit {key[0]} for {key[2]} on line {first};"
+                " flag one of the two as superseded, or give each pass of a machine its own run"
             )
             problems.add(table.name, line, "duplicate_rating", reason)

@@ -1,4 +1,4 @@
-"""Rows of JSONL, CSV and Parquet files with their line numbers, within the limits."""
+"""Reading rows and their line numbers from JSONL, CSV and Parquet files within the limits."""
 
 import csv
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from tiebreak.formats.errors import FormatError, Problems
 from tiebreak.formats.limits import LIMITS, Limits
 
 Row = dict[str, Any]
-# Few rows at a time: a small file can decompress to large cells, which are checked row by row.
+# Few rows at a time, because a small file can decompress to large cells before they are checked.
 PARQUET_ROWS = 64
-BAD_HEADER = f"has two columns of the same name, or more than {MAX_COLUMNS} columns"
+BAD_HEADER = f"has two columns with the same name, or more than {MAX_COLUMNS} columns"
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def read_rows(path: Path, problems: Problems, limits: Limits = LIMITS) -> Iterator[tuple[int, Row]]:
-    """Rows with their line numbers. Invalid lines are added to ``problems`` and skipped."""
+    """Yield rows with their line numbers; skip invalid lines, and add them to ``problems``."""
     readers = {".jsonl": _read_jsonl, ".csv": _read_csv, ".parquet": _read_parquet}
     if path.suffix not in readers:
         reason = "is not a .jsonl, .csv or .parquet file"
@@ -37,7 +37,7 @@ def read_jsonl(
 def _limited(
     rows: Iterator[tuple[int, Row]], path: Path, problems: Problems, limits: Limits
 ) -> Iterator[tuple[int, Row]]:
-    """At most ``limits.rows`` rows."""
+    """Yield at most ``limits.rows`` rows."""
     for count, (line, row) in enumerate(rows, start=1):
         if count > limits.rows:
             reason = f"has more than {limits.rows:,} rows, which is the limit for one file"
@@ -84,7 +84,7 @@ def _read_csv(path: Path, problems: Problems, limits: Limits) -> Iterator[tuple[
 
 @dataclass
 class _LineReader:
-    """Decodes the lines of a file; ``number`` is that of the current line."""
+    """Decodes the lines of a file; ``number`` is the number of the current line."""
 
     number: int = 0
 
@@ -119,13 +119,13 @@ def _csv_rows(
 
 
 def unescape_formula(cell: str) -> str:
-    """Undo `escape_formula`."""
+    """Remove the apostrophe that `escape_formula` added."""
     is_escaped = cell.startswith("'") and cell[1:].startswith((*FORMULA_STARTS, "'"))
     return cell[1:] if is_escaped else cell
 
 
 def escape_formula(cell: str) -> str:
-    """Prefix text that a spreadsheet would run as a formula with an apostrophe."""
+    """Add an apostrophe before text that a spreadsheet would run as a formula."""
     looks_like_formula = cell.startswith(FORMULA_STARTS) or cell.startswith("'")
     return "'" + cell if looks_like_formula and not _is_number(cell) else cell
 

@@ -1,4 +1,4 @@
-"""Reading and writing study.toml, the design of a study in its bundle."""
+"""Reading and writing study.toml, which holds the design of a bundle's study."""
 
 import json
 import re
@@ -24,14 +24,14 @@ _LINE_SUFFIX = re.compile(r" \(at line (\d+), column \d+\)$")
 
 @dataclass(frozen=True)
 class CriterionSpec:
-    """Criterion of a study.
+    """A criterion of a study.
 
     Attributes
     ----------
     name : str
         Name of the criterion.
     scale : str
-        Its scale, see `tiebreak.scales.Scale.parse`.
+        Scale of the criterion; see `tiebreak.scales.Scale.parse`.
     question : str
         Question that annotators are asked.
     """
@@ -43,42 +43,44 @@ class CriterionSpec:
 
 @dataclass(frozen=True)
 class StudySpec:
-    """Design of a study, as study.toml has it.
+    """Design of a study, with the settings of study.toml.
 
     Attributes
     ----------
     title : str
         Title of the study.
     criteria : tuple of CriterionSpec
-        What is rated.
+        Criteria that annotators rate.
     systems : tuple of str
-        Systems in canonical order: the first is A.
+        Systems, in system order. The first is system A.
     controls : tuple of str
-        Systems that compete with nobody: they made the degraded texts of reference units.
+        Names of systems that only provide the degraded texts of reference units, and are not
+        compared with other systems.
     guidelines, consent : str
         Texts for annotators.
     ratings_per_hit : int
-        Number R of annotators that rate each HIT.
+        R, the number of complete responses that each HIT needs.
     comparisons_per_hit : int
-        Number N of units in a HIT.
+        N, the number of units in a HIT.
     bundling : {"instance", "mixed"}
-        Whether the units of a HIT are of one instance.
+        ``instance``: all units of a HIT belong to one instance; ``mixed``: to several instances.
     repeats_per_hit, repeat_distance : int
-        Number of planned repeats in a HIT, and units between a unit and its repeat.
+        Number of planned repeats in a HIT, and smallest distance of a repeat from its unit.
     abandoned : {"whole_hit", "units"}
-        What of an abandoned HIT is rated again.
+        ``whole_hit``: all units of an abandoned HIT are rated again; ``units``: only those that
+        lack an answer.
     unit_kind : {"comparison", "generation"}
-        What is rated.
+        ``comparison``: annotators compare two generations; ``generation``: they rate single ones.
     hits_per_annotator, hits_per_day : int or None
-        Most HITs of an annotator, and on one day.
+        Maximum number of HITs per annotator, in total and per day.
     most_answers, most_answers_per_day : int or None
-        Most answers of the study, and on one day.
+        Maximum number of responses in the study, in total and per day.
     lease_minutes : float
-        How long a place is held.
+        Number of minutes that a place is held after an annotator's last answer.
     similarity : str
-        Name of the similarity for separability.
+        Name of the similarity from which separability is computed.
     pairs : set of (str, str)
-        Pairs of systems.
+        Pairs of systems, in system order.
     """
 
     title: str
@@ -103,7 +105,7 @@ class StudySpec:
 
     @property
     def pairs(self) -> set[tuple[str, str]]:
-        """Pairs of systems, in canonical order."""
+        """Pairs of systems, in system order."""
         return set(combinations(self.systems, 2))
 
 
@@ -135,14 +137,14 @@ class SpecFile:
 
     spec: StudySpec
     lines: SpecLines
-    # Settings with problems: nothing that depends on them can be checked.
+    # Settings with problems. What depends on them cannot be checked.
     unreadable: frozenset[str] = frozenset()
-    # Names of the text files that it refers to.
+    # Names of the text files that study.toml refers to.
     files: frozenset[str] = frozenset()
 
 
 def read_spec(folder: Path, problems: Problems, limits: Limits) -> SpecFile:
-    """Read study.toml and the text files it refers to; adds problems and does not raise."""
+    """Read study.toml and the text files that it refers to; problems are added, not raised."""
     names = frozenset(setting.name for setting in fields(StudySpec))
     text = _read_text(folder / STUDY_FILE, problems, limits)
     raw = None if text is None else _parse_toml(text, problems)
@@ -155,7 +157,7 @@ def read_spec(folder: Path, problems: Problems, limits: Limits) -> SpecFile:
         reason = f"{name[:100]} is not a setting of a study; the settings are {allowed}"
         problems.add(STUDY_FILE, lines.settings.get(name), "unknown_setting", reason)
     if not {"title", "criteria"} <= present:
-        reason = "needs a title and at least one [[criteria]]"
+        reason = "must have a title and at least one [[criteria]] section"
         problems.add(STUDY_FILE, None, "setting_missing", reason)
     values = _settings(raw, lines, problems)
     for name in {"guidelines", "consent"} & values.keys():
@@ -184,7 +186,7 @@ def _parse_toml(text: str, problems: Problems) -> dict[str, Any] | None:
 def _storable(
     raw: dict[str, Any], lines: SpecLines, problems: Problems, limits: Limits
 ) -> dict[str, Any]:
-    """The settings that a database can store."""
+    """Return the settings that a database can store."""
     storable: dict[str, Any] = {}
     for name, value in raw.items():
         with problems.at(STUDY_FILE, lines.settings.get(name)):
@@ -201,7 +203,7 @@ def _settings(raw: Mapping[str, Any], lines: SpecLines, problems: Problems) -> d
     if isinstance(raw.get("criteria"), list):
         values |= _criteria(raw["criteria"], lines, problems)
     elif "criteria" in raw:
-        reason = "needs at least one [[criteria]]"
+        reason = "must have at least one [[criteria]] section"
         problems.add(STUDY_FILE, lines.settings.get("criteria"), "no_criteria", reason)
     both = set(values.get("systems", ())) & set(values.get("controls", ()))
     if both:
@@ -212,7 +214,7 @@ def _settings(raw: Mapping[str, Any], lines: SpecLines, problems: Problems) -> d
 
 def _setting_text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise InvalidInput("not_a_text", f"{name} must be a text")
+        raise InvalidInput("not_a_text", f"{name} must be text, not {value!r}"[:200])
     return value
 
 
@@ -252,15 +254,15 @@ def _systems(name: str, value: Any) -> tuple[str, ...]:
     names = tuple(check_id("a system's name", name) for name in value)
     if len(set(names)) < len(names):
         raise InvalidInput(
-            "repeated_name", f"{name} must be a list of different names, but repeats one"
+            "repeated_name", f"{name} must be a list of different names, but a name is repeated"
         )
     return names
 
 
 def _criteria(rows: list[Any], lines: SpecLines, problems: Problems) -> dict[str, Any]:
-    """The criteria if all are valid; otherwise nothing but problems."""
+    """Return the criteria if all of them are valid, and otherwise only add problems."""
     if not 0 < len(rows) <= MAX_CRITERIA:
-        reason = f"needs one to {MAX_CRITERIA} [[criteria]]"
+        reason = f"must have 1 to {MAX_CRITERIA} [[criteria]] sections; it has {len(rows)}"
         problems.add(STUDY_FILE, None, "no_criteria" if not rows else "too_many_criteria", reason)
         return {}
     criteria: dict[str, CriterionSpec] = {}
@@ -278,7 +280,7 @@ def _criteria(rows: list[Any], lines: SpecLines, problems: Problems) -> dict[str
 def _criterion(row: Any) -> CriterionSpec:
     if not isinstance(row, dict) or row.keys() - {"name", "scale", "question"}:
         raise InvalidInput(
-            "not_a_criterion", "a criterion has only the keys name, scale and question"
+            "not_a_criterion", "a criterion may only have the keys name, scale and question"
         )
     scale = _setting_text("scale", row.get("scale", "preference:tie"))
     name = check_id("the name of a criterion", row.get("name"))
@@ -297,7 +299,7 @@ _NUMBERS = (
     "most_answers_per_day",
 )
 _TEXTS = ("guidelines", "consent", "bundling", "abandoned", "unit_kind", "similarity")
-# The type of each setting. Its range is validated by the study's model on import.
+# These check the type of each setting. On import, the study's model validates its range.
 _SETTINGS: dict[str, Callable[[str, Any], Any]] = (
     {"title": _title, "systems": _systems, "controls": _systems}
     | {"lease_minutes": _setting_minutes}
@@ -307,7 +309,7 @@ _SETTINGS: dict[str, Callable[[str, Any], Any]] = (
 
 
 def _text_or_file(folder: Path, value: str, problems: Problems, limits: Limits) -> str:
-    """The value itself, or the text of the .md or .txt file that it names."""
+    """Return the value itself, or the text of the .md or .txt file that it names."""
     if "\n" in value or not value.endswith((".md", ".txt")) or len(value.encode()) > 255:
         return value
     if Path(value).name != value:
@@ -321,7 +323,7 @@ def _text_or_file(folder: Path, value: str, problems: Problems, limits: Limits) 
 
 
 def _read_text(path: Path, problems: Problems, limits: Limits) -> str | None:
-    """The text of a file, with its line endings unchanged; None if it has problems."""
+    """Return a file's text with its line endings unchanged, or None if it has problems."""
     if path.stat().st_size > limits.line:
         problems.add(path.name, None, "file_too_long", f"is longer than {limits.line} bytes")
         return None
@@ -337,7 +339,7 @@ def _read_text(path: Path, problems: Problems, limits: Limits) -> str | None:
 
 
 def systems_of_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """All systems of the generations, in the order of first appearance."""
+    """Return all systems of the generations, in the order in which they first appear."""
     systems: dict[str, None] = {}
     for row in rows:
         name = row.get("system")
@@ -361,5 +363,5 @@ def write_spec(folder: Path, spec: StudySpec) -> None:
 
 
 def _toml(value: Any) -> str:
-    # JSON strings, numbers and lists of strings are valid TOML, except for the character DEL.
+    # JSON strings, numbers and lists of strings are valid TOML unless they contain DEL.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

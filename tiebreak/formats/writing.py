@@ -1,4 +1,4 @@
-"""Atomic writing: a file appears under its final name complete, or not at all."""
+"""Atomic writing: a file appears under its final name only when it is complete."""
 
 import csv
 import json
@@ -20,17 +20,17 @@ BATCH = 2000
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Write a file whole or not at all.
+    """Write a file completely, or not at all.
 
     Parameters
     ----------
     path : Path
-        Final path. Its folder is made if need be, and an earlier file is replaced.
+        Final path. Its folder is created if necessary, and an existing file is replaced.
 
     Yields
     ------
     Path
-        Temporary file beside it, renamed when the block ends without an error.
+        Temporary file in the same folder, which is renamed when the block ends without an error.
 
     Examples
     --------
@@ -54,22 +54,22 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """Write a folder whole or not at all.
+    """Write a folder completely, or not at all.
 
     Parameters
     ----------
     path : Path
-        Final path. An earlier folder must be empty.
+        Final path. If the folder exists, it must be empty.
 
     Yields
     ------
     Path
-        Temporary folder beside it, renamed when the block ends without an error.
+        Temporary folder beside it, which is renamed when the block ends without an error.
 
     Raises
     ------
     OSError
-        If there is a folder that is not empty.
+        If the folder exists and is not empty.
 
     Examples
     --------
@@ -90,26 +90,26 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 
 def write_rows(path: Path, rows: Iterable[Row], columns: Sequence[str]) -> int:
-    """Write rows to a file, in the format that its ending names.
+    """Write rows to a file in the format of the file's ending.
 
     Parameters
     ----------
     path : Path
-        File that ends in .jsonl, .csv or .parquet. Parquet needs the extra ``parquet``.
+        Path that ends in .jsonl, .csv or .parquet. Parquet needs the extra ``parquet``.
     rows : iterable of dict
-        Values by column. They are written as they come.
+        Rows as values by column. Each row is written as soon as the iterable yields it.
     columns : sequence of str
         Columns to write, in order.
 
     Returns
     -------
     int
-        Number of rows.
+        Number of rows written.
 
     Raises
     ------
     MissingPackageError
-        If pyarrow is needed and not installed.
+        If the file is Parquet and pyarrow is not installed.
 
     Examples
     --------
@@ -167,5 +167,5 @@ def _write_parquet(path: Path, rows: Iterator[Row], columns: Sequence[str]) -> i
 
 
 def _arrow_value(value: Any, name: str) -> Any:
-    # As text, because labels are numbers in one criterion and words in another.
+    # Labels become text, because they are numbers for some criteria and words for others.
     return str(value) if name == "label" and value is not None else value

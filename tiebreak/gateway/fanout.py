@@ -1,4 +1,4 @@
-"""Concurrent requests from a plain iterator: a bounded window over an event loop in a thread."""
+"""Concurrent requests from a plain iterator, sent by an event loop in a thread."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -19,24 +19,25 @@ def fan_out(
     *,
     window: int,
 ) -> Iterator[B]:
-    """Ask for every request and yield the results as they come.
+    """Send all requests, and yield their results as they finish.
 
     Parameters
     ----------
     requests : iterable
-        Taken from the caller's thread, which may hold a database connection, and never more than
-        `window` ahead of the results that were yielded.
+        Requests. They are taken in the caller's thread, which may hold a database connection, and
+        at most `window` more of them than results that were yielded.
     session : asynchronous context manager
-        Entered and left in the loop's thread; gives the coroutine function that asks. What that
-        raises ends everything, so it returns failures as results.
+        Context that is entered and left in the loop's thread, and yields the coroutine function
+        that sends a request. This function must return failures as results, because an exception
+        ends the whole iteration.
     window : int
-        How many requests may be under way or finished and not yet yielded.
+        Maximum number of requests that are in progress, or finished but not yet yielded.
 
     Yields
     ------
     object
-        One result per request, in the order of finishing. Where the iterator is closed or an
-        error comes out of `requests`, whatever is under way is cancelled.
+        One result per request, in the order in which they finish. If the iterator is closed or
+        `requests` raises an error, all requests in progress are cancelled.
     """
     with _running_loop() as loop:
         ask = _run(session.__aenter__(), loop)
@@ -70,7 +71,7 @@ def _windowed(
 
 
 def _ready(finished: SimpleQueue[Future[B]], *, must_wait: bool) -> Iterator[Future[B]]:
-    """The finished futures; blocks for the first one if ``must_wait``."""
+    """Yield the finished futures; if ``must_wait``, block until there is at least one."""
     try:
         yield finished.get(block=must_wait)
         while True:
@@ -80,12 +81,12 @@ def _ready(finished: SimpleQueue[Future[B]], *, must_wait: bool) -> Iterator[Fut
 
 
 async def _as_coroutine(awaitable: Awaitable[B]) -> B:
-    """`asyncio.run_coroutine_threadsafe` takes coroutines only."""
+    """Wrap an awaitable, because `asyncio.run_coroutine_threadsafe` only takes coroutines."""
     return await awaitable
 
 
 async def _cancel_all_tasks() -> None:
-    """Cancel all tasks of the loop but the current one."""
+    """Cancel all tasks of the loop except the current one."""
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()
@@ -106,5 +107,5 @@ def _running_loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 
 def _run(awaitable: Awaitable[B], loop: asyncio.AbstractEventLoop) -> B:
-    """Await in the loop's thread and block until it is done."""
+    """Run an awaitable in the loop's thread, and block until it is done."""
     return asyncio.run_coroutine_threadsafe(_as_coroutine(awaitable), loop).result()

@@ -34,60 +34,63 @@ Request = SampleRequest | LabelLogprobsRequest | AnswerLogprobRequest
 A = TypeVar("A", bound=Request)
 B = TypeVar("B")
 
-# The most candidates per token that servers return log-probabilities of.
+# Servers return the log-probabilities of at most this many candidates per token.
 MAX_TOP_LOGPROBS = 20
 # Overrides the sampling defaults of the model's generation config, so that only temperature and
 # top_p apply.
 PLAIN_DECODING: JsonObject = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0}
 SINGLE_TOKEN: JsonObject = {"max_tokens": 1, "temperature": 1.0, "top_p": 1.0, "seed": 0}
-# The possible responses of servers that lack vLLM's extensions of OpenAI's API.
+# Codes of the errors from servers that lack vLLM's extensions of OpenAI's API.
 UNSUPPORTED_ENDPOINT = frozenset({"unknown_model", "forbidden", "refused", "moved", "nonsense"})
 
 
 class OpenAIServer:
-    """One model on a server that speaks OpenAI's protocol over HTTP.
+    """One model on an HTTP server with OpenAI's protocol.
 
-    Requests go out `concurrency` at a time, and results come as they finish; at most twice as many
-    are taken ahead. What may succeed later is retried with exponential backoff and jitter;
-    ``Retry-After`` pauses all requests. Once the server refuses the key, does not know the model,
-    answers with another, redirects, or fails `max_consecutive_failures` requests in a row, nothing
-    more is sent, and the remaining requests fail with that error.
+    Up to `concurrency` requests are sent at a time, and at most twice as many are taken in advance.
+    Results are returned as they finish. Requests that may succeed later are retried with
+    exponential backoff and jitter, and a ``Retry-After`` header pauses all requests. If the server
+    rejects the key, does not know the model, answers with another model, redirects, or fails
+    `max_consecutive_failures` requests in a row, nothing more is sent, and all remaining requests
+    fail with the same error.
 
     Parameters
     ----------
     base_url : str
-        Address as OpenAI's clients take it, such as ``http://gpu1:8000/v1``.
+        Base URL of the API, such as ``http://gpu1:8000/v1``.
     model : str
-        Name of the model. An answer from any other is refused.
+        Name of the model. Answers from any other model are refused.
     api_key : str, default ""
-        Sent as a bearer token unless empty. It stands in no message, repr or log of ours.
+        API key, which is sent as a bearer token unless it is empty. It appears in no message, repr
+        or log.
     allowed_hosts : collection of str
-        Where requests may go, each as ``host:port``. Redirects are not followed, and no proxy is
-        taken from the environment.
+        Hosts to which requests may be sent, each as ``host:port``. Redirects are not followed, and
+        proxies that are set in the environment are ignored.
     concurrency : int, default 32
-        Number of requests under way at once.
+        Maximum number of simultaneous requests.
     timeout_s, connect_timeout_s : float, default 300.0 and 5.0
-        Seconds for one attempt from end to end, and for its connection.
+        Time limits in seconds for a whole attempt, and for connecting.
     max_attempts : int, default 5
-        Number of attempts of a request, the first one included.
+        Maximum number of attempts per request, including the first.
     initial_backoff_s : float, default 1.0
-        Upper bound of the pause before the first retry, in seconds.
+        Longest pause before the first retry, in seconds.
     max_consecutive_failures : int, default 20
         Number of failed requests in a row after which nothing more is sent.
     aliases : collection of str, default ()
-        Further names that the server may give the model, such as a dated version.
+        Other names by which the server may call the model, such as a dated version.
 
     Raises
     ------
     GatewayError
-        ``bad_settings`` or ``host_not_allowed``.
+        ``bad_settings`` for an invalid argument, or ``host_not_allowed``.
 
     Notes
     -----
-    On vLLM, text j of n has the seed s + j, and labels and answers are read by their tokens. Other
-    servers are asked for the 20 most probable next tokens, where a label outside them is NaN, and
-    for an echoed text; all n texts have the one seed, and answers after a chat have no
-    log-probability (``unsupported``).
+    A request for n texts has a seed s. vLLM draws text j with the seed s + j, and returns the
+    log-probabilities of any tokens. Other servers draw all n texts with the seed s, and return only
+    the 20 most probable next tokens, so the log-probability of any other label is NaN. For the
+    log-probability of an answer, other servers must echo the prompt. They cannot echo messages,
+    so requests with messages fail (``unsupported``).
     """
 
     def __init__(
@@ -135,56 +138,56 @@ class OpenAIServer:
         return f"OpenAIServer({self._address.api!r}, {self.model!r})"
 
     def sample(self, requests: Iterable[SampleRequest]) -> Iterator[Sampled | Failed]:
-        """Draw texts, n in one request; messages go to the chat, and strings are completed.
+        """Draw texts: chat completions of messages, and completions of strings.
 
         Parameters
         ----------
         requests : iterable of SampleRequest
-            What to draw. Requests are taken only a bounded number ahead.
+            Prompts and settings. Only a limited number of requests is taken in advance.
 
         Returns
         -------
         iterator of Sampled or Failed
-            One result for each request, in any order, under its id.
+            One result per request, in any order, with the id of the request.
         """
         return self._fan_out(requests, _sample)
 
     def label_logprobs(
         self, requests: Iterable[LabelLogprobsRequest]
     ) -> Iterator[LabelLogprobs | Failed]:
-        """Compute how probable labels are as the next token.
+        """Compute the log-probability of each label as the next token.
 
         Parameters
         ----------
         requests : iterable of LabelLogprobsRequest
-            Prompts with their labels. Requests are taken only a bounded number ahead.
+            Prompts with labels. Only a limited number of requests is taken in advance.
 
         Returns
         -------
         iterator of LabelLogprobs or Failed
-            One result for each request, in any order, under its id.
+            One result per request, in any order, with the id of the request.
         """
         return self._fan_out(requests, _label_logprobs)
 
     def answer_logprobs(
         self, requests: Iterable[AnswerLogprobRequest]
     ) -> Iterator[AnswerLogprob | Failed]:
-        """Compute how probable given answers are.
+        """Compute the log-probabilities of given answers.
 
         Parameters
         ----------
         requests : iterable of AnswerLogprobRequest
-            Prompts with their answers. Requests are taken only a bounded number ahead.
+            Prompts with answers. Only a limited number of requests is taken in advance.
 
         Returns
         -------
         iterator of AnswerLogprob or Failed
-            One result for each request, in any order, under its id.
+            One result per request, in any order, with the id of the request.
         """
         return self._fan_out(requests, _answer_logprob)
 
     def close(self) -> None:
-        """Do nothing: each batch closes its own connections, also one that is left half-way."""
+        """Do nothing, because each batch closes its own connections, even if it is not finished."""
 
     def _fan_out(
         self, requests: Iterable[A], handler: Callable[["_Server", A], Awaitable[B]]
@@ -214,7 +217,7 @@ async def _handle(
 
 
 class _Server:
-    """One server during one batch; caches whether it is vLLM, and the token ids of labels."""
+    """A server during one batch, which caches whether it is vLLM, and the token ids of labels."""
 
     def __init__(self, connection: Connection, model: str, names: frozenset[str]) -> None:
         self.connection = connection
@@ -225,7 +228,7 @@ class _Server:
         self._label_ids: dict[str, int | None] = {}
 
     async def is_vllm(self) -> bool:
-        """Whether ``/models`` names vLLM as the models' owner; requested once."""
+        """Return whether ``/models`` names vLLM as an owner; ``/models`` is requested only once."""
         async with self._is_vllm_lock:
             if self._is_vllm is None:
                 self._is_vllm = await self._detect_vllm()
@@ -246,7 +249,7 @@ class _Server:
         return True
 
     async def generate(self, prompt: Prompt | list[int], body: JsonObject, reader: Reader[B]) -> B:
-        """Request a completion, or for messages a chat completion."""
+        """Request a chat completion of messages, or a completion of another prompt."""
 
         def checked_reader(data: JsonObject) -> B:
             responses.check_model(data, self._names)
@@ -260,7 +263,7 @@ class _Server:
         return await self.connection.post("/completions", body, checked_reader)
 
     async def tokens(self, prompt: Prompt, answer: str = "") -> list[int] | None:
-        """Token ids of a prompt with its answer; None if the server has no ``/tokenize``."""
+        """Return the token ids of prompt and answer, or None if the server has no ``/tokenize``."""
         if isinstance(prompt, str):
             return await self._tokenize({"prompt": prompt + answer})
         messages = [*prompt, Message("assistant", answer)] if answer else prompt
@@ -273,9 +276,9 @@ class _Server:
         )
 
     async def label_ids(self, labels: Sequence[str]) -> dict[str, int | None] | None:
-        """Token id by label, None for a label of several tokens.
+        """Return the token id of each label, which is None for a label of several tokens.
 
-        None altogether if the server has no ``/tokenize``.
+        If the server has no ``/tokenize``, return None.
         """
         async with self._label_ids_lock:
             for label in labels:
@@ -341,14 +344,14 @@ async def _label_logprobs(server: _Server, request: LabelLogprobsRequest) -> Lab
 
 
 def _top_logprobs(prompt: Prompt) -> JsonObject:
-    """Request the log-probabilities of the likeliest next tokens."""
+    """Return the options that request the log-probabilities of the most probable next tokens."""
     if _is_chat(prompt):
         return {"logprobs": True, "top_logprobs": MAX_TOP_LOGPROBS}
     return {"logprobs": MAX_TOP_LOGPROBS}
 
 
 def _logprobs_of(prompt: Prompt, ids: list[int]) -> JsonObject:
-    """Request the log-probabilities of these token ids, in vLLM's extension of the API."""
+    """Return the options of vLLM that request the log-probabilities of these token ids."""
     return PLAIN_DECODING | {
         "logprobs": True if _is_chat(prompt) else len(ids),
         "logprob_token_ids": ids,
@@ -381,8 +384,8 @@ async def _answer_logprob_by_echo(server: _Server, request: AnswerLogprobRequest
     if not isinstance(prompt, str):
         raise GatewayError(
             "unsupported",
-            "This model server does not return log-probabilities of an answer to messages. Give the"
-            " prompt as a text, or serve the model with vLLM.",
+            "This model server cannot return the log-probability of an answer to messages. Use a"
+            " string as the prompt, or serve the model with vLLM.",
         )
 
     def read(data: JsonObject) -> AnswerLogprob:
@@ -405,8 +408,8 @@ def _unknown_model(model: str, served: Sequence[str]) -> GatewayError:
     names = ", ".join(name[:100] for name in served[:5])
     return GatewayError(
         "unknown_model",
-        f"The model server does not serve “{model}”, but {names}. Enter one of these names, or start"
-        " the server with this model.",
+        f"The model server does not serve “{model}”. It serves {names}. Enter one of these names, or"
+        f" start the server with “{model}”.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The errors of a model server over HTTP, as `GatewayError`."""
+"""Errors of model servers over HTTP, as `GatewayError`."""
 
 from tiebreak.gateway.protocol import GatewayError
 
@@ -20,7 +20,7 @@ ERRORS_BY_STATUS = {
 }
 REDIRECTED = (
     "moved",
-    "The model server redirected the request, and redirects are not followed. Enter the final"
+    "The model server redirected the request, but redirects are not followed. Enter the final"
     " address in the settings.",
 )
 
@@ -42,7 +42,7 @@ def host_not_allowed(authority: str) -> GatewayError:
 
 
 def status_error(status: int, detail: str, retry_after_s: float) -> GatewayError:
-    """The error for a response whose status is not 2xx; ``detail`` is the server's own message."""
+    """Return the error for a status other than 2xx; ``detail`` is the server's own message."""
     if status in ERRORS_BY_STATUS:
         return GatewayError(*ERRORS_BY_STATUS[status])
     if status in (408, 425, 429, 503):
@@ -64,8 +64,8 @@ def status_error(status: int, detail: str, retry_after_s: float) -> GatewayError
     quoted = f": {detail}" if detail else ""
     return GatewayError(
         "refused",
-        f"The model server rejected the request (HTTP {status}){quoted}. Correct the request and try"
-        " again.",
+        f"The model server rejected the request (HTTP {status}){quoted}. Correct the request, and"
+        " try again.",
     )
 
 
@@ -105,7 +105,7 @@ def connection_lost() -> GatewayError:
 def malformed_response() -> GatewayError:
     return GatewayError(
         "nonsense",
-        "The model server sent an invalid response. Check that the address is that of an"
+        "The model server sent an invalid response. Check that the address belongs to an"
         " OpenAI-compatible server.",
         is_retryable=True,
     )

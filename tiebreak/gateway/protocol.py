@@ -1,4 +1,4 @@
-"""The interface of every model provider: requests, results, errors, and the protocol."""
+"""The interface of all model providers: requests, results, errors and the protocol."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,26 +6,26 @@ from math import isfinite
 from typing import Literal, Protocol
 
 INT64 = 2**63
-# Errors of one request, which say nothing about the server or about other requests.
+# Errors that concern one request, and not the server or other requests.
 REQUEST_FAULTS = frozenset({"refused", "bad_request"})
 
 
 class GatewayError(Exception):
-    """A model provider did not do what it was asked.
+    """A request to a model provider failed.
 
     Parameters
     ----------
     code : str
-        For programs: ``busy``, ``unreachable``, ``too_slow``, ``broken``, ``nonsense``,
+        Code for programs: ``busy``, ``unreachable``, ``too_slow``, ``broken``, ``nonsense``,
         ``incomplete``, ``too_few``, ``other_model``, ``refused_key``, ``forbidden``,
         ``unknown_model``, ``moved``, ``refused``, ``unsupported``, ``bad_request``,
         ``bad_settings``, ``host_not_allowed`` or ``engine_failed``.
     message : str
-        A sentence that says what happened and what to do. It never contains a key.
+        What happened and what to do. It never contains a key.
     is_retryable : bool, default False
         Whether the same request may succeed later.
     retry_after_s : float, default 0.0
-        How many seconds the server asked to wait; 0 if it did not say.
+        Number of seconds that the server asked to wait, or 0 if it did not say.
     """
 
     def __init__(
@@ -47,16 +47,16 @@ class GatewayError(Exception):
 
     @property
     def is_request_fault(self) -> bool:
-        """Whether this one request was at fault: other requests may still succeed."""
+        """Whether only this request is at fault, so that other requests may still succeed."""
         return self.code in REQUEST_FAULTS
 
     def copy(self) -> "GatewayError":
-        """Return the same error for another request, without this one's traceback.
+        """Return an equal error without a traceback, for another request.
 
         Returns
         -------
         GatewayError
-            An equal error.
+            Copy of the error.
         """
         return GatewayError(
             self.code,
@@ -73,46 +73,47 @@ class Message:
     Attributes
     ----------
     role : {"system", "user", "assistant"}
-        Who speaks.
+        Speaker.
     content : str
-        What they say.
+        Text of the turn.
     """
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
-# A string is completed as it is; messages go through the model's chat template.
+# Models complete a string as it is, and apply their chat template to messages.
 Prompt = str | Sequence[Message]
 
 
 @dataclass(frozen=True)
 class SampleRequest:
-    """Request to draw texts from one prompt.
+    """A request to draw texts from one prompt.
 
     Attributes
     ----------
     id : str
-        The caller's name for this request; the result carries it.
+        Id of the request, chosen by the caller. The result has the same id.
     prompt : str or sequence of Message
-        Never formatted or rendered: what stands in it goes to the model as it is.
+        Prompt. It is sent to the model as it is, without any formatting.
     n : int
-        Number of texts, at least 1. At temperature 0 all texts are the same, so that n is 1.
+        Number of texts, at least 1. It must be 1 at temperature 0, where all texts are equal.
     seed : int or None
-        Text j has the seed s + j. If None, the texts cannot be reproduced.
+        Seed s of the first text. Text j, starting at 0, has the seed s + j. If None, the texts
+        cannot be reproduced.
     temperature : float
         Temperature, at least 0.
     top_p : float
-        Probability of the nucleus, in (0, 1].
+        Probability mass for nucleus sampling, in (0, 1].
     max_tokens : int
-        Most tokens of a text.
+        Maximum number of tokens per text.
     stop : sequence of str
-        A text ends before the first of these.
+        Strings that end a text. The text does not include them.
 
     Raises
     ------
     GatewayError
-        ``bad_request``, which names the argument and what is allowed.
+        ``bad_request`` if an argument is invalid. The message says which one and what is allowed.
 
     Examples
     --------
@@ -143,7 +144,7 @@ class SampleRequest:
         _check(self.max_tokens >= 1, f"max_tokens must be at least 1, not {self.max_tokens}.")
         _check(
             not isinstance(self.stop, str) and all(self.stop),
-            "stop must be a list of non-empty texts.",
+            "stop must be a list of non-empty strings.",
         )
         _check_texts(*self.stop)
         last = self.n - 1 + (self.seed or 0)
@@ -153,20 +154,20 @@ class SampleRequest:
 
 @dataclass(frozen=True)
 class Sample:
-    """One text that a model wrote.
+    """A text that a model generated.
 
     Attributes
     ----------
     text : str
-        The text.
+        Text of the sample.
     finish_reason : str
-        Why it ends, in the provider's words: ``stop``, ``length`` (cut at `max_tokens`), or
-        another.
+        Why the text ends, in the provider's words: ``stop``, ``length`` (cut at `max_tokens`), or
+        another reason.
     seed : int or None
-        Seed that reproduces the text with ``n=1``. If a server draws n texts from one seed, it is
-        that seed, which reproduces them only together.
+        Seed that reproduces the text with ``n=1``. If the server draws all n texts from one seed,
+        this is that seed, and it reproduces only all texts together.
     tokens : int or None
-        Length of the text in the model's tokens, if the provider says it.
+        Length of the text in tokens of the model, or None if the provider does not return it.
     """
 
     text: str
@@ -177,16 +178,16 @@ class Sample:
 
 @dataclass(frozen=True)
 class Sampled:
-    """Texts of one request.
+    """The texts drawn for one request.
 
     Attributes
     ----------
     id : str
-        Name of the request.
+        Id of the request.
     samples : tuple of Sample
-        The texts, in the order of their seeds.
+        Texts, in the order of their seeds.
     model : str
-        The model that wrote them.
+        Name of the model that generated the texts.
     """
 
     id: str
@@ -196,22 +197,22 @@ class Sampled:
 
 @dataclass(frozen=True)
 class LabelLogprobsRequest:
-    """Request for the probability of each label as the next token.
+    """A request for the log-probability of each label as the next token.
 
     Attributes
     ----------
     id : str
-        The caller's name for this request; the result carries it.
+        Id of the request, chosen by the caller. The result has the same id.
     prompt : str or sequence of Message
-        What the label follows.
+        Prompt that the label follows.
     labels : sequence of str
-        One label or more, each once. A label is the text of one token, with its leading space where
-        the model writes one.
+        One or more different labels. Each is the text of one token, with a leading space if the
+        model writes one.
 
     Raises
     ------
     GatewayError
-        ``bad_request``, which names the argument and what is allowed.
+        ``bad_request`` if an argument is invalid. The message says which one and what is allowed.
     """
 
     id: str
@@ -221,7 +222,7 @@ class LabelLogprobsRequest:
     def __post_init__(self) -> None:
         _check_prompt(self.prompt)
         is_list = bool(self.labels) and not isinstance(self.labels, str) and all(self.labels)
-        _check(is_list, "labels must be a list of one or more non-empty texts.")
+        _check(is_list, "labels must be a list of one or more non-empty strings.")
         _check(len(set(self.labels)) == len(self.labels), "labels must not repeat a label.")
         _check_texts(*self.labels)
 
@@ -233,13 +234,13 @@ class LabelLogprobs:
     Attributes
     ----------
     id : str
-        Name of the request.
+        Id of the request.
     logprobs : mapping of str to float
-        Natural logarithm of each label's probability at temperature 1. They are not normalised over
-        the labels. NaN if the label is not one token of the model, or is none of the most probable
-        tokens where the server tells no others.
+        Natural logarithm of each label's probability at temperature 1, not normalised over the
+        labels. It is NaN if the label is not a single token of the model, or if the server returns
+        only the most probable tokens and the label is not one of them.
     model : str
-        The model that was asked.
+        Name of the model.
     """
 
     id: str
@@ -249,21 +250,21 @@ class LabelLogprobs:
 
 @dataclass(frozen=True)
 class AnswerLogprobRequest:
-    """Request for the probability of a given answer.
+    """A request for the log-probability of a given answer.
 
     Attributes
     ----------
     id : str
-        The caller's name for this request; the result carries it.
+        Id of the request, chosen by the caller. The result has the same id.
     prompt : str or sequence of Message
-        What the answer follows.
+        Prompt that the answer follows.
     answer : str
-        The answer, not empty.
+        Answer, which must not be empty.
 
     Raises
     ------
     GatewayError
-        ``bad_request``, which names the argument and what is allowed.
+        ``bad_request`` if an argument is invalid. The message says which one and what is allowed.
     """
 
     id: str
@@ -283,15 +284,16 @@ class AnswerLogprob:
     Attributes
     ----------
     id : str
-        Name of the request.
+        Id of the request.
     logprob : float
         Value of ln P(answer | prompt), summed over the answer's tokens, without an end-of-text
         token.
     tokens : int
-        Number of these tokens: those of prompt and answer together, from the first that is not in
-        the prompt alone. A token that spans both counts.
+        Number of the answer's tokens. They are the tokens of prompt and answer together, without
+        the tokens at the beginning that the prompt alone has as well. A token that spans both
+        prompt and answer is therefore counted.
     model : str
-        The model that was asked.
+        Name of the model.
     """
 
     id: str
@@ -302,14 +304,14 @@ class AnswerLogprob:
 
 @dataclass(frozen=True)
 class Failed:
-    """Request that came to nothing. The others go on.
+    """A failed request, which does not affect other requests.
 
     Attributes
     ----------
     id : str
-        Name of the request.
+        Id of the request.
     error : GatewayError
-        Why. Ask again if it is retryable.
+        Reason of the failure. If it is retryable, the same request may succeed later.
     """
 
     id: str
@@ -319,14 +321,14 @@ class Failed:
 class Models(Protocol):
     """One model of one provider.
 
-    Results come as they are finished, in any order, exactly one for each request, under its id.
-    Requests are taken from the iterable only a bounded number ahead, in the caller's thread. A
-    caller who stops half-way loses nothing that was handed out, and asks anew for the ids that are
-    missing.
+    Each request has exactly one result, with the id of the request. Results are returned as they
+    finish, in any order. Requests are taken from the iterable in the caller's thread, only a
+    limited number in advance. A caller who stops early keeps all results received so far, and can
+    repeat the requests whose ids are missing.
 
     See Also
     --------
-    open_models : The provider that the settings name.
+    open_models : Create the model provider that is named in settings.
     """
 
     def sample(self, requests: Iterable[SampleRequest]) -> Iterator[Sampled | Failed]:
@@ -335,61 +337,61 @@ class Models(Protocol):
         Parameters
         ----------
         requests : iterable of SampleRequest
-            What to draw. Requests are taken only a bounded number ahead.
+            Prompts and settings. Only a limited number of requests is taken in advance.
 
         Returns
         -------
         iterator of Sampled or Failed
-            One result for each request, in any order, under its id.
+            One result per request, in any order, with the id of the request.
         """
 
     def label_logprobs(
         self, requests: Iterable[LabelLogprobsRequest]
     ) -> Iterator[LabelLogprobs | Failed]:
-        """Compute how probable labels are as the next token.
+        """Compute the log-probability of each label as the next token.
 
         Parameters
         ----------
         requests : iterable of LabelLogprobsRequest
-            Prompts with their labels. Requests are taken only a bounded number ahead.
+            Prompts with labels. Only a limited number of requests is taken in advance.
 
         Returns
         -------
         iterator of LabelLogprobs or Failed
-            One result for each request, in any order, under its id.
+            One result per request, in any order, with the id of the request.
         """
 
     def answer_logprobs(
         self, requests: Iterable[AnswerLogprobRequest]
     ) -> Iterator[AnswerLogprob | Failed]:
-        """Compute how probable given answers are.
+        """Compute the log-probabilities of given answers.
 
         Parameters
         ----------
         requests : iterable of AnswerLogprobRequest
-            Prompts with their answers. Requests are taken only a bounded number ahead.
+            Prompts with answers. Only a limited number of requests is taken in advance.
 
         Returns
         -------
         iterator of AnswerLogprob or Failed
-            One result for each request, in any order, under its id.
+            One result per request, in any order, with the id of the request.
         """
 
     def close(self) -> None:
-        """Free what the provider holds."""
+        """Free the provider's resources."""
 
 
 def _check_prompt(prompt: Prompt) -> None:
-    _check(bool(prompt), "prompt must be a text or a list of messages, and not empty.")
+    _check(bool(prompt), "prompt must be a string or a list of messages, and must not be empty.")
     if isinstance(prompt, str):
         return _check_texts(prompt)
     are_messages = all(isinstance(message, Message) for message in prompt)
-    _check(are_messages, "prompt must be a text or a list of Message.")
+    _check(are_messages, "prompt must be a string or a list of Message.")
     return _check_texts(*(message.content for message in prompt))
 
 
 def _check_texts(*texts: str) -> None:
-    """A lone surrogate cannot be encoded as UTF-8, and so could not be sent."""
+    """Refuse lone surrogates, which cannot be encoded as UTF-8 and so cannot be sent."""
     try:
         for text in texts:
             text.encode()

@@ -1,7 +1,7 @@
-"""Parsing of the responses of OpenAI-compatible servers; every field is validated.
+"""Parsing of responses from OpenAI-compatible servers, with validation of every field.
 
-The parsers raise `MalformedResponse` for a missing field or one of the wrong type, and
-`GatewayError` for a well-formed response to something other than the request.
+The parsers raise `MalformedResponse` if a field is missing or has the wrong type, and
+`GatewayError` if a well-formed response does not answer the request.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +17,7 @@ MAX_NUMBER = 1e300
 
 
 def check_model(data: JsonObject, names: Collection[str]) -> str:
-    """The model named in the response, if it is one of ``names``."""
+    """Return the name of the model in the response, which must be one of ``names``."""
     model = _string(data, "model")
     if model in names:
         return model
@@ -31,9 +31,10 @@ def check_model(data: JsonObject, names: Collection[str]) -> str:
 def samples(
     data: JsonObject, request: SampleRequest, *, has_seed_per_text: bool
 ) -> tuple[Sample, ...]:
-    """The n texts, by index.
+    """Return the n texts by index.
 
-    ``has_seed_per_text``: the server draws text j with the seed s + j, rather than all n with s.
+    ``has_seed_per_text`` says whether the server draws text j with the seed s + j, and not all n
+    texts with the seed s.
     """
     choices = _choices(data)
     if len(choices) < request.n:
@@ -62,7 +63,7 @@ def _seed(request: SampleRequest, j: int, has_seed_per_text: bool) -> int | None
 
 
 def _generated_text(choice: JsonObject) -> str:
-    """The text of a completion or of a chat message; it may be empty."""
+    """Return the text of a completion or of a chat message, which may be empty."""
     is_chat = "message" in choice
     text = _object(choice["message"]).get("content") if is_chat else choice.get("text")
     if isinstance(text, str):
@@ -86,7 +87,7 @@ def _finish_reason(choice: JsonObject) -> str:
 
 
 def _token_count(choice: JsonObject, usage: int | None) -> int | None:
-    """The text's length in tokens; ``usage`` if the response does not list its token ids."""
+    """Return the text's length in tokens, or ``usage`` if the response lists no token ids."""
     ids = choice.get("token_ids")
     return len(ids) if isinstance(ids, list) else usage
 
@@ -98,13 +99,13 @@ def _completion_tokens(data: JsonObject) -> int | None:
 
 
 def model_names(data: JsonObject) -> dict[str, str]:
-    """The models that a server lists, with the ``owned_by`` of each."""
+    """Return the names of the models that a server lists, with the ``owned_by`` of each."""
     rows = [_object(row) for row in _list(data, "data")]
     return {_string(row, "id"): str(row.get("owned_by", "")) for row in rows}
 
 
 def token_ids(data: JsonObject) -> list[int]:
-    """The token ids in a response of vLLM's ``/tokenize``."""
+    """Return the token ids in a response of vLLM's ``/tokenize``."""
     ids = _list(data, "tokens")
     if not all(isinstance(token_id, int) for token_id in ids):
         raise MalformedResponse
@@ -112,7 +113,7 @@ def token_ids(data: JsonObject) -> list[int]:
 
 
 def next_token_logprobs(data: JsonObject) -> dict[str, float]:
-    """Log-probabilities of the candidates for the first generated token, by token."""
+    """Return the log-probability of each candidate for the first generated token."""
     choices = _choices(data)
     logprobs = _object(choices[0].get("logprobs") if choices else None)
     if "content" in logprobs:
@@ -126,20 +127,20 @@ def next_token_logprobs(data: JsonObject) -> dict[str, float]:
 def label_logprobs(
     token_logprobs: Mapping[str, float], tokens: Mapping[str, str]
 ) -> dict[str, float]:
-    """Log-probability by label, given each label's token; NaN for an empty or unlisted token."""
+    """Return the log-probability of each label's token; NaN if the token is empty or not listed."""
     return {
         label: token_logprobs.get(token, nan) if token else nan for label, token in tokens.items()
     }
 
 
 def common_length(prompt: Sequence[int], whole: Sequence[int]) -> int:
-    """The length of the longest common prefix."""
+    """Return the length of the longest common prefix."""
     differing = (i for i, pair in enumerate(zip(prompt, whole, strict=False)) if len({*pair}) > 1)
     return next(differing, min(len(prompt), len(whole)))
 
 
 def prompt_token_logprobs(data: JsonObject, ids: Sequence[int], start: int) -> list[float]:
-    """vLLM's log-probabilities of the prompt's own tokens from `start` on."""
+    """Return vLLM's log-probabilities of the prompt's own tokens, starting at `start`."""
     choices = _choices(data)
     rows = _list(choices[0] if choices else {}, "prompt_logprobs")
     if len(rows) != len(ids):
@@ -151,11 +152,11 @@ def prompt_token_logprobs(data: JsonObject, ids: Sequence[int], start: int) -> l
 
 
 def echoed_logprobs(data: JsonObject, prompt: str, answer: str) -> list[float]:
-    """Log-probabilities of the tokens of an echoed text that overlap the answer.
+    """Return the log-probabilities of those tokens of an echoed text that overlap the answer.
 
-    Positions are computed from the tokens' lengths rather than taken from ``text_offset``, which
-    some servers shift by the beginning-of-text token. If the tokens do not concatenate to the text
-    (a character split over several tokens), the start of the answer cannot be located.
+    Positions are computed from the tokens' lengths and not taken from ``text_offset``, which some
+    servers shift by the beginning-of-text token. If the tokens do not concatenate to the text,
+    because a character is split over several tokens, the start of the answer cannot be located.
     """
     choices = _choices(data)
     logprobs = _object(choices[0].get("logprobs") if choices else None)
@@ -174,7 +175,7 @@ def echoed_logprobs(data: JsonObject, prompt: str, answer: str) -> list[float]:
 
 
 def answer_logprob(request_id: str, logprobs: Sequence[float], model: str) -> AnswerLogprob:
-    """The sum over the answer's tokens."""
+    """Return the sum of the log-probabilities of the answer's tokens."""
     if not logprobs:
         raise MalformedResponse
     return AnswerLogprob(request_id, sum(logprobs), len(logprobs), model)
@@ -216,7 +217,7 @@ def _integer(data: JsonObject, name: str) -> int:
 
 
 def _number(value: object) -> float:
-    """A finite float; JSON integers may be too large for one."""
+    """Return a finite float. The size is checked first, as a JSON integer may be too large."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < MAX_NUMBER:
         raise MalformedResponse
     return float(value)

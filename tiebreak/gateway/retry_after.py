@@ -6,9 +6,9 @@ from email.utils import parsedate_to_datetime
 
 
 def retry_after_s(header: str) -> float:
-    """The seconds that a Retry-After header names: a number, or a date; 0 for what is neither.
+    """Return the seconds to wait according to a Retry-After header, or 0 if it is invalid.
 
-    Source: RFC 9110, section 10.2.3.
+    The header is a number of seconds or a date. Source: RFC 9110, section 10.2.3.
 
     Examples
     --------
@@ -19,7 +19,7 @@ def retry_after_s(header: str) -> float:
         return float(header)
     try:
         date = parsedate_to_datetime(header)
-    except (ValueError, OverflowError):  # OverflowError: a year that datetime cannot represent
+    except (ValueError, OverflowError):  # OverflowError for a year that datetime cannot represent
         return 0.0
     aware = date if date.tzinfo else date.replace(tzinfo=UTC)
     return max(0.0, (aware - datetime.now(UTC)).total_seconds())

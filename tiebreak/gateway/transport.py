@@ -1,8 +1,9 @@
 """HTTP transport to one model server: address checks, concurrency limits, retries and errors.
 
-The API key is handed to aiohttp only. Our errors contain neither the key nor a reference to
-aiohttp's errors, which hold the request and its headers. aiohttp rather than httpx, because httpx
-takes about three times the processor time per request, and the model server may share this machine.
+The API key is passed only to aiohttp. Our errors contain neither the key nor a reference to
+aiohttp's errors, which hold the request and its headers. Requests are sent with aiohttp because
+httpx takes about three times as much processor time per request, and the model server may run on
+the same machine.
 """
 
 import asyncio
@@ -32,17 +33,17 @@ T = TypeVar("T")
 JsonObject = dict[str, Any]
 Reader = Callable[[JsonObject], T]
 
-# If Retry-After exceeds this, fail the request instead of sleeping.
+# If Retry-After is longer, the request fails at once instead of waiting.
 MAX_WAIT_S = 60.0
 MAX_RESPONSE_BYTES = 64 * 2**20
 DEFAULT_PORTS = {"http": 80, "https": 443}
-# Every further request to the same server would get the same error.
+# After these errors, every further request to the same server would fail in the same way.
 FATAL_CODES = frozenset({"refused_key", "forbidden", "unknown_model", "moved", "other_model"})
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Concurrency, timeouts and retries of one server; see `OpenAIServer`."""
+    """Limits for one server: concurrency, timeouts and retries; see `OpenAIServer`."""
 
     concurrency: int
     timeout_s: float
@@ -54,9 +55,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Address:
-    """A checked address: ``api`` is the base URL of the API, ``root`` the same without ``/v1``.
+    """The checked address of a server.
 
-    ``authority`` is ``host:port``.
+    ``api`` is the base URL of the API, ``root`` is the same without ``/v1``, and ``authority`` is
+    ``host:port``.
     """
 
     root: str
@@ -65,19 +67,19 @@ class Address:
 
 
 def parse_address(base_url: str, allowed_hosts: Collection[str]) -> Address:
-    """The address, if its ``host:port`` is literally one of the allowed ones.
+    """Return the parsed address if its ``host:port`` is one of the allowed hosts.
 
     Parameters
     ----------
     base_url : str
-        ``http`` or ``https``; the path is that of the API, ``/v1`` where none is given.
+        URL of the API, with ``http`` or ``https``. If it has no path, the path is ``/v1``.
     allowed_hosts : collection of str
-        Each as ``host:port``; the port is required.
+        Allowed hosts, each as ``host:port``. The port is required.
 
     Raises
     ------
     GatewayError
-        ``bad_settings`` for what is no such address, ``host_not_allowed``.
+        ``bad_settings`` if the address is invalid, or ``host_not_allowed``.
     """
     try:
         url = httpx.URL(base_url)
@@ -96,9 +98,9 @@ def parse_address(base_url: str, allowed_hosts: Collection[str]) -> Address:
 
 @dataclass
 class Connection:
-    """The HTTP session of one batch of requests to one server; an asynchronous context manager.
+    """The HTTP session for one batch of requests to one server, as an asynchronous context manager.
 
-    After `stop`, ``stopped_by`` is the error that every outstanding request fails with.
+    After `stop`, all outstanding requests fail with the error ``stopped_by``.
     """
 
     address: Address
@@ -139,19 +141,18 @@ class Connection:
         await self._session.close()
 
     async def post(self, path: str, body: Mapping[str, object], reader: Reader[T]) -> T:
-        """POST to a path of the API, with retries, and return what ``reader`` makes of the body.
+        """POST to a path of the API, with retries, and return the response as parsed by ``reader``.
 
-        ``reader`` raises `MalformedResponse` if something is missing from the response, or
-        `GatewayError`.
+        ``reader`` may raise `GatewayError`, or `MalformedResponse` if the response lacks something.
         """
         return await self._request("POST", self.address.api + path, body, reader)
 
     async def post_root(self, path: str, body: Mapping[str, object], reader: Reader[T]) -> T:
-        """`post` to a path outside ``/v1``, where vLLM's extensions of OpenAI's API are."""
+        """POST to a path outside ``/v1``, where vLLM has its extensions of OpenAI's API."""
         return await self._request("POST", self.address.root + path, body, reader)
 
     async def get(self, path: str, reader: Reader[T]) -> T:
-        """GET a path of the API; otherwise as `post`."""
+        """GET a path of the API, otherwise like `post`."""
         return await self._request("GET", self.address.api + path, None, reader)
 
     def note_failure(self, error: GatewayError) -> None:
@@ -172,18 +173,18 @@ class Connection:
     async def _request(
         self, method: str, url: str, body: Mapping[str, object] | None, reader: Reader[T]
     ) -> T:
-        # A copy, because tenacity keeps the state of the current call on the object.
+        # Copied because tenacity keeps the state of the current call on the object.
         return await self._retrying.copy()(self._attempt, method, url, body, reader)
 
     def _honour_retry_after(self, state: RetryCallState) -> None:
-        """Pause all requests, not only this one, for as long as Retry-After says."""
+        """Pause all requests, and not only this one, for as long as Retry-After says."""
         error = state.outcome.exception() if state.outcome else None
         if isinstance(error, GatewayError):
             until = asyncio.get_running_loop().time() + error.retry_after_s
             self._paused_until = max(self._paused_until, until)
 
     async def _sleep(self, seconds: float) -> None:
-        """Sleep until the time is over or the connection is stopped."""
+        """Sleep for this time, or until the connection is stopped."""
         try:
             async with asyncio.timeout(seconds):
                 await self._stop_event.wait()
@@ -193,7 +194,7 @@ class Connection:
     async def _attempt(
         self, method: str, url: str, body: Mapping[str, object] | None, reader: Reader[T]
     ) -> T:
-        """One attempt, once a slot is free and no pause is in force."""
+        """Make one attempt when a slot is free and no pause is in force."""
         async with self._slots:
             pause_s = self._paused_until - asyncio.get_running_loop().time()
             if pause_s > 0:
@@ -203,7 +204,7 @@ class Connection:
             return _read(await self._send(method, url, body), reader)
 
     async def _send(self, method: str, url: str, body: Mapping[str, object] | None) -> JsonObject:
-        # Raised after the except clauses, so that aiohttp's error is not the context of ours.
+        # Errors are raised after the except clauses, so that their context is not aiohttp's error.
         try:
             async with (
                 asyncio.timeout(self.limits.timeout_s),
@@ -232,7 +233,7 @@ class Connection:
         return data
 
     def _error_detail(self, content: bytes) -> str:
-        """The server's error message, shortened and without the key, which it may repeat."""
+        """Return the server's error message, shortened and without the key if it repeats the key."""
         detail = _error_message(_parse_json(content))
         if self.api_key:
             detail = detail.replace(self.api_key, "…")
@@ -244,7 +245,7 @@ class MalformedResponse(ValueError):
 
 
 def _exponential_backoff(initial_s: float) -> Callable[[RetryCallState], float]:
-    """Doubles after each attempt; the second half is random, so that clients spread out."""
+    """Return a wait that doubles after each attempt, half of it random to spread clients out."""
     half, max_half = initial_s / 2, MAX_WAIT_S / 2
     return wait_exponential(half, max=max_half) + wait_random_exponential(half, max=max_half)
 
@@ -257,7 +258,7 @@ def _is_worth_retrying(error: BaseException) -> bool:
 
 @cache
 def _ssl_context() -> SSLContext:
-    """Cached: loading the root certificates takes longer than many a request."""
+    """Return the SSL context, cached because loading root certificates is slower than a request."""
     return create_default_context()
 
 
@@ -270,7 +271,7 @@ def _read(data: JsonObject, reader: Reader[T]) -> T:
 
 
 async def _content(response: aiohttp.ClientResponse) -> bytes:
-    """The whole body, up to `MAX_RESPONSE_BYTES`."""
+    """Return the whole body, or raise if it is longer than `MAX_RESPONSE_BYTES`."""
     content = bytearray()
     async for chunk in response.content.iter_any():
         content += chunk
@@ -280,9 +281,9 @@ async def _content(response: aiohttp.ClientResponse) -> bytes:
 
 
 def _parse_json(content: bytes) -> object:
-    """The JSON value, None if it is invalid.
+    """Return the JSON value, or None if it is invalid.
 
-    Lone surrogates, which no database stores, are replaced.
+    Lone surrogates are replaced, because databases cannot store them.
     """
     try:
         data: object = json.loads(content)
@@ -294,7 +295,7 @@ def _parse_json(content: bytes) -> object:
 
 
 def _error_message(data: object) -> str:
-    """The message of an error in OpenAI's or in FastAPI's format; empty for other formats."""
+    """Return the message of an error in OpenAI's or FastAPI's format, or "" for other formats."""
     if not isinstance(data, dict):
         return ""
     error = data.get("error", data)

@@ -1,4 +1,4 @@
-"""vLLM inside this process, for a worker that owns the GPU."""
+"""vLLM inside this process, for workers that have a GPU of their own."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -42,16 +42,16 @@ FORBIDDEN_OPTIONS = frozenset(
 class InProcessVLLM:
     """One model in vLLM's engine, on this machine's accelerators.
 
-    Weights are safetensors, a model's own code is never run, and prompts share their beginnings in
-    the cache. Text j of a request has the seed s + j, and comes out the same by itself as far as
-    vLLM's arithmetic does not depend on the batch.
+    Weights must be safetensors, and code that comes with a model is never run. Prompts with the
+    same beginning share its cache. Text j of a request with seed s has the seed s + j; requested
+    alone with this seed, the text is the same unless vLLM's arithmetic depends on the batch.
 
     Parameters
     ----------
     model : str
-        A folder, or a name that vLLM finds.
+        Folder of the model, or a name that vLLM can load.
     batch_size : int, default 256
-        Number of requests that are handed to vLLM, and come back, together.
+        Number of requests that vLLM processes and returns together.
     **engine_options
         Settings of vLLM, such as ``tensor_parallel_size`` or ``max_model_len``.
 
@@ -60,8 +60,8 @@ class InProcessVLLM:
     MissingPackageError
         If vLLM is not installed.
     GatewayError
-        ``bad_settings`` for an option that would run foreign code, and ``engine_failed`` if vLLM
-        does not start.
+        ``bad_settings`` for an option that could run code from the model's folder, and
+        ``engine_failed`` if vLLM does not start.
     """
 
     def __init__(self, model: str, *, batch_size: int = 256, **engine_options: Any) -> None:
@@ -85,53 +85,53 @@ class InProcessVLLM:
         Parameters
         ----------
         requests : iterable of SampleRequest
-            What to draw. Requests are taken only a bounded number ahead.
+            Prompts and settings. Only a limited number of requests is taken in advance.
 
         Returns
         -------
         iterator of Sampled or Failed
-            One result for each request, in any order, under its id.
+            One result per request, in any order, with the id of the request.
         """
         return self._in_batches(requests, self._prompt, self._sampling_params, self._sampled)
 
     def label_logprobs(
         self, requests: Iterable[LabelLogprobsRequest]
     ) -> Iterator[LabelLogprobs | Failed]:
-        """Compute how probable labels are as the next token.
+        """Compute the log-probability of each label as the next token.
 
         Parameters
         ----------
         requests : iterable of LabelLogprobsRequest
-            Prompts with their labels. Requests are taken only a bounded number ahead.
+            Prompts with labels. Only a limited number of requests is taken in advance.
 
         Returns
         -------
         iterator of LabelLogprobs or Failed
-            One result for each request, in any order, under its id.
+            One result per request, in any order, with the id of the request.
         """
         return self._in_batches(requests, self._prompt, self._label_params, self._labels)
 
     def answer_logprobs(
         self, requests: Iterable[AnswerLogprobRequest]
     ) -> Iterator[AnswerLogprob | Failed]:
-        """Compute how probable given answers are.
+        """Compute the log-probabilities of given answers.
 
         Parameters
         ----------
         requests : iterable of AnswerLogprobRequest
-            Prompts with their answers. Requests are taken only a bounded number ahead.
+            Prompts with answers. Only a limited number of requests is taken in advance.
 
         Returns
         -------
         iterator of AnswerLogprob or Failed
-            One result for each request, in any order, under its id.
+            One result per request, in any order, with the id of the request.
         """
         return self._in_batches(
             requests, self._prompt_and_answer, self._answer_params, self._answer
         )
 
     def close(self) -> None:
-        """End the engine and its processes, which frees the accelerator's memory."""
+        """Stop the engine and its processes, which frees the accelerator's memory."""
         engine, self._engine = self._engine, None
         # Without this, vLLM waits for its engine process to end and then kills it.
         core = getattr(getattr(engine, "llm_engine", None), "engine_core", None)
@@ -168,7 +168,7 @@ class InProcessVLLM:
         params: Callable[[A], Any],
         read: Callable[[A, Any], B],
     ) -> Iterator[B | Failed]:
-        """The whole batch in one call; by bisection if one of its requests makes the call fail."""
+        """Run a batch in one call; if a request makes the call fail, run each half separately."""
         try:
             prompts = [{"prompt_token_ids": prompt(request)} for request in batch]
             outputs = self._generate(prompts, [params(request) for request in batch])
@@ -189,7 +189,7 @@ class InProcessVLLM:
 
     def _open_engine(self) -> Any:
         if self._engine is None:
-            raise GatewayError("engine_failed", "The engine is closed. Create it again.")
+            raise GatewayError("engine_failed", "vLLM's engine is closed. Create the model again.")
         return self._engine
 
     def _prompt(self, request: SampleRequest | LabelLogprobsRequest) -> list[int]:
@@ -235,7 +235,7 @@ class InProcessVLLM:
         return Sampled(request.id, tuple(samples), self.model)
 
     def _label_ids(self, labels: Sequence[str]) -> dict[str, int | None]:
-        """Token id by label; None for a label of several tokens."""
+        """Return the token id of each label, which is None for a label of several tokens."""
         encode = self._open_engine().get_tokenizer().encode
         ids = {label: list(encode(label, add_special_tokens=False)) for label in labels}
         return {label: i[0] if len(i) == 1 else None for label, i in ids.items()}
@@ -281,7 +281,10 @@ def _gateway_error(error: Exception) -> GatewayError:
     if isinstance(error, GatewayError):
         return error.copy()
     if _is_request_fault(error):
-        return GatewayError("refused", f"vLLM rejected the request: {_summary(error)}.")
+        return GatewayError(
+            "refused",
+            f"vLLM rejected the request: {_summary(error)}. Correct the request, and try again.",
+        )
     return GatewayError(
         "engine_failed",
         f"vLLM failed: {_summary(error)}. Check its log and restart the worker.",
@@ -290,11 +293,11 @@ def _gateway_error(error: Exception) -> GatewayError:
 
 
 def _is_request_fault(error: Exception) -> bool:
-    """Compares names, because vLLM moved the class from one module to another."""
+    """Return whether a request is at fault, by class name because vLLM moved the class."""
     bases = {base.__name__ for base in type(error).__mro__}
     return not bases.isdisjoint({"ValueError", "VLLMClientError"})
 
 
 def _summary(error: Exception) -> str:
-    """The message on one line, shortened."""
+    """Return the error's message on one line, shortened."""
     return " ".join(str(error).split())[:300].rstrip(".") or type(error).__name__

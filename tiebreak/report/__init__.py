@@ -1,4 +1,4 @@
-"""The report of a study, from its ratings. Pages, files and commands share this code."""
+"""The report of a study's ratings, which pages, files and commands build with this code."""
 
 from tiebreak.report.build import REPORT_VERSION, build_report
 from tiebreak.report.reading import read_source

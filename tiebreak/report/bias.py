@@ -1,4 +1,4 @@
-"""Position and length bias, of the human raters together and of each machine."""
+"""Position and length bias of all human raters together, and of each machine."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,12 +12,12 @@ from tiebreak.stats import Estimate
 from tiebreak.stats.bias import length_bias, position_bias
 from tiebreak.stats.independence import drop_unreliable_interval
 
-# The presentation orders of a machine's pass: system A's text first, or system B's.
+# Presentation orders of a machine's pass: system A's text first, or system B's text first.
 A_FIRST, B_FIRST = "ab", "ba"
 
 
 def bias_section(criterion: Criterion) -> dict[str, Any]:
-    """Position and length bias of humans, and under ``machines`` those of each machine."""
+    """Return the position and length bias of humans, and of each machine under ``machines``."""
     raters = criterion.rows["rater"]
     return {
         **_biases(criterion, criterion.is_human),
@@ -45,9 +45,10 @@ def _biases(criterion: Criterion, mask: NDArray[np.bool_]) -> dict[str, Any]:
 
 
 def _first_shown(rows: RatingTable) -> NDArray[np.int64]:
-    """−1 for rows that showed system A first, 1 for those that showed B first, 0 if unknown.
+    """Return −1 for rows that showed system A first, 1 for system B first, and 0 if unknown.
 
-    From the column ``side_a``, or if it is empty from a machine's presentation order.
+    The side comes from the column ``side_a`` or, if that is empty, from a machine's presentation
+    order.
     """
     side, order = rows["side_a"].astype(str), np.char.lower(rows["order"].astype(str))
     by_side = np.where(np.isin(side, ["left", "first"]), -1, np.isin(side, ["right", "second"]) * 1)
@@ -60,13 +61,13 @@ def _bias(
     products: NDArray[np.float64],
     instances: NDArray[np.int64],
 ) -> Estimate:
-    """The bias from products that are positive for ratings in its direction."""
+    """Return the bias, given products that are positive for ratings in the bias's direction."""
     estimate = statistic(int((products > 0).sum()), int((products < 0).sum()))
     return drop_unreliable_interval(estimate, len(np.unique(instances[products != 0])))
 
 
 def _characters(column: NDArray[Any], texts: NDArray[Any]) -> NDArray[np.float64]:
-    """The numbers of characters in a column, and where it is empty those of the texts."""
+    """Return numbers of characters from a column, or the texts' lengths where it is empty."""
     counts = column.astype(float)
     lengths = np.array([len(text) if text else np.nan for text in texts], dtype=float)
     return np.where(np.isnan(counts), lengths, counts)

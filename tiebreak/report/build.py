@@ -1,4 +1,4 @@
-"""Builds the report of a table of ratings."""
+"""Building the report of a table of ratings."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ from tiebreak.report.systems import systems_section
 REPORT_VERSION = 1
 REPLICATES = 10_000
 NO_LABEL = "No label of this criterion could be parsed."
-UNFORESEEN = "An unexpected error occurred ({error}). Its details are in the log."
+UNFORESEEN = "An unexpected error occurred ({error}). The log has the details."
 
 logger = logging.getLogger(__name__)
 
@@ -43,36 +43,36 @@ def build_report(
     Parameters
     ----------
     table : RatingTable
-        All rows, those with flags too; which of them count is decided here.
+        All ratings, including those with flags. Ratings that do not count are left out here.
     seed : int, default 0
-        Seed of every interval. The same ratings give the same digits in any order.
+        Seed of all intervals. The same ratings give the same digits in any order.
     replicates : int, default 10000
-        Number of bootstrap replicates; 0 for no intervals.
+        Number of bootstrap replicates, or 0 for no intervals.
     scales : mapping of str to str, optional
-        Scale of each criterion. What is not declared is inferred, and the report says so.
+        Scale of each criterion. Other scales are inferred, and the report says which.
     unparsed : str, optional
-        Label that unparsed machine answers stand for, as some published tables have it. By default
-        they are disagreements where that makes sense, and missing elsewhere.
+        Label to use for unparsed machine answers, as in some published tables. By default, they
+        count as disagreement in some statistics and as missing in the others.
     source : mapping of str to object, optional
-        Where the ratings came from, for the section ``source``.
+        Origin of the ratings, for the section ``source``.
     order : sequence of str, optional
-        Criteria in the order in which they are shown. Others follow as they appear in the table.
+        Criteria in the order in which they are shown. Others follow in the table's order.
 
     Returns
     -------
     dict of str to object
-        The report, ready for JSON, as report.schema.json describes it. NaN is None, with a reason.
-        A section that cannot be computed is left out, and ``problems`` of its criterion says why; a
-        criterion of which nothing is known is in ``problems`` of the report.
+        Report, ready for JSON, as described by report.schema.json. NaN becomes None with a reason.
+        A section that cannot be computed is left out, and ``problems`` of its criterion says why. A
+        criterion without a known scale is left out, and ``problems`` of the report says why.
 
     Raises
     ------
     FormatError
-        If a label is not on its scale. The lines are named.
+        If a label is not on its scale. The message lists the lines.
 
     See Also
     --------
-    read_source : Ratings from a file or bundle.
+    read_source : Read ratings from a file or bundle.
 
     Examples
     --------
@@ -119,10 +119,10 @@ def _section(criterion: Criterion, seed: int, replicates: int) -> dict[str, Any]
 def _parts(
     criterion: Criterion, seeds: Seeds, replicates: int
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The parts that could be computed, and by name the reasons why others could not.
+    """Return the parts that could be computed, and reasons by name for those that could not.
 
-    A failing part does not affect the others. The three parts that all criteria have are empty if
-    they fail.
+    A part that fails does not affect the others. The three parts that all criteria have are empty
+    if they fail.
     """
     parts: dict[str, Any] = {}
     problems: dict[str, str] = {}
@@ -132,7 +132,7 @@ def _parts(
         except InvalidInput as error:  # the ratings do not allow this statistic
             logger.warning("%s of %s: %s", name, criterion.name, error, exc_info=True)
             problems[name] = error.message
-        except Exception as error:  # a bug: reported and logged, without losing the other parts
+        except Exception as error:  # a bug, which must not lose the other parts
             logger.exception("%s of %s failed", name, criterion.name)
             problems[name] = UNFORESEEN.format(error=type(error).__name__)
     if drawn_units(criterion).any():
@@ -145,7 +145,7 @@ def _parts(
 
 
 def _makers(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Callable[[], Any]]:
-    """The functions that compute the parts of a criterion's section, by name."""
+    """Return the functions that compute the parts of a criterion's section, by name."""
     makers: dict[str, Callable[[], Any]] = {"raters": lambda: raters_section(criterion)}
     if criterion.labels:
         makers["strata"] = lambda: strata_section(criterion, seeds, replicates)

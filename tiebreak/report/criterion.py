@@ -20,7 +20,10 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine's counts (U, L) over runs and presentation orders, and unparsed answers (U,)."""
+    """A machine's label counts over all runs and presentation orders, and its unparsed answers.
+
+    `counts` has the shape (units, labels), and `unparsed` the shape (units,).
+    """
 
     counts: NDArray[np.int64]
     unparsed: NDArray[np.int64]
@@ -28,10 +31,11 @@ class Machine:
 
 @dataclass(frozen=True)
 class Criterion:
-    """Ratings of one criterion. Rows (ratings) and units are sorted by their ids.
+    """The ratings of one criterion, with rows (ratings) and units sorted by their ids.
 
-    `labels` are the columns of the counts. `unit` and `label` are codes per row; a label is −1 if it
-    is unparsed or has no column. `clusters` is the instance of each unit, which is resampled.
+    `labels` are the columns of the counts. `unit` and `label` are codes for each row; a label's code
+    is −1 if it is unparsed or has no column. `clusters` has the instance of each unit, because
+    intervals resample instances.
     """
 
     name: str
@@ -58,7 +62,7 @@ class Criterion:
 
     @property
     def votes(self) -> dict[str, int]:
-        """How often humans gave each label, including "both bad"."""
+        """Number of times that humans gave each label, including "both bad"."""
         labels = self.scale.labels if self.scale.labels is not None else self.labels
         counts = Counter(str(label) for label in self.parsed[self.is_human])
         return {str(label): counts[str(label)] for label in labels}
@@ -69,24 +73,24 @@ class Criterion:
 
     @property
     def values(self) -> NDArray[np.float64] | None:
-        """The numbers of the labels, for the levels that use them."""
+        """Labels as numbers, or None for levels of measurement that do not use numbers."""
         if self.scale.level not in {"interval", "ratio"}:
             return None
         return np.array([float(label) for label in self.labels])
 
     @property
     def strength(self) -> NDArray[np.float64]:
-        """Preference of each row, negative for system A; NaN for "both bad" and unparsed."""
+        """Preference of each row, negative for system A; NaN for "both bad" or unparsed labels."""
         numbers = [np.nan if label == BAD else float(label) for label in self.labels]
         return np.array([*numbers, np.nan])[self.label]
 
     @property
     def max_strength(self) -> int:
-        """The largest preference of the scale."""
+        """Strongest preference on the scale."""
         return max(abs(int(label)) for label in self.labels if label != BAD)
 
     def of_units(self, column: str) -> NDArray[Any]:
-        """A column that describes the unit: its first known value per unit (U,)."""
+        """Return the first known value of each unit in a column that describes units."""
         return _per_unit(self.rows[column], self.unit, self.first_row)
 
 
@@ -96,11 +100,11 @@ def read_criteria(
     unparsed: str | None,
     order: Sequence[str] = (),
 ) -> tuple[list[Criterion], dict[str, str]]:
-    """The criteria of the counted rows, and by name the reason if a scale cannot be inferred.
+    """Return the criteria of the counted rows, and reasons for criteria whose scale is unknown.
 
-    In the given order, then in order of first appearance. A scale that is not declared is inferred
-    from all rows, including those that are not counted. Raises `FormatError` for labels that are not
-    on the scale.
+    Criteria come in the order of ``order``, then in the order in which they first appear. A scale
+    that is not declared is inferred from all rows, including those that are not counted. Raises
+    `FormatError` if labels are not on their scale.
     """
     problems = Problems()
     criteria, unknown = [], {}
@@ -123,7 +127,7 @@ def read_criteria(
 
 
 def _in_order(names: NDArray[Any], order: Sequence[str]) -> list[str]:
-    """Distinct names: those of ``order`` first, then the others by first appearance."""
+    """Return the distinct names: first those in ``order``, then the others by first appearance."""
     distinct = dict.fromkeys(names.tolist())
     return [*(name for name in order if name in distinct), *(n for n in distinct if n not in order)]
 
@@ -131,7 +135,7 @@ def _in_order(names: NDArray[Any], order: Sequence[str]) -> list[str]:
 def _labels(
     rows: RatingTable, scale: Scale, unparsed: str | None, problems: Problems
 ) -> list[Label | None]:
-    """The label of each row, None if it is unparsed."""
+    """Return the label of each row, or None if it is unparsed."""
     substitute = _substitute(scale, unparsed)
     parsed: list[Label | None] = []
     for label, line in zip(rows["label"], rows.lines, strict=True):
@@ -144,7 +148,7 @@ def _labels(
 
 
 def _substitute(scale: Scale, unparsed: str | None) -> Label | None:
-    """The label that replaces unparsed answers, if any."""
+    """Return the label that replaces unparsed answers, if there is one."""
     if unparsed is None:
         return None
     try:
@@ -185,7 +189,7 @@ def _criterion(
 
 
 def _columns(scale: Scale, labels: list[Label | None]) -> tuple[Label, ...]:
-    """The labels that are counted; "both bad" is excluded from scales with an order."""
+    """Return the labels that are counted, without "both bad" if the scale has an order."""
     if scale.labels is None:
         return tuple(sorted({label for label in labels if label is not None}, key=float))
     return scale.labels if scale.level == "nominal" else scale.order_labels or ()
@@ -219,7 +223,7 @@ def _machines(
 
 
 def _per_unit(values: NDArray[Any], unit: Codes, first_row: Codes) -> NDArray[Any]:
-    """The first known value of each unit, as not every row needs to have it."""
+    """Return the first known value of each unit, because some of its rows may lack the value."""
     known = is_known(values)
     result = values[first_row]
     units, first = np.unique(unit[known], return_index=True)
@@ -228,7 +232,7 @@ def _per_unit(values: NDArray[Any], unit: Codes, first_row: Codes) -> NDArray[An
 
 
 def _clusters(rows: RatingTable, unit: Codes, first_row: Codes) -> Codes:
-    """The instance of each unit; a unit without one becomes an instance of its own."""
+    """Return the instance of each unit. A unit without an instance counts as its own instance."""
     instance = _text(_per_unit(rows["instance"], unit, first_row))
     names = np.where(instance == "", np.char.add("\x1f", _text(rows["unit"][first_row])), instance)
     return np.unique(names, return_inverse=True)[1].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Random generators of the statistics, each from the seed and the statistic's name."""
+"""Random generators for the statistics, each seeded with the report's seed and a name."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from tiebreak.stats import generator_for
 
 @dataclass(frozen=True)
 class Seeds:
-    """A seed, and the path of names to a statistic."""
+    """A seed, and the path of names that leads to a statistic in the report."""
 
     seed: int
     path: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Perception: distributions of human and machine labels, by human majority.
+"""Perception: the distributions of human and machine labels by the humans' majority label.
 
 Source: Beyond Correlation, figures 3 and 4.
 """
@@ -13,10 +13,10 @@ from tiebreak.stats.pairs import central_weights
 
 
 def perception_section(criterion: Criterion) -> list[dict[str, Any]]:
-    """One entry per label that is the majority (or median) of some unit.
+    """Return one entry per label that is the majority label (or median) of any unit.
 
-    `share` is the share of units with human ratings; distributions are shares of all labels of
-    these units. A unit with tied modes is divided equally among them.
+    `share` is the label's share of the units with human ratings. The distributions are shares of
+    all labels of the label's units. A unit with several modes is divided equally among them.
     """
     weights = central_weights(criterion.humans, level=criterion.scale.level)
     total = weights.sum()

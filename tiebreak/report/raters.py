@@ -1,4 +1,4 @@
-"""Per rater: number of ratings, labels, and agreement with the other raters."""
+"""Number of ratings, labels, and agreement with the other raters, for each rater."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from tiebreak.report.criterion import Criterion
 from tiebreak.stats.leave_one_out import mode_credits
 from tiebreak.stats.results import Estimate, undefined
 
-NOBODY_ELSE = "Nobody else rated the same units."
-NO_INTERVAL = "There are no intervals for single raters."
+NOBODY_ELSE = "Nobody else rated this rater's units."
+NO_INTERVAL = "Intervals are not computed for single raters."
 
 
 def raters_section(criterion: Criterion) -> dict[str, Any]:

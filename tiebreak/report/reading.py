@@ -1,4 +1,4 @@
-"""Reads the source of a report: a ratings file, or a bundle with ratings."""
+"""Reading the source of a report, which is a ratings file or a bundle with ratings."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from tiebreak.formats.bundle import find_ratings, open_bundle
 
 @dataclass(frozen=True)
 class Source:
-    """Ratings with the scales that were declared for them and where they came from."""
+    """Ratings, with their declared scales and with information about their origin."""
 
     table: RatingTable
     scales: dict[str, str] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class Source:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The criteria in the order of the study or bundle that declares them."""
+        """Criteria in the order in which the study or bundle declares them."""
         return tuple(self.scales)
 
 
@@ -40,16 +40,16 @@ def read_source(path: Path) -> Source:
     Returns
     -------
     Source
-        The ratings, the scales that are declared for them, and where they came from.
+        Ratings, with their declared scales and their origin.
 
     Raises
     ------
     FormatError
-        If there is no such file, it holds no ratings, or anything in it is wrong.
+        If the path does not exist, has no ratings or has invalid content.
 
     See Also
     --------
-    build_report : The report of the ratings.
+    build_report : Build the report of the ratings.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def read_source(path: Path) -> Source:
     if is_ratings_file(path):
         return Source(read_ratings(path), about={"kind": "file", "sha256": _sha256(path)})
     if not path.exists():
-        reason = "is not a file, bundle or study"
+        reason = "does not exist; it must be a ratings file, a bundle (folder or .zip) or a study"
         raise FormatError.of(str(path), None, "no_such_source", reason)
     with open_bundle(path) as folder:
         bundle, ratings = read_bundle(folder), find_ratings(folder)

@@ -1,12 +1,12 @@
-"""The scope of statistics on drawn instances."""
+"""The scope of statistics that are computed on drawn instances."""
 
 from typing import Any
 
 
 def limit_to_selected(section: Any) -> Any:
-    """The section with the scope of every estimate limited to the selected instances.
+    """Return the section with the scope of every estimate limited to the selected instances.
 
-    Its ratings are not weighted, so that they say nothing about instances that were not drawn.
+    The section's ratings are not weighted, so they say nothing about instances that were not drawn.
     """
     if isinstance(section, list):
         return [limit_to_selected(part) for part in section]

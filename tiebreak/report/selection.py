@@ -1,4 +1,4 @@
-"""Win rates from all drawn instances and from the control sample, and the saving of selection."""
+"""Win rates from all drawn instances and from the control sample, and ratings saved by drawing."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,33 +14,34 @@ from tiebreak.stats.independence import MIN_CLUSTERS, effective_size
 from tiebreak.stats.rankings import outcome_counts
 from tiebreak.stats.selection import CONTROL
 
-# If only the control sample could reach more than this share of the dataset, so that few instances
-# of large weight represent it, the control sample needs at least this many instances.
+# If more than this share of the dataset could be drawn only in the control sample, a few instances
+# with large weights represent it, so the control sample must have at least this many instances.
 MAX_UNREACHED_SHARE = 0.1
 MIN_CONTROLS = 30
-NO_PREFERENCE = "No rating of these instances says which system is better."
+NO_PREFERENCE = "None of the ratings of these instances says which system is better."
 NO_COMPARISON = (
-    "The rated instances do not represent the dataset: they are too few, or much of the dataset"
-    " could be drawn only in the control sample, which then needs at least {minimum} instances."
+    "The rated instances do not represent the dataset. Either there are too few of them, or a large"
+    " part of the dataset could be drawn only in the control sample, which then needs at least"
+    " {minimum} instances."
 )
 NO_PROBABILITY = (
-    "{missing} of {n} drawn instances have no inclusion probability, so that they cannot be"
-    " weighted. Fill in the column inclusion_probability."
+    "The inclusion probability is missing for {missing} of {n} drawn instances, so the instances"
+    " cannot be weighted. Fill in the column inclusion_probability."
 )
 
 
 def drawn_units(criterion: Criterion) -> NDArray[np.bool_]:
-    """Units (U,) of instances that were drawn, unless all instances were taken."""
+    """Return whether each unit belongs to an instance that was drawn for rating."""
     phase = criterion.of_units("phase").astype(str)
     return np.asarray((phase != "") & (phase != "all"), dtype=bool)
 
 
 def selection_section(criterion: Criterion) -> dict[str, Any]:
-    """Win rates of system A from all drawn instances and from the control sample, by system pair.
+    """Return win rates of system A from all drawn instances and from the control sample, by pair.
 
-    Empty where nothing was drawn. Instances are weighted by their inverse inclusion probability,
-    which is constant in the control sample. The scope of the weighted rate is the dataset if the
-    control sample covers it, otherwise the selected instances.
+    The section is empty if no instances were drawn. Instances are weighted by their inverse
+    inclusion probability, which is constant in the control sample. The scope of the weighted rate
+    is the dataset if the control sample covers it, and otherwise the selected instances.
     """
     drawn, pairs = drawn_units(criterion), pairs_of_units(criterion)
     rated = drawn & (pairs != "") & (criterion.humans.sum(axis=1) > 0)
@@ -54,10 +55,10 @@ def selection_section(criterion: Criterion) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    """Drawn instances (I,) of one system pair with a preference or tie.
+    """The drawn instances of one system pair that have a preference or tie.
 
-    ``wins`` counts wins of system A with ties as halves, ``sizes`` the ratings, and
-    ``n_without_preference`` the excluded instances.
+    Per instance, ``wins`` is the number of wins of system A, where a tie counts half, and ``sizes``
+    is the number of ratings. ``n_without_preference`` is the number of excluded instances.
     """
 
     wins: NDArray[np.float64]
@@ -87,16 +88,16 @@ class _Drawn:
 
     @property
     def n_missing(self) -> int:
-        """The number of instances without an inclusion probability."""
+        """Number of instances without an inclusion probability."""
         return int(np.isnan(self.inclusion).sum())
 
     @property
     def covers(self) -> bool:
         """Whether the rated instances represent the whole dataset.
 
-        Without a control sample, it is unknown whether every instance could be drawn. Where the
-        design draws only the most separable instances, the others are represented by the control
-        sample alone, with few instances of large weight.
+        Without a control sample, it is unknown whether every instance could be drawn. If the design
+        draws only the most separable instances, only the control sample represents the others, by
+        a few instances with large weights.
         """
         if self.in_control.all() or not self.in_control.any():
             return bool(self.in_control.any())
@@ -148,7 +149,7 @@ def _of_pair(drawn: _Drawn) -> dict[str, Any]:
 
 
 def _times(estimate: Estimate, sizes: NDArray[np.float64]) -> Estimate:
-    """The estimate in instances converted to ratings."""
+    """Convert an estimate from instances to ratings."""
     if not estimate.is_defined:
         return estimate
     factor = float(sizes.mean())

@@ -1,4 +1,4 @@
-"""Rating sets: all ratings by one rater of one instance and system pair."""
+"""Rating sets, each with all ratings that one rater gave for one instance and system pair."""
 
 from typing import Any
 
@@ -24,14 +24,14 @@ from tiebreak.stats.counts import distinct_rows
 from tiebreak.stats.separability import range_edges
 
 MAX_ELEMENTS = 4_000_000
-NOT_SCORED = "No separability was scored."
-NO_VARIATION = "Separability or consistency does not vary."
+NOT_SCORED = "The separability of these instances was not scored."
+NO_VARIATION = "The separability or the consistency is the same for all instances."
 
 
 def sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Any]:
-    """Means over complete sets, overall and by separability; all intervals resample instances.
+    """Return means over complete sets, overall and by separability; intervals resample instances.
 
-    Under ``machines`` the same for each machine, with every run and presentation order as a rater.
+    ``machines`` has the same for each machine, where each run and presentation order is a rater.
     """
     raters = criterion.rows["rater"]
     machines = {
@@ -84,7 +84,7 @@ def _as_json(summary: RatingSetSummary | SeparabilityRange) -> dict[str, Any]:
 
 
 def _sets(criterion: Criterion, groups: NDArray[np.int64], mask: NDArray[np.bool_]) -> RatingSets:
-    """Sets by rater and group of units; a set is complete with all units of its group."""
+    """Return sets by rater and group of units. A set is complete if it has all of the units."""
     size = np.bincount(groups)
     rated = mask & (criterion.label >= 0) & ~np.isnan(criterion.strength)
     group = groups[criterion.unit[rated]]
@@ -105,20 +105,20 @@ def _sets(criterion: Criterion, groups: NDArray[np.int64], mask: NDArray[np.bool
 
 
 def _rater_codes(criterion: Criterion) -> NDArray[np.int64]:
-    """A code per rating for its rater, run and presentation order."""
+    """Return a code for each rating's combination of rater, run and presentation order."""
     columns = [criterion.rows[name].astype(str) for name in ("rater", "run", "order")]
     codes = [np.unique(column, return_inverse=True)[1] for column in columns]
     return distinct_rows(np.column_stack(codes))[1]
 
 
 def _clustered(sets: RatingSets, cluster: NDArray[np.int64]) -> RatingSets:
-    """The same sets, but with the instance to resample in place of the group."""
+    """Replace the group of each set by the instance, because intervals resample instances."""
     instances = cluster[sets.instances.astype(np.int64)]
     return RatingSets(sets.totals, instances, sets.max_strength, sets.n_incomplete)
 
 
 def _unit_groups(criterion: Criterion) -> NDArray[np.int64]:
-    """A code per unit for its instance and system pair."""
+    """Return a code for each unit's combination of instance and system pair."""
     pairs = np.unique(pairs_of_units(criterion), return_inverse=True)[1]
     key = criterion.clusters * (pairs.max(initial=0) + 1) + pairs
     return np.unique(key, return_inverse=True)[1].astype(np.int64)
@@ -131,14 +131,14 @@ def _trend(
     replicates: int,
     rng: np.random.Generator,
 ) -> Estimate:
-    """Spearman's ρ of δ and mean consistency over instances and pairs, instances resampled."""
+    """Return Spearman's ρ of δ and mean consistency over all combinations of instance and pair."""
     if np.all(np.isnan(delta)):
         return undefined(NOT_SCORED)
     group = sets.instances.astype(np.int64)
     size = np.bincount(group, minlength=len(delta))
     total = np.bincount(group, weights=sets.consistency, minlength=len(delta))
     known = (size > 0) & ~np.isnan(delta)
-    # Rounded, because sums in another order differ by rounding errors, which would break ties.
+    # Rounding keeps ties, as sums in another order differ by rounding errors.
     x, y = delta[known], np.round(total[known] / size[known], 12)
     n = int(known.sum())
     value = float(_rank_correlation(x[None], y[None])[0]) if n else float("nan")
@@ -146,8 +146,8 @@ def _trend(
         return undefined(NO_VARIATION, n)
     instances = np.unique(cluster[known], return_inverse=True)[1]
     if replicates == 0 or len(np.unique(instances)) < n:
-        reason = None if replicates == 0 else "No interval: instances have several system pairs."
-        return Estimate(value, n=n, reason=reason)
+        reason = "There is no interval because some instances have several system pairs."
+        return Estimate(value, n=n, reason=None if replicates == 0 else reason)
     indices = rng.integers(0, n, size=(min(replicates, max(200, MAX_ELEMENTS // n)), n))
     values = _rank_correlation(x[indices], y[indices])
     method = f"bootstrap over instances, {len(indices)} replicates"
@@ -155,7 +155,7 @@ def _trend(
 
 
 def _rank_correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Spearman's ρ of each row."""
+    """Return Spearman's ρ of each row."""
     a, b = (rankdata(side, axis=1) for side in (x, y))
     a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
     scale = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))

@@ -1,4 +1,4 @@
-"""Agreement per stratum: among humans, and of humans with each machine."""
+"""Agreement per stratum, among humans and of humans with each machine."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,10 +39,10 @@ Table = tuple[dict[tuple[str, str], AnyStatistic], Patterns]
 
 
 def strata_section(criterion: Criterion, seeds: Seeds, replicates: int) -> list[dict[str, Any]]:
-    """One entry per stratum of every applicable stratifier.
+    """Return one entry per stratum of every applicable stratifier.
 
-    Humans, and humans with each machine, have their own replicates, so that the results do not
-    depend on which other machines there are.
+    The statistics among humans and those with each machine use separate replicates, so that the
+    results do not depend on which other machines there are.
     """
     raters = (None, *criterion.machines)
     groups = _groups(criterion, tuple(strata_of(criterion)))
@@ -54,7 +54,7 @@ def strata_section(criterion: Criterion, seeds: Seeds, replicates: int) -> list[
         table = _human_table if rater is None else partial(_machine_table, machine=rater)
         return _estimates(table(criterion, split), strata, rng=rng, replicates=replicates)
 
-    # Threads, because drawing replicates releases the global interpreter lock.
+    # Threads are enough, because drawing replicates releases the global interpreter lock.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [[pool.submit(estimates, group, rater) for rater in raters] for group in groups]
     entries = [
@@ -66,7 +66,7 @@ def strata_section(criterion: Criterion, seeds: Seeds, replicates: int) -> list[
 
 
 def no_strata(criterion: Criterion, reason: str) -> list[dict[str, Any]]:
-    """A single stratum of all units, with undefined statistics."""
+    """Return a single stratum of all units, with undefined statistics."""
     agreement = {field.name: undefined(reason) for field in fields(Agreement)}
     return [
         {
@@ -95,10 +95,11 @@ def _entry(
 
 
 def _groups(criterion: Criterion, strata: Sequence[Stratum]) -> list[Group]:
-    """Groups of strata that share replicates, each with the code that splits their units.
+    """Return groups of strata that share replicates, each with codes that split the units.
 
-    A stratifier by key multiplies the number of distinct rows, which the cost of replicates of
-    units depends on, and so has its own group. Replicates of instances do not cost more.
+    A stratifier by key multiplies the number of distinct rows, and the cost of resampling units
+    grows with this number, so each stratifier by key is a group of its own. The cost of resampling
+    instances does not grow, so one group is enough.
     """
     by_key = [[s for s in strata if s.stratifier == name] for name in BY_KEY]
     # A key with a single value does not split any units.
@@ -111,7 +112,7 @@ def _groups(criterion: Criterion, strata: Sequence[Stratum]) -> list[Group]:
 
 
 def strata_of(criterion: Criterion) -> Iterator[Stratum]:
-    """All units, then by agreement, unique labels, category, separability and system pair."""
+    """Yield all units, then strata by agreement, labels, category, separability and systems."""
     yield all_units(criterion.n_units)
     yield from agreement_strata(criterion.humans, level=criterion.scale.level)
     yield from unique_label_strata(criterion.humans)
@@ -122,20 +123,20 @@ def strata_of(criterion: Criterion) -> Iterator[Stratum]:
 
 
 def _split(strata: Sequence[Stratum], units: int) -> Codes:
-    """A code per unit, equal for units in the same strata by key."""
+    """Return a code for each unit, which is equal for units in the same strata by key."""
     keyed = [stratum.members for stratum in strata if stratum.stratifier in BY_KEY]
     columns = np.column_stack([np.zeros((units, 0), dtype=np.int64), *keyed])
     return distinct_rows(columns.astype(np.int64))[1]
 
 
 def separability_of_units(criterion: Criterion) -> NDArray[np.float64]:
-    """δ per unit: the raw one if there is any, otherwise the normalised one."""
+    """Return the δ of each unit, which is the raw δ if any unit has one, else the normalised δ."""
     raw = criterion.of_units("separability_raw").astype(float)
     return raw if np.any(~np.isnan(raw)) else criterion.of_units("separability").astype(float)
 
 
 def pairs_of_units(criterion: Criterion) -> NDArray[np.str_]:
-    """Each unit's pair as "A vs B", or "" where a side is unknown."""
+    """Return each unit's pair of systems as "A vs B", or "" if a system is unknown."""
     a, b = (criterion.of_units(side).astype(str) for side in ("system_a", "system_b"))
     pairs = np.char.add(np.char.add(a, " vs "), b)
     return np.where((a == "") | (b == ""), "", pairs)
@@ -147,7 +148,7 @@ def _by_key(stratifier: str, keys: NDArray[Any]) -> tuple[Stratum, ...]:
 
 
 def _human_table(criterion: Criterion, split: Codes) -> Table:
-    """All statistics among humans by group and name, with the rows they are computed from."""
+    """Return all statistics among humans by group and name, with the rows for computing them."""
     labels = len(criterion.labels)
     patterns = Patterns.of(np.column_stack([criterion.humans, split]), clusters=criterion.clusters)
     agreement = agreement_statistics(
@@ -161,7 +162,7 @@ def _human_table(criterion: Criterion, split: Codes) -> Table:
 
 
 def _machine_table(criterion: Criterion, split: Codes, *, machine: str) -> Table:
-    """All statistics of one machine by group and name, with the rows they are computed from."""
+    """Return all statistics of a machine by group and name, with the rows for computing them."""
     ratings = criterion.machines[machine]
     comparison = Comparison.of(
         criterion.humans,
@@ -187,7 +188,7 @@ def _machine_table(criterion: Criterion, split: Codes, *, machine: str) -> Table
 def _estimates(
     table: Table, strata: Sequence[Stratum], **resampling: Unpack[Resampling]
 ) -> list[dict[str, Any]]:
-    """Estimates by group and name, for each stratum."""
+    """Return the estimates of each stratum by group and name."""
     statistics, patterns = table
     # All units with the same row are in the same strata.
     masks = [stratum.members[patterns.representatives] for stratum in strata]

@@ -26,16 +26,18 @@ from tiebreak.stats.independence import drop_unreliable_interval
 from tiebreak.stats.rankings import NO_RATING
 
 RANKING_REPLICATES = 1_000
-MAX_GAMES = 20_000_000  # per Elo rating, over all random orders
+MAX_GAMES = 20_000_000  # limit for an Elo rating, over all random orders
 MIN_ORDERS = 100
 DRAWN = (
-    "Prediction-powered rates need a uniform random sample of instances, but these were drawn with"
-    " unequal probabilities."
+    "Prediction-powered rates need a uniform random sample of instances, but these instances were"
+    " drawn with unequal probabilities."
 )
-NO_SEPARABILITY = "No separability was scored. Score the instances before planning the HITs."
+NO_SEPARABILITY = (
+    "The separability of the instances was not scored. Score them before planning the HITs."
+)
 TOO_MANY = (
-    "Elo ratings of more than {maximum:,} compared units are not part of the report, because they take"
-    " minutes. Compute them with tiebreak.stats.elo, or use the Bradley–Terry strengths."
+    "The report leaves out Elo ratings of more than {maximum:,} comparisons, because they take minutes"
+    " to compute. Compute them with tiebreak.stats.elo, or use the Bradley–Terry strengths."
 )
 
 
@@ -46,7 +48,7 @@ class _Systems(TypedDict):
 
 @dataclass(frozen=True)
 class _Comparisons:
-    """Units (U,) of two different systems: outcomes by humans and machines, and δ."""
+    """Units that compare two different systems, with δ and the outcomes by humans and machines."""
 
     system_a: Sequence[str]
     system_b: Sequence[str]
@@ -83,15 +85,15 @@ class _Comparisons:
         return {"system_a": self.system_a, "system_b": self.system_b}
 
     def outcomes_of(self, system: str, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Wins, ties and losses of one system (U, 3); zeros in units without it."""
+        """Return the wins, ties and losses of a system per unit; all are 0 if it is not compared."""
         first, second = (np.array(side) == system for side in (self.system_a, self.system_b))
         return np.asarray(counts * first[:, None] + counts[:, ::-1] * second[:, None])
 
 
 def systems_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Any]:
-    """All rankings of the systems by human ratings.
+    """Return all rankings of the systems by human ratings.
 
-    ``prediction_powered`` has the machines that also rated units without human ratings.
+    ``prediction_powered`` has only machines that also rated units without human ratings.
     """
     compared = _Comparisons.of(criterion)
     if not compared.systems:
@@ -170,7 +172,7 @@ def _elo(
 
 
 def _prediction_powered(compared: _Comparisons) -> dict[str, Any]:
-    """Prediction-powered win rates over all units, by machine and system."""
+    """Return the prediction-powered win rates over all units, by machine and system."""
     has_human = compared.outcomes.any(axis=1)
     machines = {
         name: outcomes
@@ -201,7 +203,7 @@ def _prediction_powered_rate(
 
 
 def _disconnected_reason(compared: _Comparisons, outcomes: NDArray[np.int64]) -> str | None:
-    """Which groups of systems were never compared with one another, if any."""
+    """Return a sentence on groups of systems that were never compared with each other, or None."""
     try:
         Games.of(outcomes, **compared.names)
     except DisconnectedError as error:
@@ -210,7 +212,7 @@ def _disconnected_reason(compared: _Comparisons, outcomes: NDArray[np.int64]) ->
 
 
 def _all_systems(estimates: Mapping[str, Estimate], compared: _Comparisons) -> dict[str, Any]:
-    """The estimates of all systems; undefined for those without a rating."""
+    """Return the estimates of all systems, which are undefined for systems without ratings."""
     return _all_undefined(NO_RATING, compared) | as_json(dict(estimates))
 
 

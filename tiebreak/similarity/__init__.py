@@ -1,8 +1,8 @@
-"""Text similarities s(y, y′), and the alignment matrices of instances.
+"""Similarities of texts, and the alignment matrices of instances.
 
-Every similarity is symmetric; asymmetric measures take the longer text as the reference. The
-similarity of an empty and a non-empty text is 0, of two empty texts 1. The lexical similarities
-need no optional package.
+Every similarity is symmetric; asymmetric measures use the longer text as the reference. The
+similarity of an empty and a non-empty text is 0, and that of two empty texts is 1. The lexical
+similarities need no optional package.
 """
 
 from tiebreak.errors import InvalidInput
@@ -27,17 +27,17 @@ SIMILARITIES: dict[str, type[Similarity]] = {
 
 
 def similarity_title(name: str) -> str:
-    """Return the name of a similarity for display.
+    """Return the title of a similarity for display.
 
     Parameters
     ----------
     name : str
-        Name of the similarity, one of `SIMILARITIES` or any other.
+        Name of the similarity, from `SIMILARITIES` or not.
 
     Returns
     -------
     str
-        Its title; another name is returned as it is.
+        Title of the similarity, or the name itself if it is not in `SIMILARITIES`.
 
     Examples
     --------
@@ -48,31 +48,31 @@ def similarity_title(name: str) -> str:
 
 
 def similarity(name: str, *, encoder: TextEncoder | None = None) -> Similarity:
-    """Return the similarity of a name.
+    """Create a similarity by name.
 
     Parameters
     ----------
     name : str
-        One of `SIMILARITIES`.
+        Name of the similarity, from `SIMILARITIES`.
     encoder : TextEncoder, optional
-        What BERTScore and the sentence cosine encode with, `bundled_encoder` by default. The others
-        have no use for one.
+        Encoder for BERTScore and the sentence cosine, by default `bundled_encoder`. The other
+        similarities ignore it.
 
     Returns
     -------
     Similarity
-        A function of two texts, which also compares all pairs of many.
+        Similarity, which can be called with two texts and can compare all pairs of many texts.
 
     Raises
     ------
     InvalidInput
-        If there is no similarity of that name. The message lists them.
+        If the name is unknown. The message lists the names.
     MissingPackageError
-        If it needs a package that is not installed. The message says how to install it.
+        If the similarity needs a package that is not installed. The message says how to install it.
 
     See Also
     --------
-    align : Similarities of two systems' texts.
+    align : Compare two systems' texts.
 
     Examples
     --------
@@ -86,7 +86,8 @@ def similarity(name: str, *, encoder: TextEncoder | None = None) -> Similarity:
     if name == EntityJaccard.name:
         return EntityJaccard(SpacyEntities())
     raise InvalidInput(
-        "unknown_similarity", f"{name!r} is not a similarity; there are {', '.join(SIMILARITIES)}"
+        "unknown_similarity",
+        f"{name!r} is not a similarity. Use one of: {', '.join(SIMILARITIES)}.",
     )
 
 

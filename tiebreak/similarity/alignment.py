@@ -1,4 +1,4 @@
-"""Alignment matrices: similarities within and between two systems' generations."""
+"""Alignment matrices, which are the similarities within and across two systems' generations."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,28 +12,28 @@ import numpy as np
 from tiebreak.errors import InvalidInput
 from tiebreak.similarity.measure import FloatArray, Similarity
 
-CHUNK, DEVICE_CHUNK = 32, 128  # instances; larger batches keep a GPU busy
+CHUNK, DEVICE_CHUNK = 32, 128  # numbers of instances; a GPU needs more of them to be busy
 Instance = tuple[Sequence[str], Sequence[str]]
 
 
 @dataclass(frozen=True, eq=False)
 class Alignments:
-    """Similarities of two systems' generations on one instance.
+    """Similarities of two systems' generations for one instance.
 
     Attributes
     ----------
     self_a : ndarray of float, shape (n_a, n_a)
-        Similarities of A's generations with one another.
+        Similarities among the generations of system A.
     self_b : ndarray of float, shape (n_b, n_b)
-        The same of B's generations.
+        Similarities among the generations of system B.
     cross : ndarray of float, shape (n_a, n_b)
-        Similarities of A's generations with B's.
+        Similarities of system A's generations with system B's.
     truncated : int
-        Number of generations of which only the beginning was read.
+        Number of generations that were too long, so that only their beginning was read.
 
     See Also
     --------
-    tiebreak.stats.separability : Separability from these matrices.
+    tiebreak.stats.separability : Compute separability from these matrices.
     """
 
     self_a: FloatArray
@@ -43,23 +43,23 @@ class Alignments:
 
 
 def align(texts_a: Sequence[str], texts_b: Sequence[str], similarity: Similarity) -> Alignments:
-    """Compare all pairs of two systems' generations on one instance.
+    """Compare all pairs of two systems' generations for one instance.
 
     Parameters
     ----------
     texts_a, texts_b : sequence of str, length n_a and n_b
-        Generations of either system. Either may be empty: its matrices have no rows.
+        Generations of system A and of system B. Both may be empty.
     similarity : Similarity
-        What to compare them with.
+        Similarity to compute.
 
     Returns
     -------
     Alignments
-        The matrices.
+        Alignment matrices of the instance.
 
     See Also
     --------
-    align_many : Many instances.
+    align_many : Compare generations for many instances.
 
     Examples
     --------
@@ -77,45 +77,45 @@ def align_many(
     chunk: int | None = None,
     workers: int = 1,
 ) -> Iterator[Alignments]:
-    """Compare all pairs of two systems' generations on many instances.
+    """Compare all pairs of two systems' generations for many instances.
 
     Parameters
     ----------
     instances : iterable of (sequence of str, sequence of str)
-        Generations of system A and of system B on each instance.
+        Generations of system A and of system B for each instance.
     similarity : Similarity
-        What to compare them with.
+        Similarity to compute.
     chunk : int, optional
-        Number of instances that a process holds at a time, whose texts are prepared together; 32 by
-        default, or 128 on a device. Memory does not grow with the number of instances.
+        Number of instances whose texts a process prepares together, by default 32, or 128 on a
+        device. Memory use depends on this number and not on the number of instances.
     workers : int, default 1
-        Number of processes, for a lexical similarity.
+        Number of processes. Only lexical similarities can use more than one.
 
     Returns
     -------
     iterator of Alignments
-        The matrices of each instance, in order.
+        Alignment matrices of each instance, in order.
 
     Raises
     ------
     InvalidInput
-        If there is more than one worker for a similarity that holds a model.
+        If there are several workers and the similarity needs a model.
 
     See Also
     --------
-    align : One instance.
+    align : Compare generations for one instance.
 
     Examples
     --------
     >>> from tiebreak.similarity import similarity
     >>> instances = [(["a b"], ["a b"]), (["a b"], ["c"])]
-    >>> [float(found.cross[0, 0]) for found in align_many(instances, similarity("rouge1"))]
+    >>> [float(aligned.cross[0, 0]) for aligned in align_many(instances, similarity("rouge1"))]
     [1.0, 0.0]
     """
     if workers > 1 and not similarity.is_parallel:
         raise InvalidInput(
             "one_process_only",
-            f"{similarity.name} holds a model and runs in one process: ask for workers=1",
+            f"{similarity.name} needs a model and can only run in one process. Use workers=1.",
         )
     chunks = _chunks(instances, chunk or (DEVICE_CHUNK if similarity.is_on_device else CHUNK))
     if workers > 1:
@@ -133,7 +133,7 @@ def _align_in_pool(
     try:
         for chunk in chunks:
             pending.append(pool.submit(_align_chunk, chunk, similarity))
-            if len(pending) > 2 * workers:  # bounds how far ahead instances are read
+            if len(pending) > 2 * workers:  # limits how many instances are read in advance
                 yield from pending.popleft().result()
         while pending:
             yield from pending.popleft().result()

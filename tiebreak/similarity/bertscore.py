@@ -17,7 +17,7 @@ VERSION = 1  # of this implementation; stored with the scores
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """One text: its token vectors, and its number of 13a words before truncation."""
+    """The token vectors of a text, and its number of words (13a tokeniser) before truncation."""
 
     tokens: TokenEmbeddings
     n_words: int
@@ -29,18 +29,18 @@ class BertScore(Similarity):
     Parameters
     ----------
     encoder : TextEncoder
-        What encodes the tokens.
+        Encoder of the tokens.
 
     See Also
     --------
-    LengthAdjustedBertScore : With a penalty for texts of different length.
+    LengthAdjustedBertScore : BERTScore with a penalty for texts of different length.
 
     Notes
     -----
-    Each token of either text is matched to the most similar one of the other. Precision and recall
-    are means of these cosines, of which a negative one counts 0 (Zhang et al. 2020, section 3;
-    values are those of the bert-score package). Opening and closing tokens can be matched and have
-    no weight. A text without tokens is empty.
+    Each token of a text is matched to the most similar token of the other text. Precision and
+    recall are the means of these cosines, where negative cosines count as 0 (Zhang et al. 2020,
+    section 3). Values equal those of the bert-score package. Opening and closing tokens can be
+    matched but have no weight. A text without other tokens counts as empty.
     """
 
     name = "bertscore"
@@ -51,11 +51,11 @@ class BertScore(Similarity):
 
     @property
     def settings(self) -> Mapping[str, object]:
-        """The encoder's settings beside the similarity's own."""
+        """Settings of the similarity and of its encoder, ready for JSON."""
         return {**super().settings, "version": VERSION, **self.encoder.settings}
 
     def prepare(self, texts: Sequence[str]) -> list[Encoded]:
-        """The tokens of each text, encoded once."""
+        """Return the encoded tokens of each text."""
         tokens = self.encoder.encode_tokens(texts)
         return [
             Encoded(embeddings, len(words_13a(text)))
@@ -64,22 +64,22 @@ class BertScore(Similarity):
 
     @property
     def is_on_device(self) -> bool:
-        """The encoder is."""
+        """Whether the encoder runs on a device other than the CPU."""
         return self.encoder.device != "cpu"
 
     def between(self, prepared: Sequence[Encoded]) -> FloatArray:
-        """F1 of all pairs, (n, n)."""
+        """Return the F1 of all pairs, in shape (texts, texts)."""
         return self.between_each([prepared])[0]
 
     def between_each(self, groups: Sequence[Sequence[Encoded]]) -> list[FloatArray]:
-        """F1 of all pairs within each group; one transfer from the device for all groups."""
+        """Return the F1 of all pairs in each group; all groups are transferred in one step."""
         is_empty = [np.array([_is_empty(text) for text in group], dtype=bool) for group in groups]
         nonempty = [[text.tokens for text in group if not _is_empty(text)] for group in groups]
         f1 = greedy_f1_each(nonempty)
         return [_expand(*mask_and_f1) for mask_and_f1 in zip(is_empty, f1, strict=True)]
 
     def is_truncated(self, prepared: Encoded) -> bool:
-        """The text was longer than the encoder's window."""
+        """Return whether the text was longer than the encoder's window."""
         return prepared.tokens.is_truncated
 
 
@@ -89,24 +89,24 @@ class LengthAdjustedBertScore(BertScore):
     Parameters
     ----------
     encoder : TextEncoder
-        What encodes the tokens.
+        Encoder of the tokens.
 
     See Also
     --------
-    length_penalty : The penalty.
+    length_penalty : Compute the penalty.
 
     Notes
     -----
-    F1 · exp(1 − longer / shorter), in 13a words of the whole texts, before any truncation (Ghosh et
-    al. 2024, section 3). The published code mixes characters and tokens and can exceed 1; this
-    cannot.
+    The similarity is F1 · exp(1 − longer / shorter), where lengths are numbers of words (13a
+    tokeniser) before truncation (Ghosh et al. 2024, section 3). The authors' published code mixes
+    characters and tokens, so its values can exceed 1; the values of this class cannot.
     """
 
     name = "bertscore_length_adjusted"
     title = "length-adjusted BERTScore"
 
     def between_each(self, groups: Sequence[Sequence[Encoded]]) -> list[FloatArray]:
-        """Length-adjusted F1 of all pairs within each group."""
+        """Return the length-adjusted F1 of all pairs in each group."""
         lengths = [np.array([text.n_words for text in group], dtype=float) for group in groups]
         matrices = super().between_each(groups)
         return [f1 * length_penalty(length) for f1, length in zip(matrices, lengths, strict=True)]
@@ -117,7 +117,7 @@ def _is_empty(text: Encoded) -> bool:
 
 
 def _expand(is_empty: NDArray[np.bool_], f1: FloatArray) -> FloatArray:
-    """The matrix of all texts, from that of the non-empty ones."""
+    """Return the matrix of all texts, given the matrix of the non-empty texts."""
     matrix = np.zeros((len(is_empty), len(is_empty)))
     matrix[np.ix_(~is_empty, ~is_empty)] = f1
     return with_empty_texts(matrix, is_empty)
@@ -134,7 +134,8 @@ def length_penalty(lengths: NDArray[np.floating[Any]]) -> FloatArray:
     Returns
     -------
     ndarray of float, shape (n, n)
-        Penalty exp(1 − longer / shorter), in [0, 1]: 1 if both lengths are 0, and 0 if one is.
+        Penalty exp(1 − longer / shorter), in [0, 1]. It is 1 if both lengths are 0, and 0 if only
+        one of them is.
 
     Examples
     --------

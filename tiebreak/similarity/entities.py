@@ -1,4 +1,4 @@
-"""The overlap of the named entities of two texts."""
+"""The overlap of two texts' named entities."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ PIPELINE = "en_core_web_sm"
 
 
 class EntityRecogniser(Protocol):
-    """What finds the entities that texts name.
+    """A recogniser of named entities in texts.
 
     Attributes
     ----------
     settings : mapping of str to object
-        Which recogniser it is, ready for JSON.
+        Settings that identify the recogniser, ready for JSON.
     """
 
     @property
     def settings(self) -> Mapping[str, object]:
-        """Which recogniser it is, ready for JSON."""
+        """Settings that identify the recogniser, ready for JSON."""
 
     def entities(self, texts: Sequence[str]) -> Iterable[Iterable[str]]:
         """Find the entities of each text.
@@ -49,17 +49,18 @@ class NamedEntities:
 
 
 class EntityJaccard(Similarity):
-    """Share of the entities of two texts that both name, in [0, 1].
+    """Share of two texts' named entities that are in both texts, in [0, 1].
 
     Parameters
     ----------
     recogniser : EntityRecogniser
-        What finds the entities.
+        Recogniser of the entities.
 
     Notes
     -----
-    Jaccard's coefficient of the sets of entities, 1 if neither text names any. An entity is its
-    words, in any case and spacing and of whatever kind. A text of nothing but white space is empty.
+    This is Jaccard's coefficient of the two sets of entities, or 1 if neither text has any.
+    Entities are equal if their words are, regardless of case, spacing and kind of entity. A text
+    that consists only of white space counts as empty.
 
     Examples
     --------
@@ -79,18 +80,18 @@ class EntityJaccard(Similarity):
 
     @property
     def settings(self) -> Mapping[str, object]:
-        """The recogniser's settings beside the similarity's own."""
+        """Settings of the similarity and of its recogniser, ready for JSON."""
         return {**super().settings, **self.recogniser.settings}
 
     def prepare(self, texts: Sequence[str]) -> list[NamedEntities]:
-        """The distinct entities of each text."""
+        """Return the distinct entities of each text."""
         return [
             NamedEntities(frozenset(map(_normalised, entities)), not text.strip())
             for entities, text in zip(self.recogniser.entities(texts), texts, strict=True)
         ]
 
     def between(self, prepared: Sequence[NamedEntities]) -> FloatArray:
-        """Jaccard's coefficient of all pairs, (n, n)."""
+        """Return Jaccard's coefficient of all pairs, in shape (texts, texts)."""
         names = sorted(frozenset().union(*(text.entities for text in prepared)))
         mentions = np.array([[name in text.entities for name in names] for text in prepared])
         mentions = mentions.reshape(len(prepared), len(names)).astype(float)
@@ -106,7 +107,7 @@ def _normalised(entity: str) -> str:
 
 
 class SpacyEntities:
-    """Entities as a spaCy pipeline finds them.
+    """Recogniser of named entities with a spaCy pipeline.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ class SpacyEntities:
         Returns
         -------
         list of list of str
-            Entities of each text, as often as they occur.
+            Entities of each text, including repetitions.
         """
         return [[entity.text for entity in doc.ents] for doc in self._pipeline.pipe(texts)]
 

@@ -23,9 +23,10 @@ class Rouge1(Similarity):
 
     Notes
     -----
-    Twice the words that both texts have over the words of both (Lin 2004, section 2, N = 1); values
-    are those of the rouge-score package. F1 is symmetric, so neither text need be the reference. A
-    text without a letter a–z or a digit is empty.
+    F1 is twice the number of words that both texts share, divided by the sum of their numbers of
+    words (Lin 2004, section 2, N = 1). Values equal those of the rouge-score package. F1 is
+    symmetric, so neither text must be chosen as the reference. A text without a letter a–z or a
+    digit counts as empty.
 
     Examples
     --------
@@ -38,11 +39,11 @@ class Rouge1(Similarity):
     is_parallel = True
 
     def prepare(self, texts: Sequence[str]) -> list[Words]:
-        """The stemmed words of each text."""
+        """Return the stemmed words of each text."""
         return [rouge_words(text) for text in texts]
 
     def between(self, prepared: Sequence[Words]) -> FloatArray:
-        """F1 of all pairs: twice the shared words over the words of both, (n, n)."""
+        """Return the F1 of all pairs, in shape (texts, texts)."""
         length = np.array([len(words) for words in prepared])
         shared = shared_counts(*word_ids(prepared), len(prepared))
         f1: FloatArray = 2 * shared / np.maximum(length[:, None] + length, 1)
@@ -54,10 +55,10 @@ class Bleu(Similarity):
 
     Notes
     -----
-    Papineni et al. 2002, eq. 3, to order 4, on 13a tokens, with exponential smoothing (Chen and
-    Cherry 2014, smoothing 3) and effective order; values are those of sacrebleu's
-    ``sentence_score``. Of two texts with equally many tokens the mean of both directions is taken,
-    which keeps it symmetric.
+    BLEU (Papineni et al. 2002, eq. 3) up to 4-grams, with mteval's 13a tokeniser, exponential
+    smoothing (Chen and Cherry 2014, smoothing 3) and effective order. Values equal those of
+    sacrebleu's ``sentence_score``. If both texts have the same number of tokens, the similarity is
+    the mean of both directions, so that it is symmetric.
 
     Examples
     --------
@@ -70,11 +71,11 @@ class Bleu(Similarity):
     is_parallel = True
 
     def prepare(self, texts: Sequence[str]) -> list[Words]:
-        """The 13a words of each text."""
+        """Return the words of each text from the 13a tokeniser."""
         return [words_13a(text) for text in texts]
 
     def between(self, prepared: Sequence[Words]) -> FloatArray:
-        """BLEU of all pairs, (n, n)."""
+        """Return the BLEU of all pairs, in shape (texts, texts)."""
         length = np.array([len(words) for words in prepared], dtype=np.int64)
         directed = _directed_bleu(length, *word_ids(prepared))
         shorter = np.sign(length - length[:, None])  # 1 where the row's text is the shorter one
@@ -83,9 +84,9 @@ class Bleu(Similarity):
 
 
 def _directed_bleu(length: IntArray, words: IntArray, text: IntArray) -> FloatArray:
-    """BLEU of each row's text against each column's, (n, n); 0 without a shared word."""
+    """Return the BLEU of each row's text against each column's text; 0 if they share no word."""
     logs = np.zeros((len(length), len(length)))
-    halvings = np.zeros_like(logs)  # smoothing 3: the k-th order without a match counts 1/2^k
+    halvings = np.zeros_like(logs)  # in smoothing 3, the k-th order without a match counts 1/2^k
     grams = words
     for order in range(1, MAX_ORDER + 1):
         grams = longer_grams(grams, words, order) if order > 1 else words
@@ -102,7 +103,7 @@ def _directed_bleu(length: IntArray, words: IntArray, text: IntArray) -> FloatAr
 
 
 def _shared_grams(grams: IntArray, text: IntArray, order: int, n_texts: int) -> FloatArray:
-    """How many n-grams each pair of texts shares; n-grams that span two texts are dropped."""
+    """Return how many n-grams each pair of texts shares, without n-grams that span two texts."""
     first, last = text[: len(grams)], text[order - 1 :]
     is_within_text = first == last
     return shared_counts(grams[is_within_text], first[is_within_text], n_texts)

@@ -10,22 +10,25 @@ from tiebreak import optional
 from tiebreak.gateway.encoders import TokenEmbeddings
 from tiebreak.similarity.measure import FloatArray
 
-CPU_CELLS, DEVICE_CELLS = 2**24, 2**26  # the most pairs of tokens in memory at once
+CPU_CELLS, DEVICE_CELLS = 2**24, 2**26  # maximum number of token pairs in memory at once
 Texts = Sequence[TokenEmbeddings]
 
 
 def greedy_f1(texts: Texts) -> FloatArray:
-    """F1 of greedy matching of all pairs of n texts, each with at least one counted token.
+    """Return the F1 of greedy matching for all pairs of n texts.
+
+    Each text must have at least one counted token.
 
     Returns
     -------
-    (n, n) float, symmetric, in [0, 1]
+    ndarray of float, shape (n, n)
+        Symmetric matrix with values in [0, 1].
     """
     return greedy_f1_each([texts])[0]
 
 
 def greedy_f1_each(groups: Sequence[Texts]) -> list[FloatArray]:
-    """The same within each of several groups, on the device that their vectors are on."""
+    """Return `greedy_f1` of each of several groups, computed on the device of their vectors."""
     first = next((texts[0].vectors for texts in groups if texts), None)
     is_on_cpu = first is None or isinstance(first, np.ndarray)
     precisions = map(_precision, groups) if is_on_cpu else _precisions_on_device(groups)
@@ -33,16 +36,17 @@ def greedy_f1_each(groups: Sequence[Texts]) -> list[FloatArray]:
 
 
 def _f1(precision: FloatArray) -> FloatArray:
-    """F1 from precision; the recall of (i, j) is the precision of (j, i)."""
+    """Return F1 from precision, since the recall of (i, j) is the precision of (j, i)."""
     total = precision + precision.T
     f1: FloatArray = 2 * precision * precision.T / np.where(total > 0, total, 1)
     return f1
 
 
 def _precision(texts: Texts) -> FloatArray:
-    """Mean over each row text's tokens of the maximal cosine in each column text, (n, n).
+    """Return the precision of all pairs of texts, in shape (texts, texts).
 
-    Texts are concatenated rather than padded; `numpy.ufunc.reduceat` reduces over each one.
+    It is the mean, over the tokens of the row's text, of the largest cosine with any token of the
+    column's text. Texts are concatenated and not padded; `numpy.ufunc.reduceat` reduces each text.
     """
     if not texts:
         return np.zeros((0, 0))
@@ -55,12 +59,12 @@ def _precision(texts: Texts) -> FloatArray:
 
 
 def _token_weights(texts: Texts) -> NDArray[np.float64]:
-    """The weight of every token, concatenated; those of a text sum to 1."""
+    """Return the weights of all tokens, concatenated. The weights of each text sum to 1."""
     return np.concatenate([text.is_counted / text.is_counted.sum() for text in texts])
 
 
 def _best_cosines(vectors: NDArray[np.float32], starts: NDArray[np.intp]) -> NDArray[np.float32]:
-    """The maximal cosine of each of T tokens with the tokens of each text: (n, T)."""
+    """Return the largest cosine of each token with a token of each text: shape (texts, tokens)."""
     rows = max(1, CPU_CELLS // len(vectors))
     if rows >= len(vectors):  # numpy computes a product with its own transpose in half the time
         return np.maximum.reduceat(vectors @ vectors.T, starts, axis=0)
@@ -69,7 +73,7 @@ def _best_cosines(vectors: NDArray[np.float32], starts: NDArray[np.intp]) -> NDA
 
 
 def _precisions_on_device(groups: Sequence[Texts]) -> list[FloatArray]:
-    """`_precision` of each group; groups of similar size are padded and computed together."""
+    """Return `_precision` of each group; groups of similar size are padded to one tensor."""
     precisions: dict[int, FloatArray] = {}
     for batch in _batches(groups):
         padded = _padded_precisions([groups[index] for index in batch]).double().cpu().numpy()
@@ -79,7 +83,7 @@ def _precisions_on_device(groups: Sequence[Texts]) -> list[FloatArray]:
 
 
 def _batches(groups: Sequence[Texts]) -> Iterator[list[int]]:
-    """Indices of groups to pad together: up to `DEVICE_CELLS`, but at least one group."""
+    """Yield indices of groups to pad together: at least one group, else up to `DEVICE_CELLS`."""
     sizes = [(len(texts), max((len(t.vectors) for t in texts), default=0)) for texts in groups]
     batch: list[int] = []
     n_texts = n_tokens = 0
@@ -95,7 +99,7 @@ def _batches(groups: Sequence[Texts]) -> Iterator[list[int]]:
 
 
 def _padded_precisions(groups: Sequence[Texts]) -> Any:
-    """Precisions (groups, n, n), padded to the largest n."""
+    """Return precisions in shape (groups, texts, texts), padded to the largest group."""
     torch = optional.load("torch")
     texts = [text for group in groups for text in group]
     if not texts:
@@ -117,7 +121,7 @@ def _padded_precisions(groups: Sequence[Texts]) -> Any:
 def _layout(
     groups: Sequence[Texts],
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_], NDArray[np.float32]]:
-    """Indices, mask and weights that pad concatenated tokens to (groups, texts, tokens)."""
+    """Return the indices, mask and weights that pad tokens to shape (groups, texts, tokens)."""
     texts = [text for group in groups for text in group]
     sizes = np.array([len(group) for group in groups])
     is_text = np.arange(sizes.max()) < sizes[:, None]

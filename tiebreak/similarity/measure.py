@@ -1,4 +1,4 @@
-"""The base class of similarities: prepare each text once, then compare all pairs."""
+"""The base class of similarities, which prepare each text once and then compare all pairs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -11,10 +11,10 @@ FloatArray = NDArray[np.float64]
 
 
 class Similarity(ABC):
-    """Symmetric similarity of texts.
+    """A symmetric similarity of texts.
 
-    A text and itself have similarity 1, as do two empty texts; an empty text and another have 0.
-    Texts are prepared once, and then all pairs of them are compared.
+    The similarity is 1 for two equal texts, including two empty texts, and 0 for an empty and a
+    non-empty text. Each text is prepared once, and then all pairs are compared.
 
     Attributes
     ----------
@@ -23,44 +23,44 @@ class Similarity(ABC):
     title : str
         Name for display.
     is_parallel : bool
-        Whether it is cheap to create in every worker process.
+        Whether the similarity is cheap to create in every worker process.
     is_on_device : bool
-        Whether it is computed on a device other than the CPU.
+        Whether the similarity is computed on a device other than the CPU.
     settings : mapping of str to object
-        What must be stored with the scores to reproduce them, ready for JSON.
+        Settings that are stored with the scores to reproduce them, ready for JSON.
 
     See Also
     --------
-    tiebreak.similarity.similarity : The similarity of a name.
+    tiebreak.similarity.similarity : Create a similarity by name.
     """
 
     name: ClassVar[str]
-    title: ClassVar[str]  # for display
-    is_parallel: ClassVar[bool] = False  # cheap to create in every worker process
+    title: ClassVar[str]
+    is_parallel: ClassVar[bool] = False
 
     @property
     def is_on_device(self) -> bool:
-        """Whether it is computed on a device other than the CPU."""
+        """Whether the similarity is computed on a device other than the CPU."""
         return False
 
     @property
     def settings(self) -> Mapping[str, object]:
-        """What must be stored with the scores to reproduce them, ready for JSON."""
+        """Settings that are stored with the scores to reproduce them, ready for JSON."""
         return {"similarity": self.name}
 
     @abstractmethod
     def prepare(self, texts: Sequence[str]) -> list[Any]:
-        """Compute what the similarity needs of each text.
+        """Prepare texts for comparison.
 
         Parameters
         ----------
         texts : sequence of str, length n
-            The texts.
+            Texts.
 
         Returns
         -------
         list of length n
-            The prepared texts, for `between`.
+            Prepared texts, for `between`.
         """
 
     @abstractmethod
@@ -70,7 +70,7 @@ class Similarity(ABC):
         Parameters
         ----------
         prepared : sequence of length n
-            What `prepare` returned.
+            Texts as returned by `prepare`.
 
         Returns
         -------
@@ -84,17 +84,17 @@ class Similarity(ABC):
         Parameters
         ----------
         groups : sequence of sequences
-            Groups of what `prepare` returned.
+            Groups of texts as returned by `prepare`.
 
         Returns
         -------
         list of ndarray of float, shape (n, n)
-            Symmetric matrix of each group.
+            Symmetric matrix of similarities for each group of n texts.
         """
         return [self.between(group) for group in groups]
 
     def is_truncated(self, prepared: Any) -> bool:  # noqa: ARG002
-        """Tell whether only the beginning of a text was read.
+        """Check whether only the beginning of a text was read.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class Similarity(ABC):
         Returns
         -------
         bool
-            Whether it is longer than what the similarity reads.
+            Whether the text is longer than the similarity can read.
         """
         return False
 
@@ -113,7 +113,7 @@ class Similarity(ABC):
 
 
 def with_empty_texts(similarity: FloatArray, is_empty: NDArray[np.bool_]) -> FloatArray:
-    """The (n, n) similarities, but 1 for two empty texts and 0 for one empty text."""
+    """Set the similarity of two empty texts to 1, and of an empty and a non-empty text to 0."""
     matrix: FloatArray = np.where(is_empty[:, None] | is_empty, 0.0, similarity)
     matrix[np.ix_(is_empty, is_empty)] = 1.0
     return matrix

@@ -14,7 +14,7 @@ VERSION = 1  # of this implementation; stored with the scores
 
 @dataclass(frozen=True, eq=False)
 class Sentence:
-    """One text's unit vector (D,); meaningless if the text is empty."""
+    """The unit vector of one text, which is meaningless if the text is empty."""
 
     vector: NDArray[np.float32]
     is_empty: bool
@@ -27,7 +27,7 @@ class SentenceCosine(Similarity):
     Parameters
     ----------
     encoder : TextEncoder
-        What encodes the texts. A text of nothing but white space is empty.
+        Encoder of the texts. A text that consists only of white space counts as empty.
 
     Examples
     --------
@@ -44,11 +44,11 @@ class SentenceCosine(Similarity):
 
     @property
     def settings(self) -> Mapping[str, object]:
-        """The encoder's settings beside the similarity's own."""
+        """Settings of the similarity and of its encoder, ready for JSON."""
         return {**super().settings, "version": VERSION, **self.encoder.settings}
 
     def prepare(self, texts: Sequence[str]) -> list[Sentence]:
-        """The vector of each text."""
+        """Return the vector of each text."""
         embeddings = self.encoder.encode_sentences(texts)
         return [
             Sentence(vector, not text.strip(), bool(is_truncated))
@@ -58,7 +58,7 @@ class SentenceCosine(Similarity):
         ]
 
     def between(self, prepared: Sequence[Sentence]) -> FloatArray:
-        """Cosines of all pairs, (n, n)."""
+        """Return the cosines of all pairs, in shape (texts, texts)."""
         if not prepared:
             return np.zeros((0, 0))
         vectors = np.stack([text.vector for text in prepared]).astype(float)
@@ -67,5 +67,5 @@ class SentenceCosine(Similarity):
         return with_empty_texts((cosines + cosines.T) / 2, is_empty)
 
     def is_truncated(self, prepared: Sentence) -> bool:
-        """The text was longer than the encoder's window."""
+        """Return whether the text was longer than the encoder's window."""
         return prepared.is_truncated

@@ -1,4 +1,4 @@
-"""The tokenisers of ROUGE and BLEU, and the numbers of words that texts share."""
+"""The tokenisers of ROUGE and BLEU, and counts of words that texts share."""
 
 import re
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ MAX_UNSTEMMED = 3  # rouge-score does not stem words of up to three letters
 RULES_13A = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
-        # mteval's class includes the space; padding a space with spaces changes nothing.
+        # mteval's character class also has the space, but spaces around a space change nothing.
         (r"([\{-\~\[-\`!-\&\(-\+\:-\@\/])", r" \1 "),
         (r"([^0-9])([\.,])", r"\1 \2 "),  # a period or comma not preceded by a digit
-        (r"([\.,])([^0-9])", r" \1 \2"),  # or not followed by one
+        (r"([\.,])([^0-9])", r" \1 \2"),  # a period or comma not followed by a digit
         (r"([0-9])(-)", r"\1 \2 "),  # a dash preceded by a digit
     )
 )
@@ -27,7 +27,7 @@ ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
 
 
 def rouge_words(text: str) -> Words:
-    """Words as the rouge-score package makes them: lower case, a–z and 0–9, Porter stems.
+    """Split a text like the rouge-score package: Porter stems of lower-case words of a–z and 0–9.
 
     Examples
     --------
@@ -39,12 +39,12 @@ def rouge_words(text: str) -> Words:
 
 @lru_cache(maxsize=STEM_CACHE_SIZE)
 def stem_of(word: str) -> str:
-    """The Porter stem of a word of more than three letters, as rouge-score has it."""
+    """Return the Porter stem; like in rouge-score, words of up to three letters stay unchanged."""
     return word if len(word) <= MAX_UNSTEMMED else str(_stemmer().stem(word))
 
 
 def words_13a(text: str) -> Words:
-    """Words as sacrebleu's default tokeniser, mteval's 13a, makes them.
+    """Split a text like sacrebleu's default tokeniser, which is mteval's 13a.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def _stemmer() -> Any:
 
 
 def word_ids(texts: Sequence[Words]) -> tuple[IntArray, IntArray]:
-    """The words of all texts, concatenated, as ids from 0; and the index of each word's text."""
+    """Return the ids (from 0) of all texts' words, concatenated, and the index of their texts."""
     vocabulary: dict[str, int] = {}
     ids = [vocabulary.setdefault(word, len(vocabulary)) for words in texts for word in words]
     lengths = [len(words) for words in texts]
@@ -78,10 +78,11 @@ def word_ids(texts: Sequence[Words]) -> tuple[IntArray, IntArray]:
 
 
 def shared_counts(ids: IntArray, text: IntArray, n_texts: int) -> NDArray[np.float64]:
-    """The size of the multiset intersection of each pair of texts' ids: (n_texts, n_texts).
+    """Return how many ids each pair of texts shares, in shape (n_texts, n_texts).
 
-    ``text`` is the index of each id's text. The c-th occurrence of an id in a text becomes a
-    column of its own, so that the intersection is the product of two 0–1 matrices.
+    A repeated id counts as often as it occurs in both texts. ``text`` is the index of each id's
+    text. There is a column for the first occurrence of an id in a text, one for the second, and so
+    on, so that the counts are the product of two 0–1 matrices.
     """
     n_ids = int(ids.max(initial=-1)) + 1
     counts = np.bincount(text * n_ids + ids, minlength=n_texts * n_ids).reshape(n_texts, n_ids)
@@ -95,7 +96,7 @@ def shared_counts(ids: IntArray, text: IntArray, n_texts: int) -> NDArray[np.flo
 
 
 def longer_grams(grams: IntArray, words: IntArray, order: int) -> IntArray:
-    """Ids of the n-grams of ``order``, from those of one order less, by their first word.
+    """Return the ids of the n-grams of ``order``, given those of one order less, by first word.
 
     Texts are concatenated, so some n-grams span two texts.
     """

@@ -1,44 +1,44 @@
-"""Statistics of human preference studies: arrays in, result objects out.
+"""Statistics for human preference studies: functions take arrays and return result objects.
 
-Functions take counts (units × labels) or aligned vectors, and return an `Estimate` or a frozen
-dataclass of several. An estimate has a value, an interval, the number of units that entered, and
-the reason if anything is undefined. Intervals are over instances where ``clusters`` names one for
-each unit, and over units otherwise.
+Functions take counts (units × labels) or aligned vectors. They return an `Estimate` or a frozen
+dataclass that contains several estimates. An estimate has a value, an interval, the number of units
+that entered, and a reason if the value or the interval is undefined. If ``clusters`` names the
+instance of each unit, the bootstrap resamples instances; otherwise it resamples units.
 
-Functions with ``**resampling`` take the options of the bootstrap by keyword: ``rng``, a
-`numpy.random.Generator`, without which there is no interval; ``replicates``, 10,000 by default;
+Functions with ``**resampling`` take the options of the bootstrap as keyword arguments: ``rng``, a
+`numpy.random.Generator` (omit it for no interval); ``replicates``, 10,000 by default;
 ``confidence_level``, 0.95 by default; and ``batch``, the number of replicates in memory at once,
-on which no digit depends.
+which does not affect the results.
 
 Agreement among raters
 ======================
 krippendorff_alpha    Krippendorff's α, for any level of measurement and missing ratings
 percentage_agreement  mean share of a unit's ratings that give its modal or median label
 randolph_kappa        Randolph's free-marginal κ
-fleiss_kappa          Fleiss' κ, for any numbers of ratings a unit
-cohen_kappa           Cohen's κ of two raters
-leave_one_out         chance that a rating is the mode of the unit's others
-agreement             all of these but Cohen's κ, from the same replicates
+fleiss_kappa          Fleiss' κ, for any number of ratings per unit
+cohen_kappa           Cohen's κ between two raters
+leave_one_out         probability that a rating equals the mode of the unit's other ratings
+agreement             all of these except Cohen's κ, from the same replicates
 Agreement             what `agreement` returns
 
 Single raters
 =============
-pairwise_agreement  share of equal labels and Cohen's κ of every two raters
+pairwise_agreement  share of equal labels and Cohen's κ for each pair of raters
 PairwiseAgreement   what `pairwise_agreement` returns
-drop_one_influence  how α changes without each rater
+drop_one_influence  how α changes when each rater is left out
 Influence           what `drop_one_influence` returns for a rater
-self_consistency    share of planned repeats that each rater answered alike
+self_consistency    share of planned repeats that each rater answered the same way
 dawid_skene         true labels and raters' confusion matrices by expectation-maximisation
 DawidSkene          what `dawid_skene` returns
 
 Humans against machines
 =======================
-Comparison            humans and one machine on the same units, reduced once
-human_machine         agreement and correlation of the human majority with the machine's
+Comparison            ratings of humans and one machine on the same units, reduced once
+human_machine         agreement and correlation of the human majority with the machine's majority
 single_human_machine  the same for a random single human
 machine_machine       agreement among the machine's runs
-delta                 agreement among humans less that of humans with the machine
-random_baseline       what labels drawn uniformly would reach
+delta                 agreement among humans minus agreement of humans with the machine
+random_baseline       agreement and correlation that uniformly drawn labels would reach
 rank_correlation      Spearman's ρ or Kendall's τ-b of medians or means
 binned_js             Jensen–Shannon distance of label distributions by human majority
 jensen_shannon        Jensen–Shannon distance or divergence of two distributions
@@ -48,28 +48,28 @@ Classification        what `classification` returns
 
 Rankings of systems
 ===================
-outcome_counts     counts over a preference scale as wins of A, ties, wins of B
+outcome_counts     counts on a preference scale, converted to wins of A, ties and wins of B
 win_rate           expected win rate of system A
 win_rates          expected win rates of any number of systems
 WinRates           what `win_rates` returns
-bradley_terry      Bradley–Terry strengths by maximum likelihood, or Davidson's with ties
+bradley_terry      strengths by maximum likelihood in the Bradley–Terry or Davidson's model
 BradleyTerry       what `bradley_terry` returns
 elo                expected Elo ratings over random orders; SEP-Elo with separabilities
 separability_step  the step size of a game in SEP-Elo
 Elo                what `elo` returns
 ranks              ranks with bootstrap intervals
-shared_ranks       ranks that systems with overlapping intervals share
+shared_ranks       ranks, shared by systems whose intervals overlap
 schedule           which pairs of candidates to compare
-win_loss_ratio     share of its comparisons that each candidate won
+win_loss_ratio     share of comparisons that each candidate won
 
 Rating sets
 ===========
 consistency                  consistency of one rating set
 collect_rating_sets          rating sets from a long table of ratings
 RatingSets                   what `collect_rating_sets` returns
-summarise_rating_sets        means of consistency, its extremes, and preference strength
+summarise_rating_sets        mean consistency and preference strength, and shares of extreme sets
 RatingSetSummary             what `summarise_rating_sets` returns
-consistency_by_separability  the same in ranges of separability
+consistency_by_separability  the same for each range of separability
 SeparabilityRange            what `consistency_by_separability` returns for a range
 
 Bias and discernment
@@ -90,23 +90,23 @@ Separability             what `separability` returns
 normalised_separability  δ from min–max normalised alignments
 NormalisedSeparability   what `normalised_separability` returns
 range_edges              edges of ranges of equal width
-range_of                 the range that each δ is in
+range_of                 the range that contains each δ
 
 Selection of instances
 ======================
 select            a draw of instances with known inclusion probabilities
 Selection         what `select` returns
-logistic_weights  weights of a draw that rise with δ as a logistic curve
-floored_weights   weights of a draw proportional to δ, with a floor
+logistic_weights  weights for a draw that increase with δ on a logistic curve
+floored_weights   weights for a draw that are proportional to δ, plus a constant
 hajek_estimate    a mean or ratio from instances drawn with unequal probabilities
-instances_saved   instances saved by the draw, with an interval
-ratings_saved     instances saved by the draw, from two estimates
+instances_saved   number of instances that the draw saved, with an interval
+ratings_saved     number of instances that the draw saved, from two estimates
 
 Inference with few labels
 =========================
-prediction_powered_mean      mean human label with the help of a machine's labels
+prediction_powered_mean      mean human label, estimated with the help of machine labels
 prediction_powered_win_rate  the same for the win rate of system A
-PredictionPowered            what both return
+PredictionPowered            what both functions return
 
 Tests and intervals
 ===================
@@ -114,16 +114,16 @@ paired_t_test        two-sided t test of a mean difference of 0
 permutation_test     two-sided sign-flip test of a mean difference of 0
 p_value_curve        p-values by number of instances
 PValueCurve          what `p_value_curve` returns
-two_way              an interval for other instances and other raters
-confidence_sequence  interval of a mean that holds at every look
+two_way              an interval that allows for other instances and other raters
+confidence_sequence  intervals of a mean that stay valid however often one looks
 ConfidenceSequence   what `confidence_sequence` returns
 StopDecision         whether collection may stop
 
 Design of a study
 =================
-variance_components  variances between instances, units, raters and ratings of a pilot
+variance_components  variances between instances, units, raters and ratings in a pilot study
 VarianceComponents   what `variance_components` returns
-sample_size          number of instances for an interval's width or a power
+sample_size          number of instances needed for an interval width or for a power
 SampleSize           what `sample_size` returns
 PlannedStudy         a design that `sample_size` simulated
 
@@ -133,19 +133,19 @@ Stratum              units of one class
 all_units            every unit
 agreement_strata     units by their percentage agreement
 unique_label_strata  units by their number of distinct labels
-key_strata           units by a given key
+key_strata           units by any key, such as a category
 separability_strata  units by range of separability
-AGREEMENT_STRATA     names of the strata of `agreement_strata`
+AGREEMENT_STRATA     names of the strata that `agreement_strata` returns
 
 Data and results
 ================
 Scale          labels of a criterion and their level of measurement
 infer_scale    the scale that a set of labels suggests
-count_matrix   a long table of ratings as counts, units × labels
+count_matrix   counts (units × labels) from a long table of ratings
 Patterns       counts reduced to their distinct rows
 generator_for  a random generator from a seed and names
-Estimate       a number with its interval, or the reason why there is none
-undefined      the estimate that does not exist
+Estimate       a value with its interval, or the reason why there is no value or interval
+undefined      an undefined estimate, with its reason
 """
 
 from tiebreak.scales import Scale, infer_scale
@@ -246,7 +246,7 @@ from tiebreak.stats.strata import (
 )
 from tiebreak.stats.two_way import two_way
 
-# By topic and not by letter, as the docstring lists them.
+# Sorted by topic, like the list in the docstring, and not alphabetically.
 __all__ = [  # noqa: RUF022
     # Agreement among raters
     "krippendorff_alpha",

@@ -1,8 +1,8 @@
 """Agreement among raters, from counts of labels.
 
-Every statistic takes ``counts``, a (units, labels) matrix with one column per label of the scale,
-in the order of the scale; missing ratings are not counted. Counts that are used by several
-statistics can be reduced to `Patterns` once.
+Every statistic takes ``counts``, a matrix with one row for each unit and one column for each label,
+in the order of the scale. Missing ratings are not counted. If several statistics use the same
+counts, reduce the counts to `Patterns` once.
 """
 
 from dataclasses import dataclass, fields
@@ -41,38 +41,39 @@ def krippendorff_alpha(
     Parameters
     ----------
     counts : array_like of int, shape (n_units, n_labels), or Patterns
-        How often each unit was given each label. A missing rating is not counted.
+        Number of ratings that give each unit each label. Missing ratings are not counted.
     level : {"nominal", "ordinal", "interval", "ratio"}, default "nominal"
         Level of measurement of the labels.
     values : array_like of float, shape (n_labels,), optional
-        Number that each label stands for on an interval or ratio scale; 0, 1, 2, … by default.
+        Numeric value of each label on an interval or ratio scale; 0, 1, 2, … by default.
     clusters : array_like, shape (n_units,), optional
-        Instance of each unit. Where units share one, instances are resampled, not units.
+        Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
-        ``replicates``, ``confidence_level`` and ``batch``.
+        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
+        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
 
     Returns
     -------
     Estimate
-        Value of α, at most 1. It is undefined if only one label was observed, or no unit has two
+        Value of α, at most 1. It is undefined if only one label was observed or if no unit has two
         ratings.
 
     Raises
     ------
     InvalidInput
-        If the counts are not whole numbers, or values do not rise strictly.
+        If the counts are not whole numbers, or the values are not strictly increasing.
 
     See Also
     --------
-    fleiss_kappa : Chance agreement from the marginals, for nominal labels.
-    agreement : All agreement statistics from the same replicates.
+    fleiss_kappa : Uses chance agreement from the label shares, for nominal labels.
+    agreement : Estimates all agreement statistics from the same replicates.
 
     Notes
     -----
-    α = 1 − D_o / D_e, with D_o the mean squared distance of two ratings of one unit and D_e that of
-    any two ratings (Krippendorff 2011, section D). Units with fewer than two ratings are ignored.
-    With one unit only, the formula's value is returned.
+    α = 1 − D_o / D_e, where D_o is the mean squared distance between two ratings of the same unit,
+    and D_e is the mean squared distance between any two ratings (Krippendorff 2011, section D).
+    Units with fewer than two ratings are ignored. With a single unit, the value of this formula is
+    returned.
 
     Examples
     --------
@@ -96,20 +97,21 @@ def percentage_agreement(
     Parameters
     ----------
     counts : array_like of int, shape (n_units, n_labels), or Patterns
-        How often each unit was given each label. A missing rating is not counted.
+        Number of ratings that give each unit each label. Missing ratings are not counted.
     level : {"nominal", "ordinal", "interval", "ratio"}, default "nominal"
         Level of measurement of the labels.
     clusters : array_like, shape (n_units,), optional
-        Instance of each unit. Where units share one, instances are resampled, not units.
+        Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
-        ``replicates``, ``confidence_level`` and ``batch``.
+        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
+        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
 
     Returns
     -------
     Estimate
-        Mean over units of the share of ratings that give the modal label; from ordinal level up,
-        the lower median. In (0, 1]; undefined if no unit has two ratings.
+        Mean over units of the share of ratings that give the unit's modal label (nominal) or its
+        lower median (all other levels). It is above 0 and at most 1, and undefined if no unit has
+        two ratings.
 
     Raises
     ------
@@ -118,9 +120,9 @@ def percentage_agreement(
 
     Notes
     -----
-    Units with fewer than two ratings are ignored. Source: Elangovan et al. 2025, appendix A.4.
-    Their eq. 3 gives 0 to a unit in which no label repeats, and their code gives the share; this is
-    the share.
+    Units with fewer than two ratings are ignored. Source: Elangovan et al. 2025, appendix A.4. For
+    a unit in which no label repeats, their eq. 3 gives 0 and their code gives the share. This
+    function follows the code.
 
     Examples
     --------
@@ -143,20 +145,20 @@ def randolph_kappa(
     Parameters
     ----------
     counts : array_like of int, shape (n_units, n_labels), or Patterns
-        How often each unit was given each label. A missing rating is not counted.
+        Number of ratings that give each unit each label. Missing ratings are not counted.
     k : int or {"observed"}, optional
-        Number of labels. By default all of the scale, which are the columns of `counts`;
-        ``"observed"`` takes those that occur among units with two ratings.
+        Number of labels; by default all labels in the scale, which are the columns of `counts`.
+        ``"observed"`` counts only labels that occur in units with two or more ratings.
     clusters : array_like, shape (n_units,), optional
-        Instance of each unit. Where units share one, instances are resampled, not units.
+        Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
-        ``replicates``, ``confidence_level`` and ``batch``.
+        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
+        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
 
     Returns
     -------
     Estimate
-        Value of κ, from −1/(k − 1) to 1. It is undefined if k is 1, or no unit has two ratings.
+        Value of κ, from −1/(k − 1) to 1. It is undefined if k is 1 or if no unit has two ratings.
 
     Raises
     ------
@@ -165,13 +167,12 @@ def randolph_kappa(
 
     See Also
     --------
-    fleiss_kappa : Chance agreement from the marginals.
+    fleiss_kappa : Uses chance agreement from the label shares.
 
     Notes
     -----
-    κ = (P − 1/k) / (1 − 1/k), with P the mean over units of the share of pairs of ratings that
-    agree (Randolph 2005). Published code takes the labels that were observed, as ``k="observed"``
-    does.
+    κ = (P − 1/k) / (1 − 1/k), where P is the mean over units of the share of pairs of ratings that
+    agree (Randolph 2005). Published code counts only the observed labels, like ``k="observed"``.
 
     Examples
     --------
@@ -194,17 +195,17 @@ def fleiss_kappa(
     Parameters
     ----------
     counts : array_like of int, shape (n_units, n_labels), or Patterns
-        How often each unit was given each label. A missing rating is not counted.
+        Number of ratings that give each unit each label. Missing ratings are not counted.
     clusters : array_like, shape (n_units,), optional
-        Instance of each unit. Where units share one, instances are resampled, not units.
+        Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
-        ``replicates``, ``confidence_level`` and ``batch``.
+        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
+        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
 
     Returns
     -------
     Estimate
-        Value of κ, at most 1. It is undefined if only one label was observed, or no unit has two
+        Value of κ, at most 1. It is undefined if only one label was observed or if no unit has two
         ratings.
 
     Raises
@@ -214,14 +215,14 @@ def fleiss_kappa(
 
     See Also
     --------
-    randolph_kappa : Chance agreement of 1/k.
-    krippendorff_alpha : With a correction for small samples, and for every level of measurement.
+    randolph_kappa : Uses a chance agreement of 1/k.
+    krippendorff_alpha : Corrects for small samples, and supports every level of measurement.
 
     Notes
     -----
-    κ = (P − C) / (1 − C), with P the mean over units of the share of pairs of ratings that agree, C
-    = Σ p² and p the mean over units of the share of each label (Fleiss 1971; Gwet 2014 for unequal
-    numbers of ratings). Units with fewer than two ratings are ignored.
+    κ = (P − C) / (1 − C), where P is the mean over units of the share of pairs of ratings that
+    agree, C = Σ p², and p is the mean over units of the share of each label (Fleiss 1971; Gwet 2014
+    for unequal numbers of ratings). Units with fewer than two ratings are ignored.
 
     Examples
     --------
@@ -240,39 +241,41 @@ def cohen_kappa(
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> Estimate:
-    """Estimate Cohen's κ of two raters.
+    """Estimate Cohen's κ between two raters.
 
     Parameters
     ----------
     first, second : array_like of int, shape (n_units,)
-        Label of each unit by either rater, in 0..n_labels−1, or −1 where it is missing.
+        Labels that the first and the second rater gave each unit, from 0 to n_labels − 1, or −1 if
+        the rating is missing.
     n_labels : int
-        Number of labels of the scale.
+        Number of labels in the scale.
     clusters : array_like, shape (n_units,), optional
-        Instance of each unit. Where units share one, instances are resampled, not units.
+        Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
-        ``replicates``, ``confidence_level`` and ``batch``.
+        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
+        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
 
     Returns
     -------
     Estimate
-        Value of κ, at most 1. It is undefined if both raters gave one and the same label
-        throughout, or rated no unit in common.
+        Value of κ, at most 1. It is undefined if both raters gave the same label to every unit, or
+        if they rated no unit in common.
 
     Raises
     ------
     InvalidInput
-        If a code is out of range, or the vectors differ in length.
+        If a code is out of range or the vectors differ in length.
 
     See Also
     --------
-    pairwise_agreement : Cohen's κ of every two raters, without intervals.
+    pairwise_agreement : Cohen's κ for each pair of raters, without intervals.
 
     Notes
     -----
-    κ = (P − C) / (1 − C), with P the share of units with equal labels and C = Σ p₁ p₂ over the
-    labels' shares by either rater (Cohen 1960). Units that only one of them rated are ignored.
+    κ = (P − C) / (1 − C), where P is the share of units with equal labels, and C = Σ p₁ p₂ is the
+    sum over labels of the product of the two raters' label shares (Cohen 1960). Units that only one
+    of the raters rated are ignored.
 
     Examples
     --------
@@ -282,19 +285,19 @@ def cohen_kappa(
     left = as_codes(first, below=n_labels, name="first", missing=True)
     right = as_codes(second, below=n_labels, name="second", missing=True)
     check_same_length(first=left, second=right)
-    # Codes + 1, so that missing (−1) becomes 0: rows must not be negative.
+    # Codes are shifted by 1, because rows must not be negative and a missing label is −1.
     patterns = Patterns.of(np.stack([left, right], axis=1) + 1, clusters=clusters)
     return estimate(cohen_statistic(n_labels), patterns, **resampling)
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Agreement statistics of one set of units.
+    """Agreement statistics for one set of units.
 
     Attributes
     ----------
     krippendorff_alpha, percentage_agreement, randolph_kappa, fleiss_kappa, leave_one_out : Estimate
-        See the functions of these names.
+        See the functions with these names.
     """
 
     krippendorff_alpha: Estimate
@@ -325,23 +328,23 @@ def agreement(
 ) -> Agreement:
     """Estimate all agreement statistics together.
 
-    The counts are reduced once, and all statistics are read off the same bootstrap replicates.
+    The counts are reduced once, and all statistics use the same bootstrap replicates.
 
     Parameters
     ----------
     counts : array_like of int, shape (n_units, n_labels), or Patterns
-        How often each unit was given each label. A missing rating is not counted.
+        Number of ratings that give each unit each label. Missing ratings are not counted.
     level : {"nominal", "ordinal", "interval", "ratio"}, default "nominal"
         Level of measurement of the labels.
     values : array_like of float, shape (n_labels,), optional
-        Number that each label stands for on an interval or ratio scale; 0, 1, 2, … by default.
+        Numeric value of each label on an interval or ratio scale; 0, 1, 2, … by default.
     k : int or {"observed"}, optional
-        Number of labels for Randolph's κ, see `randolph_kappa`.
+        Number of labels for Randolph's κ; see `randolph_kappa`.
     clusters : array_like, shape (n_units,), optional
-        Instance of each unit. Where units share one, instances are resampled, not units.
+        Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
-        ``replicates``, ``confidence_level`` and ``batch``.
+        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
+        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
 
     Returns
     -------
@@ -351,17 +354,17 @@ def agreement(
     Raises
     ------
     InvalidInput
-        If the counts are not whole numbers, or values do not rise strictly.
+        If the counts are not whole numbers, or the values are not strictly increasing.
 
     See Also
     --------
-    human_machine : The same between humans and a machine.
-    two_way : An interval for other raters as well.
+    human_machine : Estimates the agreement between humans and a machine.
+    two_way : Estimates an interval that also allows for other raters.
 
     Examples
     --------
-    >>> found = agreement([[2, 0], [0, 2], [1, 1]])
-    >>> round(found.fleiss_kappa.value, 4), round(found.leave_one_out.value, 4)
+    >>> estimates = agreement([[2, 0], [0, 2], [1, 1]])
+    >>> round(estimates.fleiss_kappa.value, 4), round(estimates.leave_one_out.value, 4)
     (0.3333, 0.6667)
     """
     patterns = as_patterns(counts, clusters=clusters)
@@ -374,7 +377,7 @@ def agreement(
 def agreement_statistics(
     labels: int, *, level: Level, values: npt.ArrayLike | None, k: int
 ) -> dict[str, Statistic]:
-    """The statistics of `Agreement`, by field."""
+    """Return the statistics for the fields of `Agreement`, by field name."""
     return {
         "krippendorff_alpha": alpha_statistic(labels, level=level, values=values),
         "percentage_agreement": percentage_statistic(level=level),

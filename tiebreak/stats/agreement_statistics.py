@@ -1,4 +1,8 @@
-"""Agreement statistics as functions of additive features."""
+"""Agreement statistics as functions of additive features.
+
+In comments and docstrings, δ is the distance between two labels, and o_ck is the number of times
+that the labels c and k coincide within a unit (Krippendorff's coincidence matrix).
+"""
 
 from typing import Literal
 
@@ -14,19 +18,19 @@ Categories = int | Literal["observed"] | None
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 NO_PAIR = "No unit has two ratings."
-ONE_LABEL = "Only one label was observed: no variation, so no chance agreement to compare with."
+ONE_LABEL = "Only one label was observed, so agreement cannot be compared with chance agreement."
 
-CERTAIN = "One label only: agreement by chance is certain."
+CERTAIN = "There is only one label, so chance agreement is certain."
 
 
 def has_pair(rows: IntArray) -> npt.NDArray[np.bool_]:
-    """Units with two or more ratings; only these carry information about agreement."""
+    """Return which units have two or more ratings, since only those can show agreement."""
     paired: npt.NDArray[np.bool_] = rows.sum(axis=1) >= 2
     return paired
 
 
 def pair_shares(rows: IntArray) -> FloatArray:
-    """Share of each unit's pairs of ratings that agree; 0 for units without a pair."""
+    """Return the share of pairs of ratings that agree in each unit; 0 if it has no pair."""
     size = rows.sum(axis=1)
     agreeing = (rows * (rows - 1)).sum(axis=1)
     shares: FloatArray = agreeing / np.maximum(size * (size - 1), 1)
@@ -34,7 +38,7 @@ def pair_shares(rows: IntArray) -> FloatArray:
 
 
 def central_counts(rows: IntArray, *, level: Level) -> IntArray:
-    """How many ratings of each unit equal its mode (nominal) or its lower median (otherwise)."""
+    """Return how many ratings of each unit equal its mode (nominal) or lower median (otherwise)."""
     check_choice(level, allowed=LEVELS, name="level")
     if level == "nominal":
         modal: IntArray = rows.max(axis=1)
@@ -43,7 +47,7 @@ def central_counts(rows: IntArray, *, level: Level) -> IntArray:
 
 
 def lower_medians(rows: IntArray) -> IntArray:
-    """Column of each unit's lower median; 0 for units without ratings."""
+    """Return the column of each unit's lower median; 0 for units without ratings."""
     reached = 2 * rows.cumsum(axis=1) >= rows.sum(axis=1, keepdims=True)
     medians: IntArray = reached.argmax(axis=1)
     return medians
@@ -73,12 +77,16 @@ def randolph_statistic(k: int) -> Statistic:
 
 
 def randolph_value(observed: FloatArray, k: int) -> FloatArray:
-    """(P − 1/k) / (1 − 1/k), NaN for one label."""
+    """Return (P − 1/k) / (1 − 1/k), where P is the observed agreement; NaN if k is 1."""
     return chance_corrected(observed, np.full_like(observed, 1 / k))
 
 
 def label_number(rows: IntArray, k: Categories) -> int:
-    """k, by default the number of columns; "observed" counts labels of units with two ratings."""
+    """Return the number of labels k.
+
+    The default is the number of columns; "observed" counts the labels that occur in units with two
+    or more ratings.
+    """
     if k == "observed":
         return max(1, int(rows[has_pair(rows)].any(axis=0).sum()))
     if k is None:
@@ -101,7 +109,7 @@ def fleiss_statistic(labels: int) -> Statistic:
 
 
 def cohen_statistic(n_labels: int) -> Statistic:
-    """Rows are pairs of label codes + 1, 0 for a missing rating."""
+    """Return Cohen's κ for rows of two label codes, each shifted by 1; 0 is a missing rating."""
 
     def features(rows: IntArray) -> FloatArray:
         both: npt.NDArray[np.bool_] = np.logical_and(rows[:, 0] > 0, rows[:, 1] > 0)
@@ -120,13 +128,13 @@ def cohen_statistic(n_labels: int) -> Statistic:
 
 
 def cohen_value(observed: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
-    """κ from the share of agreement and both raters' label totals (..., L)."""
+    """Return κ, given the share of agreement and the label totals of both raters."""
     total = first.sum(axis=-1) * second.sum(axis=-1)
     return chance_corrected(observed, ratio((first * second).sum(axis=-1), total))
 
 
 def chance_corrected(observed: FloatArray, chance: FloatArray) -> FloatArray:
-    """(observed − chance) / (1 − chance), NaN where agreement by chance is certain."""
+    """Return (observed − chance) / (1 − chance); NaN where chance agreement is certain."""
     return ratio(observed - chance, 1 - chance)
 
 
@@ -138,7 +146,7 @@ def alpha_statistic(labels: int, *, level: Level, values: npt.ArrayLike | None =
         paired = has_pair(rows)
         counts = rows * paired[:, None]
         pairs = counts[:, low] * counts[:, high] / np.maximum(rows.sum(axis=1) - 1, 1)[:, None]
-        # Ordinal distances depend on the label totals, and so are applied to the sums.
+        # Ordinal distances depend on the label totals, so `value` applies them to the sums.
         disagreement = pairs if squared is None else pairs @ squared[low, high]
         return np.column_stack([paired, counts, disagreement])
 
@@ -155,13 +163,13 @@ def alpha_statistic(labels: int, *, level: Level, values: npt.ArrayLike | None =
 def metric_alpha(
     disagreement: FloatArray, marginals: FloatArray, squared: FloatArray
 ) -> FloatArray:
-    """α from Σ o_ck δ²_ck over c < k, the label totals (..., L), and δ² (L, L)."""
+    """Return α, given the sum of o_ck δ²_ck over c < k, the label totals, and δ² of all labels."""
     expected = ((marginals @ squared) * marginals).sum(axis=-1) / 2
     return _alpha(disagreement, expected, marginals)
 
 
 def ordinal_alpha(pairs: FloatArray, marginals: FloatArray) -> FloatArray:
-    """α from coincidences o_ck of c < k (..., L(L−1)/2) and the label totals (..., L).
+    """Return ordinal α, given the coincidences o_ck of all c < k and the label totals.
 
     Krippendorff's ordinal metric is the squared difference of the labels' mid-ranks.
     """
@@ -180,7 +188,7 @@ def _alpha(observed: FloatArray, expected: FloatArray, marginals: FloatArray) ->
 def squared_distances(
     labels: int, *, level: Level, values: npt.ArrayLike | None = None
 ) -> FloatArray | None:
-    """δ² between labels (L, L); None for ordinal, where δ depends on the label totals."""
+    """Return δ² for all pairs of labels; None on ordinal scales, as δ depends on the totals."""
     check_choice(level, allowed=LEVELS, name="level")
     if level == "ordinal":
         return None
@@ -191,6 +199,9 @@ def squared_distances(
     if level == "interval":
         return difference**2
     if (numbers < 0).any():
-        raise InvalidInput("out_of_range", "values must be 0 or more on a ratio scale.")
-    # The sum is 0 only for 0 and 0, whose distance is 0.
+        raise InvalidInput(
+            "out_of_range",
+            f"values must be 0 or more on a ratio scale; the smallest is {numbers.min():g}.",
+        )
+    # The denominator is 0 only if both values are 0; then their distance is 0.
     return np.nan_to_num(ratio(difference, np.add.outer(numbers, numbers))) ** 2

@@ -1,4 +1,4 @@
-"""Preferences for the position or the length of a text rather than its content."""
+"""Preferences for a text's position or length rather than its content."""
 
 from math import sqrt
 
@@ -8,10 +8,11 @@ from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL
 from tiebreak.stats.results import THESE, Estimate, undefined
 from tiebreak.stats.validation import check_at_least, check_resampling
 
-# Treats ratings as independent, so the interval does not generalise to other instances or raters.
+# Wilson's interval treats ratings as independent, so it does not generalise to other instances or
+# raters.
 WILSON = "Wilson score interval"
 NO_POSITION = "No rating prefers a text whose position is known."
-NO_LENGTH = "No rating prefers one of two texts of known, different length."
+NO_LENGTH = "No rating prefers one of two texts whose lengths are known and differ."
 
 
 def position_bias(
@@ -22,7 +23,7 @@ def position_bias(
     Parameters
     ----------
     first, second : int
-        Number of ratings that prefer the text shown first, and the one shown second. Ties do not
+        Numbers of ratings that prefer the text shown first and the text shown second. Ties do not
         count.
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
@@ -30,7 +31,7 @@ def position_bias(
     Returns
     -------
     Estimate
-        P(first preferred) − ½, in [−½, ½]; undefined without a rating.
+        P(first preferred) − ½, from −½ to ½; undefined if there are no ratings.
 
     Raises
     ------
@@ -39,8 +40,8 @@ def position_bias(
 
     Notes
     -----
-    The interval is Wilson's (1927). It assumes independent ratings, and therefore covers only these
-    raters and these instances.
+    The interval is Wilson's score interval (1927). It assumes independent ratings, and therefore
+    applies only to these raters and these instances.
 
     Examples
     --------
@@ -66,7 +67,7 @@ def length_bias(
     Parameters
     ----------
     longer, shorter : int
-        Number of ratings that prefer the longer text, and the shorter one. Ties and texts of equal
+        Numbers of ratings that prefer the longer text and the shorter text. Ties and texts of equal
         length do not count.
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
@@ -74,7 +75,7 @@ def length_bias(
     Returns
     -------
     Estimate
-        P(longer preferred) − P(shorter preferred), in [−1, 1]; undefined without a rating.
+        P(longer preferred) − P(shorter preferred), from −1 to 1; undefined if there are no ratings.
 
     Raises
     ------
@@ -83,8 +84,8 @@ def length_bias(
 
     Notes
     -----
-    The interval is Wilson's (1927). It assumes independent ratings, and therefore covers only these
-    raters and these instances.
+    The interval is Wilson's score interval (1927). It assumes independent ratings, and therefore
+    applies only to these raters and these instances.
 
     Examples
     --------
@@ -105,7 +106,7 @@ def length_bias(
 def wilson_interval(
     successes: int, n: int, *, confidence_level: float = CONFIDENCE_LEVEL
 ) -> tuple[float, float]:
-    """The score interval of a share. Source: Wilson 1927."""
+    """Return the score interval of the share ``successes`` / ``n`` (Wilson 1927)."""
     check_at_least(successes, 0, name="successes")
     check_at_least(n, max(successes, 1), name="n")
     check_resampling(0, confidence_level, None)

@@ -1,9 +1,11 @@
-"""The bootstrap engine of all statistics.
+"""The bootstrap behind all statistics.
 
-A statistic is a pair of functions: ``features`` maps each distinct unit row to additive features,
-and ``value`` maps sums of features to the statistic, for one sample or thousands of replicates.
-A replicate draws clusters with replacement, and is represented by how often it contains each
-distinct row. All statistics, in all strata, are computed from the same replicates.
+A statistic consists of two functions: ``features`` maps each distinct unit row to additive
+features, and ``value`` maps sums of features to the statistic, for one sample or for thousands of
+replicates. A replicate draws clusters with replacement. It is stored as the number of times that it
+contains each distinct row. All statistics, in all strata, are computed from the same replicates.
+
+In shapes, a pattern is a distinct row, and a feature is one of the sums that a statistic needs.
 """
 
 import hashlib
@@ -24,9 +26,15 @@ from tiebreak.stats.validation import FloatArray, IntArray, check_resampling
 REPLICATES = 10_000
 CONFIDENCE_LEVEL = 0.95
 MAX_UNDEFINED_SHARE = 0.05
-# An interval of no width would claim certainty about instances that were not rated.
-NO_WIDTH = "No interval: nearly all bootstrap replicates give the same value."
-OFTEN_UNDEFINED = "No interval: undefined in {lost} of {of} replicates."
+# An interval of zero width would claim certainty about instances that were not rated.
+NO_WIDTH = (
+    "There is no interval because nearly all bootstrap replicates give the same value, and the"
+    " interval would have no width."
+)
+OFTEN_UNDEFINED = (
+    "There is no interval because the statistic is undefined in {lost} of {of} bootstrap"
+    " replicates."
+)
 _ROUNDING = 1e-9
 
 Interval = Literal["percentile", "bias-corrected"]
@@ -35,7 +43,7 @@ Name = TypeVar("Name")
 
 
 class Resampling(TypedDict, total=False):
-    """The keyword options of the bootstrap, which every statistic passes on."""
+    """Keyword options of the bootstrap, which every statistic passes on to it."""
 
     replicates: int
     confidence_level: float
@@ -44,18 +52,19 @@ class Resampling(TypedDict, total=False):
 
 
 def first_feature(sums: FloatArray) -> FloatArray:
-    """The number of units that entered: by convention, the first feature."""
+    """Return the number of units that entered, which by convention is the first feature."""
     return sums[..., 0]
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """A statistic that is a function of additive sums over units.
+    """A statistic that is a function of sums over units.
 
-    ``features`` maps distinct unit rows (P, C) to features (P, S = ``width``); ``value`` maps sums
-    of features (..., S) to the statistic (...), NaN where undefined; ``n`` maps them to the number
-    of units that entered. ``reason_if_empty`` is the reason if no unit entered, and ``reason`` if
-    the value is undefined nevertheless; ``reason_of`` chooses among several reasons by the sums.
+    ``features`` maps distinct unit rows, shape (patterns, columns), to features, shape (patterns,
+    ``width``). ``value`` maps sums of features, shape (..., ``width``), to the statistic, which is
+    NaN where it is undefined. ``n`` maps the same sums to the number of units that entered.
+    ``reason_if_empty`` is the reason if no unit entered; ``reason`` is the reason if units entered
+    but the value is undefined. ``reason_of`` chooses one of several reasons from the sums.
     """
 
     width: int
@@ -70,10 +79,11 @@ class Statistic:
 
 @dataclass(frozen=True)
 class RowStatistic:
-    """A statistic that is a function of how often each row occurs, where features are too many.
+    """A statistic computed from row counts, because it would need too many features.
 
-    ``bind`` maps the rows (P, C) to a function of their counts (..., P); ``count`` says which rows
-    (P,) enter. ``reason_without_interval`` is set where replicates would be too expensive.
+    ``bind`` maps the distinct rows, shape (patterns, columns), to a function of their counts, shape
+    (..., patterns). ``count`` returns 1 for rows that enter and 0 for all others.
+    ``reason_without_interval`` is set if replicates would be too expensive.
     """
 
     bind: Callable[[IntArray], Callable[[FloatArray], FloatArray]]
@@ -88,33 +98,33 @@ AnyStatistic = Statistic | RowStatistic
 
 
 def generator_for(seed: int, *names: str) -> np.random.Generator:
-    """Return the random generator that belongs to a seed and names.
+    """Return the random generator for a seed and names.
 
     Parameters
     ----------
     seed : int
         Seed of the whole report.
     *names : str
-        Names of what the generator is for, such as a criterion and a stratum.
+        Names that say what the generator is used for, such as a criterion and a stratum.
 
     Returns
     -------
     numpy.random.Generator
-        A generator that is the same on every machine.
+        A generator that produces the same numbers on every machine.
 
     Examples
     --------
     >>> int(generator_for(0, "preference", "all").integers(1000))
     394
     """
-    # With lengths, ("ab", "c") and ("a", "bc") give different texts.
+    # The lengths are included so that ("ab", "c") and ("a", "bc") give different texts.
     text = "".join(f"{len(name)}:{name}" for name in (str(seed), *names))
     digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
 
 
 def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """The quotient, NaN where the denominator is 0."""
+    """Return the quotient; NaN where the denominator is 0."""
     numerator, denominator = np.broadcast_arrays(numerator, denominator)
     quotient = np.full(numerator.shape, NAN)
     np.divide(numerator, denominator, out=quotient, where=denominator != 0)
@@ -122,7 +132,7 @@ def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
 
 
 def on_columns(statistic: Statistic, columns: slice) -> Statistic:
-    """The statistic, applied to a slice of the columns."""
+    """Return the statistic, applied to a slice of the columns."""
 
     def features(rows: IntArray) -> FloatArray:
         return statistic.features(rows[:, columns])
@@ -131,9 +141,9 @@ def on_columns(statistic: Statistic, columns: slice) -> Statistic:
 
 
 def difference(first: Statistic, second: Statistic, *, sides: tuple[str, str]) -> Statistic:
-    """``first − second`` on the same rows, and so on the same replicates.
+    """Return the statistic ``first − second``, computed on the same rows and replicates.
 
-    ``sides`` are the names of the two in the reason if one of them is undefined.
+    If one of the two statistics is undefined, the reason starts with its name in ``sides``.
     """
     parts = (first, slice(0, first.width)), (second, slice(first.width, None))
 
@@ -166,14 +176,14 @@ def difference(first: Statistic, second: Statistic, *, sides: tuple[str, str]) -
 def estimate(
     statistic: AnyStatistic, patterns: Patterns, **resampling: Unpack[Resampling]
 ) -> Estimate:
-    """The statistic of the sample with its bootstrap interval, see `estimate_strata`."""
+    """Return the statistic of the sample with its bootstrap interval; see `estimate_strata`."""
     return estimate_each({"": statistic}, patterns, **resampling)[""]
 
 
 def estimate_each(
     statistics: Mapping[Name, AnyStatistic], patterns: Patterns, **resampling: Unpack[Resampling]
 ) -> dict[Name, Estimate]:
-    """Every statistic by its name, from the same replicates, see `estimate_strata`."""
+    """Return every statistic by name, all from the same replicates; see `estimate_strata`."""
     everything = np.ones(len(patterns.rows), dtype=np.bool_)
     return estimate_strata(statistics, patterns, [everything], **resampling)[0]
 
@@ -188,17 +198,17 @@ def estimate_strata(
     rng: np.random.Generator | None = None,
     batch: int | None = None,
 ) -> list[dict[Name, Estimate]]:
-    """Every statistic in every stratum, all from the same replicates.
+    """Return every statistic in every stratum, all from the same replicates.
 
     Parameters
     ----------
     strata : masks over the distinct rows of ``patterns``
-    rng : without one, or with 0 ``replicates``, there is no interval
-    batch : how many replicates are in memory at once; the digits do not depend on it
+    rng : source of the replicates; if it is omitted or ``replicates`` is 0, there is no interval
+    batch : number of replicates in memory at once, which does not affect the results
 
-    A replicate resamples all clusters, so that a stratum's size varies as it would in a new
-    study, and two strata may be compared. Digits do not depend on which statistics and strata
-    are asked for together.
+    A replicate resamples all clusters, so that a stratum's size varies as it would in a new study
+    and two strata may be compared. The results do not depend on which other statistics and strata
+    are requested in the same call.
     """
     check_resampling(replicates, confidence_level, batch)
     estimators = [_StratumEstimator(statistics, patterns, mask) for mask in strata]
@@ -213,17 +223,17 @@ def estimate_strata(
 
 
 class _StratumEstimator(Generic[Name]):
-    """All statistics of one stratum, with the values of their replicates so far.
+    """All statistics of one stratum, with the replicate values added so far.
 
-    ``points`` are the estimates without intervals, and ``resampled`` the names of the statistics
-    that get one.
+    ``points`` contains the estimates without intervals; ``resampled`` contains the names of the
+    statistics that will have an interval.
     """
 
     def __init__(
         self, statistics: Mapping[Name, AnyStatistic], patterns: Patterns, mask: Mask
     ) -> None:
         self._statistics, self._patterns = statistics, patterns
-        # Indexing with a slice gives a view; a mask would copy every batch of replicates.
+        # Indexing with a slice returns a view, whereas a mask would copy every batch of replicates.
         self._rows = slice(None) if mask.all() else mask
         self._mask = mask
         rows, counts = patterns.rows[self._rows], patterns.unit_counts[self._rows]
@@ -233,7 +243,7 @@ class _StratumEstimator(Generic[Name]):
         self.points: dict[Name, Estimate] = {}
         blocks, width = [np.zeros((0, len(rows)))], 0
         for name, statistic in statistics.items():
-            # The value is computed from units, so that it does not depend on the clusters.
+            # The value is computed from units, so it does not depend on the clusters.
             if isinstance(statistic, RowStatistic):
                 self._clusters[name] = self._clusters_with(statistic.count(rows))
                 self.points[name], self._values_of[name] = _bind(statistic, rows, counts)
@@ -250,10 +260,11 @@ class _StratumEstimator(Generic[Name]):
         self._bootstrap_values: dict[Name, list[FloatArray]] = {n: [] for n in self.resampled}
 
     def _clusters_with(self, entering: FloatArray) -> int:
-        """How many clusters have a unit that enters; ``entering`` is by row of this stratum."""
+        """Count the clusters that have an entering unit; ``entering`` has one entry per row."""
         mask = self._mask.copy()
         mask[self._rows] = entering > 0
-        key = mask.tobytes()  # cached, because most statistics count the same rows
+        # The number is cached, because most statistics count the same rows.
+        key = mask.tobytes()
         if key not in self._cluster_counts:
             self._cluster_counts[key] = self._patterns.clusters_with(mask)
         return self._cluster_counts[key]
@@ -263,14 +274,14 @@ class _StratumEstimator(Generic[Name]):
         return has_enough and point.is_defined and point.reason is None
 
     def add_replicates(self, counts: FloatArray) -> None:
-        """Compute every statistic on some replicates, given their row counts (P, replicates)."""
+        """Compute every statistic on replicates, given row counts, shape (patterns, replicates)."""
         counts = counts[self._rows]
         sums = self._features @ counts
         for name, values in self._bootstrap_values.items():
             values.append(self._values_of[name](sums, counts))
 
     def estimates(self, replicates: int, confidence_level: float) -> dict[Name, Estimate]:
-        """The estimates with the intervals of all replicates."""
+        """Return the estimates, with intervals from all replicates."""
         estimates = dict(self.points)
         for name, values in self._bootstrap_values.items():
             kind, point = self._statistics[name].interval, self.points[name]
@@ -290,7 +301,8 @@ class _StratumEstimator(Generic[Name]):
         }
 
 
-# From the feature sums (S, replicates) and row counts (P, replicates) to values (replicates,).
+# Maps feature sums, shape (features, replicates), and row counts, shape (patterns, replicates), to
+# one value for each replicate.
 _ReplicateValues = Callable[[FloatArray, FloatArray], FloatArray]
 
 
@@ -301,7 +313,7 @@ def _value_of_columns(statistic: Statistic, columns: slice) -> _ReplicateValues:
 def _bind(
     statistic: RowStatistic, rows: IntArray, counts: IntArray
 ) -> tuple[Estimate, _ReplicateValues]:
-    """The estimate of the sample, and the function that computes it for replicates."""
+    """Return the estimate of the sample, and a function that computes it for replicates."""
     value_of, weights = statistic.bind(rows), counts.astype(np.float64)
     n = round(float(statistic.count(rows) @ weights))
     value = float(value_of(weights)) if n else NAN
@@ -312,7 +324,7 @@ def _bind(
 
 
 def _point_estimate(statistic: Statistic, total: FloatArray) -> Estimate:
-    """The estimate of the sample, without an interval, from the summed features."""
+    """Return the estimate of the sample from the summed features, without an interval."""
     n = round(float(statistic.n(total)))
     value = float(statistic.value(total)) if n else NAN
     if not np.isnan(value):
@@ -333,10 +345,10 @@ def bootstrap_estimate(
     kind: Interval = "percentile",
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Estimate:
-    """A value with the interval of its bootstrap values, from replicates of ``clusters`` clusters.
+    """Return a value with the interval of its bootstrap values.
 
-    There is no interval from too few clusters (`drop_unreliable_interval`), where over 5% of the
-    replicates are undefined, or where it would have no width.
+    There is no interval if there are too few clusters (see `drop_unreliable_interval`), if more
+    than 5% of the replicates are undefined, or if the interval would have no width.
     """
     if clusters < MIN_CLUSTERS:
         return drop_unreliable_interval(Estimate(value, n=n), clusters, resampled)
@@ -357,8 +369,8 @@ def replicate_estimate(
     kind: Interval = "percentile",
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Estimate:
-    """A value with the interval of any replicates; see `bootstrap_estimate`."""
-    # Sorted, because `np.quantile` takes half the time on sorted values.
+    """Return a value with the interval of any replicates; see `bootstrap_estimate`."""
+    # The values are sorted because `np.quantile` takes half the time on sorted values.
     defined = np.sort(replicates[~np.isnan(replicates)])
     n_undefined = len(replicates) - len(defined)
     if n_undefined > MAX_UNDEFINED_SHARE * len(replicates):
@@ -373,10 +385,10 @@ def replicate_estimate(
 
 
 def _bias_corrected(value: float, replicates: FloatArray, tail: float) -> tuple[float, float]:
-    """A normal interval around the value less its bootstrap bias, truncated at 0.
+    """Return a normal interval around the value minus its bootstrap bias, truncated at 0.
 
-    The plug-in estimate of a divergence is biased upwards, and its replicates twice as much, so
-    that a percentile interval would lie above the true value.
+    The plug-in estimate of a divergence is biased upwards, and its replicates are biased twice as
+    much. A percentile interval would therefore lie above the true value.
     """
     centre = 2 * value - float(replicates.mean())
     half_width = -NormalDist().inv_cdf(tail) * float(replicates.std())

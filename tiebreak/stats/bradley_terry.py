@@ -1,4 +1,4 @@
-"""Bradley–Terry strengths: maximum likelihood, with ties as half wins or by Davidson's model.
+"""Bradley–Terry strengths by maximum likelihood, with ties as half wins or in Davidson's model.
 
 Sources: Bradley and Terry 1952; Ford 1957 (when the maximum exists); Davidson 1970 (ties).
 """
@@ -37,8 +37,8 @@ Ties = Literal["half", "davidson"]
 
 NO_GAMES = "No rating compares two systems."
 NOT_CONVERGED = "The fit did not converge."
-NO_TIE = "No rating is a tie: ν is 0, and its logarithm has no value."
-TIES_ARE_HALVES = "Ties are half wins here: there is no tie parameter."
+NO_TIE = "No rating is a tie, so the tie parameter ν is 0 and its logarithm is undefined."
+TIES_ARE_HALVES = "There is no tie parameter because ties count as half wins."
 _BATCH_ELEMENTS = 2**20
 
 
@@ -49,19 +49,20 @@ class BradleyTerry:
     Attributes
     ----------
     systems : dict of str to Estimate
-        Log-strength θ of each system, with mean 0. On the scale of Elo it is 1000 + 400 θ / ln 10.
+        Log-strength θ of each system; the mean is 0. On the Elo scale, a log-strength is
+        1000 + 400 θ / ln 10.
     tie : Estimate
-        log ν of Davidson's model; undefined if ties count as half wins.
+        Logarithm of the tie parameter ν in Davidson's model; undefined if ties count as half wins.
     converged : bool
-        Whether the gradient vanished.
+        Whether the fit converged, that is, whether the gradient became 0.
     iterations : int
         Number of Newton steps.
     bootstrap_values : ndarray of float, shape (n_replicates, n_systems)
-        Bootstrap log-strengths, NaN where there is no maximum.
+        Bootstrap log-strengths; NaN for replicates without a maximum.
 
     See Also
     --------
-    ranks : Ranks from `systems` and `bootstrap_values`.
+    ranks : Computes ranks from `systems` and `bootstrap_values`.
     """
 
     systems: dict[str, Estimate]
@@ -89,54 +90,55 @@ def bradley_terry(
     Parameters
     ----------
     counts : array_like of int, shape (n_units, 3)
-        Ratings of each unit: A preferred, ties, B preferred.
+        For each unit, the numbers of ratings that prefer A, that are ties, and that prefer B.
     system_a, system_b : sequence of str, length n_units
-        Names of the two systems of each unit.
+        Names of the two systems that each unit compares.
     ties : {"half", "davidson"}, default "half"
-        Half a win for either system, or an outcome of its own.
+        How ties are treated. ``"half"``: a tie is half a win for each system; ``"davidson"``: a tie
+        is a separate outcome, as in Davidson's model.
     weights : array_like of float, shape (n_units,), optional
         Weight of each unit's ratings in the likelihood, 0 or more, such as its separability.
     clusters : array_like, shape (n_units,), optional
-        Instance of each unit. Where units share one, instances are resampled, not units.
+        Instance of each unit. If units share an instance, whole instances are resampled.
     replicates : int, default 10000
         Number of bootstrap replicates.
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
     rng : numpy.random.Generator, optional
-        Source of the replicates. Without one there are no intervals.
+        Source of the replicates; omit it for no intervals.
     batch : int, optional
         Number of replicates in memory at once.
 
     Returns
     -------
     BradleyTerry
-        Log-strengths with mean 0, and with Davidson's model the tie parameter. Strengths are NaN if
-        there is no finite maximum, because a system or a group of them only wins or only loses; the
-        reason names it.
+        Log-strengths with mean 0 and, for Davidson's model, the tie parameter. If some systems only
+        win or only lose against all others, there is no finite maximum. Strengths are then NaN, and
+        the reason names these systems.
 
     Raises
     ------
     InvalidInput
-        If the comparisons fall into groups that never meet; the message names them. Also for a unit
-        that compares a system with itself, and arguments that differ in length.
+        If some groups of systems were never compared with one another (the message names them), a
+        unit compares a system with itself, or the arguments differ in length.
 
     See Also
     --------
-    elo : Ratings that depend on the order of the games.
-    ranks, shared_ranks : Ranks of the systems.
+    elo : Estimates ratings that depend on the order of the games.
+    ranks, shared_ranks : Compute ranks of the systems.
 
     Notes
     -----
-    P(i beats j) = 1 / (1 + exp(θ_j − θ_i)) (Bradley and Terry 1952). Davidson's model (1970, eq.
-    2.3) has, with π = exp(θ), P(tie) = ν √(π_i π_j) / (π_i + π_j + ν √(π_i π_j)). The maximum is
-    found by Newton's method with step halving; it exists if every system beats every other,
+    P(i beats j) = 1 / (1 + exp(θ_j − θ_i)) (Bradley and Terry 1952). In Davidson's model (1970, eq.
+    2.3), P(tie) = ν √(π_i π_j) / (π_i + π_j + ν √(π_i π_j)), where π = exp(θ). The maximum is found
+    by Newton's method with step halving. It exists if every system beats every other system,
     directly or through others (Ford 1957). Replicates without a maximum count as undefined. Units
-    without a rating, or of weight 0, are ignored.
+    that have no ratings or a weight of 0 are ignored.
 
     Examples
     --------
-    >>> found = bradley_terry([[6, 0, 2], [3, 2, 3]], system_a=["a", "b"], system_b=["b", "c"])
-    >>> [round(each.value, 4) for each in found.systems.values()]
+    >>> fit = bradley_terry([[6, 0, 2], [3, 2, 3]], system_a=["a", "b"], system_b=["b", "c"])
+    >>> [round(strength.value, 4) for strength in fit.systems.values()]
     [0.7324, -0.3662, -0.3662]
     """
     check_choice(ties, allowed=("half", "davidson"), name="ties")
@@ -160,7 +162,7 @@ def bradley_terry(
 def _refits(
     table: "_PairTable", batches: Iterator[FloatArray], start: FloatArray
 ) -> Iterator[FloatArray]:
-    """The parameters of each batch of replicates, fitted from the sample's own."""
+    """Yield the fitted parameters of each batch of replicates, starting at the sample's fit."""
     for counts in batches:
         yield maximum_likelihood(table.outcomes(counts), start=start).parameters
 
@@ -201,7 +203,7 @@ def _result(
 
 
 class _PairTable:
-    """Units reduced to distinct rows of (pair, weight, outcomes), and summed by pair."""
+    """Units, reduced to distinct rows of (pair, weight, outcomes) and summed by pair."""
 
     def __init__(
         self, games: Games, weights: FloatArray, groups: IntArray | None, *, davidson: bool
@@ -218,13 +220,13 @@ class _PairTable:
         self._sums = self._sum_matrix(distinct[:, 0], outcomes)
 
     def clusters_of(self, system: int) -> int:
-        """How many clusters have a game of this system, or any game for the tie parameter (−1)."""
+        """Count the clusters with a game of this system; −1 (the tie parameter) means any game."""
         first, second = np.divmod(self._pairs[self.patterns.rows[:, 0]], self.systems)
         plays = (first == system) | (second == system) if system >= 0 else first >= 0
         return self.patterns.clusters_with(plays)
 
     def _sum_matrix(self, pair: IntArray, outcomes: FloatArray) -> csr_array:
-        """The matrix (3 × pairs, P) from row counts to the weighted outcomes of each pair."""
+        """Return the matrix that maps row counts to weighted outcomes, 3 for each pair."""
         rows = (3 * pair[:, None] + np.arange(3)).ravel()
         columns = np.repeat(np.arange(len(pair)), 3)
         shape = (3 * len(self._pairs), len(pair))
@@ -232,14 +234,14 @@ class _PairTable:
 
     @property
     def batch(self) -> int:
-        """How many replicates fit into memory at once, with an (S, S) matrix and P counts each."""
+        """Number of replicates that fit into memory at once."""
         return max(1, _BATCH_ELEMENTS // max(self.systems**2, len(self.patterns.rows)))
 
     def sample_outcomes(self) -> Outcomes:
         return self.outcomes(self.patterns.unit_counts[:, None].astype(np.float64))
 
     def outcomes(self, counts: FloatArray) -> Outcomes:
-        """Wins and ties of every pair in each replicate, from row counts (P, replicates)."""
+        """Return wins and ties of every pair, given row counts, shape (patterns, replicates)."""
         sums = (self._sums @ counts).T.reshape(counts.shape[1], len(self._pairs), 3)
         first, second = np.divmod(self._pairs, self.systems)
         wins = np.zeros((len(sums), self.systems, self.systems))

@@ -1,4 +1,4 @@
-"""Accuracy, precision, recall and F1 of the machine as a classifier of the human majority."""
+"""Accuracy, precision, recall and F1 of a machine that predicts the human majority."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -13,14 +13,14 @@ from tiebreak.stats.validation import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Classification:
-    """Scores of a machine as a classifier of the human majority.
+    """Scores of a machine that predicts the human majority.
 
     Attributes
     ----------
     accuracy : Estimate
-        Share of units whose majority label the machine gives.
+        Share of units to which the machine gives the human majority label.
     macro_precision, macro_recall, macro_f1 : Estimate
-        Means over the labels that either side gave.
+        Means over the labels that the humans or the machine gave.
     """
 
     accuracy: Estimate
@@ -40,7 +40,7 @@ class Classification:
 
 
 def classification_statistics(pairs: Pairs) -> dict[str, AnyStatistic]:
-    """The statistics of `Classification`, by field; see `human_machine.classification`."""
+    """Return the statistics for the fields of `Classification`, by field name."""
     return {
         "accuracy": pairs.percentage_statistic(),
         "macro_precision": _macro(pairs, _predicted),
@@ -49,7 +49,7 @@ def classification_statistics(pairs: Pairs) -> dict[str, AnyStatistic]:
     }
 
 
-# The denominator of a score, from the numbers of true and predicted labels.
+# Maps the numbers of true and of predicted labels to the denominator of a score.
 _Denominator = Callable[[FloatArray, FloatArray], FloatArray]
 
 
@@ -66,7 +66,7 @@ def _mean(true: FloatArray, predicted: FloatArray) -> FloatArray:
 
 
 def _macro(pairs: Pairs, denominator: _Denominator) -> Statistic:
-    """Mean over labels of hits / denominator."""
+    """Return the mean over labels of hits divided by the denominator."""
     size = pairs.labels
 
     def features(rows: IntArray) -> FloatArray:

@@ -1,7 +1,8 @@
-"""Confidence sequences for a win rate: intervals that are valid at every stopping time.
+"""Confidence sequences for a win rate, that is, intervals that are valid at every stopping time.
 
-Source: Waudby-Smith and Ramdas 2024, "Estimating means of bounded random variables by betting",
-with bets by approximate GRAPA (aGRAPA), with and without replacement.
+Source: Waudby-Smith and Ramdas 2024, "Estimating means of bounded random variables by betting". The
+bets are approximate GRAPA (aGRAPA) bets, for sampling with or without replacement. In this module,
+a candidate is a possible value of the mean; candidates are grouped into cells of equal width.
 """
 
 from dataclasses import dataclass
@@ -17,13 +18,14 @@ from tiebreak.stats.validation import FloatArray, as_shares, check_at_least, che
 
 CELLS = 1000
 EVEN = 0.5
-# Bets are truncated so that no observation loses more than this share of the capital.
+# Bets are truncated so that no observation can lose more than this share of the capital.
 _MAX_LOSS = 0.5
 _BATCH_ELEMENTS = 2**16
 NOTHING_RATED = "The first planned instance is not complete yet."
 EMPTY = (
-    "No win rate is left: these instances were not drawn uniformly and taken in planned order, "
-    "or this is one of the sequences that miss."
+    "The confidence sequence excludes every possible win rate. Either the instances were not drawn "
+    "uniformly or not taken in the planned order, or this is one of the few sequences that miss "
+    "the true win rate by chance."
 )
 
 StopRule = Literal["complete", "excludes ½", "width"]
@@ -36,13 +38,13 @@ class StopDecision:
     Attributes
     ----------
     stop : bool
-        Whether it may.
+        Whether collection may stop.
     rule : {"complete", "excludes ½", "width"} or None
-        The rule that was met first.
+        The stopping rule that was satisfied first; None if no rule was satisfied.
     n : int or None
-        Number of instances at which it was met.
+        Number of instances after which the rule was satisfied.
     sentence : str
-        The decision in words.
+        The decision as a sentence.
     """
 
     stop: bool
@@ -53,22 +55,22 @@ class StopDecision:
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceSequence:
-    """Confidence intervals of a mean after each instance, valid at all of them at once.
+    """Confidence intervals of a mean after each instance, all valid simultaneously.
 
     Attributes
     ----------
     mean, low, high : ndarray of float, shape (n,)
-        Mean and interval after each instance.
+        Mean and ends of the interval after each instance.
     current : Estimate
-        The last of these.
+        Mean and interval after the last instance.
     stop : StopDecision
         Whether collection may stop.
     n_held_back : int
-        Number of complete instances behind the first unfinished one, which have not entered.
+        Number of complete instances that have not entered because they follow an unfinished one.
     next_index : int or None
-        Index of the first unfinished instance.
+        Index of the first unfinished instance; None if all are complete.
     population : int or None
-        Number of instances of the dataset, if that is the target.
+        Number of instances in the dataset, if the target is the mean of the dataset.
     """
 
     mean: FloatArray
@@ -90,50 +92,53 @@ def confidence_sequence(
     cells: int = CELLS,
     batch: int | None = None,
 ) -> ConfidenceSequence:
-    """Compute a confidence sequence of the mean win share over instances.
+    """Compute a confidence sequence for the mean win share over instances.
 
     Parameters
     ----------
     means : array_like of float, shape (n_instances,)
-        P(win) + ½ P(tie) over the complete places of each instance, in [0, 1], in the random order
-        drawn at planning; NaN while a place is open. An unfinished instance holds back all later
-        ones, since those that finish early are not like the rest.
+        P(win) + ½ P(tie) over the ratings of each instance, from 0 to 1, in the random order drawn
+        at planning. Use NaN for an instance that still has an open place. All instances after the
+        first unfinished one are held back, since instances that finish early differ from the rest.
     population : int, optional
-        Number of instances of the dataset, if the target is their mean. Sampling is then without
-        replacement. By default the target is the mean of what the instances were drawn from.
+        Number of instances in the dataset, if the target is the mean of the dataset; sampling is
+        then without replacement. By default, the target is the mean of the population that the
+        instances were drawn from.
     target_width : float, optional
-        Stop as soon as the interval is narrower, in (0, 1).
+        Width, in (0, 1), below which collection may stop.
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
     cells : int, default 1000
-        Number of cells of candidate means, even.
+        Number of cells of candidate means; an even number.
     batch : int, optional
         Number of instances in memory at once.
 
     Returns
     -------
     ConfidenceSequence
-        The intervals, and whether collection may stop: because the interval excludes ½, is narrow
-        enough, or the dataset is complete. An interval is NaN if no candidate is left.
+        The intervals, and whether collection may stop because the interval excludes ½, because it
+        is narrow enough, or because the dataset is complete. If every candidate is excluded, the
+        interval is NaN.
 
     Raises
     ------
     InvalidInput
-        If a mean is out of range, or an option is not allowed.
+        If a mean is out of range, or an option has a value that is not allowed.
 
     Notes
     -----
-    Source: Waudby-Smith and Ramdas 2024: the betting capital process with aGRAPA bets truncated at
-    ½, and its form for sampling without replacement. A bet is made on a cell of candidates and paid
-    at its worse end, so that rounding is outward. Intervals never widen, and the mean may lie
-    outside them. Every instance has the same weight. The sequence is valid only for uniform draws,
-    such as the control sample of a weighted one, and only for whole instances: single ratings are
-    clustered.
+    The intervals come from the betting capital process of Waudby-Smith and Ramdas (2024), with
+    aGRAPA bets truncated at ½, or from its variant for sampling without replacement. Each cell of
+    candidates has one bet, which is evaluated at the less favourable end of the cell, so that
+    rounding makes intervals wider. Intervals never widen from one instance to the next, and the
+    mean may lie outside them. Every instance has the same weight. The sequence is valid only for
+    uniform draws, such as the control sample of a weighted draw. It is also valid only for whole
+    instances, because the ratings of an instance are not independent.
 
     Examples
     --------
-    >>> found = confidence_sequence([0.8, 1, 0.6] * 20)
-    >>> found.current.low, found.current.high, found.stop.n
+    >>> sequence = confidence_sequence([0.8, 1, 0.6] * 20)
+    >>> sequence.current.low, sequence.current.high, sequence.stop.n
     (0.707, 0.859, 13)
     """
     planned = as_shares(means, name="means", missing=True)
@@ -163,17 +168,20 @@ def _check_design(
         check_at_least(population, max(length, 1), name="population")
     if target_width is not None and not 0 < target_width < 1:
         raise InvalidInput(
-            "out_of_range", "target_width must lie between 0 and 1, for example 0.1."
+            "out_of_range",
+            f"target_width must be between 0 and 1, such as 0.1; it is {target_width}.",
         )
     check_at_least(cells, 2, name="cells")
     if cells % 2:
-        raise InvalidInput("not_even", "cells must be even, so that ½ lies between two of them.")
+        raise InvalidInput(
+            "not_even", f"cells must be even, so that ½ lies between two cells; it is {cells}."
+        )
 
 
 def _bounds(
     x: FloatArray, population: int | None, confidence_level: float, cells: int, batch: int | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Running low and high (n,), NaN where all candidate means are rejected."""
+    """Return the ends of the interval after each instance; NaN if every candidate is rejected."""
     low, high = np.full(len(x), NAN), np.full(len(x), NAN)
     edges = np.linspace(0, 1, cells + 1)
     log_capital, rejected = np.zeros(cells), np.zeros(cells, dtype=np.bool_)
@@ -194,7 +202,7 @@ def _bounds(
 
 
 def _predictions(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance predicted before each observation, with priors of ½ and ¼."""
+    """Return the mean and variance predicted before each observation; the first are ½ and ¼."""
     t = np.arange(1, len(x) + 1)
     centre = (EVEN + np.cumsum(x)) / (t + 1)
     variance = (EVEN**2 + np.cumsum((x - centre) ** 2)) / (t + 1)
@@ -207,33 +215,34 @@ def _predictions(x: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _conditional_means(
     edges: FloatArray, total: FloatArray, start: int, population: int | None
 ) -> FloatArray:
-    """Mean of the next observation given the previous ones, under each candidate (n, edges).
+    """Return the mean of each observation given the previous ones, shape (instances, edges).
 
-    ``total`` are the sums of the previous observations.
+    There is one column for each candidate at an edge. ``total`` contains the sum of the
+    observations before each one.
     """
     if population is None:
         return np.broadcast_to(edges, (len(total), len(edges)))
     remaining = population - np.arange(start, start + len(total))
-    # Candidates beyond [0, 1] are impossible, and removed by `_clip`.
+    # Candidates below 0 or above 1 are impossible; `_clip` removes them.
     return np.clip((population * edges - total[:, None]) / remaining[:, None], 0, 1)
 
 
 def _log_gains(
     x: FloatArray, centre: FloatArray, variance: FloatArray, means: FloatArray
 ) -> FloatArray:
-    """Log growth of the capital (n, cells), at the edge of the cell where it is the least."""
+    """Return the log growth of the capital, shape (instances, cells), at each cell's worse edge."""
     lower, upper = means[:, :-1], means[:, 1:]
     difference = centre[:, None] - (lower + upper) / 2
     bet = difference / (variance[:, None] + difference**2)
     is_upward = difference > 0
     worst = np.where(is_upward, upper, lower)
-    # An upward bet loses at most its size times m, a downward one times 1 − m.
+    # For a candidate m, an upward bet of size b loses at most b · m, and a downward bet b · (1 − m).
     max_bet = _MAX_LOSS / np.maximum(np.where(is_upward, worst, 1 - worst), np.finfo(float).tiny)
     return np.log1p(np.clip(bet, -max_bet, max_bet) * (x[:, None] - worst))
 
 
 def _hull(accepted: npt.NDArray[np.bool_], edges: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Ends of the first and last accepted cell (n,), NaN if none is."""
+    """Return the outer ends of the first and last accepted cell; NaN if every cell is rejected."""
     any_accepted = accepted.any(axis=1)
     low = edges[np.argmax(accepted, axis=1)]
     high = edges[accepted.shape[1] - np.argmax(accepted[:, ::-1], axis=1)]
@@ -243,7 +252,7 @@ def _hull(accepted: npt.NDArray[np.bool_], edges: FloatArray) -> tuple[FloatArra
 def _clip(
     low: FloatArray, high: FloatArray, total: FloatArray, population: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Intersect with the possible means: the remaining observations are all 0 to all 1."""
+    """Intersect with the means that are possible if all remaining observations are 0, or all 1."""
     remaining = population - np.arange(1, len(total) + 1)
     low = np.maximum(low, total / population)
     high = np.minimum(high, (total + remaining) / population)
@@ -273,31 +282,36 @@ def _decide(
     target_width: float | None,
     confidence_level: float,
 ) -> StopDecision:
-    """The rule that was met first, in the order of the dictionary."""
-    met: dict[StopRule, npt.NDArray[np.bool_]] = {
+    """Return the decision by the rule satisfied first; of several, by the first listed below."""
+    is_satisfied: dict[StopRule, npt.NDArray[np.bool_]] = {
         "excludes ½": (low > EVEN) | (high < EVEN),
         "width": high - low < (target_width or 0),
         "complete": np.arange(1, len(low) + 1) == population,
     }
-    first_met = {rule: int(np.argmax(when)) for rule, when in met.items() if when.any()}
-    if not first_met:
+    first_index = {rule: int(np.argmax(when)) for rule, when in is_satisfied.items() if when.any()}
+    if not first_index:
         return StopDecision(False, None, None, _continue_sentence(low, high, target_width))
-    rule = min(first_met, key=lambda name: first_met[name])
-    n = first_met[rule] + 1
+    rule = min(first_index, key=lambda name: first_index[name])
+    n = first_index[rule] + 1
     interval = f"[{low[n - 1]:.3f}, {high[n - 1]:.3f}]"
-    sentence = {
-        "excludes ½": f"the {confidence_level:.0%} confidence sequence {interval} excludes ½.",
-        "width": f"the confidence sequence {interval} is narrower than {target_width:g}."
+    cause = {
+        "excludes ½": f"the {confidence_level:.0%} confidence sequence {interval} excludes ½",
+        "width": f"the confidence sequence {interval} is narrower than {target_width:g}"
         if target_width
         else "",
-        "complete": "all instances of the dataset are complete.",
+        "complete": "all instances in the dataset are complete",
     }[rule]
-    return StopDecision(True, rule, n, f"Collection may stop: after {n} instances {sentence}")
+    instances = "1 instance" if n == 1 else f"{n} instances"
+    return StopDecision(True, rule, n, f"Collection may stop because, after {instances}, {cause}.")
 
 
 def _continue_sentence(low: FloatArray, high: FloatArray, target_width: float | None) -> str:
     if len(low) == 0 or np.isnan(low[-1]):
-        return f"No decision. {EMPTY if len(low) else NOTHING_RATED}"
+        return f"There is no decision. {EMPTY if len(low) else NOTHING_RATED}"
     width = f" and is not narrower than {target_width:g}" if target_width else ""
     interval = f"[{low[-1]:.3f}, {high[-1]:.3f}]"
-    return f"Continue: after {len(low)} instances the sequence {interval} includes ½{width}."
+    instances = "1 instance" if len(low) == 1 else f"{len(low)} instances"
+    return (
+        f"Collection should continue because, after {instances}, the confidence sequence"
+        f" {interval} includes ½{width}."
+    )

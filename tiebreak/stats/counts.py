@@ -32,23 +32,23 @@ def count_matrix(
     Parameters
     ----------
     units : array_like of int, shape (n_ratings,)
-        Unit of each rating, in 0..n_units−1.
+        Unit of each rating, from 0 to n_units − 1.
     labels : array_like of int, shape (n_ratings,)
-        Label of each rating, in 0..n_labels−1, or −1 where it is missing.
+        Label of each rating, from 0 to n_labels − 1, or −1 if the rating is missing.
     n_units : int
         Number of units.
     n_labels : int
-        Number of labels of the scale.
+        Number of labels in the scale.
 
     Returns
     -------
     ndarray of int, shape (n_units, n_labels)
-        Number of ratings of each unit with each label. A unit without ratings has a row of zeros.
+        Number of ratings that give each unit each label. A unit without ratings has a row of zeros.
 
     Raises
     ------
     InvalidInput
-        If a code is out of range, or the vectors differ in length.
+        If a code is out of range or the vectors differ in length.
 
     Examples
     --------
@@ -67,9 +67,9 @@ def count_matrix(
 def distinct_rows(
     rows: npt.NDArray[Number],
 ) -> tuple[npt.NDArray[Number], IntArray, IntArray, IntArray]:
-    """Distinct rows in lexicographic order, with inverse, counts and first indices.
+    """Return the distinct rows in lexicographic order, with inverse, counts and first indices.
 
-    As `np.unique` with ``axis=0``, but much faster.
+    The result is that of `np.unique` with ``axis=0``, but this function is much faster.
     """
     codes, size = _row_codes(rows)
     if size > _MAX_BINS:
@@ -77,7 +77,7 @@ def distinct_rows(
             codes, return_index=True, return_inverse=True, return_counts=True
         )
         return rows[first], inverse.astype(np.int64), counts.astype(np.int64), first
-    # With few possible codes there is no need to sort, which dominates for a million units.
+    # With few possible codes, sorting is unnecessary; for a million units it takes most of the time.
     counts = np.bincount(codes, minlength=size)
     present = np.flatnonzero(counts)
     rank, first = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
@@ -87,7 +87,7 @@ def distinct_rows(
 
 
 def _row_codes(rows: npt.NDArray[Number]) -> tuple[IntArray, int]:
-    """An integer code per row, in lexicographic order of the rows, and the number of codes."""
+    """Return an integer code for each row, in lexicographic order, and the number of codes."""
     codes, size = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T:
         n_values, column_codes = _column_codes(column)
@@ -100,7 +100,7 @@ def _row_codes(rows: npt.NDArray[Number]) -> tuple[IntArray, int]:
 
 
 def _column_codes(column: npt.NDArray[Number]) -> tuple[int, IntArray]:
-    """The number of codes, and a code per row, in the order of the values."""
+    """Return the number of codes, and a code for each row, in the order of the values."""
     if len(column) and np.issubdtype(column.dtype, np.integer):
         low, high = int(column.min()), int(column.max())
         if high - low < _MAX_RANGE:
@@ -113,30 +113,30 @@ def _column_codes(column: npt.NDArray[Number]) -> tuple[int, IntArray]:
 class Patterns:
     """Counts of units, reduced to their distinct rows.
 
-    Statistics that are given `Patterns` instead of counts share the reduction. The same units give
-    the same patterns in any order. A cluster, which is what is resampled, is one unit, or one
-    instance with several units; equal clusters are stored once.
+    If several statistics get the same `Patterns` instead of counts, the reduction is done only
+    once. The order of the units does not affect the patterns. The bootstrap resamples clusters: a
+    cluster is one unit, or one instance with several units. Equal clusters are stored once.
 
     Attributes
     ----------
     rows : ndarray of int, shape (n_patterns, n_columns)
         Distinct rows, sorted.
     unit_counts : ndarray of int, shape (n_patterns,)
-        Number of units with each row.
+        Number of units that have each row.
     representatives : ndarray of int, shape (n_patterns,)
-        First unit with each row.
+        Index of the first unit that has each row.
     membership : csr_array, shape (n_distinct_clusters, n_patterns), or None
-        Number of units with each row in each distinct cluster; None if clusters are units.
+        Number of units in each distinct cluster that have each row; None if clusters are units.
     multiplicities : ndarray of int, shape (n_distinct_clusters,)
-        Number of times each distinct cluster occurs.
+        Number of times that each distinct cluster occurs.
     resampled : {"unit", "instance"}
-        What a cluster is.
+        Whether a cluster is a unit or an instance.
     n_columns, n_units, n_clusters : int
         Numbers of columns, units and clusters.
 
     See Also
     --------
-    count_matrix : Counts from a long table of ratings.
+    count_matrix : Counts labels in a long table of ratings.
 
     Examples
     --------
@@ -160,7 +160,7 @@ class Patterns:
         rows : array_like of int, shape (n_units, n_columns)
             Counts of each unit.
         clusters : array_like, shape (n_units,), optional
-            Instance of each unit. Where units share one, instances are what is resampled.
+            Instance of each unit. If units share an instance, whole instances are resampled.
 
         Returns
         -------
@@ -170,7 +170,7 @@ class Patterns:
         Raises
         ------
         InvalidInput
-            If the counts are not whole numbers of 0 or more, or a unit has no cluster.
+            If the counts are not whole numbers of 0 or more, or if a unit has no cluster.
 
         Examples
         --------
@@ -188,7 +188,7 @@ class Patterns:
 
     @property
     def resampled(self) -> Resampled:
-        """What a cluster is: a unit, or an instance with several."""
+        """Whether a cluster is a unit or an instance."""
         return "unit" if self.membership is None else "instance"
 
     @property
@@ -207,12 +207,12 @@ class Patterns:
         return int(self.multiplicities.sum())
 
     def clusters_with(self, mask: npt.NDArray[np.bool_]) -> int:
-        """Count the clusters that have a unit with one of some rows.
+        """Count the clusters in which a unit has one of the rows in a mask.
 
         Parameters
         ----------
         mask : ndarray of bool, shape (n_patterns,)
-            Which rows.
+            Mask over `rows`.
 
         Returns
         -------
@@ -227,20 +227,23 @@ class Patterns:
 def as_patterns(
     counts: "npt.ArrayLike | Patterns", *, clusters: npt.ArrayLike | None = None
 ) -> Patterns:
-    """Reduce ``counts``, unless the caller already did so for several statistics."""
+    """Reduce ``counts`` to `Patterns`, unless they are `Patterns` already."""
     if not isinstance(counts, Patterns):
         return Patterns.of(counts, clusters=clusters)
     if clusters is not None:
         raise InvalidInput(
-            "clusters_twice", "clusters must go to Patterns.of where counts are Patterns already."
+            "clusters_twice",
+            "clusters must not be passed here, because counts are Patterns already; pass clusters"
+            " to Patterns.of.",
         )
     return counts
 
 
 def _collapse(row: IntArray, groups: IntArray, n_rows: int) -> tuple[csr_array, IntArray]:
-    """Distinct clusters as numbers of units per row (D, ``n_rows``), and their multiplicities.
+    """Return the distinct clusters and their multiplicities.
 
-    ``row`` is the distinct row of each unit, and ``groups`` its cluster.
+    ``row`` contains the index of each unit's distinct row, and ``groups`` its cluster. A cluster is
+    returned as the number of units that have each distinct row.
     """
     blocks, multiplicities = [], []
     for members in _clusters_by_size(row, groups):
@@ -256,7 +259,7 @@ def _collapse(row: IntArray, groups: IntArray, n_rows: int) -> tuple[csr_array, 
 
 
 def _clusters_by_size(row: IntArray, groups: IntArray) -> Iterator[IntArray]:
-    """For each cluster size, the sorted row numbers of its clusters (clusters, size)."""
+    """Yield, for each cluster size, the sorted row indices of its clusters (one cluster a row)."""
     ordered = row[np.lexsort((row, groups))]
     sizes = np.bincount(groups)
     starts = np.cumsum(sizes) - sizes

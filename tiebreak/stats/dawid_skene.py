@@ -77,17 +77,17 @@ def dawid_skene(
     Parameters
     ----------
     units : array_like of int, shape (n_ratings,)
-        Unit of each rating, in 0..n_units−1.
+        Unit of each rating, from 0 to n_units − 1.
     raters : array_like of int, shape (n_ratings,)
-        Rater of each rating, in 0..n_raters−1. A rater rates a unit at most once.
+        Rater of each rating, from 0 to n_raters − 1. A rater may rate each unit only once.
     labels : array_like of int, shape (n_ratings,)
-        Label of each rating, in 0..n_labels−1, or −1 where it is missing.
+        Label of each rating, from 0 to n_labels − 1, or −1 if the rating is missing.
     n_units : int
         Number of units.
     n_raters : int
         Number of raters.
     n_labels : int
-        Number of labels of the scale.
+        Number of labels in the scale.
     smoothing : float, default 0.01
         Pseudo-count of every cell of the prior and of a confusion matrix, 0 or more. It keeps a
         rater with few ratings from being certain; 0 is maximum likelihood.

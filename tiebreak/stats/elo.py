@@ -118,9 +118,9 @@ def elo(
     Parameters
     ----------
     counts : array_like of int, shape (n_units, 3)
-        Ratings of each unit: A preferred, ties, B preferred.
+        For each unit, the numbers of ratings that prefer A, that are ties, and that prefer B.
     system_a, system_b : sequence of str, length n_units
-        Names of the two systems of each unit.
+        Names of the two systems that each unit compares.
     rng : numpy.random.Generator
         Source of orders and replicates.
     separability : array_like of float, shape (n_units,), optional
@@ -129,7 +129,7 @@ def elo(
     step : float, default 4.0
         Step size K of a game, before its separability.
     clusters : array_like, shape (n_units,), optional
-        Instance of each unit. Where units share one, instances are resampled, not units.
+        Instance of each unit. If units share an instance, whole instances are resampled.
     orders : int, default 1000
         Number of random orders whose mean is the value. In each, one rating of every unit is drawn.
     replicates : int, default 1000
@@ -149,8 +149,8 @@ def elo(
     Raises
     ------
     InvalidInput
-        If the comparisons fall into groups that never meet; the message names them. Also for a unit
-        that compares a system with itself, and arguments that differ in length.
+        If some groups of systems were never compared with one another (the message names them), a
+        unit compares a system with itself, or the arguments differ in length.
 
     See Also
     --------

@@ -54,7 +54,7 @@ class Comparison:
     patterns : Patterns
         Joint rows: human counts, machine counts, number of unparsed answers, and the split.
     labels : int
-        Number of labels of the scale.
+        Number of labels in the scale.
     humans, machine : slice
         Columns of the joint rows with the counts of either side.
 
@@ -87,14 +87,14 @@ class Comparison:
         Parameters
         ----------
         humans, machine : array_like of int, shape (n_units, n_labels)
-            How often each unit was given each label. The machine's runs and presentation orders are
+            Number of ratings that give each unit each label. The machine's runs and presentation orders are
             counted as its ratings.
         unparsed : array_like of int, shape (n_units,), optional
             Number of answers that could not be read. Where none of a unit's answers could be, the
             unit is a disagreement in percentage agreement and leave-one-out, and is missing
             elsewhere.
         clusters : array_like, shape (n_units,), optional
-            Instance of each unit. Where units share one, instances are resampled, not units.
+            Instance of each unit. If units share an instance, whole instances are resampled.
         split : array_like of int, shape (n_units,), optional
             Units with different numbers are not reduced to one row, so that strata can tell them
             apart.
@@ -274,8 +274,8 @@ def human_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -> 
     comparison : Comparison
         Counts of both sides.
     **options
-        ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and
-        those of the bootstrap, see `tiebreak.stats`.
+        ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and the
+        options of the bootstrap, which `tiebreak.stats` describes.
 
     Returns
     -------
@@ -285,7 +285,7 @@ def human_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -> 
     Raises
     ------
     InvalidInput
-        If an option is not one of those allowed.
+        If an option has a value that is not allowed.
 
     See Also
     --------
@@ -317,8 +317,8 @@ def single_human_machine(comparison: Comparison, **options: Unpack[MachineOption
     comparison : Comparison
         Counts of both sides.
     **options
-        ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and
-        those of the bootstrap, see `tiebreak.stats`.
+        ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and the
+        options of the bootstrap, which `tiebreak.stats` describes.
 
     Returns
     -------
@@ -328,7 +328,7 @@ def single_human_machine(comparison: Comparison, **options: Unpack[MachineOption
     Raises
     ------
     InvalidInput
-        If an option is not one of those allowed.
+        If an option has a value that is not allowed.
 
     See Also
     --------
@@ -356,8 +356,8 @@ def random_baseline(comparison: Comparison, **options: Unpack[MachineOptions]) -
     comparison : Comparison
         Counts of both sides. Only the units that the machine answered enter.
     **options
-        ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and
-        those of the bootstrap, see `tiebreak.stats`.
+        ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and the
+        options of the bootstrap, which `tiebreak.stats` describes.
 
     Returns
     -------
@@ -367,7 +367,7 @@ def random_baseline(comparison: Comparison, **options: Unpack[MachineOptions]) -
     Raises
     ------
     InvalidInput
-        If an option is not one of those allowed.
+        If an option has a value that is not allowed.
 
     See Also
     --------
@@ -393,8 +393,8 @@ def machine_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -
     comparison : Comparison
         Counts of both sides. Unparsed answers are missing ratings.
     **options
-        ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and
-        those of the bootstrap, see `tiebreak.stats`.
+        ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and the
+        options of the bootstrap, which `tiebreak.stats` describes.
 
     Returns
     -------
@@ -404,7 +404,7 @@ def machine_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -
     Raises
     ------
     InvalidInput
-        If an option is not one of those allowed.
+        If an option has a value that is not allowed.
 
     See Also
     --------
@@ -426,8 +426,8 @@ def delta(comparison: Comparison, **options: Unpack[MachineOptions]) -> Agreemen
     comparison : Comparison
         Counts of both sides.
     **options
-        ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and
-        those of the bootstrap, see `tiebreak.stats`.
+        ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and the
+        options of the bootstrap, which `tiebreak.stats` describes.
 
     Returns
     -------
@@ -438,7 +438,7 @@ def delta(comparison: Comparison, **options: Unpack[MachineOptions]) -> Agreemen
     Raises
     ------
     InvalidInput
-        If an option is not one of those allowed.
+        If an option has a value that is not allowed.
 
     See Also
     --------
@@ -466,8 +466,8 @@ def classification(comparison: Comparison, **options: Unpack[MachineOptions]) ->
     comparison : Comparison
         Counts of both sides.
     **options
-        ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and
-        those of the bootstrap, see `tiebreak.stats`.
+        ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and the
+        options of the bootstrap, which `tiebreak.stats` describes.
 
     Returns
     -------
@@ -477,7 +477,7 @@ def classification(comparison: Comparison, **options: Unpack[MachineOptions]) ->
     Raises
     ------
     InvalidInput
-        If an option is not one of those allowed.
+        If an option has a value that is not allowed.
 
     See Also
     --------
@@ -624,8 +624,8 @@ def rank_correlation(
     values : array_like of float, shape (n_labels,), optional
         Number that each label stands for in a mean; 0, 1, 2, … by default.
     **resampling
-        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
-        ``replicates``, ``confidence_level`` and ``batch``.
+        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
+        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
 
     Returns
     -------
@@ -635,7 +635,7 @@ def rank_correlation(
     Raises
     ------
     InvalidInput
-        If an option is not one of those allowed.
+        If an option has a value that is not allowed.
 
     Notes
     -----
@@ -677,8 +677,8 @@ def binned_js(
     form : {"distance", "divergence", "distance_base_2"}, default "distance"
         See `jensen_shannon`.
     **resampling
-        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
-        ``replicates``, ``confidence_level`` and ``batch``.
+        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
+        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
 
     Returns
     -------
@@ -688,7 +688,7 @@ def binned_js(
     Raises
     ------
     InvalidInput
-        If an option is not one of those allowed.
+        If an option has a value that is not allowed.
 
     See Also
     --------

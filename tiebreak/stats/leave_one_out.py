@@ -24,12 +24,12 @@ def leave_one_out(
     Parameters
     ----------
     counts : array_like of int, shape (n_units, n_labels), or Patterns
-        How often each unit was given each label. A missing rating is not counted.
+        Number of ratings that give each unit each label. Missing ratings are not counted.
     clusters : array_like, shape (n_units,), optional
-        Instance of each unit. Where units share one, instances are resampled, not units.
+        Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
-        ``replicates``, ``confidence_level`` and ``batch``.
+        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
+        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
 
     Returns
     -------

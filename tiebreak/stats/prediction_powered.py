@@ -163,7 +163,7 @@ def prediction_powered_win_rate(
     ddof : {0, 1}, default 0
         See `prediction_powered_mean`.
     clusters : array_like, shape (n_units,), optional
-        Instance of each unit. Where units share one, instances are resampled, not units.
+        Instance of each unit. If units share an instance, whole instances are resampled.
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
 

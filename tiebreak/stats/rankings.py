@@ -32,7 +32,7 @@ def outcome_counts(counts: npt.ArrayLike, labels: Sequence[Label]) -> IntArray:
     Parameters
     ----------
     counts : array_like of int, shape (n_units, n_labels)
-        How often each unit was given each label.
+        Number of ratings that give each unit each label.
     labels : sequence of int, float or str, length n_labels
         The labels: negative for A, 0 for a tie, positive for B. "bad", that both are bad, is left
         out: it is no tie.
@@ -77,14 +77,14 @@ def win_rate(
     Parameters
     ----------
     counts : array_like of int, shape (n_units, 3)
-        Ratings of each unit: A preferred, ties, B preferred.
+        For each unit, the numbers of ratings that prefer A, that are ties, and that prefer B.
     tie : float, default 0.5
         What a tie is worth, in [0, 1]: 1 gives the win-or-tie rate, 0 the share of wins.
     clusters : array_like, shape (n_units,), optional
-        Instance of each unit. Where units share one, instances are resampled, not units.
+        Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
-        ``replicates``, ``confidence_level`` and ``batch``.
+        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
+        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
 
     Returns
     -------
@@ -149,14 +149,14 @@ def win_rates(
     Parameters
     ----------
     counts : array_like of int, shape (n_units, 3)
-        Ratings of each unit: A preferred, ties, B preferred.
+        For each unit, the numbers of ratings that prefer A, that are ties, and that prefer B.
     system_a, system_b : sequence of str, length n_units
-        Names of the two systems of each unit.
+        Names of the two systems that each unit compares.
     clusters : array_like, shape (n_units,), optional
-        Instance of each unit. Where units share one, instances are resampled, not units.
+        Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
-        ``replicates``, ``confidence_level`` and ``batch``.
+        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
+        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
 
     Returns
     -------

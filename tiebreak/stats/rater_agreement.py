@@ -85,17 +85,17 @@ def pairwise_agreement(
     Parameters
     ----------
     units : array_like of int, shape (n_ratings,)
-        Unit of each rating, in 0..n_units−1.
+        Unit of each rating, from 0 to n_units − 1.
     raters : array_like of int, shape (n_ratings,)
-        Rater of each rating, in 0..n_raters−1. A rater rates a unit at most once.
+        Rater of each rating, from 0 to n_raters − 1. A rater may rate each unit only once.
     labels : array_like of int, shape (n_ratings,)
-        Label of each rating, in 0..n_labels−1, or −1 where it is missing.
+        Label of each rating, from 0 to n_labels − 1, or −1 if the rating is missing.
     n_units : int
         Number of units.
     n_raters : int
         Number of raters.
     n_labels : int
-        Number of labels of the scale.
+        Number of labels in the scale.
 
     Returns
     -------
@@ -159,26 +159,26 @@ def drop_one_influence(
     Parameters
     ----------
     units : array_like of int, shape (n_ratings,)
-        Unit of each rating, in 0..n_units−1.
+        Unit of each rating, from 0 to n_units − 1.
     raters : array_like of int, shape (n_ratings,)
-        Rater of each rating, in 0..n_raters−1. A rater rates a unit at most once.
+        Rater of each rating, from 0 to n_raters − 1. A rater may rate each unit only once.
     labels : array_like of int, shape (n_ratings,)
-        Label of each rating, in 0..n_labels−1, or −1 where it is missing.
+        Label of each rating, from 0 to n_labels − 1, or −1 if the rating is missing.
     n_units : int
         Number of units.
     n_raters : int
         Number of raters.
     n_labels : int
-        Number of labels of the scale.
+        Number of labels in the scale.
     level : {"nominal", "ordinal", "interval", "ratio"}, default "nominal"
         Level of measurement of the labels.
     values : array_like of float, shape (n_labels,), optional
-        Number that each label stands for on an interval or ratio scale; 0, 1, 2, … by default.
+        Numeric value of each label on an interval or ratio scale; 0, 1, 2, … by default.
     clusters : array_like, shape (n_units,), optional
-        Instance of each unit. Where units share one, instances are resampled, not units.
+        Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
-        ``replicates``, ``confidence_level`` and ``batch``.
+        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
+        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
 
     Returns
     -------
@@ -264,7 +264,7 @@ def self_consistency(
     Raises
     ------
     InvalidInput
-        If a code is out of range, or the vectors differ in length.
+        If a code is out of range or the vectors differ in length.
 
     Notes
     -----

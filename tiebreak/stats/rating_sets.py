@@ -237,8 +237,8 @@ def summarise_rating_sets(sets: RatingSets, **resampling: Unpack[Resampling]) ->
     sets : RatingSets
         Complete rating sets.
     **resampling
-        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
-        ``replicates``, ``confidence_level`` and ``batch``.
+        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
+        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
 
     Returns
     -------
@@ -291,8 +291,8 @@ def consistency_by_separability(
     edges : array_like of float, shape (n_ranges + 1,), optional
         Edges of the ranges, in place of `ranges`.
     **resampling
-        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
-        ``replicates``, ``confidence_level`` and ``batch``.
+        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
+        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
 
     Returns
     -------

@@ -198,7 +198,7 @@ def range_edges(delta: npt.ArrayLike, *, ranges: int = RANGES) -> FloatArray:
     Parameters
     ----------
     delta : array_like of float, shape (n_instances,)
-        Separabilities. NaN is missing.
+        Separability of each instance, or NaN if it is missing.
     ranges : int, default 4
         Number of ranges.
 
@@ -236,9 +236,9 @@ def range_of(delta: npt.ArrayLike, edges: npt.ArrayLike) -> IntArray:
     Parameters
     ----------
     delta : array_like of float, shape (n_instances,)
-        Separabilities. NaN is missing.
+        Separability of each instance, or NaN if it is missing.
     edges : array_like of float, shape (n_ranges + 1,)
-        Edges of the ranges, which include their lower end; the last one includes both.
+        Edges of the ranges. Each range includes its lower end; the last one includes both ends.
 
     Returns
     -------

@@ -83,7 +83,7 @@ def agreement_strata(counts: npt.ArrayLike, *, level: Level) -> tuple[Stratum, .
     Parameters
     ----------
     counts : array_like of int, shape (n_units, n_labels)
-        How often each unit was given each label.
+        Number of ratings that give each unit each label.
     level : {"nominal", "ordinal", "interval", "ratio"}
         Level of measurement: agreement is with the mode, or with the lower median from ordinal
         level up.
@@ -128,7 +128,7 @@ def unique_label_strata(counts: npt.ArrayLike) -> tuple[Stratum, ...]:
     Parameters
     ----------
     counts : array_like of int, shape (n_units, n_labels)
-        How often each unit was given each label.
+        Number of ratings that give each unit each label.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def separability_strata(delta: npt.ArrayLike, edges: npt.ArrayLike) -> tuple[Str
     delta : array_like of float, shape (n_units,)
         Separability of each unit's instance. NaN is "undefined".
     edges : array_like of float, shape (n_ranges + 1,)
-        Edges of the ranges, which include their lower end; the last one includes both.
+        Edges of the ranges. Each range includes its lower end; the last one includes both ends.
 
     Returns
     -------

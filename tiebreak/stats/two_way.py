@@ -52,22 +52,22 @@ def two_way(
     statistic : callable
         Function of counts, such as `krippendorff_alpha`, or a partial of one.
     units : array_like of int, shape (n_ratings,)
-        Unit of each rating, in 0..n_units−1.
+        Unit of each rating, from 0 to n_units − 1.
     raters : array_like of int, shape (n_ratings,)
-        Rater of each rating, in 0..n_raters−1. A rater rates a unit at most once.
+        Rater of each rating, from 0 to n_raters − 1. A rater may rate each unit only once.
     labels : array_like of int, shape (n_ratings,)
-        Label of each rating, in 0..n_labels−1, or −1 where it is missing.
+        Label of each rating, from 0 to n_labels − 1, or −1 if the rating is missing.
     n_units : int
         Number of units.
     n_raters : int
         Number of raters.
     n_labels : int
-        Number of labels of the scale.
+        Number of labels in the scale.
     clusters : array_like, shape (n_units,), optional
-        Instance of each unit. Where units share one, instances are resampled, not units.
+        Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
-        Options of the bootstrap, see `tiebreak.stats`: ``rng``, without which there is no interval,
-        ``replicates``, ``confidence_level`` and ``batch``.
+        Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
+        ``confidence_level`` and ``batch``. See `tiebreak.stats`.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def two_way(
     Raises
     ------
     InvalidInput
-        If a code is out of range, or the vectors differ in length.
+        If a code is out of range or the vectors differ in length.
 
     See Also
     --------

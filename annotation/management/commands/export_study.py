@@ -12,18 +12,28 @@ from tiebreak.errors import DomainError
 
 
 class Command(BaseCommand):
-    help = "Write a study as a bundle: design, instances, generations, ratings, codebook."
+    help = "Write a study as a bundle: its design, instances, generations, ratings and codebook."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", help="the study's public id")
-        parser.add_argument("--out", type=Path, required=True, metavar="DIR")
-        parser.add_argument("--format", default="jsonl", help=f"of {','.join(FORMATS)}")
+        parser.add_argument(
+            "--out", type=Path, required=True, metavar="DIR", help="a new or empty folder"
+        )
+        parser.add_argument(
+            "--format",
+            default="jsonl",
+            help="formats of the ratings files, separated by commas: any of"
+            f" {', '.join(FORMATS)} (default: %(default)s)",
+        )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = Study.objects.filter(pk=options["study"]).first()
         if study is None:
-            raise CommandError(f"There is no study {options['study']!r}.")
+            raise CommandError(
+                f"There is no study with the id {options['study']!r}. The id is in the address of"
+                " the study's pages."
+            )
         formats = [name.strip() for name in options["format"].split(",") if name.strip()]
         try:
             counted = export_study(study=study, out=options["out"], formats=formats)

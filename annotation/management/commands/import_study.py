@@ -15,17 +15,19 @@ from tiebreak.formats.limits import LIMITS, Limits
 
 
 class Command(BaseCommand):
-    help = "Import a study bundle (a folder or its .zip): all of it, or nothing."
+    help = "Import all of a study bundle (a folder or a .zip file of it), or nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("path", type=Path)
-        parser.add_argument("--owner", metavar="USERNAME", help="the researcher it belongs to")
+        parser.add_argument("path", type=Path, help="the bundle's folder or .zip file")
+        parser.add_argument(
+            "--owner", metavar="USERNAME", help="the researcher who will own the study"
+        )
         parser.add_argument(
             "--known-dataset",
             choices=["use", "refuse"],
             default="use",
-            help="if this owner has already imported the dataset: use it for the study (with a"
-            " remark), or refuse the import",
+            help="what to do if this owner has already imported the dataset: `use` it for the study"
+            " and say so, or `refuse` the import (default: %(default)s)",
         )
         parser.add_argument(
             "--max-rows",
@@ -39,14 +41,14 @@ class Command(BaseCommand):
             type=int,
             default=LIMITS.unpacked,
             metavar="N",
-            help="maximum unpacked size of a .zip in bytes (default: %(default)s)",
+            help="maximum unpacked size of a .zip file in bytes (default: %(default)s)",
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["path"]
         if not path.exists():
-            raise CommandError(f"{path} does not exist. Name a bundle's folder or its .zip.")
+            raise CommandError(f"{path} does not exist. Name a bundle's folder or .zip file.")
         owner = _owner(options["owner"])
         try:
             imported = import_study(
@@ -93,7 +95,9 @@ def _owner(username: str | None) -> User | None:
         return None
     owner = User.objects.filter(username=username).first()
     if owner is None:
-        raise CommandError(f"There is no user {username!r}. Create one: manage.py createsuperuser")
+        raise CommandError(
+            f"There is no user {username!r}. Create the user with `manage.py createsuperuser`."
+        )
     return owner
 
 

@@ -1,4 +1,4 @@
-"""`manage.py score_separability`: scores every instance of a study in this process."""
+"""`manage.py score_separability`: scores the separability of a study's instances."""
 
 import json
 from typing import Any
@@ -14,17 +14,24 @@ WIDTH = 30
 
 
 class Command(BaseCommand):
-    help = "Score how separable the systems are on each instance of a study."
+    help = "Score how separable the systems are on each instance of a study that has no score yet."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", help="the study's public id")
-        parser.add_argument("--similarity", choices=sorted(SIMILARITIES))
+        parser.add_argument(
+            "--similarity",
+            choices=sorted(SIMILARITIES),
+            help="the text similarity (default: the study's)",
+        )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = Study.objects.filter(pk=options["study"]).first()
         if study is None:
-            raise CommandError(f"There is no study {options['study']!r}.")
+            raise CommandError(
+                f"There is no study with the id {options['study']!r}. The id is in the address of"
+                " the study's pages."
+            )
         try:
             n = score_separability(
                 study=study, similarity_name=options["similarity"], report=self._bar

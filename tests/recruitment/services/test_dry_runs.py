@@ -151,9 +151,7 @@ def test_a_run_that_was_broken_off_goes_on():
     again = prepare_dry_run(study=study, options=DryRunOptions(raters=3))
     run_job(job_id=again.pk)
     Study.objects.filter(pk=again.owner).update(status="open")
-    Job.objects.filter(pk=again.pk).update(
-        status="running", options=vars(DryRunOptions(raters=50))
-    )
+    Job.objects.filter(pk=again.pk).update(status="running", options=vars(DryRunOptions(raters=50)))
     again.chunks.update(status="waiting")
     run_job(job_id=again.pk)
     again.refresh_from_db()

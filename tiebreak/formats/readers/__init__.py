@@ -1,7 +1,7 @@
 """Readers of published datasets and crowd-platform exports.
 
-To add one, write a module with a function from paths and systems to `Converted`, and add it to
-`READERS`.
+To add a reader, write a module with a function that takes paths and systems and returns
+`Converted`, and list the function in `READERS`.
 """
 
 import csv
@@ -16,7 +16,7 @@ from tiebreak.formats.readers.mturk import read_mturk
 from tiebreak.formats.readers.pandalm import read_pandalm
 from tiebreak.formats.readers.summeval import read_summeval
 
-# Errors that a reader raises for a file in another layout.
+# Errors that readers raise for files with another layout.
 _LAYOUT_ERRORS = (
     ValueError,
     TypeError,
@@ -41,10 +41,10 @@ __all__ = ["READERS", "Converted", "Reader", "convert"]
 
 
 def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """Read files with the reader of this name. Raises `FormatError` for files that do not match.
+    """Read files with the reader of this name; raise `FormatError` if the files do not match it.
 
-    Readers report the lines of the errors that they expect. Other errors mean that the file has
-    another layout, and are reported for the file as a whole.
+    Readers report expected errors with their lines. Any other error means that the files have
+    another layout, so it is reported for all files together.
     """
     names = ", ".join(path.name for path in paths)
     try:
@@ -52,8 +52,8 @@ def convert(name: str, paths: Sequence[Path], systems: tuple[str, str] | None = 
     except FormatError:
         raise
     except _LAYOUT_ERRORS as error:
-        reason = f"is not laid out as {name} expects: {type(error).__name__}: {error}"
+        reason = f"does not have the layout of {name} ({type(error).__name__}: {error})"
         raise FormatError.of(names, None, "other_layout", reason) from error
     if not converted.instances and not converted.ratings:
-        raise FormatError.of(names, None, "nothing_to_read", f"holds nothing that {name} reads")
+        raise FormatError.of(names, None, "nothing_to_read", f"has no rows of {name}")
     return converted

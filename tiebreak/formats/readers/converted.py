@@ -1,4 +1,4 @@
-"""The result of every reader, and functions that several readers share."""
+"""The result that all readers return, and functions that several readers share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from tiebreak.formats.rows import Row
 
 @dataclass(frozen=True)
 class Converted:
-    """A published study as a bundle with ratings."""
+    """A published study: the parts of a bundle, with ratings."""
 
     spec: StudySpec
     instances: list[InstanceRow]
@@ -30,7 +30,7 @@ class Converted:
     ratings: list[Row]
 
     def write(self, path: Path) -> None:
-        """Write a ratings file, or a bundle folder if the path has none of its suffixes."""
+        """Write a ratings file, or a bundle folder if the path has no ending of ratings files."""
         present = {name for row in self.ratings for name in row}
         columns = [name for name in COLUMNS if name in present]
         if path.suffix in {".jsonl", ".csv", ".parquet"}:
@@ -50,13 +50,13 @@ def _write_ratings(path: Path, rows: list[Row], columns: Sequence[str]) -> None:
 
 
 def files_of(paths: Sequence[Path], pattern: str) -> list[Path]:
-    """The files; a folder stands for those of its files that match the pattern."""
+    """Return the files, with each folder replaced by the files in it that match the pattern."""
     files: list[Path] = []
     for path in paths:
         files += sorted(path.glob(pattern)) if path.is_dir() else [path]
     if not files:
         names = ", ".join(path.name for path in paths)
-        raise FormatError.of(names, None, "no_file_fits", f"holds no file that fits {pattern}")
+        raise FormatError.of(names, None, "no_file_fits", f"has no files that match {pattern}")
     return files
 
 
@@ -83,7 +83,7 @@ def load_list(path: Path) -> list[Row]:
 
 
 def cell(row: Row, name: str, path: Path, line: int) -> Any:
-    """The value of a required column."""
+    """Return the value of a required column."""
     if name not in row or row[name] is None:
         reason = f"the column {name} is missing or empty"
         raise FormatError.of(path.name, line, "column_missing", reason)

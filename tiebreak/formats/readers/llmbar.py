@@ -1,4 +1,4 @@
-"""LLMBar: comparisons with a gold label, and judges' verdicts in both orders."""
+"""LLMBar's comparisons, with gold labels and with verdicts of judges in both orders."""
 
 import csv
 from collections.abc import Sequence
@@ -15,10 +15,10 @@ ORDERS = {"verdict_noswap": "ab", "verdict_swap_in_original_numbering": "ba"}
 
 
 def read_llmbar(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """Read verdicts.csv, and the texts from dataset_*.json if there are any.
+    """Read verdicts.csv, and texts from dataset_*.json if there are such files.
 
-    Gold labels become a human rater named `gold`, and a judge's two presentation orders two passes
-    of one machine rater.
+    Gold labels become ratings of a human rater named `gold`. Each judge becomes a machine rater
+    with one pass per presentation order.
     """
     names = systems or SYSTEMS
     files = [*files_of(paths, "*.csv"), *[p for path in paths for p in _texts_in(path)]]

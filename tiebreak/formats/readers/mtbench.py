@@ -1,4 +1,4 @@
-"""MT-Bench human judgments and GPT-4's pairwise verdicts, as CSV of votes."""
+"""MT-Bench's human judgments and GPT-4's pairwise verdicts, from CSV files of votes."""
 
 import csv
 from collections import Counter
@@ -15,15 +15,15 @@ LABELS = {"model_a": -1, "model_b": 1, "tie": 0, "tie (inconsistent)": 0}
 
 
 def read_mtbench(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """Read votes with `question_id, model_a, model_b, turn, winner`; human ones have `judge`.
+    """Read votes with the columns `question_id`, `model_a`, `model_b`, `turn` and `winner`.
 
-    Systems are ordered alphabetically, whatever their side in a vote. Further votes of a judge on
-    the same unit are flagged as superseded.
+    Human votes also have a column `judge`. Systems are ordered alphabetically, whatever their side
+    in a vote. If a judge voted on the same unit again, the later votes are flagged as superseded.
     """
     ratings: list[Row] = []
     for path in files_of(paths, "*.csv"):
         if not path.is_file():
-            raise FormatError.of(path.name, None, "no_such_file", "there is no such file")
+            raise FormatError.of(path.name, None, "no_such_file", "does not exist")
         with path.open(encoding="utf-8", newline="") as file:
             ratings += [_vote(row, path, line) for line, row in enumerate(csv.DictReader(file), 2)]
     votes: Counter[tuple[str, str]] = Counter()
@@ -50,7 +50,7 @@ def _vote(row: Row, path: Path, line: int) -> Row:
     instance = f"{cell(row, 'question_id', path, line)}/{cell(row, 'turn', path, line)}"
     is_human = "judge" in row
     if is_human and label is None:
-        reason = f"winner is {winner!r}, which is unknown"
+        reason = f"winner must be one of {', '.join(LABELS)}, not {winner!r}"
         raise FormatError.of(path.name, line, "unknown_value", reason)
     answer: Row = {"label": None, "raw": winner}
     if label is not None:

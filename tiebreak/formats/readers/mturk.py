@@ -1,8 +1,9 @@
 """Batch results of Amazon Mechanical Turk in the layout of the SEPARABILITY study.
 
-`Input.model1_summaryk` is the text shown on the left, from the system that `Input.idk` (1 or 2)
-names; `Answer.prefk` is −1 left, 1 right, 0 none. An instance is a tuple of all its texts; pair k
-is sample k of both systems. Worker ids are unique within a file only.
+Columns are numbered by pair k. `Input.model1_summaryk` is the text shown on the left, and
+`Input.idk` (1 or 2) says which system wrote it. `Answer.prefk` is −1 for left, 1 for right and 0
+for no preference. An instance is identified by all of its texts, and pair k is sample k of both
+systems. Worker ids are unique only within a file.
 """
 
 import re
@@ -22,7 +23,7 @@ PREFERENCE = CriterionSpec("preference", "preference:tie", "Which text do you pr
 
 @dataclass(frozen=True)
 class _Pair:
-    """One comparison of a row: the texts in the systems' order, the label, and A's side."""
+    """One comparison of a row: the texts in system order, the label, and the side of system A."""
 
     text_a: str
     text_b: str
@@ -31,7 +32,7 @@ class _Pair:
 
 
 def read_mturk(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """Read batch files, each of one pair of systems (`systems`, or guessed from its name)."""
+    """Read batch files with one pair of systems each: `systems`, or a guess from the file name."""
     instances: list[InstanceRow] = []
     generations: list[GenerationRow] = []
     ratings: list[Row] = []
@@ -58,7 +59,7 @@ def read_mturk(paths: Sequence[Path], systems: tuple[str, str] | None = None) ->
 
 
 class _Batch:
-    """The rows of one file; instances are identified by their texts."""
+    """The rows of one file, with instances identified by their texts."""
 
     def __init__(self, path: Path, systems: tuple[str, str]) -> None:
         self.path, self.systems = path, systems
@@ -110,7 +111,7 @@ class _Batch:
 
 def _rows(path: Path) -> list[tuple[int, Row]]:
     if not path.is_file():
-        raise FormatError.of(path.name, None, "no_such_file", "there is no such file")
+        raise FormatError.of(path.name, None, "no_such_file", "does not exist")
     problems = Problems()
     rows = list(read_rows(path, problems))
     problems.check()
@@ -121,7 +122,7 @@ def _pairs(row: Row, path: Path, line: int) -> list[_Pair]:
     columns = [re.fullmatch(r"Answer\.pref(\d+)", name) for name in row]
     numbers = sorted(int(match[1]) for match in columns if match)
     if not numbers:
-        reason = "has no column Answer.pref1: this is not a batch of pairwise preferences"
+        reason = "has no column Answer.pref1, so this is not a batch of pairwise preferences"
         raise FormatError.of(path.name, line, "column_missing", reason)
     return [_pair(row, number, path, line) for number in numbers]
 
@@ -139,12 +140,12 @@ def _pair(row: Row, k: int, path: Path, line: int) -> _Pair:
 def _choice(row: Row, name: str, allowed: tuple[str, ...], path: Path, line: int) -> str:
     value = str(cell(row, name, path, line)).strip().removesuffix(".0")
     if value not in allowed:
-        reason = f"{name} is {value!r}, not one of {', '.join(allowed)}"
+        reason = f"{name} must be one of {', '.join(allowed)}, not {value!r}"
         raise FormatError.of(path.name, line, "unknown_value", reason)
     return value
 
 
 def _guess_systems(path: Path) -> tuple[str, str]:
-    """The first two parts of the file's name if it has more than two, otherwise A and B."""
+    """Return the first two parts of the file name if it has more than two, otherwise A and B."""
     parts = [part for part in path.stem.split("_") if part]
     return (parts[0], parts[1]) if len(parts) > 2 and parts[0] != parts[1] else ("A", "B")

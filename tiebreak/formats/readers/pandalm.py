@@ -1,6 +1,7 @@
-"""The PandaLM test set: three annotators a comparison, and machine raters in files beside it.
+"""The PandaLM test set, with three annotators per comparison and one file per machine rater.
 
-Labels: 0 tie, 1 the first response, 2 the second. Other answers of a machine are unparsed.
+The labels are 0 for a tie, 1 for the first response and 2 for the second. Other machine answers
+are unparsed.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ ANNOTATORS = ("annotator1", "annotator2", "annotator3")
 
 
 def read_pandalm(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
-    """Read the test set and files of machine results, which are recognised by their columns.
+    """Read the test set and the machines' files, which are told apart by their columns.
 
     `systems` is ignored, because each row names its systems.
     """
@@ -26,7 +27,7 @@ def read_pandalm(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
     humans = {path: rows for path, rows in files.items() if "annotator1" in rows[0]}
     if len(humans) != 1:
         names = ", ".join(path.name for path in files)
-        reason = "exactly one file must hold the annotators (a column annotator1)"
+        reason = "exactly one file must have annotators' labels (a column annotator1)"
         raise FormatError.of(names, None, "not_one_human_file", reason)
     path, rows = next(iter(humans.items()))
     units = {_index(row, path, line): row for line, row in enumerate(rows, start=1)}
@@ -67,7 +68,7 @@ def _systems(row: Row) -> tuple[str, str]:
 
 
 def _texts(row: Row) -> dict[str, str]:
-    """The response of each system; some are JSON literals in the file, such as ``true``."""
+    """Return each system's response; in the file, some are JSON literals such as ``true``."""
     responses = (row["response1"], row["response2"])
     texts = (text if isinstance(text, str) else str(text).lower() for text in responses)
     return dict(zip(_systems(row), texts, strict=True))
@@ -81,7 +82,8 @@ def _source(row: Row) -> str:
 def _name_instances(rows: list[Row]) -> None:
     """Number the instances, and the samples of each system, by their texts.
 
-    The test set compares many pairs of systems on one input, which is what intervals resample.
+    Several pairs of systems are compared on the same input. These comparisons must share an
+    instance, because intervals resample instances.
     """
     instances: dict[str, str] = {}
     samples: dict[tuple[str, str], dict[str, int]] = {}
@@ -113,7 +115,7 @@ def _common(row: Row) -> Row:
 
 
 def _samples(row: Row) -> Row:
-    """The sample of each side; an empty response is none."""
+    """Return the sample of each side; an empty response has no sample."""
     sides = zip(("sample_a", "sample_b"), _texts(row).items(), strict=True)
     return {side: row["samples"][system] for side, (system, text) in sides if text.strip()}
 
@@ -131,7 +133,7 @@ def _of_machine(path: Path, answers: list[Row], units: dict[int, Row]) -> list[R
         result = next((key for key in answer if key.endswith("_result")), None)
         unit = units.get(answer.get("idx", -1))
         if result is None or unit is None:
-            reason = "has no result, or an idx that the test set does not have"
+            reason = "has no column that ends in _result, or its idx is not in the test set"
             raise FormatError.of(path.name, line, "no_result", reason)
         label = _label(answer[result])
         ratings.append({**_common(unit), "rater": name, "kind": "machine", **label})

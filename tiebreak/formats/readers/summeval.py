@@ -1,4 +1,4 @@
-"""SummEval's expert ratings: one summary a unit, criteria from 1 to 5, labels only."""
+"""SummEval's expert ratings of single summaries on four criteria from 1 to 5, without texts."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ def read_summeval(paths: Sequence[Path], systems: tuple[str, str] | None = None)
     rows: list[tuple[Path, int, Row]] = []
     for path in files_of(paths, "*.jsonl"):
         if not path.is_file():
-            raise FormatError.of(path.name, None, "no_such_file", "there is no such file")
+            raise FormatError.of(path.name, None, "no_such_file", "does not exist")
         problems = Problems()
         rows += [(path, line, row) for line, row in read_rows(path, problems)]
         problems.check()
