@@ -157,7 +157,8 @@ def test_a_refusal_of_a_service_is_shown_in_its_form(researcher_client):
     html = page.content.decode()
     assert 'name="seed" value="77"' in html
     assert 'tabindex="-1" autofocus' in html
-    Job.objects.create(owner=study.pk, kind="sampling")
+    key = f"sampling:dataset:{study.dataset_id}"
+    Job.objects.create(owner=study.pk, kind="sampling", exclusive_key=key)
     Generation.objects.update(is_dummy=True)
     page = researcher_client.post(at(study, "sample"), SAMPLE)
     assert errors_of(page, "sampling_form", code="job_unfinished")
