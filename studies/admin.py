@@ -228,6 +228,10 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
         """Only drafts can be deleted, because ratings are append-only."""
         return obj is not None and not is_frozen(obj)
 
+    def delete_model(self, request: HttpRequest, obj: Study) -> None:
+        jobs_of(obj).delete()
+        super().delete_model(request, obj)
+
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "dataset":
             kwargs["queryset"] = datasets_of(request.user)
