@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 
 from studies.access import datasets_of, studies_of
 from studies.admin_lookups import DeclaredLookups
+from studies.dataset_jobs import jobs_of
 from studies.members import MembershipForm
 from studies.models import Criterion, Dataset, Generation, Membership, Study, StudySystem, System
 from studies.services import FROZEN_FIELDS, is_frozen, save_design, use_dataset_systems
