@@ -272,11 +272,11 @@ def test_the_similarity_is_one_of_those_there_are_or_stays_what_it_was(client, r
     assert study.similarity == "bleu"
 
 
-def test_a_deleted_draft_takes_its_jobs_with_it(researcher_client):
-    study = make_study(instances=1, member=researcher_client.researcher)
+def test_a_deleted_draft_takes_its_jobs_with_it(client, researcher):
+    study = make_study(instances=1, member=researcher)
     kept = Job.objects.create(kind="scoring", owner="another")
     Job.objects.create(kind="scoring", owner=study.pk)
     address = reverse("admin:studies_study_delete", args=[study.pk])
-    assert researcher_client.post(address, {"post": "yes"}).status_code == 302
+    assert client.post(address, {"post": "yes"}).status_code == 302
     assert not Study.objects.filter(pk=study.pk).exists()
     assert list(Job.objects.all()) == [kept]
