@@ -404,6 +404,9 @@ TIEBREAK_ENCODER_DTYPE = _choice(
 # Whether scoring workers have packages that the web process may lack.
 TIEBREAK_SCORES_ELSEWHERE = _boolean("TIEBREAK_SCORES_ELSEWHERE", default=False)
 
+# Where workers put exports for download; with several hosts, a folder that all of them share.
+TIEBREAK_EXPORT_FOLDER = str(env.str("TIEBREAK_EXPORT_FOLDER", default=str(VAR_DIR / "exports")))
+
 # Limits of bundles and files uploaded through the web. Management commands have options instead.
 TIEBREAK_MAX_CELL_CHARACTERS = _integer("TIEBREAK_MAX_CELL_CHARACTERS", 1_000_000, 1_000)
 TIEBREAK_MAX_UPLOAD_BYTES = _integer("TIEBREAK_MAX_UPLOAD_BYTES", 100_000_000, 1_000)

@@ -54,6 +54,14 @@ class JobKind(ABC):
         """Return the name of the Celery queue for a job with these options."""
         return self.queue
 
+    def summary(self, job: Job) -> str:  # noqa: ARG002  for subclasses
+        """Return the options that tell a job apart from others of its kind, for its list."""
+        return ""
+
+    def page_of(self, job: Job) -> str:  # noqa: ARG002  for subclasses
+        """Return the URL of the page with the job's results, or "" if there is none."""
+        return ""
+
     @abstractmethod
     def plan(self, job: Job) -> Iterable[ChunkPlan]:
         """Divide the job into chunks. Called once, by the first worker."""

@@ -21,10 +21,9 @@ from django_htmx.http import trigger_client_event
 
 from annotation.services.dummies import dummy_texts, remove_dummy_generations
 from annotation.services.planning import Plan, forecast_plan, plan_hits
-from jobs.kinds import kind_of
 from jobs.models import Job
-from jobs.services import Pace, pace_of, pause_job, resume_job, stop_job
-from jobs.stuck_jobs import StuckJob, stuck_jobs
+from jobs.rows import job_rows, newest_and_unfinished
+from jobs.services import pause_job, resume_job, stop_job
 from metrics.charts import scenarios_chart, separability_histogram
 from metrics.forms import DesignForm, design_form, sampling_form, scoring_form
 from metrics.messages import (
@@ -50,9 +49,7 @@ from studies.instance_selection.drawing import (
 )
 from studies.instance_selection.robustness import similarity_of_parts, variants
 from studies.instance_selection.sampling import (
-    SAMPLES,
     SamplingJob,
-    is_dummy_job,
     start_sampling,
 )
 from studies.instance_selection.scoring import ScoringJob
@@ -166,28 +163,10 @@ def _page(request: HttpRequest, study: Study, refused: Json | None = None) -> Js
     }
 
 
-@dataclass(frozen=True)
-class JobRow:
-    """A job with its label and options as text, its pace, and why it is stuck, if it is."""
-
-    job: Job
-    label: str
-    summary: str
-    pace: Pace
-    stuck: StuckJob | None
-
-
 def _jobs(study: Study) -> Json:
-    study_jobs = jobs_of(study).filter(kind__in=[SamplingJob.name, ScoringJob.name])
-    unfinished = list(study_jobs.filter(finished_at=None))
-    ended = study_jobs.exclude(finished_at=None)[: max(0, MAX_JOBS - len(unfinished))]
-    stuck = {stuck_job.job.pk: stuck_job for stuck_job in stuck_jobs(unfinished)}
-    rows = [
-        JobRow(job, kind_of(job).label, _summary(study, job), pace_of(job), stuck.get(job.pk))
-        for job in [*unfinished, *ended]
-    ]
-    is_moving = any(row.job.is_moving for row in rows)
-    return {"study": study, "jobs": rows, "is_moving": is_moving}
+    jobs = jobs_of(study).filter(kind__in=[SamplingJob.name, ScoringJob.name])
+    rows = job_rows(newest_and_unfinished(jobs, MAX_JOBS))
+    return {"study": study, "jobs": rows, "is_moving": any(row.job.is_moving for row in rows)}
 
 
 def _jobs_part(
@@ -200,27 +179,6 @@ def _jobs_part(
     context |= {"status_message": message, "code": code}
     response = render(request, "metrics/generate_select_jobs.html", context)
     return response if context["is_moving"] else trigger_client_event(response, "jobs-ended")
-
-
-def _summary(study: Study, job: Job) -> str:
-    """Return the options that tell a job apart from others of its kind."""
-    options = job.options
-    if job.kind == ScoringJob.name:
-        encoder = f", encoder {options['encoder']}" if "encoder" in options else ""
-        return f"{similarity_title(options.get('similarity') or study.similarity)}{encoder}"
-    temperatures = ", ".join(
-        f"{temperature:g}" for temperature in options.get("temperatures") or []
-    )
-    return ", ".join(
-        [
-            "dummy texts" if is_dummy_job(options) else f"server {options.get('server', '')}",
-            f"K = {options.get('samples', SAMPLES)}",
-            f"τ = {temperatures} on {options.get('instances')} instances"
-            if temperatures
-            else "each system's own τ",
-            f"seed {options.get('seed', 0)}",
-        ]
-    )
 
 
 def _results(request: HttpRequest, study: Study) -> Json:

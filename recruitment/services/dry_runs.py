@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
+from django.urls import reverse
 
 from annotation.counts import study_counts
 from annotation.models import Assignment, Participation, Rater, Rating, ScreeningAttempt
@@ -200,6 +201,13 @@ class DryRunJob(JobKind):
 
     name = "dry_run"
     label = "do a dry run"
+
+    def summary(self, job: Job) -> str:
+        return f"up to {job.options.get('raters', DryRunOptions.raters)} bots"
+
+    def page_of(self, job: Job) -> str:
+        study = Study.objects.filter(pk=job.owner).first()
+        return reverse("recruitment:dry-runs", args=[study.dry_run_of_id]) if study else ""
 
     def plan(self, job: Job) -> list[ChunkPlan]:  # noqa: ARG002  as every kind
         return [ChunkPlan(0)]  # one after another, because bots take places from each other

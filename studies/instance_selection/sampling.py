@@ -65,6 +65,20 @@ class SamplingJob(JobKind):
     queue = "gpu"
     lanes = 4
 
+    def summary(self, job: Job) -> str:
+        options = job.options
+        temperatures = ", ".join(f"{number:g}" for number in options.get("temperatures") or [])
+        return ", ".join(
+            [
+                "dummy texts" if is_dummy_job(options) else f"server {options.get('server', '')}",
+                f"K = {_samples(job)}",
+                f"τ = {temperatures} on {options.get('instances')} instances"
+                if temperatures
+                else "each system's own τ",
+                f"seed {options.get('seed', 0)}",
+            ]
+        )
+
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
         """Divide the instances of each system; chunks with the same model follow each other."""
         study = _study_of(job)

@@ -33,6 +33,7 @@ from tiebreak.similarity import (
     Similarity,
     align_many,
     similarity,
+    similarity_title,
 )
 from tiebreak.similarity.entities import PIPELINE
 from tiebreak.stats.separability import normalised_separability, separability
@@ -85,6 +86,10 @@ class ScoringJob(JobKind):
 
     def queue_for(self, options: dict[str, Any]) -> str:
         return "gpu" if options.get("similarity") in ENCODED else "default"
+
+    def summary(self, job: Job) -> str:
+        encoder = f", encoder {job.options['encoder']}" if "encoder" in job.options else ""
+        return similarity_title(_similarity_of(job, Study.objects.get(pk=job.owner))) + encoder
 
     def plan(self, job: Job) -> Iterator[ChunkPlan]:
         study = Study.objects.get(pk=job.owner)
