@@ -9,7 +9,7 @@ Item = TypeVar("Item")
 
 
 def balanced_bits(edges: Sequence[tuple[Hashable, Hashable]], rng: random.Random) -> list[int]:
-    """Return a random bit per edge of a bipartite graph, balanced (±1) at each vertex.
+    """Return a random bit per edge of a bipartite graph, with as many 0s as 1s (±1) at each vertex.
 
     A unit is an edge from its HIT to its pair of systems, so sides are balanced both within each
     HIT and for each pair over the study. The graph is decomposed into trails along which the bits
@@ -80,7 +80,7 @@ def dealt(
     """
     order = list(range(len(items)))
     rng.shuffle(order)
-    order.sort(key=lambda i: str(pair_of[i]))  # stable: random within each pair
+    order.sort(key=lambda i: str(pair_of[i]))  # stable, so random within each pair
     count = -(-len(items) // size)
     groups = [order[start::count] for start in range(count)]
     group_of = {i: g for g, group in enumerate(groups) for i in group}
@@ -108,7 +108,7 @@ def _exchange(
     group_of: dict[int, int],
     counts: list[dict[Hashable, int]],
 ) -> None:
-    """Swap item ``i`` with the first item of its pair after which no group has an instance twice."""
+    """Swap item ``i`` with an item of its pair, if then neither group has an instance twice."""
     group_i, instance_i = group_of[i], instance_of[i]
     for j in others:
         group_j, instance_j = group_of[j], instance_of[j]

@@ -73,13 +73,13 @@ def codebook(study: Study, ratings: RatingQuerySet | None = None) -> str:
     lines = [
         f"# {_plain(study.title)}",
         "",
-        f"{counts.rows} ratings, {counts.counted} of them in the statistics"
-        f" (role main, repeat 0, none of the flags {', '.join(EXCLUDING_FLAGS)}):"
-        f" {counts.people} by people and {counts.machines} by machine raters, {counts.unparsed} of"
-        " which could not be parsed.",
+        f"Number of ratings: {counts.rows}. In the statistics (role main, repeat 0, and none of the"
+        f" flags {', '.join(EXCLUDING_FLAGS)}): {counts.counted}, of which {counts.people} by people"
+        f" and {counts.machines} by machine raters. Answers of machine raters that could not be"
+        f" parsed: {counts.unparsed}.",
     ]
     if counts.simulated:
-        lines.append(f"\n**{counts.simulated} of them are simulated: they were given by bots.**")
+        lines.append(f"\n**Simulated ratings, which were given by bots: {counts.simulated}.**")
     lines += ["", "## Ratings", "", "| rows | group |", "| --- | --- |"]
     lines += [f"| {getattr(counts, kind)} | {meaning} |" for kind, meaning in KINDS.items()]
     lines += [

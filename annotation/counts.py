@@ -119,7 +119,7 @@ def study_counts(study: Study, now: datetime | None = None) -> StudyCounts:
 
 
 def rating_counts(ratings: RatingQuerySet) -> RatingCounts:
-    """Count any set of ratings in one statement."""
+    """Return the counts of any set of ratings, which takes one statement."""
     return _unprefixed(ratings.order_by().aggregate(**_EXPRESSIONS))
 
 

@@ -58,7 +58,7 @@ class PlacedCheck:
     """A gold check in one annotator's HIT.
 
     `is_at_edge` is true if all other units share one instance that differs from the check's.
-    The check then comes first or last, because in between it would interrupt them.
+    The check then comes first or last, because elsewhere it would separate the other units.
     """
 
     hit_unit: HITUnit

@@ -75,7 +75,10 @@ def _check_roles(table: RatingTable, problems: Problems) -> None:
     for unit, role, repeat, line in rows:
         if role == "repeat" and not repeat:
             problems.add(
-                table.name, int(line), "repeat_is_zero", "role is repeat, so repeat cannot be 0"
+                table.name,
+                int(line),
+                "repeat_is_zero",
+                "the role is repeat, so the column repeat cannot be 0",
             )
         unit_role = "main" if role == "repeat" else role
         if seen.setdefault(unit, unit_role) != unit_role:

@@ -194,7 +194,10 @@ class _RatingsImport:
         return self.generations.get((instance.pk, system.pk, sample))
 
     def _hits(self, units: dict[str, Unit]) -> dict[str, HIT]:
-        """Create a HIT per instance and pair, or per unit without an instance. Return HITs by unit."""
+        """Create a HIT per instance and pair, or per unit without an instance.
+
+        Return the HITs by unit.
+        """
         groups: dict[tuple[Any, ...], list[Unit]] = defaultdict(list)
         for unit in units.values():
             alone = unit.key if unit.instance_id is None else ""

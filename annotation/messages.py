@@ -80,8 +80,8 @@ PLACE_LOST = (
     " annotator. Your answers are kept. This is a new task."
 )
 CHECKS_MISSED = (
-    "Please read the texts carefully. Some of your answers were wrong on texts for which the correct"
-    " answer is known. If this continues, your participation in this study may end."
+    "Please read the texts carefully. Some of your answers were wrong on texts for which the"
+    " correct answer is known. If this continues, your participation in this study may end."
 )
 # Shown beside "Saved", by the flag that the answer received.
 ANSWER_NOTES = {

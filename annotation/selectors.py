@@ -20,7 +20,7 @@ from tiebreak.scales import BAD, Scale
 
 
 def criteria_of(study: Study) -> tuple[Criterion, ...]:
-    """Return the study's criteria in order, cached once it opens because they cannot change then."""
+    """Return the study's criteria in order. They are cached once the study opens."""
     if study.opened_at is None:
         return tuple(study.criteria.all())
     return _frozen_criteria(study.pk, study.opened_at)
@@ -47,9 +47,9 @@ def hit_units_of(assignment: Assignment) -> list[HITUnit]:
 def units_by_position(assignment: Assignment) -> dict[int, HITUnit]:
     """Return the units of `hit_units_of` by position.
 
-    Positions stay fixed while others answer some of the units: the order of the whole HIT is drawn
-    first and then filtered. So an answer that arrives after its place was lost still refers to the
-    right unit.
+    Positions stay fixed while others answer some of the units, because the order of the whole HIT
+    is drawn first and then filtered. Therefore an answer that arrives after its place was lost
+    still refers to the right unit.
     """
     hit_units = list(units_of_hit(assignment.hit))
     if assignment.stage:

@@ -32,7 +32,7 @@ def upload_limits() -> Limits:
 
 @contextmanager
 def stored_upload(upload: Upload, name: str) -> Iterator[Path]:
-    """Store an upload in a temporary file called ``name``. Raises `FormatError` if it is too large."""
+    """Store an upload in a temporary file called ``name``. Raise `FormatError` if too large."""
     limit = settings.TIEBREAK_MAX_UPLOAD_BYTES
     if (upload.size or 0) > limit:
         reason = f"the file has {upload.size:,} bytes, but the limit for uploads is {limit:,}"

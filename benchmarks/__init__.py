@@ -1,1 +1,1 @@
-"""Speed and memory, as ratios against a named peer or a naive version in the same run."""
+"""Benchmarks of speed and memory, as ratios to a named peer or a naive version in the same run."""

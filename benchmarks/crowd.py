@@ -1,4 +1,4 @@
-"""Simulated annotators over HTTP: one thread, connection and cookie jar each."""
+"""Simulated annotators over HTTP, each with a thread, a connection and cookies."""
 
 import http.client
 import random
@@ -16,7 +16,7 @@ TIMEOUT = 30
 
 @dataclass
 class Record:
-    """Response times in seconds, errors and answers of all annotators; threads append to it."""
+    """Response times in seconds, errors and answers of all annotators, appended by threads."""
 
     saves: list[float] = field(default_factory=list)
     nexts: list[float] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Browser:
     def ask(
         self, method: str, path: str, data: dict[str, str] | str | None = None, **headers: str
     ) -> tuple[int, str]:
-        """Return status and body; the status is 0 if there was no response."""
+        """Return the status and body of the response; the status is 0 if there is no response."""
         self.record.requests += 1
         if self.connection is None:
             self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
@@ -74,13 +74,13 @@ class Habits:
     """The behaviour of the annotators of a run."""
 
     pause: float = 0.0  # seconds between answers
-    abandons: float = 0.0  # share of pages at which an annotator leaves for good
-    look_for_s: float = 0.0  # how long to look for more work once there is none
-    retries: bool = False  # whether to retry a failed request, as the page does
+    abandons: float = 0.0  # share of pages on which an annotator leaves for good
+    look_for_s: float = 0.0  # seconds to look for more work after it has run out
+    retries: bool = False  # whether failed requests are retried, as the page does
 
 
 class Annotator(threading.Thread):
-    """Enters the study, answers until no work is left, and may return as another person."""
+    """Enters the study, answers until no work is left, and may re-enter as another person."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class Annotator(threading.Thread):
 
     def run(self) -> None:
         idle_since: float | None = None
-        # Start at different times, as people do.
+        # Annotators start at different times, as people do.
         self.stop.wait(self.rng.random() * self.habits.pause)
         self._enter()
         while not self.stop.is_set():
@@ -156,7 +156,7 @@ class Annotator(threading.Thread):
         self.record.acknowledged.append((fields["assignment"], fields["position"]))
 
     def _sure(self, ask: Callable[[], tuple[int, str]], wanted: set[int] | None = None) -> str:
-        """Return the body of an expected response; record others as errors, and retry if set."""
+        """Return the body of an expected response; record other responses, and retry if set."""
         while True:
             status, body = ask()
             if status in (wanted or {200}):
@@ -170,7 +170,7 @@ class Annotator(threading.Thread):
 def crowd(
     port: int, study: str, annotators: int, habits: Habits, *, max_seconds: float
 ) -> tuple[Record, float]:
-    """Run annotators until no work or no time is left; return their record and the seconds."""
+    """Run annotators until no work or time is left, and return their record and the seconds."""
     record, stop = Record(), threading.Event()
     threads = [
         Annotator(port, study, habits=habits, record=record, seed=seed, stop=stop)

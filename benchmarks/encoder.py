@@ -1,9 +1,9 @@
-"""An encoder of roberta-large's shape on a GPU: `make bench-separability` runs it if there is one.
+"""The benchmark of an encoder of roberta-large's shape: `make bench-separability`, if there is a GPU.
 
-Its weights are random and its tokeniser is trained on the benchmark's texts; neither changes the cost of a
-forward pass. The first row compares the rate of the model's matrix products with that of one large product on
-the same card. The second gives the share of the total time spent in forward passes, the rest of which is time
-that the card waits for the CPU.
+The encoder's weights are random, and its tokeniser is trained on the benchmark's texts. Neither changes the
+cost of a forward pass. The first row compares the rate of the model's matrix products with the rate of one
+large product on the same card. The second row is the share of the total time that is spent in forward passes.
+In the rest of the time, the card waits for the CPU.
 """
 
 import sys
@@ -21,7 +21,7 @@ from tiebreak.gateway.encoders import TransformersEncoder, batches_by_length
 from tiebreak.similarity import similarity
 from tiebreak.similarity.alignment import DEVICE_CHUNK
 
-TEXTS_OF = 2_000  # instances, twenty thousand texts
+TEXTS_OF = 2_000  # number of instances, which have twenty thousand texts
 SHAPE = {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24}
 SPECIAL = {"cls_token": "<s>", "sep_token": "</s>", "pad_token": "<pad>"}
 HEADS, WINDOW, VOCABULARY = 16, 514, 50_265
@@ -30,7 +30,7 @@ SHARE_OF_PRODUCT, SHARE_OF_TIME = 0.4, 0.8
 
 
 def build(folder: Path, instances: Sequence[Instance], shape: dict[str, int] = SHAPE) -> None:
-    """Random weights and a byte-pair tokeniser in the Transformers format."""
+    """Save random weights and a byte-pair tokeniser in the Transformers format."""
     torch, transformers = import_module("torch"), import_module("transformers")
     tokenizers = import_module("tokenizers")
     trained = tokenizers.ByteLevelBPETokenizer()
@@ -57,7 +57,7 @@ def build(folder: Path, instances: Sequence[Instance], shape: dict[str, int] = S
 
 
 def operations(lengths: Sequence[int], encoder: TransformersEncoder) -> float:
-    """Return two per matrix weight and token, plus those of attention, without padding."""
+    """Return the number of operations without padding: two per weight and token, and attention."""
     config = encoder._model.config
     size, layers = config.hidden_size, config.num_hidden_layers
     weights = layers * (4 * size**2 + 2 * size * config.intermediate_size)
@@ -66,7 +66,7 @@ def operations(lengths: Sequence[int], encoder: TransformersEncoder) -> float:
 
 
 def forward(sample: Sequence[Instance], encoder: TransformersEncoder) -> tuple[float, float]:
-    """Return the seconds of the forward passes alone, after tokenising, and their operations/s."""
+    """Return the seconds of the forward passes without tokenising, and operations per second."""
     chunks = [
         list(
             dict.fromkeys(
@@ -134,7 +134,7 @@ def rows(device: str = "cuda") -> list[Row]:
             megabytes(),
             "the forward passes alone",
             alone / whole,
-            f"{SHARE_OF_TIME:.0%} of the time in them",
+            f"{SHARE_OF_TIME:.0%} of the time in forward passes",
             alone / whole >= SHARE_OF_TIME,
         ),
     ]

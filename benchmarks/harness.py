@@ -1,4 +1,4 @@
-"""Measure in a separate process, and publish a table and a JSON file."""
+"""Measuring in a separate process, and publishing a table and a JSON file."""
 
 import json
 import platform
@@ -16,7 +16,7 @@ RESULTS = Path("var/benchmarks")
 
 @dataclass(frozen=True)
 class Measured:
-    """The best of several runs in seconds, and the peak memory of the process in MB."""
+    """The time of the best of several runs in seconds, and the process's peak memory in MB."""
 
     seconds: float
     megabytes: float
@@ -24,7 +24,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table: the work, its cost and its target."""
+    """A row of the table, with the work, its cost and its target."""
 
     work: str
     seconds: float
@@ -36,7 +36,7 @@ class Row:
 
 
 def seconds_of(work: Callable[[], object], *, runs: int = 3) -> float:
-    """Return the best of several runs, because noise only adds time."""
+    """Return the time of the best of several runs, because noise only adds time."""
     taken = []
     for _ in range(runs):
         start = time.perf_counter()
@@ -46,7 +46,7 @@ def seconds_of(work: Callable[[], object], *, runs: int = 3) -> float:
 
 
 def measured(prepare: Callable[[], Callable[[], object]], *, runs: int = 3) -> Measured:
-    """Run what ``prepare`` returns in a new process, to measure its memory alone."""
+    """Run the function that ``prepare`` returns in a new process, to measure only its memory."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(_measured, prepare, runs).result()
 
@@ -58,7 +58,7 @@ def _measured(prepare: Callable[[], Callable[[], object]], runs: int) -> Measure
 
 
 def publish(name: str, rows: Sequence[Row]) -> int:
-    """Write ``var/benchmarks/NAME.json`` and print the table; return 1 if a target was missed."""
+    """Write ``var/benchmarks/NAME.json``, print the table, and return 1 if a target was missed."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     machine = f"{platform.machine()}, Python {platform.python_version()}"
     file = RESULTS / f"{name}.json"

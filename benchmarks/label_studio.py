@@ -1,4 +1,4 @@
-"""Label Studio, with which serving is compared, in a separate environment."""
+"""Label Studio in a separate environment, for comparison with serving."""
 
 import json
 import os
@@ -24,7 +24,7 @@ SETUP = Path(__file__).with_name("label_studio_setup.py")
 def label_studio(
     database: PostgreSQL, *, tasks: int, ratings: int, annotators: int
 ) -> Iterator[tuple[Web, int, list[str]]]:
-    """Serve a project of pairs; yield the server, the project and a token per annotator."""
+    """Serve a project of pairs, and yield the server, the project and a token per annotator."""
     python = _python()
     database.run("CREATE DATABASE label_studio")
     parts = urlsplit(database.url("label_studio"))
@@ -60,7 +60,7 @@ def label_studio(
 
 
 def _python() -> str:
-    """Return the environment's Python; the first call creates it in a few minutes."""
+    """Return the environment's Python; the first call creates it, which takes a few minutes."""
     python = HOME / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(HOME)], check=True)

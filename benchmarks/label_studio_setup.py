@@ -1,11 +1,11 @@
-"""Create annotators with tokens and a project of pairs, inside Label Studio's environment."""
+"""Creates annotators with tokens and a project of pairs in Label Studio's environment."""
 
 import sys
 from pathlib import Path
 
 import django
 
-sys.path[0] = str(Path.cwd())  # instead of this file's folder
+sys.path[0] = str(Path.cwd())  # instead of the folder of this file
 
 django.setup()
 

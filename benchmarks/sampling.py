@@ -1,9 +1,10 @@
 """Sampling through the gateway, compared with vLLM's benchmark client: `make bench-sampling`.
 
-A tiny random Llama is served on the CPU by the Python that TIEBREAK_TEST_VLLM_PYTHON names; vLLM's client
-reads the prompts with pandas. The model has one core to itself, as it would have a GPU; the server's front end
-and the client share another. Without this division, the model's processes busy-wait on every core, the front
-end is starved, and the same client is served sixteen texts at once in one run and two in the next.
+The Python interpreter in TIEBREAK_TEST_VLLM_PYTHON serves a tiny random Llama on the CPU. It needs pandas,
+with which vLLM's client reads the prompts. The model has a core to itself, as it would have a GPU, and the
+server's front end shares another core with the clients. Without this division, the model's processes busy-wait
+on every core, the front end is starved, and the same client is served sixteen texts at once in one run and two
+in the next.
 """
 
 import json
@@ -45,7 +46,7 @@ PEER = (
 
 @contextmanager
 def served() -> Iterator[tuple[str, Path]]:
-    """Serve a tiny model; yield the host and the folder of the model."""
+    """Serve a tiny model, and yield the host and the model's folder."""
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as name:
         folder = Path(name)
         builder = ROOT / "tests" / "tiebreak" / "gateway" / "tiny_llama.py"
@@ -109,7 +110,7 @@ def prompts() -> list[str]:
 
 
 def vllm_benchmark(host: str, folder: Path) -> float:
-    """Return the output tokens per second of vLLM's client."""
+    """Return the number of output tokens per second for vLLM's client."""
     file, result = folder / "prompts.jsonl", folder / "result.json"
     file.write_text("\n".join(json.dumps({"prompt": prompt}) for prompt in prompts()))
     command = [PYTHON, "-c", PEER, "--backend", "openai", "--base-url", f"http://{host}"]
@@ -118,14 +119,14 @@ def vllm_benchmark(host: str, folder: Path) -> float:
     command += ["--skip-chat-template", "--disable-shuffle"]
     command += ["--num-prompts", str(REQUESTS), "--max-concurrency", str(CONCURRENCY)]
     command += ["--temperature", "1.0", "--save-result", "--result-filename", str(result)]
-    # Seeds cost the server time, so both clients send one per text.
+    # Seeds cost the server time, so both clients send a seed for each text.
     command += ["--extra-body", json.dumps(SETTINGS)]
     subprocess.run(command, check=True, env=ENVIRONMENT, capture_output=True)
     return float(json.loads(result.read_text())["output_throughput"])
 
 
 def through_the_gateway(host: str) -> float:
-    """Return the output tokens per second through the gateway, for the same prompts."""
+    """Return the number of output tokens per second through the gateway, for the same prompts."""
     requests = (
         SampleRequest(str(n), prompt, 1, n, temperature=1.0, max_tokens=TOKENS)
         for n, prompt in enumerate(prompts())
@@ -152,10 +153,10 @@ def pair(host: str, folder: Path, *, is_first: bool) -> tuple[float, float]:
 
 def main() -> int:
     if not PYTHON:
-        print("Set TIEBREAK_TEST_VLLM_PYTHON to a Python that has vLLM.")
+        print("Set TIEBREAK_TEST_VLLM_PYTHON to the path of a Python interpreter that has vLLM.")
         return 2
     if sys.platform != "linux" or not os.sched_getaffinity(0) >= {MODEL_CORE, CLIENT_CORE}:
-        print("This benchmark needs Linux and the first two cores.")
+        print("This benchmark needs Linux and access to the first two cores.")
         return 2
     with served() as (host, folder):
         through_the_gateway(host)  # warm up the server

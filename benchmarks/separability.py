@@ -1,4 +1,4 @@
-"""Alignment matrices compared with published packages: `make bench-separability`."""
+"""The benchmark of alignment matrices against published packages: `make bench-separability`."""
 
 import os
 import resource
@@ -30,17 +30,17 @@ Scorer = Callable[[Pair], float]
 GENERATIONS = 5
 INSTANCES = 200
 MANY = 30_000
-DISTINCT = 1_000  # repeated MANY / DISTINCT times; only texts within a chunk share work
+DISTINCT = 1_000  # repeated MANY / DISTINCT times, since only texts within a chunk share work
 LOOK_EVERY = 500
 RARE_WORDS = 50_000
 SYLLABLES = ("ka", "ri", "ton", "mel", "vo", "sta", "ne", "ling", "bor", "ash", "ed", "ing")
 ROUNDS = 2
-PAIR_BY_PAIR = 4  # instances for which bert-score is called pair by pair
+PAIR_BY_PAIR = 4  # number of instances for which bert-score is called pair by pair
 LEXICAL_SAMPLE = 40
 
 
 def instances(number: int) -> list[Instance]:
-    """Return pairs of five texts of about 50 words; texts of an instance share their words."""
+    """Return five texts of about 50 words per system; an instance's texts share their words."""
     rng = np.random.default_rng(0)
     known = sorted({word for source in load_sources() for word in words(source.text)})
     rng.shuffle(known)
@@ -78,7 +78,7 @@ def values(alignments: Alignments) -> list[float]:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the seconds and the result of the work."""
+    """Return the time of the work in seconds, and its result."""
     start = time.perf_counter()
     result = work()
     return time.perf_counter() - start, result
@@ -112,7 +112,7 @@ def bertscore_rows() -> list[Row]:
     scorer.score(["warm"], ["up"])
     aligned(sample[:1], measure)
     held, (ours, together, one_by_one) = 0.0, (float("inf"),) * 3
-    for _ in range(ROUNDS):  # alternating, so that other load affects all of them
+    for _ in range(ROUNDS):  # all of them in each round, so that other load affects them alike
         seconds, scores = timed(partial(aligned, sample, measure))
         ours = min(ours, seconds)
         held = held or megabytes()  # before bert-score runs
@@ -139,12 +139,12 @@ def bertscore_rows() -> list[Row]:
             must=1.3,
         ),
         Row(
-            f"the largest difference of its {len(scores):,} values: {difference:.1e}",
+            f"largest difference between the {len(scores):,} values and bert-score's: {difference:.1e}",
             ours,
             held,
             "",
             None,
-            "1e-4 at most",
+            "at most 1e-4",
             difference <= 1e-4,
         ),
     ]
@@ -160,7 +160,7 @@ def _in_one_call(sample: Sequence[Instance], scorer: Any) -> list[float]:
 
 
 def _pair_by_pair(sample: Sequence[Instance], scorer: Any) -> float:
-    """Return the seconds for all pairs, extrapolated by words from a few."""
+    """Return the time for all pairs in seconds, extrapolated from a few pairs by their words."""
     few = [pair for instance in sample[:: len(sample) // PAIR_BY_PAIR] for pair in pairs(instance)]
     every = [pair for instance in sample for pair in pairs(instance)]
     seconds, _ = timed(lambda: [scorer.score([first], [second]) for first, second in few])
@@ -208,7 +208,7 @@ def lexical_row(name: str, package: str, reference: Scorer, target: float) -> Ro
 
 
 def many(name: str, number: int) -> tuple[float, float]:
-    """Return seconds and MB of that many instances on two cores, in a separate process."""
+    """Return the time and memory (s, MB) for many instances on two cores in a separate process."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(_many, name, number).result()
 
@@ -234,10 +234,10 @@ def many_rows(name: str, limit: float | None) -> list[Row]:
     return [
         Row(work, seconds, held, "", None, must, limit is None or seconds < limit),
         Row(
-            f"the memory of {name}, all processes together",
+            f"memory of {name}, all processes together",
             seconds,
             held,
-            "a tenth of the instances",
+            "a tenth as many instances",
             growth,
             "ratio under 1.1",
             growth < 1.1,

@@ -1,4 +1,4 @@
-"""Servers that are started for a benchmark and stopped after it."""
+"""Servers that are started before a benchmark and stopped after it."""
 
 import http.client
 import os
@@ -21,7 +21,7 @@ WEB_WORKERS, WEB_THREADS = 2, 4
 
 @dataclass
 class PostgreSQL:
-    """A PostgreSQL server of the system's package, in a temporary folder."""
+    """A PostgreSQL server from the system's package, with its data in a temporary folder."""
 
     folder: Path
     port: int
@@ -49,12 +49,12 @@ class PostgreSQL:
         self._call("pg_ctl", "-D", str(self.folder / "data"), "-m", "fast", "-w", "stop")
 
     def restart(self) -> None:
-        """Restart as an operator would, which cancels running statements."""
+        """Restart the server as an operator would, which cancels running statements."""
         self.stop()
         self.start()
 
     def _call(self, program: str, *arguments: str) -> None:
-        """Run a program, as root under the package's user: PostgreSQL refuses to run as root."""
+        """Run a program, but not as root, because PostgreSQL refuses to run as root."""
         who = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
         command = [*who, str(self.programs / program), *arguments]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=self.folder)
@@ -89,7 +89,7 @@ class Web:
 
     @property
     def megabytes(self) -> float:
-        """The memory of the largest worker."""
+        """Memory of the largest worker in MB."""
         return max(map(_resident_megabytes, self.workers), default=0.0)
 
     def kill_a_worker(self) -> None:
@@ -115,12 +115,12 @@ def gunicorn(
     ready: str,
     threads: int = WEB_THREADS,
 ) -> Iterator[Web]:
-    """Serve a WSGI application; ``ready`` is an address that answers when it is up."""
+    """Serve a WSGI application; ``ready`` is the path to request until the server responds."""
     port = free_port()
     command = [python, "-m", "gunicorn", application, "--bind", f"127.0.0.1:{port}"]
     command += ["--workers", str(WEB_WORKERS), "--threads", str(threads)]
     command += ["--worker-class", "gthread", "--keep-alive", "75", "--log-level", "critical"]
-    command += ["--preload"]  # so that a new worker starts at once
+    command += ["--preload"]  # so that new workers start at once
     process = subprocess.Popen(command, cwd=folder, env={**os.environ, **environment})
     try:
         _wait_until_up(port, ready, process)
@@ -144,10 +144,12 @@ def _wait_until_up(port: int, path: str, process: "subprocess.Popen[bytes]") -> 
             connection.getresponse()
         except OSError:
             if process.poll() is not None:
-                raise RuntimeError("The web server did not start; its reason is above.") from None
+                raise RuntimeError(
+                    "The web server did not start. Its messages above say why."
+                ) from None
             time.sleep(0.2)
         else:
             return
         finally:
             connection.close()
-    raise RuntimeError(f"{path} did not answer in two minutes.")
+    raise RuntimeError(f"The web server did not respond at {path} within two minutes.")

@@ -1,6 +1,6 @@
-"""Serving HITs under load and faults: `make bench-serving [ONLY=load,bundles,…]`.
+"""The benchmark of serving HITs under load and faults: `make bench-serving [ONLY=load,bundles,…]`.
 
-With ``AGAINST=FOLDER`` the row `earlier` compares with another checkout of Tiebreak.
+With ``AGAINST=FOLDER``, the row `earlier` compares this checkout with the one in that folder.
 """
 
 import os
@@ -25,9 +25,9 @@ from benchmarks.servers import ROOT, PostgreSQL, Web, gunicorn, postgresql
 
 RATINGS = 3
 LEASE_MINUTES = 1 / 3
-# Far longer than a run takes; a run that is cut off misses its target.
+# This is far longer than a run takes. A run that is cut off misses its target.
 MAX_SECONDS = 3_600
-# The page for annotators without work; `annotation.messages` needs a configured Django.
+# From the page for annotators without work. `annotation.messages` would need a configured Django.
 NO_MORE_WORK = "no more work for you in this study"
 
 
@@ -37,7 +37,7 @@ def serving(
 ) -> Iterator[tuple[Web, Callable[..., str]]]:
     """Serve Tiebreak from this or another checkout on a new database.
 
-    Yields the server and a function that runs that checkout's code with the database.
+    Yields the server, and a function that runs that checkout's code with the database.
     """
     database.run(f"CREATE DATABASE {name}")
     environment = {
@@ -62,7 +62,7 @@ def _inside(environment: dict[str, str], folder: Path, action: str, *arguments: 
 
 
 def load_row(database: PostgreSQL, *, name: str, hits: int, units: int) -> Row:
-    """Measure a run until every HIT is complete and annotators have looked for more."""
+    """Measure a run until every HIT is complete and annotators have looked for more work."""
     with serving(database, name) as (web, inside):
         study = inside("make", hits, units, RATINGS, LEASE_MINUTES)
         memory = _Memory(web)
@@ -74,8 +74,9 @@ def load_row(database: PostgreSQL, *, name: str, hits: int, units: int) -> Row:
     is_plain = all(NO_MORE_WORK in end or "completion code" in end for end in record.endings[-200:])
     rate = len(record.saves) / seconds
     print(
-        f"{name}: {counted} counted, {wrong} units not {RATINGS} times, {len(record.errors)} errors,"
-        f" {rate:.0f} answers per second, save p95 {record.percentile('saves', 0.95) * 1000:.0f} ms,"
+        f"{name}: {counted} counted, {wrong} units without exactly {RATINGS} ratings,"
+        f" {len(record.errors)} errors, {rate:.0f} answers per second,"
+        f" save p95 {record.percentile('saves', 0.95) * 1000:.0f} ms,"
         f" {record.requests:,} requests, worker memory ×{grown:.2f}",
         *Counter(record.errors).most_common(3),
         flush=True,
@@ -84,7 +85,7 @@ def load_row(database: PostgreSQL, *, name: str, hits: int, units: int) -> Row:
         f"{hits:,} HITs of {units} × R = {RATINGS}, 200 annotators until nothing is left",
         seconds,
         web_megabytes := memory.last,
-        "worker memory at the end against a fifth of the way",
+        "worker memory after a fifth of the run",
         grown,
         "exact, 0 errors, flat memory",
         is_exact and is_plain and not record.errors and grown < 1.1 and web_megabytes > 0,
@@ -104,7 +105,7 @@ class _Memory:
             self._seen.append(self._web.megabytes)
 
     def finish(self, _record: Record) -> float:
-        """Return the ratio of the memory at the end to that after a fifth of the run."""
+        """Return the ratio of the memory at the end to the memory after a fifth of the run."""
         self._done.set()
         self._thread.join()
         return self.last / self._seen[len(self._seen) // 5]
@@ -150,8 +151,8 @@ def faults_row(database: PostgreSQL) -> Row:
             file.flush()
             lost = inside("lost", study, file.name)
     print(
-        f"faults: {counted} counted, {wrong} units not {RATINGS} times, {lost} acknowledged and"
-        f" lost, {len(record.errors)} failed requests retried",
+        f"faults: {counted} counted, {wrong} units without exactly {RATINGS} ratings, {lost}"
+        f" acknowledged answers lost, {len(record.errors)} failed requests retried",
         flush=True,
     )
     return Row(
@@ -176,7 +177,7 @@ def _make_trouble(web: Web, database: PostgreSQL, done: threading.Event) -> None
 
 
 def peer_row(database: PostgreSQL) -> Row:
-    """Compare twenty annotators without pauses here and at Label Studio, in alternation."""
+    """Compare Tiebreak and Label Studio with twenty annotators without pauses, in alternation."""
     annotators, tasks, seconds = 20, 600, 20.0
     ours, theirs = Record(), Record()
     with (
@@ -189,7 +190,9 @@ def peer_row(database: PostgreSQL) -> Row:
             ours.add(record)
             theirs.add(_label(*peer, seconds=seconds))
             print(
-                f"round {number + 1}: {len(ours.saves)} here, {len(theirs.saves)} there", flush=True
+                f"round {number + 1}: {len(ours.saves)} answers in Tiebreak, {len(theirs.saves)} in"
+                " Label Studio",
+                flush=True,
             )
     for name, record in (("Tiebreak", ours), ("Label Studio", theirs)):
         tails = [record.percentile("saves", share) * 1000 for share in (0.95, 0.99)]
@@ -212,9 +215,9 @@ def peer_row(database: PostgreSQL) -> Row:
 
 
 def earlier_row(database: PostgreSQL) -> Row:
-    """Compare twenty annotators without pauses here and at another checkout, in alternation.
+    """Compare this checkout and another with twenty annotators without pauses, in alternation.
 
-    The order changes with each round, because the second run of a round has a fuller disk.
+    The order changes in each round, because the disk is fuller in the second run of a round.
     """
     annotators, rounds, seconds = 20, int(os.environ.get("ROUNDS", "10")), 10.0
     ratios = []
@@ -257,7 +260,7 @@ def _label(web: Web, project: int, tokens: list[str], *, seconds: float) -> Reco
 
 
 def claim_row(database: PostgreSQL) -> Row:
-    """Compare taking a place with a thousand and with a million open HITs."""
+    """Compare the time of taking a place with a thousand and with a million open HITs."""
     medians = []
     for hits in (1_000, 1_000_000):
         name = f"claim_{hits}"

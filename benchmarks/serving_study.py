@@ -1,4 +1,4 @@
-"""The database side of the serving benchmark: create a study, count ratings, take places."""
+"""The database side of the serving benchmark: creating a study, counting ratings, taking places."""
 
 import statistics
 import sys
@@ -41,7 +41,7 @@ def migrate() -> str:
 
 
 def make(hits: int, units: int, ratings: int, lease_minutes: float) -> str:
-    """Create an open study in which each HIT has its own instance; return its id."""
+    """Create an open study in which each HIT has its own instance, and return the study's id."""
     dataset = Dataset.objects.create(name="Generated")
     systems = [System.objects.create(dataset=dataset, name=name) for name in ("one", "two")]
     instances = Instance.objects.bulk_create(
@@ -79,14 +79,14 @@ def make(hits: int, units: int, ratings: int, lease_minutes: float) -> str:
 
 
 def _analyze() -> None:
-    """Update statistics and flush the bulk load, so that neither happens during a measurement."""
+    """Update statistics and flush the bulk load now, and not during a measurement."""
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")
         cursor.execute("CHECKPOINT")
 
 
 def count(study_id: str) -> str:
-    """Return the number of counted ratings and of wrong units, places and tallies."""
+    """Return the number of counted ratings, and the number of wrong units, places and tallies."""
     study = Study.objects.get(pk=study_id)
     counted = Rating.objects.counted().filter(unit__study=study)
     per_unit = Counter(counted.values_list("unit_id", flat=True))
@@ -100,7 +100,7 @@ def count(study_id: str) -> str:
 
 
 def lost(study_id: str, path: str) -> str:
-    """Return how many acknowledged answers are not stored exactly once."""
+    """Return the number of acknowledged answers that are not stored exactly once."""
     rows = Rating.objects.filter(assignment__hit__study=study_id, superseded=False)
     stored = Counter(rows.values_list("assignment__public_id", "position"))
     acknowledged = {tuple(line.split()) for line in Path(path).read_text().splitlines()}
@@ -108,7 +108,7 @@ def lost(study_id: str, path: str) -> str:
 
 
 def claims(hits: int) -> str:
-    """Return the median seconds of taking a place, each by another annotator."""
+    """Return the median time of taking a place in seconds, each time by a new annotator."""
     study = Study.objects.get(pk=make(1, 1, 1, 30))
     last = HIT.objects.get(study=study).number
     with connection.cursor() as cursor:

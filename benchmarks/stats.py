@@ -1,4 +1,4 @@
-"""Statistics: `make bench-stats`."""
+"""The benchmark of the statistics: `make bench-stats`."""
 
 import sys
 from collections.abc import Callable
@@ -28,7 +28,7 @@ EXTRAPOLATED_FROM = 20
 
 
 def ratings(units: int, *, raters: int, per_instance: int = 1, labels: int = 3) -> Counts:
-    """Return counts (units, labels); units of an instance share their label distribution."""
+    """Return counts in shape (units, labels); an instance's units have one label distribution."""
     rng = np.random.default_rng(0)
     shares = rng.dirichlet(np.ones(labels), size=units // per_instance)
     return np.asarray(rng.multinomial(raters, np.repeat(shares, per_instance, axis=0)))
@@ -55,7 +55,7 @@ def agreement_rows() -> list[Row]:
             f"agreement, {units:,} units × 5 raters × 3 labels",
             large.seconds,
             large.megabytes,
-            f"the krippendorff package, the best of {EXTRAPOLATED_FROM} replicates times {REPLICATES:,}",
+            f"the krippendorff package, best of {EXTRAPOLATED_FROM} replicates times {REPLICATES:,}",
             ratio,
             "under 0.2 s, 10,000 times",
             large.seconds < 0.2 and ratio >= 10_000,
@@ -64,7 +64,7 @@ def agreement_rows() -> list[Row]:
             "the same, 1,000 units",
             small.seconds,
             small.megabytes,
-            "a thousand times the units",
+            "a thousand times as many units",
             growth,
             "ratio under 3",
             growth < 3,
@@ -79,7 +79,7 @@ def prepare_report(per_instance: int) -> Callable[[], object]:
 
 
 def _criterion(units: int, per_instance: int) -> Criterion:
-    """Return five human ratings per unit and one of each of three machines."""
+    """Return five human ratings per unit and one rating by each of three machines."""
     rng, unit = np.random.default_rng(0), np.arange(units)
     instance, scale = unit // per_instance, Scale.parse("preference:tie")
     machines = {
@@ -147,7 +147,7 @@ def clustered_row() -> Row:
         "bootstrap of α over 50,000 instances × 5 units",
         measurement.seconds,
         measurement.megabytes,
-        f"an index loop in numpy, the best of {EXTRAPOLATED_FROM} replicates times {REPLICATES:,}",
+        f"an index loop in numpy, best of {EXTRAPOLATED_FROM} replicates times {REPLICATES:,}",
         ratio,
         "3 times",
         ratio >= 3,
@@ -155,7 +155,7 @@ def clustered_row() -> Row:
 
 
 def plain_alpha(counts: Counts) -> float:
-    """Compute nominal α directly from its definition."""
+    """Compute nominal Krippendorff's α directly from its definition."""
     size = counts.sum(axis=1)
     apart = ((counts * (size[:, None] - counts)).sum(axis=1) / (size - 1)).sum()
     totals = counts.sum(axis=0)

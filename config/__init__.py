@@ -1,4 +1,4 @@
-"""The Django project: settings, URLs, the Celery application."""
+"""The Django project, with settings, URLs and the Celery application."""
 
 from config.celery import app as celery_app
 

@@ -1,4 +1,4 @@
-"""The Celery application. It has three queues, and messages are JSON that holds ids."""
+"""The Celery application. It has three queues, and its messages are JSON with ids."""
 
 import logging
 import os
@@ -33,7 +33,7 @@ def _make_broker_folder(sender: Celery, **_: object) -> None:
 @after_setup_logger.connect  # type: ignore[untyped-decorator]
 @after_setup_task_logger.connect  # type: ignore[untyped-decorator]
 def _redact(logger: logging.Logger, **_: object) -> None:
-    """Redact the handlers that a worker sets up itself, without the settings' formatters."""
+    """Redact a worker's own handlers, which do not use the formatters from the settings."""
     redact_handlers(logger)
 
 

@@ -47,13 +47,13 @@ def _port() -> int | None:
         try:
             probe.bind((HOST, int(text)))
         except OSError:
-            _print(f"Port {text} is in use. Choose another: TIEBREAK_PORT=8001 make demo")
+            _print(f"Port {text} is in use. Choose another port: TIEBREAK_PORT=8001 make demo")
             return None
     return int(text)
 
 
 def _prepare() -> tuple[str, str]:
-    """Migrate, load the demo study if needed, and set a new password for the researcher."""
+    """Migrate, load the demo study if necessary, and set a new password for the researcher."""
     from django import setup  # noqa: PLC0415  the settings module is set before
     from django.conf import settings  # noqa: PLC0415
     from django.core.management import call_command  # noqa: PLC0415
@@ -88,7 +88,7 @@ def _start_worker() -> subprocess.Popen[bytes]:
 
 
 def _start(module_and_options: list[str]) -> subprocess.Popen[bytes]:
-    # In a new session, so that Ctrl-C reaches only this process, which then stops the others.
+    # Because of the new session, Ctrl-C reaches only this process, which then stops the others.
     return subprocess.Popen(  # noqa: S603  no user input
         [sys.executable, "-m", *module_and_options], cwd=ROOT, start_new_session=True
     )

@@ -1,4 +1,4 @@
-"""gunicorn's logger without frame tokens and query strings; see `gunicorn.conf.py`."""
+"""A logger for gunicorn that redacts frame tokens and query strings; see `gunicorn.conf.py`."""
 
 from typing import Any
 
@@ -15,6 +15,6 @@ class RedactingLogger(Logger):  # type: ignore[misc]
         redact_handlers(self.access_log)
 
     def atoms(self, *args: Any) -> dict[str, Any]:
-        """Redact %(q)s, the query without the question mark by which other rules find it."""
+        """Redact %(q)s, a query that lacks the question mark by which other rules recognise it."""
         atoms: dict[str, Any] = super().atoms(*args)
         return atoms | {"q": "…" if atoms.get("q") else ""}

@@ -1,7 +1,7 @@
 """Redaction of frame tokens, query strings and the values of rows in all logs.
 
 Platforms put worker ids into query strings, a framed URL is a participant's credential, and
-PostgreSQL prints the values of a refused row. Formatters therefore redact every line, including
+PostgreSQL prints the values of refused rows. Formatters therefore redact every line, including
 tracebacks and the lines of other libraries.
 """
 
@@ -23,7 +23,7 @@ def redacted(text: str) -> str:
 
 
 class RedactingFormatter(logging.Formatter):
-    """Formats with another formatter, by default the plain one, and redacts the result."""
+    """Redacts the result of another formatter, which is the plain one by default."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class RedactingFormatter(logging.Formatter):
 
 
 def redact_handlers(logger: logging.Logger) -> None:
-    """Redact the output of the handlers that a server or a worker added to its own logger."""
+    """Redact the output of handlers that a server or a worker added to its own logger."""
     for handler in logger.handlers:
         if not isinstance(handler.formatter, RedactingFormatter):
             handler.setFormatter(RedactingFormatter(inner=handler.formatter))

@@ -1,7 +1,7 @@
-"""All settings, read from the environment. A malformed value stops the start.
+"""All settings, read from the environment. The server does not start if a value is malformed.
 
 Development is the default and needs no variables. With `TIEBREAK_ENV=production`, the server
-refuses to start with settings that are safe in development only.
+refuses to start with settings that are only safe in development.
 """
 
 import re
@@ -34,7 +34,9 @@ def _boolean(name: str, default: bool) -> bool:
 def _integer(name: str, default: int, minimum: int) -> int:
     text = str(env.str(name, default=str(default)))
     if not text.isdecimal() or int(text) < minimum:
-        raise ImproperlyConfigured(f"{name} must be a whole number from {minimum}, not {text!r}.")
+        raise ImproperlyConfigured(
+            f"{name} must be a whole number of at least {minimum}, not {text!r}."
+        )
     return int(text)
 
 
@@ -86,12 +88,12 @@ def _options(label: str) -> dict[str, Any]:
 
 
 def _servers(name: str) -> dict[str, dict[str, Any]]:
-    """Return the `tiebreak.gateway.ModelSettings` of each server, by its label."""
+    """Return the arguments of `tiebreak.gateway.ModelSettings` for each server, by label."""
     servers: dict[str, dict[str, Any]] = {}
     for entry in env.list(name, default=[]):
         label, _, address = str(entry).partition("=")
         settings = _server(label, address) if label.isidentifier() else None
-        # `fake` is the name of dummy texts, and labels that differ in case would share a key.
+        # `fake` is the name of dummy texts, and labels that differ only in case would share a key.
         is_taken = label.casefold() in {"fake", *(other.casefold() for other in servers)}
         if settings is None or is_taken:
             raise ImproperlyConfigured(
@@ -115,7 +117,7 @@ def _server(label: str, address: str) -> dict[str, Any] | None:
         "provider": "http",
         "base_url": address,
         "api_key": str(env.str(f"TIEBREAK_MODEL_KEY_{label.upper()}", default="")),
-        # With a port, because the gateway compares hosts including their ports.
+        # The port is added because the gateway compares hosts including their ports.
         "allowed_hosts": (parts.netloc if has_port else f"{parts.netloc}:{PORTS[scheme]}",),
         "options": _options(label),
     }
@@ -124,7 +126,7 @@ def _server(label: str, address: str) -> dict[str, Any] | None:
 PRODUCTION = _choice("TIEBREAK_ENV", ("development", "production"), "development") == "production"
 DEBUG = _boolean("TIEBREAK_DEBUG", default=False)
 SECRET_KEY = str(env.str("TIEBREAK_SECRET_KEY", default=DEVELOPMENT_KEY))
-# Former keys still verify and decrypt, but never sign or encrypt.
+# Former keys still verify and decrypt, but they never sign or encrypt.
 SECRET_KEY_FALLBACKS = [
     str(key) for key in env.list("TIEBREAK_SECRET_KEY_FALLBACKS", default=[]) if key
 ]
@@ -140,8 +142,8 @@ BROKERS = ("redis://", "rediss://", "amqp://", "amqps://")
 if PRODUCTION:
     if SECRET_KEY == DEVELOPMENT_KEY or len(SECRET_KEY) < 50:
         raise ImproperlyConfigured(
-            "Production needs a TIEBREAK_SECRET_KEY of its own with at least 50 characters. Create"
-            " one with: python -c 'import secrets; print(secrets.token_urlsafe(50))'"
+            "Production needs its own TIEBREAK_SECRET_KEY with at least 50 characters. Create one"
+            " with: python -c 'import secrets; print(secrets.token_urlsafe(50))'"
         )
     if DEBUG:
         raise ImproperlyConfigured("TIEBREAK_DEBUG must be off in production.")
@@ -152,7 +154,7 @@ if PRODUCTION:
     if not str(env.str("TIEBREAK_DATABASE_URL", default="")).startswith(POSTGRESQL):
         raise ImproperlyConfigured(
             "Production needs TIEBREAK_DATABASE_URL, the address of a PostgreSQL database such as"
-            " postgres://name:password@10.0.0.5:5432/tiebreak; SQLite is for development."
+            " postgres://name:password@10.0.0.5:5432/tiebreak. SQLite is only for development."
         )
     if not str(env.str("TIEBREAK_BROKER_URL", default="")).startswith(BROKERS):
         raise ImproperlyConfigured(
@@ -162,12 +164,12 @@ if PRODUCTION:
         )
     if _boolean("TIEBREAK_TASKS_EAGER", default=False):
         raise ImproperlyConfigured(
-            "TIEBREAK_TASKS_EAGER must be off in production, or pages would wait for model servers"
-            " and platforms."
+            "TIEBREAK_TASKS_EAGER must be off in production, because otherwise pages would wait for"
+            " model servers and platforms."
         )
 
-# The origin in links for platforms and participants. If empty, as in development, that of the
-# request is used.
+# Origin of the links for platforms and participants. If it is empty, as in development, links have
+# the origin of the request.
 TIEBREAK_PUBLIC_URL = _address("TIEBREAK_PUBLIC_URL") or (
     f"https://{ALLOWED_HOSTS[0].removeprefix('.')}" if PRODUCTION and ALLOWED_HOSTS else ""
 )
@@ -226,7 +228,7 @@ TEMPLATES = [
     },
 ]
 
-# One URL sets the database: an SQLite file, or PostgreSQL with a connection pool.
+# One URL sets the database, which is an SQLite file, or PostgreSQL with a connection pool.
 DATABASES = {
     "default": env.db_url("TIEBREAK_DATABASE_URL", default=f"sqlite:///{VAR_DIR}/database.sqlite3")
 }
@@ -243,7 +245,7 @@ elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
             "max_size": _integer("TIEBREAK_DATABASE_POOL", 8, 1),
             "timeout": 20,
         },
-        # PostgreSQL plans each statement once per connection, not with every answer.
+        # PostgreSQL then plans each statement once per connection, and not for every answer.
         server_side_binding=True,
         prepare_threshold=3,
     )
@@ -280,7 +282,7 @@ AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"
-# Where the annotators' pages redirect people who have not entered, or who have no tasks left.
+# Pages to which annotators are redirected if they have not entered, or if they have no HITs left.
 ANNOTATOR_ENTRY_URL = "recruitment:welcome"
 ANNOTATOR_END_URL = "recruitment:end"
 
@@ -303,7 +305,7 @@ STORAGES = {
 WHITENOISE_USE_FINDERS = not PRODUCTION
 WHITENOISE_AUTOREFRESH = not PRODUCTION
 
-# Enforced on all pages, including the admin: no inline code, no eval, no other origins.
+# On all pages, including the admin, this forbids inline code, eval and other origins.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -325,11 +327,11 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PRODUCTION
 SECURE_SSL_REDIRECT = PRODUCTION and _boolean("TIEBREAK_SSL_REDIRECT", default=True)
-# Monitoring on the same host uses no TLS.
+# Monitoring on the same host does not use TLS.
 SECURE_REDIRECT_EXEMPT = [r"^health/$"]
 SECURE_HSTS_SECONDS = 31_536_000 if PRODUCTION else 0
 TIEBREAK_BEHIND_PROXY = _boolean("TIEBREAK_BEHIND_PROXY", default=False)
-# The number of trusted proxies, each of which adds an entry to X-Forwarded-For.
+# Number of trusted proxies, each of which adds an entry to X-Forwarded-For.
 TIEBREAK_PROXIES = _integer("TIEBREAK_PROXIES", 1, 1)
 if PRODUCTION and TIEBREAK_BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
@@ -366,7 +368,7 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # Periodic tasks and their intervals in seconds; see `jobs.rounds`. They also find changes on
-# platforms that no webhook announced.
+# platforms for which no webhook arrived.
 TIEBREAK_ROUNDS = {
     "jobs": ("jobs.tasks.requeue_stale_jobs_task", 60),
     "platforms": ("recruitment.tasks.sync_channels_task", 120),
@@ -389,25 +391,26 @@ TIEBREAK_MTURK_ORIGINS = _origins("TIEBREAK_MTURK_ORIGINS") or [
     "https://workersandbox.mturk.com",
 ]
 
-# Model servers by the names that researchers see: name=http://host:port/v1, …. The API key of
+# Model servers with the names that researchers see: name=http://host:port/v1, …. The API key of
 # `gpu1` is TIEBREAK_MODEL_KEY_GPU1, and further arguments of `OpenAIServer` are a JSON object in
-# TIEBREAK_MODEL_OPTIONS_GPU1. name=vllm:MODEL runs in the worker's process with vLLM's options.
+# TIEBREAK_MODEL_OPTIONS_GPU1. name=vllm:MODEL runs vLLM in the worker's process, and its JSON
+# object has vLLM's options.
 TIEBREAK_MODEL_SERVERS = _servers("TIEBREAK_MODEL_SERVERS")
 
-# The encoder of BERTScore and the sentence cosine: a folder or a hub name of safetensors weights.
-# If empty, the small encoder of the `embeddings` extra is used. On a GPU, set cuda and bfloat16.
+# Encoder for BERTScore and the sentence cosine: a folder or a hub name of safetensors weights. If
+# it is empty, the small encoder of the `embeddings` extra is used. On a GPU, set cuda and bfloat16.
 TIEBREAK_ENCODER = str(env.str("TIEBREAK_ENCODER", default=""))
 TIEBREAK_ENCODER_DEVICE = str(env.str("TIEBREAK_ENCODER_DEVICE", default="cpu"))
 TIEBREAK_ENCODER_DTYPE = _choice(
     "TIEBREAK_ENCODER_DTYPE", ("float32", "bfloat16", "float16"), "float32"
 )
-# Whether scoring workers have packages that the web process may lack.
+# Whether the workers that score separability have packages that the web process may lack.
 TIEBREAK_SCORES_ELSEWHERE = _boolean("TIEBREAK_SCORES_ELSEWHERE", default=False)
 
 # Where workers put exports for download; with several hosts, a folder that all of them share.
 TIEBREAK_EXPORT_FOLDER = str(env.str("TIEBREAK_EXPORT_FOLDER", default=str(VAR_DIR / "exports")))
 
-# Limits of bundles and files uploaded through the web. Management commands have options instead.
+# Limits of bundles and files that are uploaded on pages. Management commands have options instead.
 TIEBREAK_MAX_CELL_CHARACTERS = _integer("TIEBREAK_MAX_CELL_CHARACTERS", 1_000_000, 1_000)
 TIEBREAK_MAX_UPLOAD_BYTES = _integer("TIEBREAK_MAX_UPLOAD_BYTES", 100_000_000, 1_000)
 TIEBREAK_MAX_UNPACKED_BYTES = _integer("TIEBREAK_MAX_UNPACKED_BYTES", 500_000_000, 1_000)
@@ -428,7 +431,7 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": "INFO" if PRODUCTION else "WARNING"},
     "loggers": {
-        # Django's default handlers would write unredacted lines, and send them by e-mail.
+        # Django's default handlers would write unredacted lines and send them by e-mail.
         "django": {"handlers": [], "level": "INFO"},
         "django.server": {"handlers": ["console"], "level": "INFO", "propagate": False},
         # At INFO, httpx logs each request with its URL, which names a submission.

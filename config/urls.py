@@ -11,7 +11,7 @@ from jobs.health import health
 
 
 def favicon(_: HttpRequest) -> HttpResponse:
-    """Redirect browsers that request the icon without reading its link in a page."""
+    """Redirect browsers that request the icon at its default address."""
     return redirect(static("images/favicon.svg"))
 
 

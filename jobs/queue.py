@@ -1,4 +1,4 @@
-"""Sends Celery tasks by name, so that services need not import the tasks that call them."""
+"""Sending Celery tasks by name, so that services need not import the tasks that call them."""
 
 from celery import current_app
 from kombu.exceptions import OperationalError
@@ -7,7 +7,7 @@ from tiebreak.errors import DomainError
 
 
 def enqueue(task: str, *arguments: object, queue: str | None = None) -> None:
-    """Send the task of that dotted name to a worker.
+    """Send the task with this dotted name to a worker.
 
     Raises `DomainError` with the code ``no_broker`` if the message broker does not answer.
     """
@@ -16,7 +16,7 @@ def enqueue(task: str, *arguments: object, queue: str | None = None) -> None:
     except OperationalError as error:
         raise DomainError(
             "no_broker",
-            "The job queue does not respond. Please start the message broker and a worker, then"
+            "The job queue does not respond. Please start the message broker and a worker, and then"
             " try again.",
             status=503,
         ) from error

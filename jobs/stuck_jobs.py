@@ -14,7 +14,7 @@ from jobs.services import LEASE, REQUEUE_AFTER
 
 @dataclass(frozen=True)
 class StuckJob:
-    """A job that makes no progress, the time since when, and the reason as a code and a sentence."""
+    """A job that makes no progress, with the time since when, and with the reason."""
 
     job: Job
     since: datetime
@@ -40,7 +40,7 @@ def stuck_jobs(jobs: Iterable[Job] | None = None, now: datetime | None = None) -
 
 
 def _silent_since(job: Job, now: datetime) -> datetime | None:
-    """Return since when nothing moves in a job; None if it moves, is halted or has time left."""
+    """Return since when nothing has moved in the job, or None if it is not stuck."""
     if not job.is_moving:
         return None
     running = job.chunks.filter(status=JobChunk.Status.RUNNING)

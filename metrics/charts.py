@@ -1,6 +1,6 @@
-"""Figures as SVG: attributes give colours for print, classes the page's light and dark colours.
+"""Figures as SVG. Attributes set colours for print, and classes the page's light and dark colours.
 
-Each figure has a text alternative, and annotators and machines differ in shape, not in colour only.
+Each figure has a text alternative, and annotators and machines differ in shape as well as colour.
 """
 
 from typing import Any
@@ -66,7 +66,7 @@ def _figure(width: int, height: int, description: str, body: str, css_class: str
 
 
 def interval_glyph(estimate: Json, *, low: float = -1.0, high: float = 1.0) -> SafeString:
-    """Draw a value with its interval on a small axis; an undefined value draws nothing."""
+    """Draw a value with its interval on a small axis, or return "" if the value is undefined."""
     width, height, margin = 140, 14, 6
     value = estimate["value"]
     if value is None:
@@ -88,7 +88,7 @@ def interval_glyph(estimate: Json, *, low: float = -1.0, high: float = 1.0) -> S
 
 
 def separability_chart(sets: Json) -> SafeString:
-    """Draw mean consistency per range of separability, as Ghosh et al. 2024, figure 8."""
+    """Draw mean consistency by range of separability, as in Ghosh et al. 2024, figure 8."""
     ranges = [row for row in sets["by_separability"] if row["consistency"]["value"] is not None]
     if not ranges:
         return mark_safe("")
@@ -105,7 +105,7 @@ def separability_chart(sets: Json) -> SafeString:
         + _text(52, y(tick) + 4, f"{tick:.2f}", "end")
         for tick in (0, 0.25, 0.5, 0.75, 1)
     )
-    body += _text(295, 276, "separability δ of the instance")
+    body += _text(295, 276, "separability (δ) of the instance")
     edges = [row["low"] for row in sets["by_separability"]] + [last]
     body += "".join(_text(x(edge), 250, f"{edge:.2f}") for edge in edges)
     for row in ranges:
@@ -115,7 +115,7 @@ def separability_chart(sets: Json) -> SafeString:
             body += _line(*ends, "human-line", HUMAN, width=2)
         body += _tag("circle", cx=x(middle), cy=y(mean["value"]), r=4.5, class_="human", fill=HUMAN)
         body += _text(x(middle), y(mean["high"] or mean["value"]) - 8, f"n = {row['n']}")
-    description = "Mean consistency per range of separability: " + ", ".join(
+    description = "Mean consistency by range of separability: " + ", ".join(
         f"{row['low']:.2f} to {row['high']:.2f}: {row['consistency']['value']:.2f}"
         for row in ranges
     )
@@ -123,7 +123,7 @@ def separability_chart(sets: Json) -> SafeString:
 
 
 def perception_chart(section: Json, names: dict[str, str], machine: str | None) -> SafeString:
-    """Draw, per bin of the human majority, the labels of annotators and of one machine."""
+    """Draw the labels of annotators and of one machine for each majority label of annotators."""
     bins = section["perception"]
     if not bins:
         return mark_safe("")
@@ -187,7 +187,8 @@ def separability_histogram(delta: list[float]) -> SafeString:
         body += _tag("rect", _tag("title", title), **bar, class_="human", fill=HUMAN)
     body += _line((40, 320), (568, 320), "grid", LINE)
     body += _text(40, 338, f"{low:.2f}", "start") + _text(568, 338, f"{high:.2f}", "end")
-    body += _text(304, 356, "separability δ of the instance") + _text(34, 46, str(highest), "end")
+    body += _text(304, 356, "separability (δ) of the instance")
+    body += _text(34, 46, str(highest), "end")
     median = sorted(delta)[len(delta) // 2]
     description = (
         f"{len(delta)} instances with separability from {low:.2f} to {high:.2f}, median"
@@ -197,7 +198,7 @@ def separability_histogram(delta: list[float]) -> SafeString:
 
 
 def scenarios_chart(cross: list[float], best_self: list[float]) -> SafeString:
-    """Draw each instance by cross-alignment (x) and the higher of the two self-alignments (y).
+    """Draw instances by cross-alignment (x) and the higher of the two self-alignments (y).
 
     The four corners are the four scenarios of Ghosh et al. 2024, figure 2. Above the diagonal, the
     systems can be told apart.
@@ -220,8 +221,8 @@ def scenarios_chart(cross: list[float], best_self: list[float]) -> SafeString:
         body += _tag(
             "circle", cx=x(c), cy=y(s), r=3.5, class_="human", fill=HUMAN, fill_opacity=0.45
         )
-    body += _text(200, 356, "cross-alignment: between the systems")
-    body += _text(52, 12, "self-alignment: of the more consistent system", "start")
+    body += _text(200, 356, "cross-alignment of the two systems")
+    body += _text(52, 12, "self-alignment of the more consistent system", "start")
     above = sum(s > c for c, s in zip(cross, best_self, strict=True))
     description = (
         f"Self-alignment against cross-alignment of {len(cross)} instances, {above} of them above"

@@ -1,4 +1,4 @@
-"""Arrange a report for the dashboard: headings, tables, figures."""
+"""Arranging a report for the dashboard, with headings, tables and figures."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -42,7 +42,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Number:
-    """A value as the page prints it: text, interval, glyph, and the reason if it is undefined."""
+    """A value for display: text, interval, glyph, and the reason if something is undefined."""
 
     text: str
     interval: str
@@ -77,7 +77,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Section:
-    """One criterion's part of the page, as its template needs it."""
+    """Everything that the template needs for one criterion's part of the page."""
 
     name: str
     about: Json
@@ -102,7 +102,7 @@ class Section:
 def sections(report: Json) -> list[Section]:
     """Return the sections in the study's order.
 
-    A database need not keep the order of an object's keys, so the report lists it.
+    The report lists this order, because databases may not keep the order of an object's keys.
     """
     return [_section(name, report["criteria"][name]) for name in report["criteria_order"]]
 
@@ -167,7 +167,7 @@ PARTS = {
 
 
 def _ranking(systems: Json) -> Ranking | None:
-    """Return the systems, best first; a method without any value becomes a note, not a column."""
+    """Return the systems, best first; a method without values becomes a note and not a column."""
     rates, powered = systems["win_rate"], systems.get("prediction_powered", {})
     if not rates:
         return None
@@ -272,7 +272,7 @@ def _rows(estimates: Json, names: dict[str, str], *, low: float, high: float = 1
 
 
 def _random_baseline(baseline: Json, name: str) -> Number:
-    """Return what random labels would reach, without a glyph: it is a reference, not a finding."""
+    """Return the value for random labels, without a glyph because it is not a finding."""
     return replace(_number_of(name, baseline), glyph=SafeString(""))
 
 
@@ -294,7 +294,7 @@ def number(estimate: Json, *, low: float = -1.0, high: float = 1.0) -> Number:
 
 
 def label_names(section: Json) -> dict[str, str]:
-    """Return the names of a preference's labels as figures show them."""
+    """Return the names of a preference's labels for figures."""
     if not section["scale"].startswith("preference"):
         return {}
     names = {"0": "tie", "bad": "both bad"}

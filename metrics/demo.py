@@ -1,4 +1,4 @@
-"""The demo study: loaded once, and rated by bots through the annotators' pages."""
+"""The demo study, which is loaded once and rated by bots through the annotators' pages."""
 
 import tempfile
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from studies.demo.sources import load_sources
 from studies.instance_selection.scoring import score_separability
 from studies.models import Study
 
-# Sixty of seventy-two places: enough for every statistic, with places left for visitors.
+# The bots take 60 of 72 places, which is enough for every statistic and leaves some for visitors.
 BOTS = (
     Bot("careful-1", accuracy=0.85, hits=20),
     Bot("careful-2", accuracy=0.75, hits=20),

@@ -1,4 +1,4 @@
-"""Findings: a heading and complete sentences for each part of a report.
+"""Findings, which are a heading and complete sentences for each part of a report.
 
 A finding never claims more than its interval supports.
 """
@@ -16,9 +16,10 @@ from metrics.messages import (
     WEIGHTED_TO_DATASET,
     WITHOUT_PREFERENCE,
 )
+from recruitment.launch.check import counted
 
 Json = dict[str, Any]
-# The report names strata for programs; these are the names shown to people.
+# The report names strata for programs; people see these names.
 STRATA = {
     ("all", "all"): "all units",
     ("agreement", "PA=1"): "all agree",
@@ -47,7 +48,7 @@ def stratum_name(stratifier: str, name: str) -> str:
 
 
 def _range_name(name: str) -> str:
-    """Return both ends of a range, with two decimals, or four where two show no difference."""
+    """Return both ends of a range with two decimals, or with four if two show no difference."""
     match = RANGE.fullmatch(name)
     if match is None:
         return name
@@ -75,12 +76,12 @@ def scope_sentence(estimate: Json) -> str:
 
 
 def _scope_suffix(estimate: Json) -> str:
-    """Return what a heading adds if the estimate holds for the selected instances only."""
+    """Return the end of a heading for an estimate that holds only for the selected instances."""
     return ON_SELECTED if is_of_selected(estimate) else ""
 
 
 def is_of_selected(estimate: Json) -> bool:
-    """Whether instances were drawn and the estimate holds for the selected ones only."""
+    """Return whether instances were drawn and the estimate holds only for those selected."""
     return bool(estimate["scope"]["instances"] == "selected")
 
 
@@ -110,8 +111,8 @@ def agreement_finding(section: Json) -> tuple[str, str]:
         )
     return (
         f"No agreement beyond chance is shown{suffix}",
-        f"{share} The interval of α includes 0. This does not show that annotators rate at random:"
-        f" the texts may be hard to tell apart. {scope}",
+        f"{share} The interval of α includes 0. This does not show that annotators rate at random,"
+        f" because the texts may be hard to tell apart. {scope}",
     )
 
 
@@ -127,9 +128,11 @@ def separability_finding(sets: Json) -> tuple[str, str]:
     if trend["low"] is None:
         return (
             "Consistency by separability",
-            f"{rho} over {trend['n']} instances. {trend['reason'] or ''} {scope_sentence(trend)}",
+            f"{rho} over {counted(trend['n'], 'instance')}. {trend['reason'] or ''}"
+            f" {scope_sentence(trend)}",
         )
-    sentence = f"{rho} ({trend['low']:.4f} to {trend['high']:.4f}) over {trend['n']} instances."
+    interval = f"{trend['low']:.4f} to {trend['high']:.4f}"
+    sentence = f"{rho} ({interval}) over {counted(trend['n'], 'instance')}."
     suffix, scope = _scope_suffix(trend), scope_sentence(trend)
     if trend["low"] <= 0 <= trend["high"]:
         return (
@@ -146,12 +149,13 @@ def sets_finding(sets: Json) -> tuple[str, str]:
     if not sets["n"]:
         return "Rating sets", str(sets["consistency"]["reason"])
     sentence = (
-        f"Of {sets['n']} complete rating sets, {sets['contradictory']['value']:.0%} prefer both"
-        f" systems, {sets['all_ties']['value']:.0%} consist of ties only, and"
+        f"Of {counted(sets['n'], 'complete rating set')}, {sets['contradictory']['value']:.0%}"
+        f" prefer both systems, {sets['all_ties']['value']:.0%} consist only of ties, and"
         f" {sets['perfect']['value']:.0%} are perfectly consistent."
     )
     if sets["n_incomplete"]:
-        sentence += f" {sets['n_incomplete']} incomplete sets are left out."
+        verb = "is" if sets["n_incomplete"] == 1 else "are"
+        sentence += f" {counted(sets['n_incomplete'], 'incomplete set')} {verb} left out."
     suffix = _scope_suffix(sets["zero"])
     return f"{sets['zero']['value']:.0%} of rating sets are inconsistent{suffix}", sentence
 
@@ -162,7 +166,7 @@ def win_rate_finding(rates: Json, selection: Json | None = None) -> tuple[str, s
     After a draw of instances, only the weighted rates decide this.
     """
     if not rates:
-        return "Win rates", "The ratings name no systems, so there are no win rates."
+        return "Win rates", "The ratings do not name systems, so there are no win rates."
     first = next(iter(rates.values()))
     if selection or is_of_selected(first):
         return _weighted_finding(selection or {})
@@ -183,7 +187,7 @@ def _is_above_half(rate: Json) -> bool:
 
 
 def _reasons_without_intervals(rates: Json) -> str:
-    """Return each reason once if no rate has an interval, else nothing."""
+    """Return each reason once if no rate has an interval, otherwise ""."""
     if any(rate["low"] is not None for rate in rates.values()):
         return ""
     reasons = dict.fromkeys(rate["reason"] for rate in rates.values() if rate["reason"])
@@ -191,21 +195,21 @@ def _reasons_without_intervals(rates: Json) -> str:
 
 
 def _weighted_finding(selection: Json) -> tuple[str, str]:
-    """Return the pairs of systems whose weighted win rate shows which one is ahead."""
+    """Return the pairs of systems whose weighted win rate shows which system is ahead."""
     ahead = [heading for pair in selection.values() if (heading := _pair_heading(pair))]
     scopes = " ".join(
         f"{name}: {scope_sentence(pair['win_rate'])}" for name, pair in selection.items()
     )
     explanation = (
         "Instances were drawn, so this heading uses only rates in which each instance is weighted"
-        f" by 1 / its inclusion probability. {scopes} The table describes the selected instances"
-        " without weights; do not generalize it to the dataset."
+        f" by the inverse of its inclusion probability. {scopes} The table is unweighted and"
+        " describes only the selected instances, so do not generalize it to the dataset."
     )
     return ("; ".join(ahead) if ahead else NO_WINNER), explanation
 
 
 def _pair_heading(pair: Json) -> str:
-    """Return which of two systems is ahead and for which instances; empty if not shown."""
+    """Return which of two systems is ahead and for which instances, or "" if neither is."""
     rate, (first, second) = pair["win_rate"], pair["systems"]
     if rate["low"] is None or rate["low"] <= 0.5 <= rate["high"]:
         return ""
@@ -215,14 +219,15 @@ def _pair_heading(pair: Json) -> str:
 
 
 def selection_finding(name: str, pair: Json) -> tuple[str, str]:
-    """Return how many ratings selecting instances saved or cost against a uniform draw."""
+    """Return how many ratings the selection saved or cost in comparison with a uniform draw."""
     saved, rate = pair["ratings_saved"], pair["win_rate"]
     rated = (
-        f"{pair['instances']} instances were rated, {pair['control']} of them as the control"
-        " sample."
+        f"The number of rated instances is {pair['instances']}, of which {pair['control']} were in"
+        " the control sample."
     )
     if pair["without_preference"]:
-        rated += f" {WITHOUT_PREFERENCE.format(n=pair['without_preference'])}"
+        instances = counted(pair["without_preference"], "instance")
+        rated += f" {WITHOUT_PREFERENCE.format(instances=instances)}"
     if rate["value"] is None:
         return SAVING_UNKNOWN.format(pair=name), f"{rated} {rate['reason']}"
     sentences = f"{_weighted_rate(rate, pair['systems'][0])} {rated}"
@@ -240,14 +245,14 @@ def selection_finding(name: str, pair: Json) -> tuple[str, str]:
 
 
 def _weighted_rate(rate: Json, system: str) -> str:
-    """Return a sentence with the weighted win rate and the instances it holds for."""
+    """Return a sentence with the weighted win rate and the instances for which it holds."""
     known = f"the win rate of {system} is {rate['value']:.0%}"
     if rate["low"] is not None:
         known += f" ({rate['low']:.0%} to {rate['high']:.0%})"
     if is_of_selected(rate):
         sentence = (
-            f"Among the selected instances, each weighted by 1 / its inclusion probability, {known};"
-            " this says nothing about the other instances of the dataset."
+            "Among the selected instances, each weighted by the inverse of its inclusion"
+            f" probability, {known}. This says nothing about the other instances of the dataset."
         )
     else:
         sentence = f"{WEIGHTED_TO_DATASET}, {known}."
@@ -256,10 +261,10 @@ def _weighted_rate(rate: Json, system: str) -> str:
 
 def _unknown_saving(saved: Json) -> str:
     if saved["low"] is None:
-        return f"Whether selecting instances saved ratings is not known. {saved['reason']}"
+        return f"It is not known whether selecting instances saved ratings. {saved['reason']}"
     return (
-        "Whether selecting instances saved or cost ratings is not known: the interval of the"
-        f" number of ratings saved, {_count_interval(saved)}, includes 0."
+        "It is not known whether selecting instances saved or cost ratings, because the interval of"
+        f" the number of ratings saved, {_count_interval(saved)}, includes 0."
     )
 
 
@@ -267,11 +272,11 @@ def _count_interval(saved: Json) -> str:
     return f"{saved['value']:.0f} ({saved['low']:.0f} to {saved['high']:.0f})".replace("-", "−")
 
 
-LABELS_SHOWN = "The figure shows all labels of the units in each bin of the human majority."
+LABELS_SHOWN = "For each majority label of annotators, the figure shows all labels of its units."
 
 
 def perception_finding(section: Json) -> tuple[str, str]:
-    """Return how often annotators and machines give a tie, where the scale has ties."""
+    """Return how often annotators and machines give a tie, if the scale has ties."""
     bins, machines = section["perception"], _machines(section)
     heading = (
         "Labels of annotators and machines by majority label"
@@ -288,7 +293,7 @@ def perception_finding(section: Json) -> tuple[str, str]:
         if human_ties and ties is not None and ties < human_ties / 2:
             return (
                 heading,
-                f"{name} gives a tie in {ties:.0%} of its ratings, annotators in"
+                f"{name} gives a tie in {ties:.0%} of its ratings, and annotators give a tie in"
                 f" {human_ties:.0%} of theirs.",
             )
     return heading, f"{LABELS_SHOWN} Annotators give a tie in {human_ties:.0%} of their ratings."
@@ -299,7 +304,7 @@ def _machines(section: Json) -> list[str]:
 
 
 def _tie_share(bins: list[Json], share_in: Any) -> float | None:
-    """Return the share of ties over all bins that have one, weighted by the bins' units."""
+    """Return the share of ties over all bins with a share, weighted by the bins' units."""
     pairs = [(row["share"], share_in(row)) for row in bins if share_in(row) is not None]
     weight = sum(share for share, _ in pairs)
     return sum(share * ties for share, ties in pairs) / weight if weight else None

@@ -27,7 +27,7 @@ MAX_TEMPERATURE, MAX_TEMPERATURES = 2, 8
 
 
 class FocusedForm(forms.BaseForm):
-    """A form that, when refused, focuses its first field with an error."""
+    """A form that focuses its first field with an error."""
 
     def is_valid(self) -> bool:
         is_valid = super().is_valid()
@@ -63,7 +63,7 @@ class SamplingForm(FocusedForm, forms.Form):
         super().__init__(*args, **kwargs)
         names = sorted(settings.TIEBREAK_MODEL_SERVERS)
         field = cast(forms.ChoiceField, self.fields["server"])
-        # Dummy texts are never preselected: without a server, the default is an empty choice.
+        # Dummy texts are never preselected, so without a server the default is an empty choice.
         empty = [] if names else [("", "No server is configured")]
         field.choices = [*empty, *((name, name) for name in names), (FAKE, DUMMY_TEXTS)]
         if not names:
@@ -90,7 +90,7 @@ class SamplingForm(FocusedForm, forms.Form):
 
 
 class _InstalledSelect(forms.Select):
-    """A select that lists options which are not installed, but disables them."""
+    """A select that shows options that are not installed, but disables them."""
 
     missing: dict[str, str] = {}
 
@@ -115,7 +115,7 @@ class ScoringForm(FocusedForm, forms.Form):
         cast(_InstalledSelect, field.widget).missing = self.missing
         field.help_text = _missing_help(self.missing)
         if self.initial.get("similarity") in self.missing:
-            del self.initial["similarity"]  # browsers submit no disabled option
+            del self.initial["similarity"]  # because browsers do not submit disabled options
 
     def clean_similarity(self) -> str:
         name = str(self.cleaned_data["similarity"])
@@ -125,7 +125,7 @@ class ScoringForm(FocusedForm, forms.Form):
 
 
 def _missing_help(missing: dict[str, str]) -> SafeString:
-    """Return each reason once, after the similarities it applies to."""
+    """Return each reason once, after the similarities to which it applies."""
     titles: dict[str, list[str]] = {}
     for name, reason in sorted(missing.items()):
         titles.setdefault(reason, []).append(SIMILARITIES[name].title)
@@ -140,7 +140,7 @@ class DesignForm(FocusedForm, forms.ModelForm):  # type: ignore[type-arg]
 
 
 def sampling_form(study: Study, data: Any = None) -> SamplingForm:
-    """Return the form with the last job's options, so that other temperatures use its server."""
+    """Return the form with the last job's options, so that the next job uses the same server."""
     last = jobs_of(study).filter(kind=SamplingJob.name).first()
     options = last.options if last is not None else {}
     names = ("server", "samples", "seed", "prompt")
@@ -153,7 +153,7 @@ def scoring_form(study: Study, data: Any = None) -> ScoringForm:
 
 
 def design_form(study: Study, data: Any = None) -> DesignForm:
-    """Return the form with the design of the last draw, else with a quarter of the instances."""
+    """Return the form with the last draw's design, or else with a quarter of the instances."""
     stored = InstanceSelection.objects.filter(study=study).first()
     count = study.dataset.instances.count() if study.dataset else 0
     design = stored or InstanceSelection(study=study, instances=max(1, count // 4))

@@ -1,4 +1,4 @@
-"""Generate & select: generate texts, score separability, select instances for annotation."""
+"""The page Generate & select: generating texts, scoring separability, selecting instances."""
 
 import re
 from collections.abc import Callable
@@ -61,14 +61,14 @@ from tiebreak.similarity import similarity_title
 Json = dict[str, Any]
 MAX_JOBS = 6
 MAX_POINTS = 2_000
-# Differences are marked in this many words and spaces: comparing is quadratic in their number.
+# Differences are marked in this many words and spaces, as the time to compare is quadratic.
 MAX_MARKED = 1_000
 
 
 @require_safe
 @researchers_only
 def generate_select(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Show the page; a design in the query string is previewed, and nothing is drawn."""
+    """Show the page, with a preview if the query string has a design; nothing is drawn."""
     study = study_for(request.user, public_id)
     return render(request, "metrics/generate_select.html", _page(request, study))
 
@@ -76,7 +76,7 @@ def generate_select(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_safe
 @researchers_only
 def jobs(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Return the list of jobs, which the page polls, without the forms being filled in."""
+    """Return only the list of jobs, which the page polls, so that the forms keep their values."""
     return _jobs_part(request, study_for(request.user, public_id))
 
 
@@ -100,14 +100,14 @@ def selection_preview(request: HttpRequest, public_id: str) -> HttpResponse:
 def act(request: HttpRequest, public_id: str, action: str) -> HttpResponse:
     study = study_for(request.user, public_id)
     if action not in STEPS and action not in ACTIONS:
-        raise Http404("There is no such action.")
-    if request.method != "POST":  # a refused form was shown at this URL, and the page reloaded
+        raise Http404("This page has no such action.")
+    if request.method != "POST":  # the page was reloaded after it showed a refused form here
         return redirect("metrics:generate-select", public_id)
     return _submit(request, study, action) if action in STEPS else _perform(request, study, action)
 
 
 def _submit(request: HttpRequest, study: Study, name: str) -> HttpResponse:
-    """Run a step whose form is valid and confirmed; show a refused form as it was filled in."""
+    """Run a step if its form is valid and confirmed, otherwise show the form with its values."""
     step = STEPS[name]
     form = step.form(study, request.POST)
     if form.is_valid():
@@ -172,7 +172,7 @@ def _jobs(study: Study) -> Json:
 def _jobs_part(
     request: HttpRequest, study: Study, message: str = "", code: str = ""
 ) -> HttpResponse:
-    """Return the list of jobs; once none is running, trigger the page to reload the results."""
+    """Return the list of jobs; when no job is running, make the page reload the results."""
     context = _jobs(study)
     if not context["is_moving"]:
         message = message or JOBS_ENDED
@@ -182,7 +182,7 @@ def _jobs_part(
 
 
 def _results(request: HttpRequest, study: Study) -> Json:
-    """Return the texts and scores to show, by the similarity named in the query string."""
+    """Return the texts and scores to show, for the similarity in the query string."""
     similarities = sorted(_scored_similarities(study))
     requested = request.GET.get("similarity", "")
     shown = requested if requested in similarities else study.similarity
@@ -222,7 +222,7 @@ def _selection(study: Study, form: DesignForm) -> Json:
 
 
 def _selection_previews(study: Study, form: DesignForm) -> Json | None:
-    """Return what a design would select, plan and cost; add a refusal to the form."""
+    """Return what a design would select, plan and cost; if it is refused, add the form's error."""
     names = {system.pk: system.name for pair in study.system_pairs() for system in pair}
     try:
         design = form.save(commit=False)
@@ -244,7 +244,7 @@ def _selection_previews(study: Study, form: DesignForm) -> Json | None:
 
 
 def _cost(study: Study, plan: Plan) -> str:
-    """Return the reward for all places, without platform fees; empty if no reward is set."""
+    """Return the reward for all places without platform fees, or "" if no reward is set."""
     if study.reward is None or not study.hits_per_annotator:
         return ""
     return f"{study.reward * plan.places / study.hits_per_annotator:.2f} {study.currency}"
@@ -292,7 +292,7 @@ def _comparison(score: SeparabilityScore, pair: tuple[System, System]) -> Json:
 
 
 def _marked(text: str, other: str) -> SafeString:
-    """Return the text as HTML, with the words marked in which it differs from the other.
+    """Return the text as HTML, with marks on words that differ from the other text.
 
     Only the beginning of a long text is compared.
     """
@@ -321,7 +321,7 @@ def _start_scoring(study: Study, form: forms.BaseForm, by: User) -> str:
 
 
 def _question_before_drawing(study: Study, form: forms.BaseForm) -> Question | None:
-    """Return the question; None if drawing will be refused. Raises where nothing can be drawn."""
+    """Return the question, or None if drawing will be refused; raise if nothing can be drawn."""
     if study.status != Study.Status.DRAFT:
         return None
     previews = selection_previews(study, cast(DesignForm, form).save(commit=False)).values()
@@ -331,8 +331,8 @@ def _question_before_drawing(study: Study, form: forms.BaseForm) -> Question | N
         study,
         title="Draw these instances and plan the HITs?",
         button="Draw and plan",
-        said=f"{selected} of {scored} scored instances will be drawn over all pairs of systems, with"
-        f" seed {form.cleaned_data['seed']}.",
+        consequence=f"{selected} of {scored} scored instances will be drawn over all pairs of"
+        f" systems with the seed {form.cleaned_data['seed']}.",
         facts=sorted(form.cleaned_data.items()),
     )
 
@@ -344,13 +344,13 @@ def _question_before_taking_all(study: Study) -> Question | None:
         study,
         title="Use every instance?",
         button="Use every instance",
-        said="The draw will be deleted, and HITs will be planned for every instance.",
+        consequence="The draw will be deleted, and HITs will be planned for every instance.",
         facts=(),
     )
 
 
 def _draw_and_plan(study: Study, form: forms.BaseForm, by: User) -> str:
-    with transaction.atomic():  # if planning is refused, the draw is undone
+    with transaction.atomic():  # undoes the draw if planning is refused
         design = cast(DesignForm, form).save(commit=False)
         n = draw_instances(study=study, design=design, by=by)
         plan = plan_hits(study=study)
@@ -359,7 +359,7 @@ def _draw_and_plan(study: Study, form: forms.BaseForm, by: User) -> str:
 
 @dataclass(frozen=True)
 class Step:
-    """A form, what runs once it is valid and returns a message, and the question before it."""
+    """A form, a function that runs if it is valid and returns a message, and a question before."""
 
     form: Callable[..., forms.BaseForm]
     run: Callable[[Study, forms.BaseForm, User], str]

@@ -1,4 +1,4 @@
-"""A study's ratings as the table that its export gives, and as the source of a report."""
+"""A study's ratings as a table, in the format of the export, and as the source of a report."""
 
 from annotation.exporting import rating_rows
 from studies.models import Study
@@ -24,6 +24,6 @@ def study_source(public_id: str) -> Source:
     """Return the source for a study's public id. Raises `FormatError` if there is no such study."""
     study = Study.objects.filter(pk=public_id).first()
     if study is None:
-        reason = "there is no file, bundle or study of this name"
+        reason = "is not the path of a file or bundle, nor the id of a study"
         raise FormatError.of(public_id, None, "no_such_source", reason)
     return source_of(study)

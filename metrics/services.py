@@ -1,4 +1,4 @@
-"""Keep a study's report up to date: pages request it, and a worker builds it."""
+"""Keeping a study's report up to date. Pages request a report, and a worker builds it."""
 
 import hashlib
 from datetime import datetime, timedelta
@@ -15,18 +15,18 @@ from tiebreak.report.build import REPORT_VERSION
 
 # A request that no worker has served after this time is repeated.
 STALE_AFTER = timedelta(minutes=2)
-# A rating this many keys behind the newest belongs to no unfinished transaction.
+# Ratings this many keys behind the newest rating are not in an unfinished transaction any more.
 UNSETTLED = 5_000
-# Rows are settled again after this many new keys, counted over all studies.
+# The stored count is renewed after this many new keys, over all studies.
 STRIDE = 2 * UNSETTLED
 
 
 def watermark(study: Study) -> str:
     """Return an identifier of the state of everything that a study's report depends on.
 
-    Ratings are append-only, so their number shows whether any was added. The counter changes with
-    flags and separability scores, and the digest with edited names and scales. The cost does not
-    grow with the study.
+    Ratings are append-only, so their number shows whether ratings were added. The counter changes
+    with flags and separability scores, and the digest changes with names and scales. The cost does
+    not grow with the study.
     """
     changes, key, rows = (
         Study.objects.filter(pk=study.pk)
@@ -40,7 +40,7 @@ def watermark(study: Study) -> str:
 
 
 def _count_ratings(study: Study, key: int, rows: int) -> int:
-    """Count the study's ratings, of which ``rows`` up to ``key`` have been counted before."""
+    """Count the study's ratings, given that there are ``rows`` ratings up to ``key``."""
     newest = Rating.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
     ratings = Rating.objects.filter(unit__study=study)
     if newest - key > STRIDE:
@@ -81,11 +81,11 @@ def refresh_report(*, study: Study) -> ReportSnapshot:
 def ensure_fresh(
     *, study: Study, state: str | None = None, now: datetime | None = None
 ) -> ReportSnapshot:
-    """Return the newest report, and request another if it is not of ``state``.
+    """Return the newest report, and request another if it was not built from ``state``.
 
-    A study has one request at a time, however many pages are open. Ratings that arrive while a
-    report is being built lead to a request at the next call after it. Raises `DomainError` if the
-    broker cannot be reached.
+    A study has only one request at a time, however many pages are open. Ratings that arrive while a
+    report is being built lead to another request at the first call after it. Raises `DomainError`
+    if the broker cannot be reached.
     """
     now, state = now or database_now(), watermark(study) if state is None else state
     snapshot, _ = ReportSnapshot.objects.get_or_create(study=study)

@@ -1,4 +1,4 @@
-"""A study's dashboard, its report as JSON and its figures as SVG files."""
+"""A study's dashboard, its report as JSON, and its figures as SVG files."""
 
 import hashlib
 from dataclasses import dataclass
@@ -33,9 +33,9 @@ def dashboard(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_safe
 @researchers_only
 def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Return the counts, and the statistics if newer, when the page shown is out of date.
+    """Return new counts, and new statistics if there are any, to a page that is out of date.
 
-    Pages poll this, so it compares the state of the ratings before it counts any.
+    Pages poll this view, so it compares the state of the ratings before it counts them.
     """
     study = study_for(request.user, public_id)
     freshness = _freshness_of(study)
@@ -65,7 +65,7 @@ def figure(request: HttpRequest, public_id: str, criterion: str, name: str) -> H
     """Download one figure as an SVG file."""
     section = _report(study_for(request.user, public_id))["criteria"].get(criterion)
     if section is None:
-        raise Http404("No such criterion.")
+        raise Http404("This study's report has no such criterion.")
     svg = _figure(section, name)
     if not svg:
         raise Http404("There are not enough ratings for this figure yet.")
@@ -91,8 +91,8 @@ def _figure(section: dict[str, Any], name: str) -> str:
 def _report(study: Study) -> dict[str, Any]:
     snapshot = ReportSnapshot.objects.filter(study=study, report__isnull=False).first()
     if snapshot is None or snapshot.report is None:
-        raise Http404("There is no report yet. Opening the dashboard starts one.")
-    # A database need not keep the order of an object's keys.
+        raise Http404("There is no report yet. Open the dashboard to have one computed.")
+    # Databases may not keep the order of an object's keys.
     criteria = {
         name: snapshot.report["criteria"][name] for name in snapshot.report["criteria_order"]
     }
@@ -118,7 +118,7 @@ class _Freshness:
 
     @property
     def token(self) -> str:
-        """Identify what the page shows: equal tokens mean an equal page."""
+        """Digest of everything that the page depends on; equal tokens mean an equal page."""
         problem = self.problem.code if self.problem else ""
         parts = (self.state, self.snapshot.watermark, self.status, self.is_refreshing, problem)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

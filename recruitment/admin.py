@@ -21,6 +21,7 @@ from annotation.services.planning import grow_ratings_per_hit
 from annotation.services.reference_units import ROLES, degrade_copies, import_reference_units
 from annotation.uploads import stored_upload, upload_limits
 from recruitment.confirmations import quality
+from recruitment.launch.check import counted
 from recruitment.services.channels import has_open_link
 from recruitment.services.cloning import clone_study
 from recruitment.services.launch_checks import launch_checks
@@ -53,7 +54,8 @@ MAX_EVENTS = 50
 class BundleForm(forms.Form):
     bundle = forms.FileField(
         label="Bundle (.zip)",
-        help_text="A bundle contains study.toml, instances.jsonl, generations.jsonl and any ratings.",
+        help_text="A bundle contains study.toml, instances.jsonl, generations.jsonl and,"
+        " optionally, ratings.",
         validators=[FileExtensionValidator(["zip"])],
     )
     # Shown only if the dataset turns out to be on this server already.
@@ -113,7 +115,7 @@ class ComprehensionInline(FrozenInline, ComprehensionTabular):
 
 
 class ReferenceUnitsForm(forms.Form):
-    """How many reference units to make, of originals and degraded copies, and their role."""
+    """The role of new reference units, and their number or a file that lists them."""
 
     role = forms.ChoiceField(
         label="Role", choices=[(role.value, name) for role, name in ROLES.items()]
@@ -274,7 +276,7 @@ class CollectingStudyAdmin(StudyAdmin):
         return self._back(clone.study)
 
     def reference_units_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Make reference units on a separate page, so that neither form loses typed values."""
+        """Create reference units on a separate page, so that neither form loses typed values."""
         study = study_for(request.user, object_id)
         is_sent = request.method == "POST"
         form = ReferenceUnitsForm(request.POST, request.FILES) if is_sent else ReferenceUnitsForm()
@@ -285,7 +287,9 @@ class CollectingStudyAdmin(StudyAdmin):
                 form.add_error(None, form_errors(error))
             else:
                 name = ROLES[Unit.Role(form.cleaned_data["role"])]
-                self.message_user(request, f"Created {n} units for {name}.", messages.SUCCESS)
+                self.message_user(
+                    request, f"Created {counted(n, 'unit')} for {name}.", messages.SUCCESS
+                )
                 return self._back(study)
         context = {
             **self.admin_site.each_context(request),
@@ -309,7 +313,8 @@ class CollectingStudyAdmin(StudyAdmin):
             if requested != stored.ratings_per_hit:
                 added = grow_ratings_per_hit(study=stored, ratings_per_hit=requested)
                 obj.ratings_per_hit = requested
-                self.message_user(request, f"R is now {requested}: {added} responses were added.")
+                sentence = f"R is now {requested}. Responses that were added to the plan: {added}."
+                self.message_user(request, sentence)
         super().save_model(request, obj, form, change)
 
     def change_view(
@@ -337,7 +342,7 @@ class CollectingStudyAdmin(StudyAdmin):
 
 
 def _selected(request: HttpRequest) -> list[tuple[str, str]]:
-    """The selected rows of the list, to be carried through the confirmation form."""
+    """Return the selected rows of the list, which the confirmation form has to send again."""
     selected_rows = [
         (ACTION_CHECKBOX_NAME, key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)
     ]
@@ -345,10 +350,11 @@ def _selected(request: HttpRequest) -> list[tuple[str, str]]:
 
 
 def _imported(imported: Imported) -> str:
-    sentence = f"Imported {imported.instances} instances, {imported.ratings} ratings"
-    if not imported.ratings:
-        return f"{sentence}."
-    return f"{sentence}, {study_counts(imported.study).ratings} of them in the statistics."
+    ratings, instances = imported.ratings, counted(imported.instances, "instance")
+    sentence = f"Imported {instances} and {counted(ratings, 'rating')}."
+    if not ratings:
+        return sentence
+    return f"{sentence} Ratings in the statistics: {study_counts(imported.study).ratings}."
 
 
 def _make_reference_units(study: Study, form: ReferenceUnitsForm) -> int:

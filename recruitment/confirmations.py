@@ -1,4 +1,4 @@
-"""The confirmations before actions that cannot be undone, with the numbers they affect."""
+"""Confirmations before actions that cannot be undone, with the numbers that they affect."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -31,8 +31,8 @@ def opening(study: Study) -> Question:
         f"Annotators can enter through: {', '.join(titles)}."
         if titles
         else "Nobody can enter yet.",
-        "Once the study is open its design is fixed: you may still change the wording and the limits"
-        " and increase R.",
+        "Once the study is open, its design is fixed. You may still change the wording and the"
+        " limits, and increase R.",
         *(f"Warning: {check.sentence}" for check in warnings),
     )
     return Question(
@@ -53,18 +53,19 @@ def _cost(study: Study, places: int) -> tuple[str, ...]:
     if study.reward is None or not study.hits_per_annotator:
         return ()
     cost = study.reward * places / study.hits_per_annotator
-    return (f"They will cost about {cost:.2f} {study.currency}, without platform fees.",)
+    return (f"The responses will cost about {cost:.2f} {study.currency}, without platform fees.",)
 
 
 def closing(study: Study) -> Question:
     now = study_counts(study)
-    sentences = [f"{now.completed} of {counted(now.places, 'response')} are completed."]
+    sentences = [f"Completed so far: {now.completed} of {counted(now.places, 'response')}."]
     if now.remaining:
-        sentences.append(f"The {now.remaining} remaining will no longer be offered to anybody.")
+        remaining = counted(now.remaining, "remaining response")
+        sentences.append(f"The {remaining} will no longer be offered to anybody.")
     if now.live:
         sentences.append(
             f"{counted(now.live, 'annotator is', 'annotators are')} working on a task. Answers that"
-            " they send after closing are stored and flagged late, but are not in the results."
+            " they send after closing will be stored and flagged late, and left out of the results."
         )
     sentences += [*_still_on_platforms(study), "You can reopen a closed study."]
     return Question(
@@ -78,8 +79,9 @@ def closing(study: Study) -> Question:
 def _still_on_platforms(study: Study) -> list[str]:
     channels = study.channels.exclude(external_id="").order_by("pk")
     return [
-        f"This does not stop the study on {get_platform(channel.provider).title}. Stop it under"
-        " Recruitment, or the platform keeps sending people who are turned away."
+        f"This does not stop the study on {get_platform(channel.provider).title}. Stop it on the"
+        " page Recruitment as well; otherwise the platform keeps sending people, who are turned"
+        " away."
         for channel in channels
     ]
 
@@ -89,8 +91,8 @@ def reopening(study: Study) -> Question:
     sentences = [f"{now.remaining} of {counted(now.places, 'response')} will be offered again."]
     if late is not None:
         sentences.append(
-            f"{counted(late.answers, 'late answer')} by {counted(late.people, 'annotator')} do not"
-            " count until you accept or decline all of them together."
+            f"{counted(late.answers, 'late answer')} by {counted(late.people, 'annotator')} will"
+            " not count unless you accept them. You can only accept or decline all of them."
         )
     return Question(
         title=f"Reopen “{study.title}”?",
@@ -105,8 +107,8 @@ def accepting_late(study: Study) -> Question:
     return _deciding(
         study,
         "Accept",
-        "They count as if they had arrived in time. Answers for which no place is left are kept as"
-        " surplus. This cannot be undone.",
+        "The answers will count as if they had arrived in time. Answers for which no place is left"
+        " will be kept as surplus. This cannot be undone.",
     )
 
 
@@ -114,7 +116,8 @@ def declining_late(study: Study) -> Question:
     return _deciding(
         study,
         "Decline",
-        "They stay in the database and the export, but never count. This cannot be undone.",
+        "The answers will stay in the database and the export, but will never count. This cannot be"
+        " undone.",
     )
 
 
@@ -133,24 +136,32 @@ def _deciding(study: Study, decision: str, consequence: str) -> Question:
 
 
 def quality(late: LateAnswers) -> tuple[str, ...]:
-    """The number and quality of late answers, but not their content, which could bias the choice."""
+    """Describe the number and quality of late answers; their labels could bias the decision."""
     sentences = [
         f"{counted(late.answers, 'late answer')} by {counted(late.people, 'annotator')} on"
         f" {counted(late.hits, 'HIT')}."
     ]
     if late.agreement is not None:
-        usual = "" if late.usual_agreement is None else f" (in time: {late.usual_agreement:.0%})"
+        usual = (
+            ""
+            if late.usual_agreement is None
+            else f" (answers in time: {late.usual_agreement:.0%})"
+        )
         sentences.append(
-            f"They agree with other annotators in {late.agreement:.0%} of cases{usual}."
+            f"They agree with other annotators' answers in {late.agreement:.0%} of cases{usual}."
         )
     else:
-        sentences.append("Their agreement is unknown: nobody else has answered the same items yet.")
-    if late.checks:
         sentences.append(
-            f"{late.checks_right} of {counted(late.checks, 'gold check')} were answered correctly."
+            "Their agreement is unknown because nobody else has rated the same units yet."
         )
+    if late.checks:
+        sentences.append(f"Gold checks answered correctly: {late.checks_right} of {late.checks}.")
     if late.seconds is not None:
-        usual = "" if late.usual_seconds is None else f" (in time: {late.usual_seconds:.0f})"
+        usual = (
+            ""
+            if late.usual_seconds is None
+            else f" (answers in time: {late.usual_seconds:.0f} seconds)"
+        )
         sentences.append(f"The median time per answer was {late.seconds:.0f} seconds{usual}.")
     return tuple(sentences)
 
@@ -164,15 +175,15 @@ def excluding(participation: Participation) -> Question:
     consequence = (
         "The study is closed, so nobody will repeat this work."
         if is_over
-        else "Their places are offered to other annotators again."
+        else "The places will be offered to other annotators again."
     )
     return Question(
         title=f"Exclude {participation.rater.pseudonym}?",
         sentences=(
             f"{counted(n, 'rating')} in {counted(hits, 'completed HIT')} will no longer count.",
             consequence,
-            "Payments cannot be undone. You can reinstate the annotator later; work whose place was"
-            " taken by then is surplus.",
+            "This does not undo payments. You can reinstate the annotator later; work whose place"
+            " has been taken by then becomes surplus.",
         ),
         button="Exclude and replace",
         facts=(participation.public_id, participation.status, n, hits, is_over),
@@ -185,8 +196,9 @@ def releasing(participation: Participation) -> Question:
     return Question(
         title=f"Free the place of {participation.rater.pseudonym}?",
         sentences=(
-            f"Their participation ends. {counted(n, 'answer')} of their unfinished HIT are kept as a"
-            " partial set that does not count, and the place is offered to other annotators.",
+            f"Their participation will end. {counted(n, 'answer')} in their unfinished HIT will be"
+            " kept as a partial set that does not count, and the place will be offered to"
+            " others.",
         ),
         button="Free the place",
         facts=(participation.public_id, participation.status, n),
@@ -203,13 +215,13 @@ def paying(participation: Participation, amount: Decimal | None) -> Question:
     currency = participation.study.currency
     n = Rating.objects.counted().filter(assignment__participation=participation).count()
     sentence = (
-        f"{title} is asked to pay {amount} {currency}. Payments cannot be undone."
+        f"{title} will be asked to pay {amount} {currency}. Payments cannot be undone."
         if by_platform
         else f"This records that you have paid {amount} {currency}. It does not transfer any money."
     )
     return Question(
         title=f"Pay {participation.rater.pseudonym}?",
-        sentences=(sentence, f"{counted(n, 'rating')} by this annotator count."),
+        sentences=(sentence, f"Ratings by this annotator in the statistics: {n}."),
         button=f"Pay via {title}" if by_platform else "Mark as paid",
         facts=(participation.public_id, participation.status, str(amount), by_platform),
         problems={} if amount is not None else {"no_reward": NO_REWARD},
@@ -222,7 +234,7 @@ def paying_all(channel: Channel) -> Question:
     amounts = [owed(participation) or Decimal(0) for participation in unpaid]
     fees = sum((a * fee_share(p) for a, p in zip(amounts, unpaid, strict=True)), Decimal(0))
     sentences = (
-        f"{title} is asked to pay {counted(len(unpaid), 'participant')}:"
+        f"{title} will be asked to pay {counted(len(unpaid), 'participant')}:"
         f" {sum(amounts, Decimal(0)):.2f} {study.currency} and {fees:.2f} in fees.",
         "Payments cannot be undone.",
     )
@@ -251,10 +263,10 @@ def publishing(channel: Channel, participants: int) -> Question:
             f"This adds places to the study on {platform.title}, for {people} in total."
             if channel.external_id
             else f"This creates a draft study on {platform.title} for {people}.",
-            f"They cost {participants} × {reward} = {participants * reward:.2f} {study.currency}"
-            f" and {participants * reward * fee:.2f} in fees.",
-            f"{now.remaining} of {counted(now.places, 'response')} are still to be collected, and"
-            f" each annotator may do {study.hits_per_annotator or 'any number'} of"
+            f"The participants cost {participants} × {reward} = {participants * reward:.2f}"
+            f" {study.currency} and {participants * reward * fee:.2f} in fees.",
+            f"Still to be collected: {now.remaining} of {counted(now.places, 'response')}. Each"
+            f" annotator may do {study.hits_per_annotator or 'any number'} of"
             f" {counted(now.hits, 'HIT')}.",
         ),
         button="Add participants" if channel.external_id else "Create draft",
@@ -271,9 +283,12 @@ def publishing(channel: Channel, participants: int) -> Question:
 
 def starting(channel: Channel) -> Question:
     study, title = channel.study, get_platform(channel.provider).title
-    sentences = [f"{title} then shows the study to its participants and sends them here."]
+    sentences = [f"{title} will then show the study to its participants and send them here."]
     if study.status != Study.Status.OPEN:
-        sentences.append(f"The study is {study.status} here, so all of them will be turned away.")
+        sentences.append(
+            f"The study is {study.status} here, so all participants will be turned away. Open it"
+            " first."
+        )
     return Question(
         title=f"Publish the study on {title}?",
         sentences=tuple(sentences),
@@ -287,8 +302,8 @@ def stopping(channel: Channel) -> Question:
     return Question(
         title=f"Stop the study on {title}?",
         sentences=(
-            f"{title} sends nobody after this, and the study cannot be started there again."
-            f" {now.completed} of {counted(now.places, 'response')} are completed.",
+            f"{title} will send nobody after this, and the study cannot be started there again."
+            f" Completed so far: {now.completed} of {counted(now.places, 'response')}.",
         ),
         button="Stop the study",
         facts=(channel.pk, channel.external_status, channel.external_id),
@@ -300,16 +315,18 @@ def asking_to_return(participation: Participation) -> Question:
     return Question(
         title=f"Ask {participation.rater.pseudonym} to return their submission?",
         sentences=(
-            f"Their participation ends, their place is offered to other annotators, and {title} asks"
-            " them to return the submission without payment.",
+            f"Their participation will end, their place will be offered to other annotators, and"
+            f" {title} will ask them to return the submission without payment.",
         ),
         button="Ask to return submission",
         facts=(participation.public_id, participation.status),
     )
 
 
-def replacing_plan(study: Study, *, title: str, button: str, said: str, facts: object) -> Question:
-    """The confirmation before a new selection, or its removal, discards selections and HITs."""
+def replacing_plan(
+    study: Study, *, title: str, button: str, consequence: str, facts: object
+) -> Question:
+    """Return the confirmation before a change of the selection discards instances and HITs."""
     selected, hits = study.selected.count(), study.hits.main().count()
     discarded = [counted(selected, "selected instance")] if selected else []
     discarded += [counted(hits, "planned HIT")] if hits else []
@@ -318,7 +335,7 @@ def replacing_plan(study: Study, *, title: str, button: str, said: str, facts: o
     )
     return Question(
         title=title,
-        sentences=(said, replaced),
+        sentences=(consequence, replaced),
         button=button,
         facts=(study.pk, study.status, selected, hits, repr(facts)),
     )

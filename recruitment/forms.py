@@ -30,8 +30,8 @@ class DryRunForm(forms.Form):
         min_value=0,
         max_value=1,
         initial=0.9,
-        help_text="This applies to units and questions with a known answer. For other units, bots prefer"
-        " the text that is closer to the source.",
+        help_text="This applies to units and questions with a known answer. For other units, bots"
+        " prefer the text that is closer to the source.",
     )
     position_bias = forms.FloatField(
         label="Share of answers for the first text, without reading",

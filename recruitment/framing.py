@@ -27,7 +27,7 @@ from tiebreak.errors import DomainError
 
 PREFIX = "/f/"
 PURPOSE = "tiebreak.frame"
-# A page's token is valid for two leases, so that a late answer still arrives, and at least this long.
+# A page's token is valid for two leases, so that late answers are accepted, and at least this long.
 MIN_AGE = timedelta(hours=1)
 # After this time the platform's own link is needed again, however often the token was renewed.
 MAX_AGE = timedelta(hours=24)
@@ -47,7 +47,7 @@ class FrameToken:
 
 
 def framed_address(arrival: dict[str, Any], path: str) -> str:
-    """The framed address of a participant's page, for somebody who arrives now."""
+    """Return the framed address of a participant's page, for somebody who arrives now."""
     prefix = get_script_prefix()
     return f"{prefix}f/{_encrypted(arrival, _now())}/{path.removeprefix(prefix)}"
 

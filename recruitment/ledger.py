@@ -20,7 +20,7 @@ from tiebreak.errors import DomainError
 Status = Participation.Status
 CENT = Decimal("0.01")
 PAID = (Payment.Status.PAID, Payment.Status.ASKED)
-# Ended by the platform or the researcher, so their work awaits payment only if it is complete.
+# Set by the platform or the researcher. Work with these statuses is payable only if complete.
 ENDED = (Status.RETURNED, Status.REJECTED, Status.TIMED_OUT, Status.EXCLUDED)
 
 
@@ -37,12 +37,12 @@ class LedgerRow:
 
     @property
     def counted(self) -> int:
-        """Ratings in the statistics."""
+        """Number of this submission's ratings in the statistics."""
         return self.ratings.counted
 
     @property
     def time(self) -> timedelta | None:
-        """From consent to the last answer, because reading the guidelines is work too."""
+        """Time from consent to the last answer; reading the guidelines is work too."""
         start = self.participation.consented_at
         return self.last_at - start if start and self.last_at else None
 
@@ -94,7 +94,7 @@ class Ledger:
 
     @property
     def counted(self) -> int:
-        """Ratings of all submissions in the statistics."""
+        """Number of all submissions' ratings in the statistics."""
         return sum(row.counted for row in self.rows)
 
 
@@ -121,7 +121,7 @@ def ledger(study: Study, now: datetime | None = None) -> Ledger:
 
 
 def _rows(study: Study) -> Iterable[LedgerRow]:
-    """One row per submission, in a fixed number of queries."""
+    """Yield one row per submission, with a fixed number of queries."""
     paid = (
         Payment.objects.filter(participation=OuterRef("pk"), status__in=PAID)
         .order_by()
@@ -154,7 +154,7 @@ def _rows(study: Study) -> Iterable[LedgerRow]:
 
 
 def _awaits_payment(row: LedgerRow, idle: set[int]) -> bool:
-    """Whether completed work is unpaid, and the annotator stopped working on the study."""
+    """Whether the annotator has stopped working on the study and has unpaid completed work."""
     participation = row.participation
     is_here = participation.status == Status.ACTIVE and participation.pk not in idle
     has_ended = not is_here or _is_submitted(participation)
@@ -181,14 +181,14 @@ def _is_submitted(participation: Participation) -> bool:
 
 
 def screen_out_reward(participation: Participation) -> Decimal | None:
-    """What the channel pays participants who fail the test; None if it pays nothing."""
+    """Return what the channel pays participants who fail the test; None if it pays nothing."""
     channel = participation.submission.channel
     stated = channel.settings.get("screen_out_reward") if channel else None
     return Decimal(str(stated)) if stated else None
 
 
 def owed(participation: Participation) -> Decimal | None:
-    """The promised payment for a participation; None if the study promises none."""
+    """Return the promised payment for a participation; None if the study promises none."""
     if participation.status == Status.SCREENED_OUT:
         return screen_out_reward(participation)
     owed_on_leaving = participation.submission.owed
@@ -196,7 +196,7 @@ def owed(participation: Participation) -> Decimal | None:
 
 
 def _silent(study: Study, rows: list[LedgerRow], now: datetime) -> set[int]:
-    """Active participations without an answer for longer than a place is reserved."""
+    """Return active participations without an answer for longer than a place is reserved."""
     since = now - timedelta(minutes=study.lease_minutes)
     return {
         row.participation.pk
@@ -207,7 +207,7 @@ def _silent(study: Study, rows: list[LedgerRow], now: datetime) -> set[int]:
 
 
 def _holding(study: Study) -> set[int]:
-    """Participations that hold a place in a HIT."""
+    """Return the participations that hold a place in a HIT."""
     held = Place.objects.filter(
         study=study, completed_at__isnull=True, assignment__status=Assignment.Status.ACTIVE
     )
@@ -215,7 +215,7 @@ def _holding(study: Study) -> set[int]:
 
 
 def _is_stuck(row: LedgerRow, holding: set[int], silent: set[int]) -> bool:
-    """Silent while holding a place, or submitted on the platform but not finished here."""
+    """Whether an annotator is silent but holds a place, or submitted without finishing here."""
     participation = row.participation
     holds = participation.pk in holding
     is_idle = _is_submitted(participation) and (holds or not row.hits)
@@ -244,7 +244,7 @@ def fee_share(participation: Participation) -> Decimal:
 
 
 def _remaining_cost(study: Study, rows: list[LedgerRow], spent: Decimal) -> Decimal | None:
-    """Cost of the remaining places: by the average paid so far, else by the planned reward."""
+    """Estimate the cost of the remaining places from the average paid so far, or the reward."""
     if study.reward is None:
         return None
     remaining = study.places.filter(completed_at__isnull=True).count()
@@ -262,7 +262,7 @@ def _remaining_cost(study: Study, rows: list[LedgerRow], spent: Decimal) -> Deci
 
 
 def pays_by_platform(channel: Channel | None) -> bool:
-    """Whether the platform can be asked to pay; a panel's secret is only its signing key."""
+    """Whether the platform can be asked to pay. A panel cannot: its secret only signs links."""
     return channel is not None and bool(channel.secret) and get_platform(channel.provider).has_token
 
 

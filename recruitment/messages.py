@@ -1,20 +1,23 @@
-"""What participants and researchers read where recruitment refuses something or reports on it."""
+"""Messages to participants and researchers about entering, leaving, channels and payments."""
 
 # Entering a study.
 WRONG_LINK = (
-    "This link does not lead into this study. Please use the link on the page or in the message"
-    " that invited you."
+    "You cannot enter this study through this link. Please use the link on the page or in the"
+    " message that invited you."
 )
 CHANNEL_CLOSED = (
-    "This study no longer accepts new participants through this link. If a platform sent you,"
-    " please return your submission there; this does not affect you."
+    "This study no longer accepts new participants through this link. If you came from a"
+    " crowdsourcing platform, please return your submission there; returning it costs you nothing."
+    " Otherwise, you can close this page."
 )
 CHANNEL_NOT_READY = (
-    "This link cannot be used yet. Please come back when you are invited, and tell the person who"
-    " sent you the link."
+    "This link cannot be used yet. Please tell the person who sent it to you, and try again later."
 )
-CHOOSE = "Please choose whether you agree."
-CONSENT_CHANGED = "This text was changed while you were reading it. Please read it again."
+CHOOSE = "Please choose “I agree” or “I do not agree”."
+CONSENT_CHANGED = (
+    "The researchers changed this text while you were reading it. Please read it again before you"
+    " choose."
+)
 DRY_RUN_ONLY = (
     "This is a dry run of a study: only bots take part in it. Please use the link of the study"
     " itself."
@@ -37,27 +40,29 @@ FRAME_EXPIRED = (
     "This page was open for too long. All answers that you gave before are saved. To continue,"
     " please reload the platform's page or open the HIT there again."
 )
-EVENT_TOO_LARGE = "The event was not read: it exceeds the limit of {} bytes."
+EVENT_TOO_LARGE = "The event was not read because it exceeds the limit of {} bytes."
 
 # Leaving a study, by the status of the participation.
 ENDED = {
     "screened_out": "You did not pass the comprehension questions or the qualification test, so"
     " there are no tasks for you in this study. Your invitation says whether you are paid for this"
     " time.",
-    "stopped": "Several of your answers did not match texts with a known correct answer, so you"
-    " will not receive further tasks. The tasks that you completed before still count.",
-    "excluded": "Several of your answers did not match texts with a known correct answer, so your"
-    " participation has ended and other people will repeat your tasks. If you think this is a"
-    " mistake, please write to the researchers.",
+    "stopped": "Several of your answers were wrong on texts where the correct answer is known, so"
+    " you will not receive further tasks. The tasks that you completed still count. If a code or a"
+    " button is shown below, please use it; otherwise, you can close this page.",
+    "excluded": "Your participation has ended, and your answers do not count. The usual reason is"
+    " that several answers were wrong on texts where the correct answer is known. If you think this"
+    " is a mistake, please write to the researchers.",
     "returned": "Your submission was returned on the platform, so your answers here do not count."
     " If you start the study there again in time, open it with the platform's link.",
     "released": "You were away for too long, so your task was given to somebody else. The tasks"
-    " that you completed before still count.",
+    " that you completed before still count. If a code or a button is shown below, please use it;"
+    " otherwise, you can close this page.",
     "rejected": "The researchers did not accept your submission. You can read their message on the"
     " platform and reply to it there.",
     "timed_out": "The platform's time limit for this submission has passed, so somebody else may"
     " have taken over your task. Your answers are saved. If they can still count, the researchers"
-    " will contact you on the platform.",
+    " will contact you on the platform. You can close this page.",
 }
 NEXT_STEP = {
     "form": "Please submit the HIT below to tell the platform.",
@@ -72,7 +77,8 @@ ONE_PAYMENT_FOR_ALL = (
 )
 NOTHING_COMPLETED = (
     "You have not completed a task in this visit yet, so there is nothing to be paid for. If you do"
-    " not want to continue, just close this page. Your task will then be given to somebody else."
+    " not want to continue, you can simply close this page. Your task will then be given to"
+    " somebody else."
 )
 NOTHING_ARRIVED = "We did not receive any completed work from you in this study."
 
@@ -87,8 +93,8 @@ OPEN_BY_DEFAULT = (
     " channel is ready. Set it up to keep it open as well."
 )
 OPEN_LINK_REPLACED = (
-    "The open link is closed because another channel was set up. Set it up as well if anyone with"
-    " the link should be able to enter."
+    "The open link is closed because another channel was set up. Set up the open link as well if"
+    " anyone with the link should be able to enter."
 )
 OPEN_LINK_NOW_CLOSED = (
     "This channel is ready, so the open link is now closed. Set up the open link as well if it"
@@ -99,23 +105,22 @@ CHANNEL_CLOSED_STATUS = (
     " before."
 )
 STILL_ON_PLATFORM = (
-    " Its study on {0} is not stopped by this: press “Stop” below, or {0} keeps sending people who"
-    " are turned away here. “Sync now” and “Pay all completed work” keep working until all"
-    " participants are paid."
+    " This does not stop its study on {0}. Press “Stop” below; otherwise {0} keeps sending people,"
+    " and they are turned away here. You can still use “Sync now” and “Pay all completed work”."
 )
 OPEN_LINK_STAYS = "The open link cannot be removed. Stop new entries instead."
 HAS_PARTICIPANTS = (
-    "Participants entered through this channel, and their work and payments belong to it. Stop new"
-    " entries instead of removing it."
+    "This channel cannot be removed because participants entered through it. Stop new entries"
+    " instead."
 )
 IS_ON_PLATFORM = (
-    "This channel has a study on {0}. Stop that study on {0}, and stop new entries here instead of"
-    " removing the channel."
+    "This channel cannot be removed because it has a study on {0}. Stop that study on {0}, and stop"
+    " new entries here instead."
 )
 ACTION_PENDING = (
     "Another request to the platform is still pending. Wait until it has finished, then try again."
 )
-CHANNEL_GONE = "The study has no channel “{}” any more. It may have been removed already."
+CHANNEL_GONE = "The study no longer has the channel “{}”. It may have been removed already."
 NOT_TESTED = "{}: the token is saved but could not be tested yet. {}"
 PARTICIPANTS_NEEDED = "Enter how many participants you need: a number from 1 to {}."
 
@@ -139,24 +144,28 @@ UNEXPECTED_ERROR = (
 )
 # Stored before the platform is asked, so it stays only if the worker dies without an answer.
 NO_RESULT = (
-    "The platform was asked, but no result has arrived yet. If this message stays, the worker died"
-    " during the request. Sync with the platform before you try again."
+    "The platform was asked, but no result has arrived yet. If this message does not disappear, the"
+    " worker stopped during the request. Sync with the platform before you try again."
 )
 NO_SUCH_PARTICIPATION = "No participant with this ID entered through this channel."
-NO_PLATFORM = "This annotator entered through the open link, so there is no platform to ask."
+NO_PLATFORM = (
+    "This annotator entered through the open link, so there is no platform that could do this."
+)
 PLATFORM_CANNOT = (
-    "{} does not support this from here. Do it on the platform your annotators come from, and"
-    " record it there."
+    "Tiebreak cannot do this for the channel “{}”. Please do it on the site that your annotators"
+    " come from."
 )
 
 # Payments.
-NO_REWARD = "Enter in the study's design what annotators are paid."
+NO_REWARD = "The study does not say what annotators are paid. Enter the reward in its design."
 BAD_AMOUNT = "Enter an amount greater than 0 and less than {}, with at most two decimals."
 AMOUNT_NOT_A_NUMBER = "Enter the amount as a number."
 PAID_ALREADY = "This has already been paid, or the payment is in progress."
 SETTLED_ALREADY = "The result of this payment has already been recorded."
-NOBODY_AWAITS_PAYMENT = "No participant with completed work that counts is awaiting payment."
+NOBODY_AWAITS_PAYMENT = "Nobody with completed work that counts is awaiting payment."
 
 # Late answers.
 NO_LATE_ANSWERS = "No late answers are waiting for a decision."
-STILL_CLOSED = "Reopen the study before you decide: more late answers may still arrive."
+STILL_CLOSED = (
+    "The study is still closed, so more late answers may arrive. Reopen it before you decide."
+)

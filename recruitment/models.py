@@ -30,12 +30,14 @@ def decrypted(text: str) -> str:
     except InvalidToken as error:
         raise DomainError(
             "unreadable_secret",
-            "The platform's secret was encrypted with another server key. Please enter it again.",
+            "The secret of this channel was encrypted with a different server key, so it cannot be"
+            " read. Enter the access token again on the recruitment page, or replace the signing"
+            " key.",
         ) from error
 
 
 class Channel(models.Model):
-    """How annotators of one platform enter a study: the settings, and the platform's study ID."""
+    """A way for annotators of one platform to enter a study, with its settings and IDs."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="channels")
     provider = models.SlugField(max_length=100)
@@ -52,7 +54,7 @@ class Channel(models.Model):
     pending_at = models.DateTimeField(null=True, editable=False)
     problem = models.TextField(blank=True, editable=False)
     sync_problem = models.TextField(blank=True, editable=False)
-    # From this time on nobody new can enter; participants who agreed before may continue.
+    # Nobody new can enter after this time; participants who agreed before may continue.
     closed_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -71,7 +73,7 @@ class Channel(models.Model):
 
 
 class Submission(models.Model):
-    """What recruitment stores about a participation: its channel, its platform status and debts."""
+    """What recruitment stores about a participation: channel, platform status and amount owed."""
 
     participation = models.OneToOneField(
         Participation, on_delete=models.CASCADE, related_name="submission"
@@ -83,9 +85,9 @@ class Submission(models.Model):
     completion_code = models.CharField(max_length=22, default=new_public_id)
     # Parameters of the entry link that the platform expects back at the end.
     return_params = models.JSONField(default=dict)
-    # SHA-256 of the cookie token of the browser that agreed, if the ID is bound to it; and when
-    # another browser used the same ID, if the researcher allows that.
+    # SHA-256 of the cookie token of the browser that agreed, if the ID is bound to that browser.
     browser = models.CharField(max_length=32, blank=True)
+    # When another browser used the same ID, if the researcher allows that.
     reentered_at = models.DateTimeField(null=True)
     # When the platform was last asked whether this submission is active.
     asked_platform_at = models.DateTimeField(null=True)
@@ -105,7 +107,7 @@ class Submission(models.Model):
 
 
 class Payment(models.Model):
-    """A payment for one participation, stored before the platform is asked, so it is asked once."""
+    """A payment for one participation, stored before it is requested, so it is requested once."""
 
     class Kind(models.TextChoices):
         REWARD = "reward"
@@ -148,7 +150,7 @@ class Payment(models.Model):
 
 
 class PlatformEvent(models.Model):
-    """A webhook or entry token that was accepted, so that a repetition is recognised."""
+    """An accepted webhook or entry token, stored so that repetitions are recognised."""
 
     channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="events")
     event_id = models.CharField(max_length=200)

@@ -10,15 +10,15 @@ PRIVATE_ENDINGS = (".localhost", ".local", ".internal", ".lan", ".home.arpa", ".
 
 
 def public_url(request: HttpRequest, path: str) -> str:
-    """A complete URL on this server; without a configured address, that of the request is used."""
+    """Return a complete URL on this server; without a configured origin, use the request's."""
     origin = settings.TIEBREAK_PUBLIC_URL
     return f"{origin}{path}" if origin else request.build_absolute_uri(path)
 
 
 def address_problem() -> str:
-    """Why the public address cannot be reached from outside; "" if it can.
+    """Return why the public address cannot be reached from outside; "" if it can.
 
-    Names are not resolved: one that points to a private address counts as public.
+    Host names are not resolved, so a name that points to a private address counts as public.
     """
     origin = settings.TIEBREAK_PUBLIC_URL
     if not origin:

@@ -1,4 +1,4 @@
-"""The actions on a study from its page and the list: when they are offered and how confirmed."""
+"""Actions on a study, offered on its page and in the list, and how they are confirmed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from studies.models import Study
 
 @dataclass(frozen=True)
 class StudyAction:
-    """An action; `question` is its confirmation if it needs one, `do` returns the success message."""
+    """An action. `question` is its confirmation, if any; `do` returns the success message."""
 
     label: str
     states: frozenset[str]
@@ -35,7 +35,7 @@ def _plan(study: Study, _by: User, _: Question | None) -> str:
 
 def _open(study: Study, by: User, asked: Question | None) -> str:
     open_study(study=study, by=by, confirmed_warnings=asked.warnings if asked else ())
-    return "The study is open: annotators can start."
+    return "The study is open, and annotators can start."
 
 
 def _pause(study: Study, by: User, _: Question | None) -> str:
@@ -54,11 +54,13 @@ def _reopen(study: Study, by: User, _: Question | None) -> str:
 
 
 def _accept(study: Study, by: User, _: Question | None) -> str:
-    return f"Accepted: {accept_late_answers(study=study, by=by)} late answers now count."
+    n = accept_late_answers(study=study, by=by)
+    return f"Late answers that were accepted: {n}."
 
 
 def _decline(study: Study, by: User, _: Question | None) -> str:
-    return f"Declined: {decline_late_answers(study=study, by=by)} late answers will never count."
+    n = decline_late_answers(study=study, by=by)
+    return f"Late answers that were declined and will never count: {n}."
 
 
 _ON_LATE = frozenset({"open", "paused"})

@@ -55,7 +55,7 @@ def sync_channels_task() -> None:
 
 
 def _quietly(request: Callable[[], object]) -> None:
-    """Run a request to a platform; a failure is stored on the channel and left to the next sync."""
+    """Run a request to a platform. After a failure, the next sync tries again."""
     try:
         request()
     except DomainError:

@@ -61,7 +61,7 @@ class _ForResearchers:
 
 
 class FrozenInline(_ForResearchers):
-    """Rows of the design, which become read-only when the study is opened."""
+    """An inline for rows of the design, which become read-only when the study is opened."""
 
     def has_add_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
         return obj is None or not is_frozen(obj)
@@ -226,7 +226,7 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
         return list(FROZEN_FIELDS) if obj is not None and is_frozen(obj) else []
 
     def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
-        """Only drafts can be deleted, because ratings are append-only."""
+        """Whether the study is a draft. Other studies are kept, because ratings are append-only."""
         return obj is not None and not is_frozen(obj)
 
     def delete_model(self, request: HttpRequest, obj: Study) -> None:
@@ -273,7 +273,7 @@ class DatasetSystemInline(_ForResearchers, DatasetSystemTabular):
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Systems cannot be deleted, because their generations would be deleted with them."""
+        """Return False, because the generations of a system would be deleted with it."""
         return False
 
 
@@ -301,7 +301,7 @@ class DatasetAdmin(_ForResearchers, DeclaredLookups, DatasetModelAdmin):
         return int(dataset.system_total)
 
     def has_add_permission(self, request: HttpRequest, obj: Dataset | None = None) -> bool:
-        """Datasets are only created by importing a bundle, whose content is hashed."""
+        """Return False, because datasets are only created by importing bundles, which are hashed."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Dataset | None = None) -> bool:

@@ -47,11 +47,11 @@ class DeclaredLookups:
 
 
 class PeopleAdmin(DeclaredLookups, PeopleModelAdmin):
-    """Users, for superusers."""
+    """The admin pages of users, for superusers only."""
 
 
 class TeamAdmin(DeclaredLookups, GroupAdmin):
-    """Groups, for superusers."""
+    """The admin pages of groups, for superusers only."""
 
 
 admin.site.unregister([User, Group])

@@ -20,10 +20,11 @@ class PublicIdConverter:
 
 
 class NameConverter:
-    """Any name as one path segment, in which all characters but letters, digits, - and _ are codes.
+    """Any name as one path segment, in which special characters are written as ~ and a code.
 
-    Percent-encoding would not work, because servers and browsers decode it before they split the
-    path, so a name that contains a slash or ".." would become another URL.
+    Letters, digits, - and _ stay as they are. Percent-encoding would not work for the other
+    characters, because servers and browsers decode it before they split the path, so a name that
+    contains a slash or ".." would become another URL.
 
     >>> NameConverter().to_url("overall quality")
     'overall~20quality'

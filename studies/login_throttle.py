@@ -2,8 +2,8 @@
 
 Failed logins within the cool-off time are counted in three ways. The count per user name and
 address blocks one attacker. The count per address, over all names, blocks somebody who tries one
-password on many names. The count per name, over all addresses, blocks distributed guessing, except
-from addresses from which this name recently logged in, so that the account's owner still has
+password on many names. The count per name, over all addresses, blocks distributed guessing. It does
+not block addresses from which this name recently logged in, so that the account's owner still has
 access. The counts use the names as typed, so responses never reveal whether a name exists.
 """
 
@@ -35,7 +35,7 @@ def login_address(request: HttpRequest) -> str | None:
 
 class LoginThrottle(AxesDatabaseHandler):  # type: ignore[misc]
     def get_failures(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
-        """Return the failures of this name from this address, or the limit if it is blocked."""
+        """Return this name's failures from this address, or the limit if another count is full."""
         name, address = get_client_username(request, credentials), request.axes_ip_address
         here = _failures(request, username=name, ip_address=address)
         is_spraying = _failures(request, ip_address=address) >= settings.TIEBREAK_LOGIN_FAILURES

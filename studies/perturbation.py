@@ -1,4 +1,4 @@
-"""Degraded copies of texts, which any reader sees are worse than the original."""
+"""Degraded copies of texts, which are obviously worse than the originals."""
 
 import random
 import re

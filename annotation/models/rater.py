@@ -63,7 +63,7 @@ class Participation(models.Model):
         StudyVersion, null=True, on_delete=models.PROTECT, related_name="+"
     )
     consented_at = models.DateTimeField(null=True)
-    # When the platform confirmed the participant, or the time of entry if no confirmation is needed.
+    # The time of the platform's confirmation, or of entry if no confirmation is needed.
     confirmed_at = models.DateTimeField(null=True)
     guidelines_read_at = models.DateTimeField(null=True)
     # When the annotator completed all steps before the first place.
@@ -100,7 +100,7 @@ class Participation(models.Model):
 
     @property
     def may_leave_early(self) -> bool:
-        """Whether the annotator may stop between two HITs, because some HITs can be paid alone."""
+        """Whether the annotator may stop between two HITs and be paid for the completed ones."""
         if self.paid_per == self.PaidPer.VISIT:
             return self.study.hits_per_annotator is None
         return self.paid_per == self.PaidPer.HIT

@@ -50,7 +50,7 @@ def _participations_from(study: Study, address: str) -> QuerySet[Participation]:
 
 
 def _raters_from(study: Study, address: str) -> QuerySet[Participation, int]:
-    """The raters who ever had an assignment from this address, training and tests included."""
+    """Return the raters who ever had an assignment (or training or test) from this address."""
     assignments = Assignment.objects.filter(participation=OuterRef("pk"))
     working = _participations_from(study, address).filter(Exists(assignments)).order_by()
     return working.values_list("rater_id", flat=True).distinct()

@@ -1,4 +1,4 @@
-"""Removing dummy texts from a dataset, with everything that was derived from them."""
+"""Removes dummy texts from a dataset, with everything that was derived from them."""
 
 from dataclasses import dataclass
 
@@ -72,14 +72,14 @@ def _check_can_remove(dataset: Dataset, present: DummyTexts, confirmed: int) -> 
     if has_unfinished_job(dataset):
         raise DomainError(
             "job_unfinished",
-            "A job on this dataset is not finished. Wait for it or stop it, then remove the dummy"
-            " texts.",
+            "A job on this dataset is not finished. Wait until it is finished, or stop it, before"
+            " you remove the dummy texts.",
         )
     if present.texts != confirmed:
         raise DomainError(
             "dummies_changed",
-            f"There are now {present.texts} dummy texts instead of {confirmed}. Please review and"
-            " confirm again.",
+            f"The number of dummy texts is now {present.texts} instead of {confirmed}. Please check"
+            " it and confirm again.",
         )
 
 
@@ -106,7 +106,7 @@ def _scores(systems: QuerySet[System]) -> QuerySet[SeparabilityScore]:
 
 
 def _draws(systems: QuerySet[System]) -> QuerySet[InstanceSelection]:
-    """Return the selections of drafts; an opened study's inclusion probabilities never change."""
+    """Return the drafts' selections, as an opened study's inclusion probabilities never change."""
     drafts = Study.objects.filter(systems__in=systems, status=Study.Status.DRAFT)
     return InstanceSelection.objects.filter(study__in=drafts)
 

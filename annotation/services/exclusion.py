@@ -1,4 +1,7 @@
-"""Excluding work from the results, stopping participations, and reinstating excluded work."""
+"""Excludes work from the results, stops participations, and reinstates excluded work.
+
+`whole_hit` and `units` are the two ways in which a study offers abandoned HITs again.
+"""
 
 from datetime import datetime
 
@@ -107,7 +110,7 @@ def _filled_by(assignment: Assignment, held: Place | None) -> list[Place]:
 
 
 def _leave(assignment: Assignment, now: datetime) -> None:
-    """Free the place of an incomplete HIT. Its answers are kept and, with `whole_hit`, partial."""
+    """Free the place of an incomplete HIT, and keep its answers (with `whole_hit`, as partial)."""
     held = lock_places(assignment=assignment, now=now).held
     if held is not None:
         _release(held)

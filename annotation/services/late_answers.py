@@ -97,7 +97,7 @@ def accept_late_answers(
     """Accept the pending late answers, which then count if a place is free.
 
     If late answers complete a HIT, they fill the annotator's place or another free place. If no
-    place is free, they are flagged as surplus, so that no HIT gets more than R responses. A newer
+    place is free, the answers are surplus, so that no HIT gets more than R responses. A newer
     answer by the same annotator takes precedence. Returns how many answers were accepted. Raises
     `DomainError` while the study is closed, or if no late answers are pending. Locks the study, and
     then the places HIT by HIT.

@@ -1,4 +1,7 @@
-"""Gives out places, so that each HIT gets exactly R complete responses whatever annotators do."""
+"""Gives out places, so that each HIT gets exactly R complete responses whatever annotators do.
+
+`whole_hit` and `units` are the two ways in which a study offers abandoned HITs again.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

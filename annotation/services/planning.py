@@ -53,11 +53,17 @@ class Plan:
     @property
     def summary(self) -> str:
         """The plan's size in words, to follow a verb such as "Planned" in a message."""
-        repeats = f" and {self.repeat_ratings} ratings of repeats" if self.repeats else ""
+        ratings = _number_of(self.ratings, "rating")
+        repeats = f" and {self.repeat_ratings} of repeats" if self.repeats else ""
         return (
-            f"{self.hits} HITs with {self.units} units and {self.places} responses. They yield"
-            f" {self.ratings} ratings for the statistics{repeats}."
+            f"{_number_of(self.hits, 'HIT')} with {_number_of(self.units, 'unit')} and"
+            f" {_number_of(self.places, 'response')} to collect. The plan yields {ratings} for the"
+            f" statistics{repeats}."
         )
+
+
+def _number_of(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 @dataclass(frozen=True)
@@ -270,7 +276,7 @@ def _bundles(study: Study, selected: Iterable[SelectedInstance]) -> Iterator[_Bu
 
 
 def _unit_key(instance: Instance, suffix: str) -> str:
-    """Return the instance's key with the suffix, shortened to the maximum length of ids in files."""
+    """Return the instance's key with the suffix, shortened to the maximum length of ids."""
     if len(instance.key) + len(suffix) > MAX_ID:
         suffix = f"~{instance.pk}{suffix}"
     return f"{instance.key[: MAX_ID - len(suffix)].rstrip()}{suffix}"

@@ -74,11 +74,11 @@ def submit_ratings(
     not on its scale.
 
     Locks the HIT's places, as does everything that changes the answers of a HIT. A gold check is
-    graded when its HIT is complete, because until then an answer can be corrected, and so that the
-    annotator cannot tell which unit is the check.
+    graded only when its HIT is complete. Until then an answer can be corrected, and the annotator
+    cannot tell which unit is the check.
     """
     locked = _submit(assignment, hit_unit, answers, now)
-    # In a transaction of its own, because exclusion locks places in another order.
+    # The action has a transaction of its own, because exclusion locks places in another order.
     if assignment.participation is not None and _completed_with_check(assignment):
         act_on_checks(participation=assignment.participation, now=locked.now)
     return locked.ratings
@@ -218,7 +218,7 @@ def _label_in_system_order(
 
 
 def _stored(earlier: list[Rating], answer: Answer, label: str) -> Rating | None:
-    """Return the rating that already holds this answer: the current one, or the same request's."""
+    """Return the rating that holds this answer, if it is current or from the same request."""
     for rating in earlier:
         is_same = not rating.superseded or rating.client_key == answer.client_key
         if rating.label == label and is_same:
@@ -247,7 +247,10 @@ def _new_rating(
 
 
 def _flag(rating: Rating, earlier: Rating | None, study: Study) -> None:
-    """Flag an answer as late if the study is closed, and as partial or surplus if it has no place."""
+    """Flag an answer as late if the study is closed, or as partial or surplus if it has no place.
+
+    A correction of a completed HIT takes over the flags of the earlier answer.
+    """
     rating.late = study.status == Study.Status.CLOSED
     if rating.assignment.status == Assignment.Status.COMPLETED and earlier is not None:
         for field in ("surplus", "partial", "excluded", "excluded_reason", "place"):

@@ -58,7 +58,7 @@ def _open_stages(participation: Participation, now: datetime) -> Iterator[Step]:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """A role with too few reference units, the number that screening needs, and the number present."""
+    """A role with too few reference units, with the numbers of units needed and present."""
 
     role: Unit.Role
     needed: int
@@ -321,7 +321,10 @@ def _record(answers: list[Rating], criteria: set[str]) -> CheckRecord:
 
 
 def act_on_checks(*, participation: Participation, now: datetime | None = None) -> None:
-    """Take the study's action if the annotator failed too many gold checks. May be called again."""
+    """Take the study's action if the annotator failed too many gold checks.
+
+    Calling this function again changes nothing.
+    """
     now = now or database_now()
     screening = screening_of(participation.study)
     if screening is None or screening.check_action == Screening.CheckAction.RECORD:

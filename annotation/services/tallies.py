@@ -10,7 +10,7 @@ from annotation.models.rating import RatingQuerySet
 from studies.freshness import note_change
 from studies.models import Study
 
-# (unit, criterion, machine rater or None, label)
+# The ids of the unit, the criterion and the machine rater (None for humans), and the label.
 TallyKey = tuple[int, int, int | None, str]
 
 
@@ -59,7 +59,7 @@ DO UPDATE SET n = annotation_tally.n + excluded.n
 
 @transaction.atomic
 def set_flags(*, ratings: RatingQuerySet, **flags: bool | str) -> int:
-    """Set flags on the current ones of these ratings, and update the tallies.
+    """Set flags on those of these ratings that are not superseded, and update the tallies.
 
     Repeats never enter the tallies. Returns the number of ratings. Records a change for each study
     whose report is affected.

@@ -98,7 +98,7 @@ def _page_without_work(request: HttpRequest, study_id: str, refusal: DomainError
 
 
 def _step(request: HttpRequest, participation: Participation) -> HttpResponse:
-    """Return the page of the current step before the first HIT. Training looks like any HIT."""
+    """Return the page of a step before the first HIT. Training and tests look like any HIT."""
     page = step_page(request, participation)
     if isinstance(page, HttpResponse):
         return page

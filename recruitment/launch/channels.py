@@ -17,7 +17,7 @@ def somebody_can_enter(study: Study) -> Iterator[LaunchCheck]:
     if not any(status.is_open for status in channel_statuses(study)):
         yield warning(
             "no_open_channel",
-            "Nobody can enter: no channel is open. Set one up, or reopen one.",
+            "Nobody can enter because no channel is open. Set one up, or reopen one.",
             RECRUITMENT,
         )
 
@@ -29,8 +29,8 @@ def nobody_else_can_enter(study: Study) -> Iterator[LaunchCheck]:
     if not_ready and not is_set_up and has_open_link(study):
         yield warning(
             "open_to_all",
-            f"{' and '.join(not_ready)} is not ready, so anyone with the study's open link can enter."
-            " Finish setting it up first, or stop new entries through the open link.",
+            f"{' and '.join(not_ready)} cannot be used yet, so anyone with the study's open link"
+            " can enter. Finish the set-up first, or stop new entries through the open link.",
             RECRUITMENT,
         )
 
@@ -42,7 +42,7 @@ def platforms_know_enough(study: Study) -> Iterator[LaunchCheck]:
 
 
 def public_address(study: Study) -> Iterator[LaunchCheck]:
-    """Participants from a platform could not reach this server."""
+    """Yield a problem if participants from a platform could not reach this server."""
     platforms = [platform for _, platform in _known_channels(study) if platform.is_platform]
     problem = address_problem()
     if not problem or not (platforms or settings.PRODUCTION):
@@ -56,7 +56,7 @@ def public_address(study: Study) -> Iterator[LaunchCheck]:
 
 
 def _known_channels(study: Study) -> list[tuple[Channel, Platform]]:
-    """Channels that are not closed, without the open link and platforms that are not installed."""
+    """Return open channels except the open link, if their platforms are installed here."""
     known = []
     for channel in study.channels.filter(closed_at__isnull=True).exclude(provider=OPEN_LINK):
         try:

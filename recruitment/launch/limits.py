@@ -97,8 +97,8 @@ def repeats_fit(study: Study) -> Iterator[LaunchCheck]:
     if n := sizes.filter(n__lt=least).count():
         yield warning(
             "repeats_do_not_fit",
-            f"{n} of {counted(sizes.count(), 'HIT')} have too few units for"
+            f"In {n} of {counted(sizes.count(), 'HIT')}, there are too few units for"
             f" {counted(study.repeats_per_hit, 'repeat')} at a distance of at least"
-            f" {counted(study.repeat_distance, 'unit')}. They will have fewer repeats, or repeats"
-            " closer together. Lower the number of repeats or their distance.",
+            f" {counted(study.repeat_distance, 'unit')}. Such HITs will have fewer repeats, or"
+            " repeats closer together. Lower the number of repeats or their distance.",
         )

@@ -26,23 +26,22 @@ def plan_as_designed(study: Study) -> Iterator[LaunchCheck]:
 
 
 def scores(study: Study) -> Iterator[LaunchCheck]:
-    """Separability is frozen with the units; units without it drop out of analyses by it."""
+    """Separability is frozen with the units; units without it are left out of analyses by it."""
     main = study.units.filter(role=Unit.Role.MAIN, system_b__isnull=False)
     n, total = main.filter(separability_raw__isnull=True).count(), main.count()
     units, title = counted(total, "unit"), similarity_title(study.similarity)
-    title = similarity_title(study.similarity)
     if n and study.selected.exists():
         yield error(
             "draw_not_scored",
-            f"The instances were drawn by separability, but {n} of {units} have no separability"
-            f" score (δ) by {title}. Score them, or draw again.",
+            "The instances were drawn by separability, but the separability score (δ) by"
+            f" {title} is missing for {n} of {units}. Score them, or draw again.",
             GENERATE_SELECT,
         )
     elif 0 < n < total:
         yield warning(
             "scores_missing",
-            f"{n} of {units} have no separability score (δ) by {title}, and would be missing from"
-            " every result by separability. Score them.",
+            f"The separability score (δ) by {title} is missing for {n} of {units}. They would be"
+            " left out of every result by separability. Score them.",
             GENERATE_SELECT,
         )
     elif n and (sentence := what_is_missing(study.similarity)):

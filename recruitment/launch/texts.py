@@ -72,22 +72,23 @@ def too_few_generations(study: Study) -> Iterator[LaunchCheck]:
         least = min(common for _, common in counts if common)
         yield warning(
             "too_few_generations",
-            f"N is {n}, but {len(few)} of {instances} have fewer generations per system (the fewest:"
-            f" {least}), so their HITs will have fewer comparisons. Lower N, or sample more"
-            " generations.",
+            f"N is {n}, but for {len(few)} of {instances} there are fewer generations per system"
+            f" (the fewest: {least}), so their HITs will have fewer comparisons. Lower N, or"
+            " sample more generations.",
             GENERATE_SELECT,
         )
     if none:
         yield warning(
             "instances_left_out",
-            f"{len(none)} of {instances} have no generations to compare for at least one pair of"
-            " systems, and will be left out there. Generate the missing texts.",
+            f"For {len(none)} of {instances}, at least one pair of systems has no generations to"
+            " compare, and the instance will be left out for that pair. Generate the missing"
+            " texts.",
             GENERATE_SELECT,
         )
 
 
 def _common(study: Study, pair: tuple[System, System]) -> list[tuple[int, int]]:
-    """Return each instance to be compared, with how many generations both systems have of it."""
+    """Return each instance to be compared, with the number of generations by both systems."""
     a, b = pair
     same_sample = {
         "instance__generations__system": b,

@@ -1,8 +1,8 @@
-"""The platforms that annotators come from: each is a folder here that defines `PLATFORM`.
+"""The platforms that annotators come from. Each is a folder here that defines `PLATFORM`.
 
-A platform knows its own protocol and nothing about places or ratings: who enters, whether the
-submission is active, where the participant returns to, and how payments are requested. To add a
-platform, add a folder.
+A platform implements its own protocol: who enters, whether a submission is active, where the
+participant returns to, and how payments are requested. It knows nothing about places or ratings.
+To add a platform, add a folder.
 """
 
 import pkgutil
@@ -38,7 +38,7 @@ __all__ = [
 
 @cache
 def platforms() -> dict[str, Platform]:
-    """All installed platforms by name."""
+    """Return all installed platforms by name."""
     return {platform.name: platform for platform in _installed()}
 
 

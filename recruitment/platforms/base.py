@@ -26,7 +26,7 @@ class Ending(StrEnum):
 
 
 class SubmissionStatus(StrEnum):
-    """A submission's status, translated from the platform's own; UNKNOWN changes nothing."""
+    """A submission's status, translated from the platform's term; UNKNOWN changes nothing."""
 
     EXPECTED = "expected"
     WORKING = "working"
@@ -40,7 +40,7 @@ class SubmissionStatus(StrEnum):
 
 
 class Reentry(StrEnum):
-    """What happens when an ID is used in another browser than the one that agreed."""
+    """What happens when an ID is used in a different browser from the one that agreed."""
 
     # The platform's IDs cannot be guessed, or are signed for one person.
     FREE = "free"
@@ -51,12 +51,12 @@ class Reentry(StrEnum):
 
 @dataclass(frozen=True)
 class PlatformEntry:
-    """Who enters, by the platform's IDs; confirmed if a signature proves it."""
+    """A person who enters, by the platform's IDs; confirmed if a signature proves the IDs."""
 
     external_id: str
     submission_id: str
     is_confirmed: bool = False
-    # Parameters of the entry link that are needed again on leaving; kept in signed form.
+    # Parameters of the entry link that are needed again on leaving; stored in a signed token.
     extra: dict[str, str] = field(default_factory=dict)
 
 
@@ -88,8 +88,8 @@ class PlatformReport:
 class PrivacyNotice:
     """What is stored about participants of a channel, shown to them before they agree.
 
-    `identity` says what identifies them, in addition to what is stored about everybody.
-    `in_any_case` says what is stored even without consent; empty if nothing is.
+    `identity` says what identifies them; the page itself lists what is stored about everybody.
+    `in_any_case` says what is stored even without consent; it is empty if nothing is.
     """
 
     identity: str
@@ -103,7 +103,8 @@ COOKIE = (
 )
 COOKIES = f"{COOKIE} Another cookie stores the IDs from your link for one day."
 KNOWN_AGAIN = (
-    "If you use the same ID in another study on this server, we know it is the same person."
+    "If you use the same ID in another study on this server, we can tell that you are the same"
+    " person."
 )
 ADDRESS = (
     "To limit how many people take part from one place, we store a keyed fingerprint of your"
@@ -116,15 +117,15 @@ class Platform:
 
     name: ClassVar[str]
     title: ClassVar[str]
-    # What a researcher has to enter; stored as the channel's settings.
+    # The settings that a researcher has to enter.
     settings_form: type[forms.Form] = forms.Form
-    # Participants come from another organisation's site, so this server must be reachable for them.
+    # Whether participants come from another site, so that they must be able to reach this server.
     is_platform: ClassVar[bool] = False
-    # Settings that name an account or people, which a clone of the study does not inherit.
+    # Settings that identify an account or people, which a clone of the study does not inherit.
     settings_of_account: ClassVar[frozenset[str]] = frozenset()
     # Whether there is an access token, which is stored encrypted and never shown again.
     has_token: ClassVar[bool] = False
-    # One request approves all submissions or none; otherwise each is approved on its own.
+    # Whether one request approves all submissions or none; otherwise each is approved separately.
     approves_together: ClassVar[bool] = False
     # What one payment covers.
     paid_per: ClassVar[Participation.PaidPer] = Participation.PaidPer.STUDY
@@ -132,63 +133,63 @@ class Platform:
     is_framed: ClassVar[bool] = False
     # Parameters of the entry link that the platform fills in.
     entry_parameters: ClassVar[str] = ""
-    # One link for everybody; otherwise each participant has their own.
+    # Whether there is one link for everybody; otherwise each participant has their own.
     has_one_link: ClassVar[bool] = True
 
     def missing(self, channel: Channel) -> str:
-        """What a researcher still has to do before anybody can enter; "" if nothing."""
+        """Return what a researcher still has to do before anybody can enter; "" if nothing."""
         return ""
 
     def why_not_sending(self, channel: Channel) -> str:
-        """Why the platform sends nobody although the channel is ready; "" if it does send."""
+        """Return why the platform sends nobody although the channel is ready; "" if it does."""
         return ""
 
     def study_lacks(self, channel: Channel) -> Mapping[str, str]:
-        """Settings that the platform needs and the study lacks: sentences by code."""
+        """Return sentences, by code, about settings that the platform needs and the study lacks."""
         return {}
 
     def audience(self, channel: Channel) -> str:
-        """A sentence saying who can enter once the channel is ready."""
+        """Return a sentence that says who can enter once the channel is ready."""
         raise NotImplementedError
 
     def privacy_notice(self, channel: Channel) -> PrivacyNotice:
-        """What is stored about participants of this channel. It must be true for each platform."""
+        """Return what is stored about participants. It must be true for each platform."""
         raise NotImplementedError
 
     def confirms(self, channel: Channel) -> bool:
-        """Whether the platform confirms submissions; then nobody gets a place before that."""
+        """Whether the platform confirms submissions. If so, nobody gets a place before that."""
         return False
 
     def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry | None:
-        """Who follows the entry link; None for a preview, which stores nothing."""
+        """Return who follows the entry link; None for a preview, which stores nothing."""
         raise NotImplementedError
 
     def reentry(self, channel: Channel) -> Reentry:
-        """The rule for an ID that is used in a second browser."""
+        """Return the rule for an ID that is used in a second browser."""
         return Reentry.FREE
 
     def panel_page(self, channel: Channel, external_id: str) -> str:
-        """The page to which `Reentry.ASK` sends participants back; "" if there is none."""
+        """Return the page to which `Reentry.ASK` sends participants back; "" if there is none."""
         return ""
 
     def own_secret(self, channel: Channel) -> str:
-        """Generate the secret that this channel needs; "" if it needs none."""
+        """Generate the secret that this channel needs; return "" if it needs none."""
         return ""
 
     def shown_secret(self, channel: Channel) -> str:
-        """The secret that the researcher shares with the panel; "" if it must not be shown."""
+        """Return the secret to be shared with the panel; "" if it must not be shown."""
         return ""
 
     def frame_ancestors(self, channel: Channel) -> Sequence[str]:
-        """Origins that may embed the annotators' pages in a frame."""
+        """Return the origins that may embed the annotators' pages in a frame."""
         return ()
 
     def is_submission_active(self, channel: Channel, participation: Participation) -> bool:
-        """Ask the platform whether this submission is active. Slow: never in a web request."""
+        """Ask the platform whether this submission is active. Slow, so only in tasks."""
         return True
 
     def renew_keys(self, channel: Channel) -> None:
-        """Fetch the keys that verify signed links. Slow: never in a web request."""
+        """Fetch the keys that verify signed links. Slow, so only in tasks."""
         return
 
     def return_instructions(
@@ -197,26 +198,26 @@ class Platform:
         return ReturnInstructions()
 
     def submission_reports(self, channel: Channel) -> Iterable[PlatformReport]:
-        """The platform's report on every submission. Slow."""
+        """Return the platform's report on every submission. Slow, so only in tasks."""
         return ()
 
     def platform_status(self, channel: Channel) -> str:
-        """The platform's status of the study; "" if it has none. Slow."""
+        """Return the platform's status of the study; "" if it has none. Slow, so only in tasks."""
         return ""
 
     def try_token(self, token: str) -> None:
-        """Raise `DomainError` unless the platform accepts this token. One short request at most."""
+        """Raise `DomainError` unless the platform accepts this token. Makes one short request."""
         return
 
     def report_on(self, channel: Channel, submission_id: str) -> PlatformReport | None:
-        """The report on one submission; None if the platform has no such submission. Slow."""
+        """Return the report on a submission; None if there is none. Slow, so only in tasks."""
         reports = self.submission_reports(channel)
         return next((report for report in reports if report.submission_id == submission_id), None)
 
     def submission_in_event(
         self, channel: Channel, headers: dict[str, str], body: bytes, now: datetime
     ) -> tuple[str, str]:
-        """(event ID, submission ID) of a verified webhook; the latter is "" if it names none."""
+        """Return a verified webhook's event ID and its submission ID, "" if it names none."""
         raise DomainError("no_webhooks", f"{self.title} does not send webhooks.", status=404)
 
     def approve(self, channel: Channel, participations: Sequence[Participation]) -> None:
@@ -228,17 +229,17 @@ class Platform:
         self._cannot()
 
     def pay(self, channel: Channel, payment: Payment) -> str:
-        """Pay a bonus or a screen-out reward; returns the platform's ID of the payment."""
+        """Pay a bonus or a screen-out reward, and return the platform's ID of the payment."""
         self._cannot()
         return ""
 
     def publish(self, channel: Channel, participants: int, entry_url: str) -> str:
-        """Create the study on the platform, or raise its number of participants; returns its ID."""
+        """Create the study on the platform or increase its participants, and return its ID."""
         self._cannot()
         return ""
 
     def transition_platform_study(self, channel: Channel, action: str) -> str:
-        """Publish, start, pause or stop the study on the platform; returns its new status."""
+        """Publish, start, pause or stop the study on the platform, and return its new status."""
         self._cannot()
         return ""
 
@@ -246,7 +247,7 @@ class Platform:
         self._cannot()
 
     def subscribe_webhook(self, channel: Channel, events_url: str) -> str:
-        """Subscribe to events at this address; returns the secret that signs them."""
+        """Subscribe this address to events, and return the secret that signs them."""
         self._cannot()
         return ""
 

@@ -1,4 +1,4 @@
-"""Errors of platforms: what a refusal or a missing answer means for the caller."""
+"""Errors of platforms, with what a refusal or a missing answer means for the caller."""
 
 from tiebreak.errors import DomainError
 
@@ -31,14 +31,16 @@ class PlatformError(DomainError):
 
 
 class NotConfirmedYet(DomainError):
-    """The signing key is unknown until a worker has fetched the keys: see `Platform.renew_keys`.
+    """The signing key of a link is unknown, and a worker has to fetch the keys first.
 
-    Until then nobody is admitted, and the IDs in the link are not looked up.
+    Until then nobody is admitted, and the IDs in the link are not looked up. See
+    `Platform.renew_keys`.
     """
 
     def __init__(self) -> None:
         super().__init__(
             "entry_not_confirmed_yet",
-            "Your link is being checked. Please open the study from the platform again in a minute.",
+            "Your link is being checked. Please open the study from the platform again in a"
+            " minute.",
             status=503,
         )

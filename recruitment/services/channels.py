@@ -1,4 +1,4 @@
-"""A study's recruitment channels: set up, close, reopen and remove them, and tell which are open."""
+"""Set up, close, reopen and remove a study's recruitment channels, and say which are open."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,19 +29,19 @@ from recruitment.platforms import Platform, get_platform, platforms
 from studies.models import Study
 from tiebreak.errors import DomainError
 
-# The channel of a study for which nobody set up any.
+# The channel that a study has even if nobody has set one up.
 OPEN_LINK = "open-link"
 
 
 @dataclass(frozen=True)
 class ChannelStatus:
-    """What the researcher reads about one channel; `channel` is None where none is stored."""
+    """The status of a channel as shown to the researcher; `channel` is None if none is stored."""
 
     platform: Platform
     channel: Channel | None
     state: "ChannelState"
     sentence: str
-    # Why the channel can be closed but not removed.
+    # Why the channel cannot be removed; None if it can.
     why_kept: DomainError | None = None
 
     @property
@@ -60,7 +60,7 @@ class ChannelState(StrEnum):
 
 
 def channel_statuses(study: Study) -> list[ChannelStatus]:
-    """The status of every possible channel: open ones first, then others that are set up."""
+    """Return the status of every possible channel: open ones first, then others that are set up."""
     stored = {channel.provider: channel for channel in study.channels.all()}
     statuses = [_channel_status(study, name, stored.get(name)) for name in platforms()]
     return sorted(
@@ -126,7 +126,7 @@ def renew_signing_key(*, channel: Channel) -> None:
 
 
 def close_channel(*, channel: Channel, now: datetime | None = None) -> None:
-    """Accept no new participants. Those who agreed before continue, are synced and are paid."""
+    """Accept no new participants. Those who agreed before can continue, are synced and are paid."""
     key: dict[str, Any] = {"study": channel.study, "provider": channel.provider}
     Channel.objects.get_or_create(**key)  # the open link may not be stored yet
     channel.closed_at = channel.closed_at or now or timezone.now()
@@ -170,7 +170,7 @@ def _channel_status(study: Study, name: str, channel: Channel | None) -> Channel
 
 
 def _state(channel: Channel, platform: Platform) -> tuple[ChannelState, str]:
-    """The channel's state, and a sentence saying who can enter or why nobody can."""
+    """Return the channel's state, and a sentence that says who can enter or why nobody can."""
     if channel.closed_at is not None:
         rest = STILL_ON_PLATFORM.format(platform.title) if channel.external_id else ""
         return ChannelState.CLOSED, CHANNEL_CLOSED_STATUS + rest
@@ -186,7 +186,7 @@ def _missing(channel: Channel) -> str:
 
 
 def _why_kept(channel: Channel) -> DomainError | None:
-    """Why this channel cannot be removed; None if it can."""
+    """Return why this channel cannot be removed; None if it can."""
     if channel.provider == OPEN_LINK:
         return DomainError("is_open_link", OPEN_LINK_STAYS)
     if Participation.objects.filter(study=channel.study_id, provider=channel.provider).exists():

@@ -15,8 +15,8 @@ from studies.models import Study, Unit
 from studies.services import copy_design, copy_rows
 from tiebreak.errors import DomainError
 
-# Every model that belongs to a study is in one of these sets. Only reference units and their HITs
-# are copied, and only those settings of a channel that do not connect it to an account.
+# Every model that belongs to a study is in one of these sets. Of its units and HITs, only reference
+# units and their HITs are copied; of a channel, only settings that do not connect it to an account.
 COPIED = frozenset(
     {
         "studies.Criterion",
@@ -73,7 +73,7 @@ def clone_study(*, study: Study) -> Clone:
 
 
 def _unconnected(channel: Channel, study: Study) -> Channel:
-    """A copy of the channel without its connection to a platform; a closed one stays closed."""
+    """Return a copy without the connection to a platform; a closed channel stays closed."""
     copied_settings = _copied_settings(channel.provider)
     settings = {name: value for name, value in channel.settings.items() if name in copied_settings}
     return Channel(
@@ -105,7 +105,7 @@ def _not_copied(study: Study) -> Iterator[str]:
 
 
 def _connection(channel: Channel) -> str:
-    """The parts of a channel that have to be entered again for the clone."""
+    """Return the parts of a channel that have to be entered again for the clone."""
     if n := len(people(channel)):
         return f"{n} {'person' if n == 1 else 'people'} invited"
     missing = [

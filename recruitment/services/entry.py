@@ -22,8 +22,8 @@ from tiebreak.errors import DomainError
 class Entrant:
     """Somebody who agrees to take part, as the platform's link and the browser describe them.
 
-    Without `is_confirmed` they get no place before the platform confirms the submission.
-    `address` is a keyed hash that limits how many people enter and work from one place.
+    Unless `is_confirmed` is true, the person gets no place before the platform confirms the
+    submission. `address` is a keyed hash that limits how many people enter from one address.
     """
 
     provider: str
@@ -38,7 +38,7 @@ class Entrant:
     browser: Browser = field(default_factory=Browser)
 
     def is_allowed_reentry(self) -> bool:
-        """Whether a known person comes in another browser; raises `DomainError` if refused."""
+        """Whether a known person uses another browser; raises `DomainError` if that is refused."""
         return self.channel is not None and is_allowed_reentry(
             channel=self.channel,
             external_id=self.external_id,
@@ -51,7 +51,7 @@ class Entrant:
 def give_consent(*, study: Study, entrant: Entrant, now: datetime | None = None) -> Participation:
     """Enter a study. Nothing about the person is stored before this.
 
-    The same submission returns the participation that it created the first time. Raises
+    The same submission always returns the participation that it created first. Raises
     `DomainError` if the study, the channel or the limits for the address admit nobody new.
     """
     now = now or database_now()
@@ -113,7 +113,7 @@ def _flag_reentry(participation: Participation, now: datetime) -> None:
 
 
 def _existing_participation(study: Study, entrant: Entrant) -> Participation | None:
-    """The participation of this submission; raises `DomainError` if it is another person's."""
+    """Return this submission's participation; raise `DomainError` if it is another person's."""
     participations = Participation.objects.filter(
         study=study, provider=entrant.provider, submission_id=entrant.submission_id
     )
@@ -145,7 +145,7 @@ def get_or_create_participation(
     submission_id: str,
     now: datetime,
 ) -> Participation:
-    """Return the participation of a reported submission; a new one is without consent."""
+    """Return the participation of a reported submission; a new participation has no consent yet."""
     rater, _ = Rater.objects.get_or_create(provider=channel.provider, external_id=external_id)
     participation, is_new = Participation.objects.get_or_create(
         study=study,
@@ -168,7 +168,7 @@ def is_paid(participation: Participation) -> bool:
 
 
 def resume_participation(*, participation: Participation) -> None:
-    """Make a finished, unpaid participation active again: a place may have become free."""
+    """Make a finished, unpaid participation active again, because a place may have become free."""
     finished = Participation.objects.filter(
         pk=participation.pk,
         status=Participation.Status.FINISHED,

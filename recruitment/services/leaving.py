@@ -1,4 +1,4 @@
-"""Leaving a study, at the end or between two HITs, and what an annotator is owed then."""
+"""Leaving a study, at its end or between two HITs, and the amount that is owed then."""
 
 from datetime import datetime
 from decimal import ROUND_UP, Decimal
@@ -16,7 +16,7 @@ from tiebreak.errors import DomainError
 
 
 def return_instructions(participation: Participation, ending: Ending) -> ReturnInstructions:
-    """How this participant returns to the platform they came from."""
+    """Return how this participant goes back to the platform they came from."""
     submission = participation.submission
     channel = submission.channel or Channel(
         study_id=participation.study_id, provider=participation.provider
@@ -33,7 +33,7 @@ def check_may_leave_early(participation: Participation) -> None:
 
 
 def owed_on_leaving(participation: Participation) -> Decimal | None:
-    """The reward's share for the completed HITs, in whole cents; all of it if no work is left."""
+    """Return the share of the reward for the completed HITs; the full reward if no work is left."""
     study, progress = participation.study, progress_of(participation)
     reward, completed = study.reward, hits_of_visit(participation)
     is_share = study.hits_per_annotator is not None and completed < progress.total
@@ -43,9 +43,9 @@ def owed_on_leaving(participation: Participation) -> Decimal | None:
 
 
 def leave_early(*, participation: Participation, now: datetime | None = None) -> None:
-    """End a participation at the annotator's wish: completed HITs count, an active one is freed.
+    """End a participation at the annotator's request. Completed HITs count, an active one is freed.
 
-    Stores what they are owed. A repeated call changes nothing. Raises `DomainError` as
+    Stores the amount owed. A repeated call changes nothing. Raises `DomainError` as
     `check_may_leave_early` does.
     """
     check_may_leave_early(participation)

@@ -21,7 +21,7 @@ MAX_AMOUNT = Decimal(100_000)
 
 
 def approve(*, participations: Sequence[Participation], now: datetime | None = None) -> int:
-    """Have the platforms approve these submissions, which pays them. Returns how many were approved.
+    """Have the platforms approve these submissions, which pays them. Return how many were approved.
 
     If a platform refuses some, the others are still approved and recorded; the refusal is raised
     at the end.
@@ -68,8 +68,9 @@ def pay(
 ) -> Payment:
     """Pay a bonus or a screen-out reward once: the row is stored before the platform is asked.
 
-    If the payment certainly failed, the row becomes refused and another may be made. If the result
-    is unknown, the row stays asked, counts as spent, and the ledger asks the researcher to check.
+    If the payment certainly failed, the row becomes refused and the payment can be repeated. If the
+    result is unknown, the row stays asked, counts as spent, and the ledger asks the researcher to
+    check.
     """
     now = now or timezone.now()
     check_amount(amount)
@@ -128,7 +129,7 @@ def note_payment(
 
 
 def note_reward(participation: Participation, kind: Payment.Kind, now: datetime) -> None:
-    """Record what a platform reports as paid, once however often it is reported."""
+    """Record a payment that a platform reports, once even if it is reported repeatedly."""
     study = participation.study
     amount = study.reward if kind == Payment.Kind.REWARD else screen_out_reward(participation)
     if amount is None:
@@ -157,7 +158,7 @@ def settle_payment(*, payment: Payment, was_paid: bool) -> None:
 
 
 def settle(*, participation: Participation, now: datetime | None = None) -> None:
-    """Mark a submission as settled, so that the ledger no longer lists it for a decision."""
+    """Mark a submission as settled, so that the ledger no longer asks for a decision on it."""
     submission = Submission.objects.filter(participation=participation)
     submission.update(settled_at=now or timezone.now())
 

@@ -1,4 +1,4 @@
-"""Actions on platforms, run by a worker so that no page waits, and each run at most once."""
+"""Actions on platforms. A worker runs each at most once, so that no page waits."""
 
 import logging
 from collections.abc import Callable
@@ -32,14 +32,14 @@ from tiebreak.identifiers import new_public_id
 
 log = logging.getLogger(__name__)
 
-# Lease: after this long without a result, the worker is taken for dead.
+# After this time without a result, the worker is considered dead.
 STALE_AFTER = timedelta(minutes=10)
 
 
 def enqueue_action(*, channel: Channel, action: str, **arguments: str) -> None:
     """Hand an action to a worker; the channel shows it as pending meanwhile.
 
-    A channel has one pending action at a time: a double submit is refused.
+    A channel has one pending action at a time, so a double submit is refused.
     """
     if action not in ACTIONS:
         raise DomainError("no_such_action", f"Platforms have no action {action!r}.", status=404)
@@ -56,7 +56,7 @@ def enqueue_action(*, channel: Channel, action: str, **arguments: str) -> None:
 
 
 def run_action(*, channel: Channel, action: str, arguments: dict[str, str], key: str) -> None:
-    """Run an action at most once, and store on the channel how it went.
+    """Run an action at most once, and store on the channel what went wrong, if anything.
 
     A queue may deliver a message twice. The key is used up before the platform is asked, so that a
     second delivery pays or creates nothing again.
@@ -72,7 +72,7 @@ def run_action(*, channel: Channel, action: str, arguments: dict[str, str], key:
     except Exception as error:
         log.exception("action %s of channel %s failed", action, channel.pk)
         problem = UNEXPECTED_ERROR.format(type(error).__name__)
-    # A worker that took too long finds another key here, and leaves the newer action alone.
+    # If this took too long, a newer action has another key, and is left unchanged.
     pending.filter(pending_key=used).update(pending="", pending_key="", problem=problem)
 
 
@@ -91,7 +91,7 @@ def _approve_one(channel: Channel, arguments: dict[str, str]) -> None:
 
 
 def rows_awaiting_payment(*, channel: Channel) -> list[LedgerRow]:
-    """Unpaid submissions with completed work that counts."""
+    """Return the unpaid submissions with completed work that counts."""
     return [
         row
         for row in ledger(channel.study).awaiting_payment

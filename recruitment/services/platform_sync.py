@@ -1,4 +1,4 @@
-"""Synchronisation with platforms: confirmations, submission statuses, webhooks and publishing."""
+"""Synchronisation with platforms: confirmations, statuses of submissions, webhooks, publishing."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -50,7 +50,7 @@ def enqueue_confirmation(*, participation: Participation, now: datetime | None =
 
 
 def confirm_participation(*, participation: Participation, now: datetime | None = None) -> bool:
-    """Confirm the participation if its submission is active on the platform. Slow: for tasks."""
+    """Confirm the participation if its submission is active. Slow, so only for tasks."""
     now = now or database_now()
     channel = participation.submission.channel
     if participation.confirmed_at is not None or channel is None:
@@ -69,7 +69,7 @@ def mark_confirmed(*, participation: Participation, now: datetime) -> None:
 
 
 def sync_channel(*, channel: Channel, now: datetime | None = None) -> int:
-    """Update every submission from the platform's reports. Returns how many changed.
+    """Update every submission from the platform's reports, and return how many changed.
 
     If the platform cannot be asked, nothing changes and the channel stores the reason.
     """
@@ -131,8 +131,8 @@ def receive_event(
 ) -> bool:
     """Process a webhook once, by fetching the submission that it names from the platform again.
 
-    So neither the order of events nor their age matters. Returns whether the event was new. Raises
-    `DomainError` if the platform did not sign it, or signed it too long ago.
+    Neither the order nor the age of events matters, therefore. Returns whether the event was new.
+    Raises `DomainError` if the platform did not sign it, or signed it too long ago.
     """
     now = now or database_now()
     platform = get_platform(channel.provider)
@@ -166,12 +166,12 @@ def enqueue_key_renewal(*, channel: Channel, now: datetime | None = None) -> Non
 
 
 def renew_keys(*, channel: Channel) -> None:
-    """Fetch the keys of signed links. Slow: for tasks."""
+    """Fetch the keys of signed links. Slow, so only for tasks."""
     get_platform(channel.provider).renew_keys(channel)
 
 
 def confirm_by_signature(*, channel: Channel, entry: PlatformEntry) -> None:
-    """Confirm a waiting participation that agreed before its link was signed."""
+    """Confirm a waiting participant who agreed before coming through a signed link."""
     matches = Participation.objects.filter(
         study=channel.study_id,
         provider=channel.provider,
@@ -195,7 +195,7 @@ def publish(*, channel: Channel, participants: int, entry_url: str) -> str:
     platform = get_platform(channel.provider)
     channel.external_id = platform.publish(channel, participants, entry_url)
     channel.save(update_fields=["external_id"])
-    with suppress(PlatformError):  # the next sync fetches it
+    with suppress(PlatformError):  # the next sync fetches the status
         channel.external_status = platform.platform_status(channel)
         channel.save(update_fields=["external_status"])
     return channel.external_id

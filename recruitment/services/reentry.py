@@ -1,6 +1,6 @@
-"""Whether the person with an ID is its owner.
+"""Check that the person who uses an ID is its owner.
 
-Where anybody could write an ID into a link, the ID is bound to the browser that agreed with it.
+If anybody could write an ID into a link, the ID is bound to the browser that agreed with it first.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ class ReturnToPanel(DomainError):
 def is_allowed_reentry(
     *, channel: Channel, external_id: str, submission_id: str, browser: Browser
 ) -> bool:
-    """Whether a known person comes in another browser and the channel's rule allows that.
+    """Whether a known person uses another browser and the channel's rule allows that.
 
     Raises `DomainError` for new participants if the channel is closed, and for another browser
     if the rule refuses it. At a closed channel a browser without a matching cookie gets the same

@@ -19,8 +19,8 @@ TYPED = {"text", "number", "email", "search", "tel", "url"}
 class Field:
     """One field of a form: its label, and the values that it accepts.
 
-    ``choices`` are pairs of a value and its label; without any, the value is typed: a number if
-    ``is_number``, between ``low`` and ``high`` where they are given, in steps of ``step``.
+    ``choices`` are pairs of a value and its label. Without choices, the value is typed. It is a
+    number if ``is_number``, from ``low`` to ``high`` (unless they are None) in steps of ``step``.
     """
 
     name: str
@@ -131,7 +131,7 @@ class Page:
         return Step(form.action or self.address, form, button)
 
     def _form_of(self, element: Any) -> Any:
-        """The form that a button submits: the one it names, otherwise the one around it."""
+        """Return the form that a button submits: the form it names, or the one around it."""
         if element.get("form"):
             return next((f for f in self.root.forms if f.get("id") == element.get("form")), None)
         return next(element.iterancestors("form"), None)
@@ -163,13 +163,13 @@ def _field(control: Any) -> Field | None:
 
 
 def _question(control: Any) -> str:
-    """The legend of the fieldset around a control, otherwise the control's label."""
+    """Return the legend of the fieldset around a control, otherwise the control's label."""
     legends = control.xpath("ancestor::fieldset[1]/legend")
     return _words(legends[0]) if legends else _label(control)
 
 
 def _label(control: Any) -> str:
-    """The words of the label around a control, or of the one that refers to it."""
+    """Return the words of the label around a control, or of the label that refers to it."""
     label = next(control.iterancestors("label"), control.label)
     return "" if label is None else _words(label)
 

@@ -68,7 +68,7 @@ Known = Mapping[tuple[str, ...], str]
 
 
 def known_by(question: str, texts: Iterable[str] = ()) -> tuple[str, ...]:
-    """The key of a known answer; whitespace is normalised, as pages may change it."""
+    """Return the key of a known answer. Whitespace is normalised, because pages may change it."""
     return tuple(" ".join(words.split()) for words in (question, *texts))
 
 
@@ -99,7 +99,7 @@ class Walk:
         return self.visit
 
     def pages(self) -> Iterator[Page]:
-        """The pages in order; the bot acts on a page when the next one is requested."""
+        """Yield the pages in order; the bot acts on a page when the next one is requested."""
         with self.browser:
             page = self._get(self.entry)
             for number in count(1):
@@ -119,7 +119,8 @@ class Walk:
         if self._seen[page.shown] >= MAX_SAME_PAGE:
             self.visit.problem = (
                 f"{self.bot.name} saw the page “{page.name}” at {urlsplit(page.address).path}"
-                f" {MAX_SAME_PAGE} times and got no further. It says: {page.sentence or page.shown[:200]}"
+                f" {MAX_SAME_PAGE} times and got no further. It says:"
+                f" {page.sentence or page.shown[:200]}"
             )
 
     def _leaves(self, page: Page) -> bool:
@@ -163,7 +164,7 @@ class Walk:
         return page
 
     def _guessed(self, page: Page) -> dict[str, str | None]:
-        """Answers to questions without texts: right with the bot's accuracy where it knows them."""
+        """Answer questions without texts; known answers are correct with the bot's accuracy."""
         answers: dict[str, str | None] = {}
         for question in page.fields:
             right = self._right(question, ())
@@ -172,7 +173,7 @@ class Walk:
         return answers
 
     def _rated(self, page: Page) -> dict[str, str | None]:
-        """Answers about the page's texts, and how long the bot took to read them."""
+        """Answer the questions about the page's texts, and record how long the bot took."""
         is_malicious = self.rng.random() < self.bot.malice
         seconds = self.bot.seconds * exp(self.rng.gauss(0, LOG_SECONDS_SD))
         seconds *= UNREAD_TIME_SHARE if is_malicious else 1
@@ -208,7 +209,7 @@ class Walk:
         return str(better if self.rng.random() < self.bot.accuracy else worse)
 
     def _judged(self, question: Field, numbers: list[int], page: Page) -> str | None:
-        """A grade or number by the text's closeness to its source; a random one of other choices."""
+        """Return a grade or number by the text's closeness to its source; other choices are random."""
         if not (numbers or question.is_number) or self.rng.random() >= self.bot.accuracy:
             return self._any(question)
         worth = min(1.0, max(0.0, self._worth(page.texts[-1], page.source)))
@@ -217,7 +218,7 @@ class Walk:
         return str(numbers[round(worth * (len(numbers) - 1))])
 
     def _right(self, question: Field, texts: tuple[str, ...]) -> str | None:
-        """The known answer, found among the choices by its value or its label."""
+        """Return the known answer, looked up among the choices by its value or its label."""
         known = self.known.get(known_by(question.words, texts))
         if known is None or not question.choices:
             return known
@@ -228,7 +229,7 @@ class Walk:
         return self.rng.choice(others) if others else self._any(question)
 
     def _any(self, question: Field) -> str | None:
-        """A random valid answer; None leaves an optional checkbox unticked."""
+        """Return a random valid answer; None leaves an optional checkbox unticked."""
         if question.kind == "checkbox":
             return "on" if question.is_required else None
         if question.choices:
@@ -240,7 +241,7 @@ class Walk:
 
 
 def _typed(question: Field, share: float) -> str:
-    """The number at this share of the field's range, by default from 0 to 100."""
+    """Return the number at this share of the field's range, which is 0 to 100 by default."""
     low = question.low if question.low is not None else 0.0
     high = question.high if question.high is not None else low + 100
     step = question.step or 0.1

@@ -108,7 +108,7 @@ def known_choices(study: Study) -> dict[tuple[str, ...], str]:
 
 
 def _answers(walk: Walk) -> int:
-    """Finish the walk and return its number of answers; raise `DomainError` if the bot got stuck."""
+    """Finish the walk and return its number of answers; raise `DomainError` if the bot is stuck."""
     visit = walk.finish()
     if visit.problem:
         raise DomainError("bot_stuck", visit.problem)

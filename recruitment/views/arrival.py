@@ -1,4 +1,4 @@
-"""Entry through a platform's link, which is exchanged for a signed token of this server."""
+"""Entry through a platform's link, which is exchanged for a token signed by this server."""
 
 import secrets
 from ipaddress import ip_network
@@ -74,7 +74,7 @@ def arrive(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
 
 
 def _browser(request: HttpRequest, channel: Channel, entry: PlatformEntry) -> Browser:
-    """What the cookies prove: the browser's token, and its participation under this same ID."""
+    """Return what the cookies prove: the browser's token, and its participation under this ID."""
     known = browser_of(request, channel.study_id)
     participation = current_participation(request, channel.study_id)
     is_own = participation is not None and (
@@ -86,7 +86,7 @@ def _browser(request: HttpRequest, channel: Channel, entry: PlatformEntry) -> Br
 
 
 def browser_of(request: HttpRequest, study_id: str) -> Browser:
-    """The browser as the entry cookie of this study describes it."""
+    """Return the browser as the entry cookie of this study describes it."""
     cookie = _read_cookie(request, study_id) or {}
     return Browser(cookie.get("browser", ""), cookie.get("participation", ""))
 
@@ -94,7 +94,7 @@ def browser_of(request: HttpRequest, study_id: str) -> Browser:
 def _redirect_to_welcome(
     request: HttpRequest, channel: Channel, entry: PlatformEntry, browser: Browser
 ) -> HttpResponse:
-    """Go on to the welcome page with the entry in a cookie, or in the address inside a frame."""
+    """Redirect to the welcome page, with the entry in a cookie or, in a frame, in the address."""
     study_id = channel.study_id
     content = {
         "study": study_id,
@@ -130,7 +130,7 @@ def _set_cookie(
 
 
 def stored_entry(request: HttpRequest, study: Study) -> tuple[Channel, PlatformEntry] | None:
-    """The platform entry that this browser or frame carries; None if there is none."""
+    """Return the platform entry in this browser's cookie or framed address; None without one."""
     content: dict[str, Any] | None = getattr(request, "arrival", None) or _read_cookie(
         request, study.pk
     )
@@ -147,7 +147,7 @@ def stored_entry(request: HttpRequest, study: Study) -> tuple[Channel, PlatformE
 
 
 def entry_or_open_link(request: HttpRequest, study: Study) -> tuple[Channel, PlatformEntry]:
-    """The stored entry, or a new one through the open link.
+    """Return the stored entry, or a new one through the open link.
 
     The open link also serves a browser whose stored entry no longer admits anybody.
     """
@@ -176,11 +176,11 @@ def _is_admitted(channel: Channel, entry: PlatformEntry, browser: Browser) -> bo
 
 
 def address_of(request: HttpRequest) -> str:
-    """HMAC of the client's network address, for the limits per address.
+    """Return an HMAC of the client's internet address, for the limits per address.
 
-    Empty if the address is unknown, as behind a socket whose proxy the settings do not name:
-    otherwise everybody would share one. IPv6 counts by network, because each household has 2**64
-    addresses.
+    Returns "" if the address is unknown, as behind a Unix socket without proxy settings; otherwise
+    all such clients would share one address. IPv6 addresses count by their /64 network, because a
+    household has 2**64 of them.
     """
     address = client_address(request)
     if not address:
@@ -223,7 +223,7 @@ def event(request: HttpRequest, study_id: str, provider: str) -> HttpResponse:
 
 
 def _bounded_body(request: HttpRequest) -> bytes:
-    """The body, limited because it is read before the signature is checked."""
+    """Return the body, whose size is limited because it is read before the signature is checked."""
     body: bytes = request.read(MAX_EVENT_BYTES + 1)
     if len(body) > MAX_EVENT_BYTES:
         message = EVENT_TOO_LARGE.format(MAX_EVENT_BYTES)

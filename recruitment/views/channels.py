@@ -1,4 +1,4 @@
-"""The researcher's page of recruitment channels: who can enter now, and what each channel lacks."""
+"""The researcher's page of channels: who can enter now, and what each channel still needs."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -45,9 +45,9 @@ from studies.services import record_event
 from tiebreak.errors import DomainError
 
 MAX_PARTICIPANTS = 100_000
-# With these codes the platform rejected the token itself; with others it could not be asked.
+# With these codes the platform rejected the token; with others, the token could not be tested.
 TOKEN_REFUSED = {"platform_token_refused", "platform_forbidden", "bad_token"}
-# The actions that stand in the study's log.
+# The actions that are recorded in the study's log.
 LOGGED = {
     "publish": StudyEvent.Verb.PUBLISH,
     "start": StudyEvent.Verb.PUBLISH,
@@ -111,7 +111,7 @@ def _new_secret(platform: Platform, channel: Channel) -> str:
 
 
 def _token_refusal(platform: Platform, token: str) -> DomainError | None:
-    """Why the platform refused the token, or why it could not be tested; None if it works."""
+    """Return why the platform refused the token or could not test it; None if it works."""
     try:
         if token:
             platform.try_token(token)
@@ -213,7 +213,7 @@ def act(request: HttpRequest, study_id: str, provider: str, action: str) -> Http
 
 
 def _question(channel: Channel, action: str, participants: str) -> confirming.Question | None:
-    """The confirmation for actions that cost money or stop the study; None for the others."""
+    """Return the confirmation of an action that costs money or stops the study, otherwise None."""
     if action != "publish":
         questions = {"start": starting, "stop": stopping, "approve-all": paying_all}
         return questions[action](channel) if action in questions else None
@@ -240,8 +240,8 @@ def _page(
             for channel_status in statuses
             for name in [channel_status.platform.name]
         ],
-        "open_channels": [each for each in statuses if each.is_open],
-        "is_waiting": any(each.channel and each.channel.pending for each in statuses),
+        "open_channels": [status for status in statuses if status.is_open],
+        "is_waiting": any(status.channel and status.channel.pending for status in statuses),
     }
     return render(request, "recruitment/channels.html", context, status=status)
 
@@ -277,7 +277,7 @@ def _form(platform: Platform, data: Any = None, *, initial: Any = None) -> Form:
 
 
 def _participants_key(platform: Platform) -> str:
-    """The query parameter that carries the typed number of participants over a redirect."""
+    """Return the query parameter that keeps the typed number of participants over a redirect."""
     return f"participants-{platform.name}"
 
 
@@ -289,7 +289,7 @@ def _invitations(channel: Channel, link: str) -> list[tuple[str, str]]:
 
 
 def entry_url(request: HttpRequest, channel: Channel) -> str:
-    """The link that the researcher gives to the platform or to participants."""
+    """Return the link that the researcher gives to the platform or to participants."""
     if channel.provider == OPEN_LINK:
         return public_url(request, reverse("recruitment:welcome", args=[channel.study_id]))
     parameters = get_platform(channel.provider).entry_parameters
@@ -309,5 +309,5 @@ def _platform(name: str) -> Platform:
 
 
 def _plain(value: Any) -> Any:
-    """Decimals as text, because JSON has none."""
+    """Return decimals as text, because JSON has no decimals."""
     return str(value) if isinstance(value, Decimal) else value

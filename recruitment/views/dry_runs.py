@@ -53,7 +53,7 @@ def dry_runs(request: HttpRequest, study_id: str) -> HttpResponse:
 @require_safe
 @researchers_only
 def part(request: HttpRequest, study_id: str) -> HttpResponse:
-    """The list alone, which refreshes without touching a form that is being filled in."""
+    """Show only the list, so that it can refresh while a form is being filled in."""
     study = study_for(request.user, study_id)
     return render(request, "recruitment/dry_run_list.html", _runs(study))
 
@@ -91,8 +91,9 @@ def _removing(job: Job) -> Question:
     return Question(
         title="Delete this dry run?",
         sentences=(
-            f"This deletes its copy of the study with {counts.ratings} simulated ratings and the"
-            " bots' findings. The study itself is not changed. This cannot be undone.",
+            "This deletes its copy of the study, with its simulated ratings"
+            f" ({counts.ratings}) and the bots' findings. The study itself is not changed. This"
+            " cannot be undone.",
         ),
         button="Delete the dry run",
         facts=(job.public_id, job.status, counts.ratings),

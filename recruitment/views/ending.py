@@ -28,7 +28,7 @@ Status = Participation.Status
 @require_safe
 @annotator_page
 def end(request: HttpRequest, study_id: str) -> HttpResponse:
-    """The page for annotators without work; others are sent back to their task."""
+    """Show the last page to annotators without work; send others back to their task."""
     participation = current_participation(request, study_id)
     if participation is None:
         return redirect("recruitment:welcome", study_id)
@@ -41,7 +41,7 @@ def end(request: HttpRequest, study_id: str) -> HttpResponse:
 def _end_page(
     request: HttpRequest, participation: Participation, refusal: DomainError
 ) -> HttpResponse:
-    """Finish the participation, but only if a HIT was completed: otherwise work may still come."""
+    """Finish the participation only if a HIT was completed; otherwise work may still come up."""
     done = hits_of_visit(participation)
     if done:
         finish_participation(participation=participation)
@@ -66,7 +66,7 @@ def _ended(participation: Participation) -> DomainError | None:
 
 
 def _advice(instructions: ReturnInstructions) -> str:
-    """What a screened-out annotator should do next, by what the page shows."""
+    """Return what a screened-out annotator should do next, depending on what the page shows."""
     if instructions.post_to:
         return NEXT_STEP["form"]
     if instructions.url:

@@ -1,4 +1,4 @@
-"""The researcher's page of participants and payments: the ledger and the actions on its rows."""
+"""The researcher's page *Participants & payments*: the ledger and the actions on its rows."""
 
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
@@ -15,7 +15,6 @@ from annotation.models import Participation
 from annotation.services.exclusion import exclude_work, reinstate_work, stop_work
 from annotation.services.screening import check_records
 from recruitment.confirmations import asking_to_return, excluding, paying, releasing
-from recruitment.launch.check import counted
 from recruitment.ledger import LedgerRow, ledger, owed, pays_by_platform, platform_title
 from recruitment.messages import AMOUNT_NOT_A_NUMBER, NO_PLATFORM, NO_REWARD
 from recruitment.models import Payment
@@ -36,7 +35,7 @@ LISTS = (
     (
         "awaiting_payment",
         "Awaiting payment",
-        "Completed work that has not been paid yet.",
+        "These participants completed work that has not been paid yet.",
         "approve",
     ),
     (
@@ -54,20 +53,20 @@ LISTS = (
     (
         "surplus",
         "Surplus",
-        "Completed work for which no place was left. It is paid, but is not in the statistics.",
+        "No place was left for this completed work. It is paid, but is not in the statistics.",
         "settle",
     ),
     (
         "late",
         "Late",
-        "Answers that arrived after the study was closed.",
+        "These participants sent answers after the study was closed.",
         "settle",
     ),
     (
         "stuck",
         "Stuck",
-        "No answer for longer than a place is reserved, or submitted on the platform but not"
-        " finished here.",
+        "These participants have not answered for longer than a place is reserved, or they"
+        " submitted on the platform without finishing here.",
         "release",
     ),
 )
@@ -116,7 +115,7 @@ def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
 
 
 def _row_action(row: LedgerRow, action: str, currency: str) -> dict[str, str]:
-    """The action of a row and its label; submissions without work are asked to be returned."""
+    """Return a row's action and label. Participants without work are asked to return."""
     channel = row.participation.submission.channel
     if action == "release" and not row.hits and pays_by_platform(channel):
         action = "ask-to-return"
@@ -126,7 +125,7 @@ def _row_action(row: LedgerRow, action: str, currency: str) -> dict[str, str]:
 
 
 def _pay_label(row: LedgerRow, currency: str) -> str:
-    """Names the amount if the annotator left early: it may be less than the reward."""
+    """Return the label, with the amount if the annotator left early and may get less."""
     submission = row.participation.submission
     title = platform_title(row.participation)
     if not pays_by_platform(submission.channel):
@@ -192,18 +191,21 @@ def _settle(participation: Participation, _: HttpRequest) -> str:
 
 def _release(participation: Participation, _: HttpRequest) -> str:
     stop_work(participation=participation, status=Status.RELEASED)
-    return "The place is free again. The answers of the unfinished HIT are kept as a partial set."
+    return "The place is free again. The answers in the unfinished HIT are kept as a partial set."
 
 
 def _exclude(participation: Participation, request: HttpRequest) -> str:
     by = cast(User, request.user)
     n = exclude_work(participation=participation, status=Status.EXCLUDED, by=by)
-    return f"Excluded: {counted(n, 'HIT')} no longer count and will be replaced."
+    return f"The annotator was excluded. HITs that no longer count: {n}."
 
 
 def _reinstate(participation: Participation, _: HttpRequest) -> str:
     n = reinstate_work(participation=participation)
-    return f"Reinstated: {counted(n, 'HIT')} count again, or are surplus if the place was taken."
+    return (
+        "The annotator was reinstated. HITs that count again, or are surplus because their place"
+        f" was taken: {n}."
+    )
 
 
 def _pay(participation: Participation, request: HttpRequest) -> str:
@@ -237,7 +239,7 @@ def _log_payment(participation: Participation, request: HttpRequest, amount: Dec
     record_event(study=participation.study, verb=verb, by=by, details=details)
 
 
-# A submission that the platform closed cannot be approved any more, so the debt is paid as a bonus.
+# The platform has closed such a submission, so it cannot be approved; a bonus pays what is owed.
 PAID_APART: dict[str, str] = {
     Status.RETURNED: Payment.Kind.OWED,
     Status.TIMED_OUT: Payment.Kind.OWED,

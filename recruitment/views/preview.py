@@ -46,7 +46,7 @@ def preview(request: HttpRequest, study_id: str) -> HttpResponse:
 
 
 def _by_channel(request: HttpRequest, study: Study) -> dict[str, Any]:
-    """The privacy notice of the chosen channel: what is stored depends on the channel."""
+    """Return the privacy notice of the chosen channel, because it depends on the channel."""
     statuses = {
         status.platform.name: status
         for status in channel_statuses(study)
@@ -65,7 +65,7 @@ def _by_channel(request: HttpRequest, study: Study) -> dict[str, Any]:
 
 
 def _sample(study: Study) -> dict[str, Any]:
-    """The first planned unit, or before planning an unsaved one made of the generations."""
+    """Return the page of the first planned unit or, before planning, of an unsaved one."""
     hit_units = HITUnit.objects.filter(hit__study=study, hit__kind=HIT.Kind.MAIN).order_by(
         "hit__number", "pk"
     )
@@ -92,7 +92,7 @@ def _has_dummies(unit: Unit) -> bool:
 
 
 def unplanned_unit(study: Study) -> Unit | None:
-    """An unsaved unit of the first instance with enough generations; None if there is none."""
+    """Return an unsaved unit of the first instance with enough generations, or None."""
     needed = 2 if study.unit_kind == Study.UnitKind.COMPARISON else 1
     systems = _systems(study)[:needed]
     if len(systems) < needed:

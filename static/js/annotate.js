@@ -60,7 +60,7 @@
     unknown: "Your answer may not be saved yet. Trying again…",
     stale: "No connection. This page may be out of date.",
     blocked: "No connection. Please wait. The next page opens when you are online again.",
-    outdated: "Your answer was not saved, because this page is out of date. Please reload the page.",
+    outdated: "Your answer was not saved, because this page is out of date. Please reload it.",
   };
   function showStatus(state) {
     const line = document.createElement("span");
@@ -105,7 +105,7 @@
       event.preventDefault();
       return;
     }
-    // Send this question only, because a repeated request must not restore an old answer to another.
+    // Send this question only: a repeated request must not restore another question's old answer.
     for (const other of questions) if (other !== question) delete parameters[fieldOf(other)];
     const answer = store(question, value);
     parameters.client_key = answer.key;

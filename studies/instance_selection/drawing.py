@@ -176,7 +176,7 @@ def draw_instances(*, study: Study, design: InstanceSelection, by: User | None =
     if study.status != Study.Status.DRAFT:
         raise DomainError(
             "not_a_draft",
-            "Instances can only be selected for a draft. Clone the study to select other instances.",
+            "Instances can only be selected for a draft. Clone the study to select other ones.",
         )
     rows = proposed_instances(study, design)
     design.drawn_at = timezone.now()

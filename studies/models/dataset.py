@@ -123,8 +123,8 @@ class System(models.Model):
     )
     # The system of degraded copies in reference units; no study compares it.
     is_control = models.BooleanField(default=False, editable=False)
-    # The system of which this one is a copy at another temperature, made to see whether separability
-    # (δ) depends on the temperature; no study compares such a copy.
+    # The system of which this one is a copy at another temperature. Copies show whether separability
+    # (δ) depends on the temperature, and no study compares them.
     variant_of = models.ForeignKey(
         "self", null=True, on_delete=models.CASCADE, related_name="variants", editable=False
     )

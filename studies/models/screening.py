@@ -25,7 +25,7 @@ class Screening(models.Model):
         "attempts at the comprehension questions",
         default=2,
         validators=between(2, 100),
-        help_text="Crowdsourcing platforms require at least two.",
+        help_text="Crowdsourcing platforms require at least two attempts.",
     )
     training_units = models.PositiveSmallIntegerField(
         default=0,

@@ -7,8 +7,8 @@ from studies.models.study import Study
 
 MAX_FLOOR = 100
 FLOOR_TOO_HIGH = (
-    f"With a floor above {MAX_FLOOR}, separability (δ) has no effect. Enter a lower floor, or draw at"
-    " random."
+    f"With a floor above {MAX_FLOOR}, separability (δ) has no effect. Enter a lower floor, or draw"
+    " at random."
 )
 
 

@@ -87,7 +87,7 @@ class Study(models.Model):
         "ratings per HIT (R)",
         default=3,
         validators=between(1, 1000),
-        help_text="How many annotators complete each HIT. It can be increased later, but not"
+        help_text="How many annotators complete each HIT. The number can be increased later, but not"
         " decreased.",
     )
     comparisons_per_hit = models.PositiveSmallIntegerField(
@@ -204,7 +204,8 @@ class Study(models.Model):
         validators=between(Decimal(0), MAX_HOURLY_RATE),
         help_text="The ledger warns if the median hourly pay falls below this rate.",
     )
-    # The original study, if this is a copy that only bots rate. Simulated ratings enter the copy only.
+    # The original study, if this is a copy that only bots rate, so that the original has no
+    # simulated ratings.
     dry_run_of = models.ForeignKey(
         "self", null=True, on_delete=models.CASCADE, related_name="dry_runs", editable=False
     )

@@ -1,4 +1,4 @@
-"""An annotator without JavaScript: reads the page it got, and sends what a form would send."""
+"""An annotator without JavaScript, who reads a page and sends what its form would send."""
 
 import re
 from dataclasses import dataclass, field
@@ -10,11 +10,11 @@ from django.test import Client
 from annotation.models import Participation
 from studies.models import Study
 
-Page = Any  # the test client's own kind of response
+Page = Any  # the response class of the test client
 
 
 class _FormReader(HTMLParser):
-    """The hidden fields of the answer form, and the choices of each question in their order."""
+    """Reads the hidden fields of the answer form, and the choices of each question in order."""
 
     def __init__(self):
         super().__init__()
@@ -23,30 +23,30 @@ class _FormReader(HTMLParser):
         self.chosen: dict[str, str] = {}
 
     def handle_starttag(self, tag, attrs):
-        given = dict(attrs)
-        if tag != "input" or "name" not in given:
+        attributes = dict(attrs)
+        if tag != "input" or "name" not in attributes:
             return
-        if given["type"] == "hidden":
-            self.hidden[given["name"]] = given["value"]
-        elif given["type"] == "radio":
-            self.choices.setdefault(given["name"], []).append(given["value"])
-            if "checked" in given:
-                self.chosen[given["name"]] = given["value"]
-        elif given["type"] == "number":
-            self.choices.setdefault(given["name"], [])
-            self.chosen[given["name"]] = given["value"]
+        if attributes["type"] == "hidden":
+            self.hidden[attributes["name"]] = attributes["value"]
+        elif attributes["type"] == "radio":
+            self.choices.setdefault(attributes["name"], []).append(attributes["value"])
+            if "checked" in attributes:
+                self.chosen[attributes["name"]] = attributes["value"]
+        elif attributes["type"] == "number":
+            self.choices.setdefault(attributes["name"], [])
+            self.chosen[attributes["name"]] = attributes["value"]
 
 
 @dataclass
 class Form:
-    """What the page offers to answer."""
+    """The answer form of a page: its hidden fields, its choices and the current answers."""
 
     hidden: dict[str, str]
     choices: dict[str, list[str]]
     chosen: dict[str, str]
 
     def filled(self, index: int = 0) -> dict[str, str]:
-        return {**self.hidden, **{name: each[index] for name, each in self.choices.items()}}
+        return {**self.hidden, **{name: values[index] for name, values in self.choices.items()}}
 
 
 def form_of(response: Page) -> Form:
@@ -61,7 +61,7 @@ def texts_of(response: Page) -> list[str]:
 
 @dataclass
 class Annotator:
-    """One browser in one study."""
+    """An annotator with one browser in one study."""
 
     study: Study
     client: Client = field(default_factory=Client)
@@ -82,7 +82,7 @@ class Annotator:
         return self.client.post(self.at("answer"), data, headers=headers)
 
     def choose(self, index: int = 0) -> Form:
-        """Answer the unit where they are, with the choice at `index` for every question."""
+        """Answer the current unit with the choice at `index` for every question."""
         form = form_of(self.here())
         assert self.send(form.filled(index)).status_code == 303
         return form
@@ -98,16 +98,16 @@ def annotator(study: Study) -> Annotator:
 
 
 def unit_of(page: Page) -> tuple[int, str]:
-    """Which unit of how many a page shows."""
+    """Return the number of the unit on a page, and the total as the page shows it."""
     return page.context["index"], page.context["of"]
 
 
 def task_of(page: Page) -> tuple[int, int]:
-    """Which task of how many a page is of."""
+    """Return the number of the task on a page, and the total."""
     return page.context["hit"], page.context["hits"]
 
 
 def saved_in(page: Page) -> tuple[int, int]:
-    """Of how many units of the task an answer is held."""
+    """Return how many units of the task are saved according to the page, and the total."""
     shown = re.search(r'<progress max="(\d+)" value="(\d+)"', page.content.decode())
     return int(shown[2]), int(shown[1])

@@ -1,4 +1,4 @@
-"""Valid bundles corrupted at random; a seed always gives the same bundle."""
+"""Valid bundles that are corrupted at random. A seed always gives the same bundle."""
 
 import csv
 import io
@@ -83,7 +83,7 @@ TEXTS = [
     "%2F",
 ]
 OTHERS: list[Any] = [None, True, False, [], {}, [1], {"a": 1}, [[]], {"": ""}, {"a": {"b": [None]}}]
-# As they stand in a file: what no value of Python could be written as.
+# Literals for a file that `json.dumps` writes for no Python value.
 LITERALS = [
     "1e999",
     "-1e999",
@@ -201,7 +201,7 @@ def _csv(rows: list[dict[str, Any]]) -> bytes:
 
 
 def _value(rng: random.Random) -> str:
-    """A value as JSON has it, mostly an odd one."""
+    """Return the JSON text of a random value, which is usually an unusual one."""
     kind = rng.random()
     if kind < 0.35:
         return json.dumps(rng.choice(TEXTS))
@@ -211,8 +211,8 @@ def _value(rng: random.Random) -> str:
 
 
 def _cell(rng: random.Random, files: Files) -> None:
-    """Another value in a column of one row of JSONL, or a column more."""
-    name = rng.choice([each for each in files if each.endswith(".jsonl")])
+    """Put a random value into an existing or new column of one row of a JSONL file."""
+    name = rng.choice([file for file in files if file.endswith(".jsonl")])
     lines = files[name].decode(errors="replace").splitlines()
     at = rng.randrange(len(lines)) if lines else 0
     try:
@@ -232,8 +232,8 @@ def _cell(rng: random.Random, files: Files) -> None:
 
 
 def _everywhere(rng: random.Random, files: Files) -> None:
-    """One value in a column of every row: nothing contradicts itself."""
-    name = rng.choice([each for each in files if each.endswith(".jsonl")])
+    """Put one value into a column of every row, so that no rows contradict each other."""
+    name = rng.choice([file for file in files if file.endswith(".jsonl")])
     key, value = rng.choice(COLUMNS), _value(rng)
     lines = []
     for line in files[name].decode(errors="replace").splitlines():
@@ -363,7 +363,7 @@ def written(files: Files, folder: Path) -> Path:
 
 
 def corrupted_archive(files: Files, path: Path, rng: random.Random) -> Path:
-    """A .zip of the files that is damaged, cut short or oddly named, or none of it."""
+    """Write a .zip of the files that may be damaged or truncated, or have odd names."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(name, content)

@@ -1,4 +1,4 @@
-"""Balanced draws, whatever the shape: checked on random graphs and hands."""
+"""Balanced draws, checked on random graphs and on random groups of items."""
 
 import random
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ def test_bits_split_evenly_at_every_vertex_of_any_bipartite_graph(edges, seed):
     for (hit, pair), bit in zip(edges, bits, strict=True):
         balance["hit", hit] += 2 * bit - 1
         balance["pair", pair] += 2 * bit - 1
-    assert all(abs(each) <= 1 for each in balance.values())
+    assert all(abs(difference) <= 1 for difference in balance.values())
 
 
 def test_each_bit_is_drawn_both_ways():

@@ -1,4 +1,4 @@
-"""Hosts whose clocks are wrong: leases follow the database's clock and no other."""
+"""Leases follow only the database's clock, even on hosts whose clocks are wrong."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ CLOCK = "st"  # statement_timestamp() or strftime()
 
 @contextmanager
 def host_clock_off_by(offset: timedelta) -> Iterator[None]:
-    """A web host whose own clock is wrong; the database's is right."""
+    """Set a web host's clock wrong by `offset`. The database's clock stays right."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timezone, "now", lambda: TRUE_CLOCK() + offset)
         yield
@@ -83,7 +83,9 @@ def test_an_answer_at_a_host_an_hour_ahead_ends_no_lease():
     Place.objects.update(lease_until=database_now() - timedelta(minutes=1))
     held = take_place(participation=bob)
     with host_clock_off_by(HOUR):
-        for hit_unit in hit_units(lapsed):  # a complete set takes a free place, and this one is not
+        for hit_unit in hit_units(
+            lapsed
+        ):  # a complete set takes a free place, but this place is not free
             answer(lapsed, hit_unit)
     place = Place.objects.get()
     assert (place.assignment, place.completed_at) == (held, None)
@@ -95,10 +97,10 @@ def test_a_lease_runs_as_long_whichever_host_gave_it(offset):
     study = one_place(lease_minutes=30)
     with host_clock_off_by(offset):
         held = take_place(participation=make_participation(study))
-        given = Place.objects.get().lease_until
+        first_lease = Place.objects.get().lease_until
         rating = answer(held, hit_units(held)[0])
         renewed = Place.objects.get().lease_until
-    for lease in (given, renewed):
+    for lease in (first_lease, renewed):
         assert is_about_now(lease - timedelta(minutes=30))
     assert is_about_now(rating.created_at)
 
@@ -162,7 +164,7 @@ def test_a_save_at_a_host_costs_no_statement_for_the_clock():
     with CaptureQueriesContext(connection) as asked:
         held = take_place(participation=ann)
         answer(held, hit_units(held)[0])
-    alone = [sql for each in asked if (sql := each["sql"].strip()).startswith(f"SELECT {CLOCK}")]
+    alone = [sql for query in asked if (sql := query["sql"].strip()).startswith(f"SELECT {CLOCK}")]
     assert len(asked) > 4
     assert alone == []
     with CaptureQueriesContext(connection) as asked:

@@ -23,13 +23,13 @@ NUMBERS = (models.IntegerField, models.FloatField, models.DecimalField)
 
 
 def ends(model: type[models.Model], which: str) -> dict[str, object]:
-    """Each number's lowest or highest value, by its field."""
-    found = {}
+    """Return the lowest or the highest allowed value of each numeric field."""
+    values = {}
     for field in model._meta.concrete_fields:
         if isinstance(field, NUMBERS) and not field.primary_key:
             low, high = bounds_of(field._validators)
-            found[field.name] = field.to_python(low if which == "low" else high)
-    return found
+            values[field.name] = field.to_python(low if which == "low" else high)
+    return values
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def pages(study: Study) -> list[str]:
 
 @pytest.mark.parametrize("which", ["low", "high"])
 def test_a_study_of_extremes_is_opened_rated_and_looked_at(client, researcher, which):
-    # What belongs together in one design: no more comparisons a HIT than there are texts.
+    # These fields depend on others, because a HIT cannot have more comparisons than texts.
     sensible = {"comparisons_per_hit": 2, "repeats_per_hit": 0}
     study = make_study(instances=1, member=researcher, **(ends(Study, which) | sensible))
     study.full_clean(exclude=["dataset"])
@@ -72,7 +72,7 @@ def test_a_study_of_extremes_is_opened_rated_and_looked_at(client, researcher, w
 
 
 def _rates(ann) -> bool:
-    """Answer where they are; whether there is anything left to answer."""
+    """Answer the current unit, if there is one, and return whether there was one."""
     if 'name="assignment"' not in ann.here().content.decode():
         return False
     ann.choose()

@@ -1,4 +1,4 @@
-"""Gold checks and planned repeats look like any other unit: counter, source, markup, addresses."""
+"""Gold checks and planned repeats look like other units in counters, markup and addresses."""
 
 import re
 from collections import Counter
@@ -26,7 +26,7 @@ PROSE = "The committee met on Tuesday to discuss the budget. It agreed to spend 
 def study_with_checks(
     *, gold: int, check_rate: float = 1, instances: int = 8, n: int = 3, **design
 ) -> Study:
-    """Open, three comparisons of one instance a HIT, with so many checks."""
+    """Return an open study with gold checks and three comparisons of one instance per HIT."""
     study = make_study(instances=instances, comparisons_per_hit=n, **design)
     Generation.objects.update(text=PROSE)
     plan_hits(study=study)
@@ -36,7 +36,7 @@ def study_with_checks(
 
 
 def take_all(participation: Participation, hits: int) -> list[Assignment]:
-    """So many HITs, every answer right."""
+    """Complete this number of HITs with correct answers, and return the assignments."""
     done = []
     for _ in range(hits):
         assignment = take_place(participation=participation)
@@ -71,9 +71,9 @@ def test_a_check_of_another_instance_stands_at_an_edge():
     edges = set()
     for assignment in first:
         shown = instances_in_order(assignment)
-        (own, n), *other = Counter(shown).most_common()
+        (shared, n), *other = Counter(shown).most_common()
         assert n == len(shown) - len(other)
-        edges |= {i for i, each in enumerate(shown) if each != own}
+        edges |= {i for i, instance in enumerate(shown) if instance != shared}
     assert edges
     assert edges <= {0, 3}
 
@@ -81,11 +81,13 @@ def test_a_check_of_another_instance_stands_at_an_edge():
 def test_checks_are_as_frequent_as_asked_for_and_mostly_of_their_hits_instance():
     study = study_with_checks(gold=10, instances=40, n=2, check_rate=0.2, ratings_per_hit=4)
     people = [make_participation(study, f"person-{i}") for i in range(4)]
-    done = [each for ann in people for each in take_all(ann, 30)]
-    carrying = [each for each in done if each.check_unit_id is not None]
-    own = [each for each in carrying if len(set(instances_in_order(each))) == 1]
+    done = [assignment for ann in people for assignment in take_all(ann, 30)]
+    carrying = [assignment for assignment in done if assignment.check_unit_id is not None]
+    fitting = [
+        assignment for assignment in carrying if len(set(instances_in_order(assignment))) == 1
+    ]
     assert 0.1 < len(carrying) / len(done) < 0.32
-    assert len(own) / len(carrying) > 0.8
+    assert len(fitting) / len(carrying) > 0.8
 
 
 def test_where_every_unit_has_its_own_source_a_check_has_one_too():
@@ -116,7 +118,7 @@ def test_where_others_may_complete_a_place_a_check_is_never_last():
 
 
 class Structure(HTMLParser):
-    """A page without its texts: tags with their attributes, numbers and random keys masked."""
+    """A page's tags and attributes without its texts. Numbers and random keys are masked."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -130,20 +132,20 @@ class Structure(HTMLParser):
         self.parts.append(f"</{tag}>")
 
     def _masked(self, value: str) -> str:
-        # The page after the last is where the annotator should be: its address has no number.
+        # The address of the page after the last unit has no number.
         return re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}|(?<=/)\d+/$|\d+", "", value)
 
 
 def structure(page: str) -> list[str]:
     reader = Structure()
-    # Keys and tokens differ from page to page, whatever the unit is.
+    # Keys and tokens differ between any two pages, so they are masked.
     page = re.sub(r'(name="(?:csrfmiddlewaretoken|assignment)" value=)"[^"]*"', r'\1"key"', page)
     reader.feed(page)
     return reader.parts
 
 
 def walk(page: Annotator) -> dict[int, tuple[str, str, str]]:
-    """Every unit of the task at hand by number: its page, its address, and what saving it said."""
+    """Return the page, the address and the response to saving of each unit of the current task."""
     shown = {}
     while True:
         response = page.here()
@@ -151,9 +153,9 @@ def walk(page: Annotator) -> dict[int, tuple[str, str, str]]:
         number = int(form.hidden["position"])
         if number in shown or len(shown) > 10:
             return shown
-        said = page.send(form.filled(0), hx_request="true")
-        shown[number] = response.content.decode(), page.at(number), said.content.decode()
-        if said.context["is_hit_done"]:
+        answer = page.send(form.filled(0), hx_request="true")
+        shown[number] = response.content.decode(), page.at(number), answer.content.decode()
+        if answer.context["is_hit_done"]:
             return shown
 
 
@@ -168,7 +170,7 @@ def test_the_page_of_a_check_is_built_like_every_other():
         if hit_unit.unit_id == assignment.check_unit_id
     )
     pages = {number: structure(html) for number, (html, _, _) in shown.items()}
-    # The first page has no way back, and the one after it has.
+    # The first page has no link to a previous page, unlike all other pages.
     ordinary = next(n for n in pages if n not in (check, 1))
     if check != 1:
         assert pages[check] == pages[ordinary]
@@ -181,13 +183,13 @@ def test_the_page_of_a_check_is_built_like_every_other():
 @pytest.mark.parametrize("word", ["gold", "check_unit", "known", "spoilt", "perturbed", "repeat"])
 def test_no_page_of_a_task_says_what_a_unit_is_for(word):
     study = study_with_checks(gold=8, repeats_per_hit=1, repeat_distance=1)
-    for html, _, said in walk(annotator(study)).values():
+    for html, _, answer in walk(annotator(study)).values():
         assert word not in re.sub(r'no-repeat|"resend"', "", html).lower()
-        assert word not in said.lower()
+        assert word not in answer.lower()
 
 
 def counters(page: Annotator) -> list[tuple[str, ...]]:
-    """Of how many units each page says that some are saved: of one number, or of either of two."""
+    """Return the numbers that each page gives as the total of units: one number, or two."""
     lines = (
         re.search(r'id="progress".*?<span>\d+ (.*?)</span>', html, re.S)[1]
         for html, _, _ in walk(page).values()
@@ -198,12 +200,12 @@ def counters(page: Annotator) -> list[tuple[str, ...]]:
 def test_a_task_with_a_check_counts_like_one_without():
     study = study_with_checks(gold=8, check_rate=0.5)
     page = annotator(study)
-    said = set()
+    totals = set()
     for _ in range(8):
-        said |= set(counters(page))
+        totals |= set(counters(page))
     carried = Assignment.objects.filter(check_unit__isnull=False).count()
     assert 0 < carried < Assignment.objects.count()
-    assert said == {("3", "4")}
+    assert totals == {("3", "4")}
 
 
 def test_where_no_checks_are_mixed_in_a_task_says_its_one_number():

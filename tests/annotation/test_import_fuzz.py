@@ -1,4 +1,4 @@
-"""Randomly corrupted bundles are either imported exactly or refused with the names of the files."""
+"""Randomly corrupted bundles are either imported exactly or refused with file and reason."""
 
 import csv
 import io
@@ -31,7 +31,7 @@ FLAGS = {"surplus", "superseded", "partial", "late", "excluded", "simulated"}
 
 
 def outcome(path, files) -> str:
-    """Import and compare, then forget it again. What is refused names files and reasons."""
+    """Import and compare the bundle, then roll back. Check that a refusal has file and reason."""
     with transaction.atomic():
         try:
             imported = import_study(path=path)
@@ -70,9 +70,9 @@ def assert_exact(
     rows = lines_of(files["generations.jsonl"])
     assert len(rows) == len(texts)
     for row in rows:
-        found = texts[str(row["instance"]), str(row["system"]), row.get("sample_index") or 0]
-        assert (found.text, found.seed) == (row["text"], row.get("seed"))
-        assert found.params == (row.get("params") or {})
+        generation = texts[str(row["instance"]), str(row["system"]), row.get("sample_index") or 0]
+        assert (generation.text, generation.seed) == (row["text"], row.get("seed"))
+        assert generation.params == (row.get("params") or {})
     assert_ratings(study, files, {name for names in not_stored.values() for name in names})
 
 
@@ -93,16 +93,16 @@ def assert_design(study: Study, design: dict[str, Any], files: dict[str, bytes])
 
 
 def assert_instance(stored: Instance, row: dict[str, Any]) -> None:
-    own = ("id", "source", "messages", "category", "reference", "metadata")
+    known_fields = ("id", "source", "messages", "category", "reference", "metadata")
     for name in ("source", "category", "reference"):
         assert getattr(stored, name) == (row.get(name) or "")
     assert stored.messages == (row.get("messages") or [])
-    others = {name: value for name, value in row.items() if name not in own}
+    others = {name: value for name, value in row.items() if name not in known_fields}
     assert same(stored.metadata, (row.get("metadata") or {}) | others)
 
 
 def same(mine: Any, theirs: Any) -> bool:
-    """Equal as JSON: databases may write 1e22 with its zeros."""
+    """Whether two JSON values are equal, where 1e22 may be stored as an integer."""
     if isinstance(mine, dict) and isinstance(theirs, dict):
         keys = mine.keys() == theirs.keys()
         return keys and all(same(mine[key], theirs[key]) for key in mine)
@@ -118,7 +118,7 @@ def assert_ratings(study: Study, files: dict[str, bytes], left_out: set[str]) ->
     if "ratings.jsonl" in files:
         rows = lines_of(files["ratings.jsonl"])
     elif "ratings.csv" in files:
-        # Not `splitlines`: a cell may hold U+0085 or another character that it splits at.
+        # `splitlines` would also split cells at U+0085 and other characters.
         text = io.StringIO(files["ratings.csv"].decode("utf-8-sig"), newline="")
         rows = [
             {name: unescape_formula(cell) for name, cell in row.items()}
@@ -167,13 +167,13 @@ def run(seeds: range, tmp_path) -> dict[str, int]:
         files = corrupted_files(rng)
         if rng.random() < 0.2:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # two entries of one name
+                warnings.simplefilter("ignore")  # two entries may have the same name
                 path = corrupted_archive(files, tmp_path / f"{seed}.zip", rng)
         else:
             path = written(files, tmp_path / str(seed))
         try:
             counts[outcome(path, files)] += 1
-        except Exception as error:  # every seed is told, not the first alone
+        except Exception as error:  # report all seeds that fail, and not only the first
             failures.append(f"seed {seed}: {type(error).__name__}: {error}"[:500])
     assert not failures, "\n".join(failures)
     return counts

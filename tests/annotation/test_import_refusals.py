@@ -1,4 +1,4 @@
-"""What an import refuses with file, line and reason: the models decide, and limits on every field."""
+"""What an import refuses with file, line and reason, by the models and by the limits."""
 
 import io
 import json
@@ -43,7 +43,7 @@ def toml(old: str, new: str):
     return lambda b: (b / "study.toml").write_text(STUDY.replace(old, new), encoding="utf-8")
 
 
-# What is done to a good bundle, and the file and line that the refusal names.
+# How a valid bundle is changed, and the file and line that the refusal names.
 BAD = {
     "a number past the largest": (instance('"metadata": {"n": 1e999}'), "instances.jsonl", 4),
     "half a character": (instance('"source": "\\ud800"'), "instances.jsonl", 4),
@@ -91,7 +91,7 @@ BAD = {
     "a unit of two similarities": (
         lambda b: write_lines(
             b / "ratings.jsonl",
-            [*ratings(), *(ratings()[0] | {"rater": each, "similarity": each} for each in "xy")],
+            [*ratings(), *(ratings()[0] | {"rater": name, "similarity": name} for name in "xy")],
         ),
         "ratings.jsonl",
         14,
@@ -285,7 +285,7 @@ def test_a_broken_archive_is_no_error_of_the_server(damage, researcher_client, t
 
 
 def without_the_last_entry(raw: bytes) -> bytes:
-    """The list of files says that its last entry is the comment of the one before."""
+    """Return an archive whose list of files declares the last entry a comment on the one before."""
     last = raw.rindex(b"PK\x01\x02")
     before = raw.rindex(b"PK\x01\x02", 0, last)
     length = raw.index(b"PK\x05\x06") - last

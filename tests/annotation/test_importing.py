@@ -107,7 +107,7 @@ def test_an_export_is_imported_again(tmp_path):
 
 
 def test_an_export_contains_no_external_ids(tmp_path):
-    """Not by a platform's ids, nor by an address, a code or a researcher's name."""
+    """Nor does it contain an address, a completion code or a researcher's name."""
     ruth = User.objects.create_user("ruth-the-researcher", email="ruth@example.org")
     study = make_open_study(instances=1, comparisons_per_hit=2, member=ruth)
     channel = study.channels.create(provider="panel", external_id="platform-study-7")
@@ -142,13 +142,13 @@ def test_an_export_contains_no_external_ids(tmp_path):
     written = {path.name: _content(path) for path in out.rglob("*") if path.is_file()}
     assert {"ratings.jsonl", "ratings.csv", "ratings.parquet", "codebook.md"} <= set(written)
     for name, content in written.items():
-        assert {each for each in secrets if each in content} == set(), name
+        assert {secret for secret in secrets if secret in content} == set(), name
     for name in ("ratings.jsonl", "ratings.csv", "ratings.parquet"):
         assert written[name].count(ann.rater.pseudonym) >= 2
 
 
 def _content(path: Path) -> str:
-    """What a reader finds in a file, however it is packed."""
+    """Return the content of a file as text, also of a Parquet file."""
     if path.suffix == ".parquet":
         return str(pyarrow.parquet.read_table(path).to_pylist())
     return path.read_text(encoding="utf-8")
@@ -163,7 +163,7 @@ def test_an_export_overwrites_nothing(tmp_path):
 
 
 def test_instances_are_resampled_where_units_share_one(tmp_path):
-    """By instance the interval of the win rate is much wider: five units of one are no five."""
+    """The win rate has a much wider interval by instance, because five units share an instance."""
     path = next((GOLDEN / "separability").glob("mistral*.csv"))
     call_command("convert", "mturk", str(path), "--out", str(tmp_path / "b"), verbosity=0)
     source = read_source(tmp_path / "b")

@@ -1,4 +1,4 @@
-"""The same bundle twice: said, asked about, and never shared with anybody else."""
+"""Importing a bundle twice: the page asks, the result says so, and no other owner shares it."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The log-in page of researchers, and its defence against guessing."""
+"""The researchers' log-in page, and its defence against password guessing."""
 
 from datetime import timedelta
 
@@ -28,7 +28,7 @@ def behind_proxy(settings) -> None:
 
 
 def status(password: str, address: str = AWAY, *, name: str = "rea", **headers: str) -> int:
-    """Return the status of one attempt in a new browser: 302 in, 200 wrong, 429 locked out."""
+    """Return the status of an attempt in a new browser: 302 logged in, 200 wrong, 429 locked out."""
     answer = {"username": name, "password": password}
     return Client().post(LOGIN, answer, REMOTE_ADDR=address, **headers).status_code
 

@@ -1,4 +1,4 @@
-"""Logs hold no token of a framed page, no query string, no value of a refused row."""
+"""Logs contain no tokens of framed pages, no query strings and no values of refused rows."""
 
 import io
 import logging
@@ -52,7 +52,7 @@ def test_a_line_without_personal_data_is_unchanged():
 
 @pytest.fixture
 def written(settings):
-    """Return a stream with what Django logs under our logging settings."""
+    """Return a stream to which Django logs with our logging settings."""
     stream = io.StringIO()
     handlers = [
         h for h in logging.getLogger().handlers if isinstance(h.formatter, RedactingFormatter)
@@ -96,7 +96,9 @@ def test_every_handler_redacts():
 
 
 def test_requests_to_platforms_are_not_logged_line_by_line():
-    assert logging.getLogger("httpx").level == logging.WARNING  # whatever the root logger says
+    assert (
+        logging.getLogger("httpx").level == logging.WARNING
+    )  # whatever the root logger's level is
 
 
 def test_handlers_of_a_celery_worker_redact():
@@ -108,7 +110,7 @@ def test_handlers_of_a_celery_worker_redact():
     logger.info("asked %s", LINK)
     assert "asked" in stream.getvalue()
     assert WORKER not in stream.getvalue()
-    redact_handlers(logger)  # a second call adds no second formatter
+    redact_handlers(logger)  # a second call must not add a second formatter
     assert not isinstance(logger.handlers[0].formatter.inner, RedactingFormatter)
 
 

@@ -1,4 +1,4 @@
-"""Settings are read from the environment; each test starts a new process."""
+"""Settings are read from the environment, so each test starts a new process."""
 
 import ast
 import os
@@ -35,7 +35,7 @@ def start(
 
 
 def complaint(result: subprocess.CompletedProcess[str]) -> str:
-    """What stopped the start, without the lines of code that led there."""
+    """Return the error that stopped the start, without the traceback's lines of code."""
     return result.stderr.partition("ImproperlyConfigured: ")[2]
 
 

@@ -1,4 +1,4 @@
-"""What the documentation tells people to type exists, and its examples give what it says."""
+"""Commands in the documentation exist, and its examples give the output that it shows."""
 
 import doctest
 import re
@@ -19,15 +19,15 @@ OTHER_SOURCES = [
     for folder in ("benchmarks", "config", "tests")
     for path in (ROOT / folder).glob("*.py")
 ]
-# The settings of one model server have its name at their end.
+# Settings of a model server end in the server's name.
 PER_SERVER = ("TIEBREAK_MODEL_KEY_", "TIEBREAK_MODEL_OPTIONS_")
 
 
 def commands(text: str, program: str) -> set[str]:
-    """What follows a program, inside `code` and in blocks of code."""
+    """The words that follow a program, inside `code` and in blocks of code."""
     code = re.findall(r"```.*?```", text, re.S) + re.findall(r"`[^`\n]+`", text)
     return {
-        name for each in code for name in re.findall(rf"(?:^|[\s`]){program} ([a-z][a-z_-]+)", each)
+        name for part in code for name in re.findall(rf"(?:^|[\s`]){program} ([a-z][a-z_-]+)", part)
     }
 
 

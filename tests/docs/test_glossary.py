@@ -1,4 +1,4 @@
-"""Every term of the glossary has a definition and stands in the code where it says."""
+"""Every term of the glossary has a definition, and its names exist in the code."""
 
 import re
 from importlib import import_module
@@ -16,15 +16,15 @@ NAMES = [name for _, code in TERMS.values() for name in re.findall(r"`([\w.]+)`"
 
 
 def resolve(name: str) -> object:
-    """What a dotted name stands for: of a module, a class, or a field of a model."""
+    """The object that a dotted name refers to: a module's attribute, a class or a model's field."""
     parts = name.split(".")
     is_class = [part[0].isupper() for part in parts]
     end = is_class.index(True) if any(is_class) else len(parts) - 1
-    found = getattr(import_module(".".join(parts[:end])), parts[end])
+    value = getattr(import_module(".".join(parts[:end])), parts[end])
     for part in parts[end + 1 :]:
-        is_model = isinstance(found, type) and issubclass(found, models.Model)
-        found = found._meta.get_field(part) if is_model else getattr(found, part)
-    return found
+        is_model = isinstance(value, type) and issubclass(value, models.Model)
+        value = value._meta.get_field(part) if is_model else getattr(value, part)
+    return value
 
 
 @pytest.mark.parametrize("name", NAMES)

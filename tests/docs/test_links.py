@@ -1,4 +1,4 @@
-"""Links of the documentation lead somewhere, and every page can be reached from the index."""
+"""Links in the documentation have existing targets, and the index links to every page."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Tests that the documentation names exist, and so do the words of pages that the tutorial quotes."""
+"""Tests that the documentation names exist, as do the labels that the tutorial quotes."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ SERVER = ("config", "metrics", "recruitment", "annotation", "studies")
 
 
 def named_tests() -> Iterator[tuple[str, str]]:
-    """Files that the security page names, with the tests after each, or "" for the whole file."""
+    """Files that the security page names, each with a test that follows it, or "" for the file."""
     for cell in re.findall(r"\| ([^|]*`tests/[^|]*) \|$", SECURITY, re.M):
         path = ""
         for code in re.findall(r"`([^`]+)`", cell):

@@ -1,4 +1,4 @@
-"""The tutorial's study goes from its files to its report, step by step as the tutorial has it."""
+"""The tutorial's study can be taken from files to report, step by step as in the tutorial."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Long work that is paused, killed, taken up and never done twice."""
+"""Long jobs that are paused, killed and resumed, and never do the same work twice."""
 
 import json
 import re
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.django_db
 
 
 def bare_study(instances: int = 12, **design) -> Study:
-    """Two systems and no generation yet."""
+    """Create a study with two systems and no generations."""
     study = make_study(instances=instances, **design)
     Generation.objects.all().delete()
     return study
@@ -97,7 +97,7 @@ def test_a_seed_belongs_to_its_instance_and_system():
 
 
 class Scripted:
-    """Models that answer as a test wants; counts what it was asked."""
+    """Models whose answers a test defines, and which count the requests."""
 
     def __init__(self, answer):
         self.answer, self.asked, self.closed = answer, 0, 0
@@ -123,7 +123,7 @@ def scripted(monkeypatch, answer) -> Scripted:
 
 
 class Killed(BaseException):
-    """As a worker's process ends: nothing after it runs."""
+    """The end of a worker's process, after which none of its code runs."""
 
 
 def test_after_a_killed_worker_another_one_continues_from_what_was_stored(monkeypatch):
@@ -138,10 +138,10 @@ def test_after_a_killed_worker_another_one_continues_from_what_was_stored(monkey
     job = queued(study, samples=2)
     with pytest.raises(Killed):
         run_job(job_id=job.pk)
-    assert Generation.objects.count() == 200  # two lots of 50 requests, two texts each
+    assert Generation.objects.count() == 200  # two lots of 50 requests with two texts each
     job.refresh_from_db()
     assert job.status == "running"
-    assert not run_job(job_id=job.pk)  # its lease still runs: nobody else takes it up
+    assert not run_job(job_id=job.pk)  # its lease has not run out, so no other worker claims it
     monkeypatch.setattr("jobs.services.send", lambda job: run_job(job_id=job.pk, now=later))
 
     def later():
@@ -152,7 +152,7 @@ def test_after_a_killed_worker_another_one_continues_from_what_was_stored(monkey
     job.refresh_from_db()
     assert (job.status, job.done) == ("done", 400)
     assert Generation.objects.count() == 400
-    assert models.asked == 100  # only what was missing
+    assert models.asked == 100  # only the missing texts were requested
 
 
 def test_two_workers_share_a_job_and_ask_for_nothing_twice(monkeypatch):
@@ -280,9 +280,9 @@ def test_what_a_server_refuses_for_its_own_sake_stops_no_other(monkeypatch, code
 @pytest.mark.parametrize("code", ["busy", "too_few"])
 def test_what_may_be_the_servers_fault_stops_the_job_after_so_many_in_a_row(monkeypatch, code):
     study = bare_study(500)
-    own = GatewayError("refused", "Too long.")
+    request_fault = GatewayError("refused", "Too long.")
     failing = GatewayError(code, "Not this time.", is_retryable=code == "busy")
-    models = scripted(monkeypatch, lambda n, r: Failed(r.id, own if n % 2 else failing))
+    models = scripted(monkeypatch, lambda n, r: Failed(r.id, request_fault if n % 2 else failing))
     job = queued(study, samples=1)
     run_job(job_id=job.pk)
     job.refresh_from_db()
@@ -293,8 +293,8 @@ def test_what_may_be_the_servers_fault_stops_the_job_after_so_many_in_a_row(monk
 @pytest.mark.parametrize("code", ["refused_key", "other_model", "engine_failed", "bad_settings"])
 def test_what_all_others_would_get_stops_the_job_at_once_and_is_what_is_said(monkeypatch, code):
     study = bare_study(500)
-    last, own = GatewayError(code, "Never."), GatewayError("refused", "Too long.")
-    models = scripted(monkeypatch, lambda n, r: Failed(r.id, last if n == 1 else own))
+    last, request_fault = GatewayError(code, "Never."), GatewayError("refused", "Too long.")
+    models = scripted(monkeypatch, lambda n, r: Failed(r.id, last if n == 1 else request_fault))
     job = queued(study, samples=1)
     run_job(job_id=job.pk)
     job.refresh_from_db()
@@ -333,7 +333,7 @@ def test_what_is_done_is_what_is_there_though_others_imported_meanwhile(monkeypa
     instance, second = study.dataset.instances.first(), study.ordered_systems()[1]
 
     def importing(n, request):
-        if n == 1:  # before the second system's turn, so that this is never asked for
+        if n == 1:  # before the second system is sampled, so that this text is not requested
             Generation.objects.create(
                 instance=instance, system=second, sample_index=0, text="Imported.", is_dummy=True
             )
@@ -357,7 +357,7 @@ def test_one_job_of_a_kind_at_a_time():
 
 
 def study_beside(study: Study) -> Study:
-    """Another on the same dataset."""
+    """Create another study on the same dataset."""
     other = Study.objects.create(title="A secret question", dataset=study.dataset)
     for row in study.study_systems.all():
         StudySystem.objects.create(study=other, system=row.system, position=row.position)
@@ -407,7 +407,7 @@ def test_a_job_that_was_stopped_for_good_does_not_go_on():
 
 @pytest.fixture
 def sent(monkeypatch) -> list[int]:
-    """The ids of the jobs whose message went to the queue, where nobody takes them."""
+    """Collect the ids of the jobs whose messages are sent, while no worker receives them."""
     ids: list[int] = []
     monkeypatch.setattr(work_task, "apply_async", lambda args, queue: ids.extend(args))
     return ids
@@ -600,7 +600,7 @@ def test_each_system_is_asked_of_its_own_server(settings, monkeypatch):
 
 
 def made_with(settings, monkeypatch, decoding, template="", **options) -> list[dict[str, object]]:
-    """What is stored of how texts were made, by a server with a key and a private address."""
+    """Sample with a server that has a key and a private address. Return the stored parameters."""
     settings.TIEBREAK_MODEL_SERVERS = {
         "gpu1": {"provider": "http", "base_url": "http://10.0.0.5:1/v1", "api_key": "sesame"}
     }

@@ -1,4 +1,4 @@
-"""What is due every so often happens as long as any worker lives, and once each time."""
+"""Periodic tasks run as long as any worker is alive, and once per round."""
 
 from datetime import timedelta
 from threading import Event
@@ -20,13 +20,13 @@ from tests.jobs.factories import make_job
 from tests.studies.factories import make_study
 
 pytestmark = pytest.mark.django_db
-app.loader.import_default_modules()  # as a worker does when it starts
+app.loader.import_default_modules()  # as a worker does at its start
 MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
 def begun(monkeypatch) -> list[str]:
-    """The tasks that rounds queue, by name."""
+    """Collect the names of the tasks that rounds queue."""
     names: list[str] = []
     for task, _ in settings.TIEBREAK_ROUNDS.values():
         monkeypatch.setattr(current_app.tasks[task], "delay", lambda n=task: names.append(n))
@@ -66,12 +66,12 @@ def test_a_workers_proposals_outlive_a_broker_that_is_away(monkeypatch):
     monkeypatch.setattr("jobs.rounds.PROPOSE_EVERY", timedelta(milliseconds=5))
     propose_rounds(Broker(), is_over).join(timeout=10)
     assert len(sent) == 3
-    # Or proposals would pile up behind a long job.
+    # Proposals expire, because otherwise they would pile up during a long job.
     assert sent[0] == (make_due_rounds_task.name, 0.005)
 
 
 def test_a_job_whose_worker_died_goes_on_without_any_scheduler(monkeypatch):
-    """What the round's task does; nothing but a living worker has to propose it."""
+    """The round's task sends the job again. Any living worker can propose the round."""
     taken_up = []
     monkeypatch.setattr("jobs.services.send", taken_up.append)
     silent = database_now() - 2 * LEASE
@@ -84,7 +84,7 @@ def test_a_job_in_which_nothing_moves_is_stuck_and_says_what_to_do():
     study, now = make_study(), database_now()
     Round.objects.create(name="jobs", begun_at=now)
     dead = make_job(study, status="running", kind="sampling", queue="gpu", lease_until=now - LEASE)
-    assert [each.job for each in stuck_jobs(now=now)] == [dead]
+    assert [stuck_job.job for stuck_job in stuck_jobs(now=now)] == [dead]
     (stuck,) = stuck_jobs(now=now)
     assert stuck.since == dead.chunks.get().lease_until
     assert stuck.code == "no_worker_of_queue"
@@ -96,13 +96,13 @@ def test_a_job_in_which_nothing_moves_is_stuck_and_says_what_to_do():
 def test_a_job_without_a_worker_is_stuck_however_often_it_was_sent():
     now = database_now()
     job = make_job(make_study(), queued_at=now - REQUEUE_AFTER, sent_at=now)
-    assert [each.job for each in stuck_jobs(now=now)] == [job]
+    assert [stuck_job.job for stuck_job in stuck_jobs(now=now)] == [job]
 
 
 def test_a_job_that_works_waits_its_turn_or_was_paused_is_not_stuck():
     study, now = make_study(), database_now()
     make_job(study, status="running", lease_until=now + LEASE)
-    make_job(study, queued_at=now - 10 * REQUEUE_AFTER)  # behind the one above
+    make_job(study, queued_at=now - 10 * REQUEUE_AFTER)  # waits for the job above
     make_job(study, kind="sampling", queue="gpu", queued_at=now - REQUEUE_AFTER / 2)
     make_job(study, kind="sampling", queue="gpu", status="running", lease_until=now - LEASE / 2)
     for status in ("paused", "done", "failed", "stopped"):

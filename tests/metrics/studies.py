@@ -35,32 +35,34 @@ def validator() -> jsonschema.Draft202012Validator:
 
 def report_of(rows: list[dict], **options) -> dict:
     """Return a report after checking that it is valid JSON, follows the schema and can be shown."""
-    found = build_report(RatingTable.from_rows(rows), **{"replicates": 20, **options})
-    json.dumps(found, allow_nan=False)
-    validator().validate(found)
-    sections(found)
-    return found
+    report = build_report(RatingTable.from_rows(rows), **{"replicates": 20, **options})
+    json.dumps(report, allow_nan=False)
+    validator().validate(report)
+    sections(report)
+    return report
 
 
-def estimates(found: object, path: str = "") -> Iterator[tuple[str, dict]]:
+def estimates(part: object, path: str = "") -> Iterator[tuple[str, dict]]:
     """Yield every estimate of a report with its path."""
-    if isinstance(found, list):
-        for index, each in enumerate(found):
-            yield from estimates(each, f"{path}[{index}]")
-    elif isinstance(found, dict) and {"value", "low", "high", "n", "reason"} <= found.keys():
-        yield path, found
-    elif isinstance(found, dict):
-        for name, each in found.items():
-            yield from estimates(each, f"{path}/{name}")
+    if isinstance(part, list):
+        for index, inner in enumerate(part):
+            yield from estimates(inner, f"{path}[{index}]")
+    elif isinstance(part, dict) and {"value", "low", "high", "n", "reason"} <= part.keys():
+        yield path, part
+    elif isinstance(part, dict):
+        for name, inner in part.items():
+            yield from estimates(inner, f"{path}/{name}")
 
 
-def words(found: dict) -> str:
+def words(report: dict) -> str:
     """Return everything that the dashboard shows of a report, as JSON."""
-    return json.dumps([asdict(each) for each in sections(found)], default=str, ensure_ascii=False)
+    return json.dumps(
+        [asdict(section) for section in sections(report)], default=str, ensure_ascii=False
+    )
 
 
 def preferences(labels: list[list[object]], **more) -> list[dict]:
-    """Return ratings of instances with one unit each: a list of labels per instance."""
+    """Return ratings of instances with one unit each, given a list of labels per instance."""
     return [
         {
             "unit": f"u{i}",
@@ -77,7 +79,7 @@ def preferences(labels: list[list[object]], **more) -> list[dict]:
 
 
 def drawn_study(design: str, *, seed: int, n: int = 100, control_share: float = 0.0) -> list[dict]:
-    """Return ratings of drawn instances: the first system wins 45% of 1,000, 65% of the top ones."""
+    """Return ratings of drawn instances; the first system wins 45% of all, 65% of the top ones."""
     rng = np.random.default_rng(seed)
     delta = rng.permutation(1000) / 1000
     drawn = select(
@@ -107,7 +109,7 @@ def drawn_study(design: str, *, seed: int, n: int = 100, control_share: float = 
 
 
 def odd_study(rng: random.Random) -> tuple[list[dict], dict[str, str]]:
-    """Return a few ratings of any shape that a file may have, and their declared scales."""
+    """Return a few ratings in any form that a file may have, and their declared scales."""
     scale = rng.choice(list(SCALES))
     labels = _labels(rng, SCALES[scale])
     raters = rng.choice([0, 1, 1, 2, 4])

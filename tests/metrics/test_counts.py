@@ -29,7 +29,7 @@ from tiebreak.report import build_report
 
 pytestmark = pytest.mark.django_db
 ROLES = {"training": Unit.Role.TRAINING, "test": Unit.Role.QUALIFICATION, "gold": Unit.Role.GOLD}
-# The number of rows of each kind, besides the ordinary ratings of two annotators.
+# Flags and number of rows of each kind, in addition to the ordinary ratings of two annotators.
 EXTRA = {
     "training": ({}, 3),
     "test": ({}, 4),
@@ -70,15 +70,15 @@ def study() -> Study:
 
 
 def add_row(study, name, role=Unit.Role.MAIN, *, kind="human", label="1", **fields) -> None:
-    own = {"participation": make_participation(study, name)} if kind == "human" else {"run": "1"}
-    person = own.get("participation")
+    source = {"participation": make_participation(study, name)} if kind == "human" else {"run": "1"}
+    person = source.get("participation")
     rater = person.rater if person else Rater.objects.create(kind=kind, external_id=name)
     hit = study.hits.main().first()
     if role in {Unit.Role.TRAINING, Unit.Role.QUALIFICATION}:
         hit = HIT.objects.get(study=study, kind=role)
-        own["run"] = f"{role}:1"
+        source["run"] = f"{role}:1"
     Rating.objects.create(
-        assignment=Assignment.objects.create(hit=hit, rater=rater, status="abandoned", **own),
+        assignment=Assignment.objects.create(hit=hit, rater=rater, status="abandoned", **source),
         rater=rater,
         unit=study.units.filter(role=role).first(),
         criterion=study.criteria.first(),
@@ -90,7 +90,7 @@ def add_row(study, name, role=Unit.Role.MAIN, *, kind="human", label="1", **fiel
     )
 
 
-# Two annotators, three units and two criteria; two rows of programs; five of machines.
+# Two annotators rate three units on two criteria. Programs add two rows, and machines five rows.
 PEOPLE, MACHINES = 2 * 3 * 2 + 2, 5
 COUNTED = PEOPLE + MACHINES
 
@@ -136,7 +136,7 @@ def test_all_pages_show_the_same_count(client, django_user_model, study):
         reverse("metrics:numbers", args=[study.pk]): counted,
         reverse("admin:studies_study_change", args=[study.pk]): counted,
         reverse("recruitment:ledger", args=[study.pk]): re.compile(
-            rf"<p>{PEOPLE} of their ratings"
+            rf"<p>Ratings in the statistics: {PEOPLE}\b"
         ),
     }
     for page, numbers in pages.items():
@@ -159,7 +159,7 @@ def test_the_participants_page_adds_up(study):
     assert study_ledger.counted == sum(row.counted for row in study_ledger.rows) == PEOPLE
     for flag in FLAGS:
         assert sum(getattr(row.ratings, flag) for row in study_ledger.rows) == EXTRA[flag][1]
-    # Those set aside or corrected since are late as well.
+    # Ratings that were superseded later are late as well.
     assert (len(study_ledger.surplus), len(study_ledger.late)) == (10, 8 + EXTRA["superseded"][1])
     assert len(study_ledger.rows) == Participation.objects.count()
 
@@ -171,8 +171,8 @@ def test_the_export_its_codebook_and_its_message_agree(study, tmp_path):
         "export_study", study.pk, out=tmp_path / "out", format=formats, json=True, stdout=out
     )
     rows = study_counts(study).rows
-    said = json.loads(out.getvalue())
-    assert (said["ratings"], said["in_statistics"]) == (rows.rows, COUNTED)
+    printed = json.loads(out.getvalue())
+    assert (printed["ratings"], printed["in_statistics"]) == (rows.rows, COUNTED)
     for suffix in formats.split(","):
         table = read_ratings(tmp_path / f"out/ratings.{suffix}")
         assert (len(table), int(table.is_counted.sum())) == (rows.rows, COUNTED)
@@ -187,10 +187,10 @@ def test_an_imported_export_has_the_same_counts(study, tmp_path):
     call_command("export_study", study.pk, out=tmp_path / "out", stdout=StringIO())
     out = StringIO()
     call_command("import_study", tmp_path / "out", json=True, stdout=out)
-    said = json.loads(out.getvalue())
-    copy = Study.objects.get(pk=said["study"])
+    printed = json.loads(out.getvalue())
+    copy = Study.objects.get(pk=printed["study"])
     assert study_counts(copy).rows == study_counts(study).rows
-    assert (said["ratings"], said["in_statistics"]) == (Rating.objects.count() // 2, COUNTED)
+    assert (printed["ratings"], printed["in_statistics"]) == (Rating.objects.count() // 2, COUNTED)
 
 
 def test_ratings_submitted_during_an_export_are_in_none_of_its_files(study, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""With few instances there is a value and a reason, but no interval and no finding."""
+"""With few instances, there is a value with a reason, but no interval and no finding."""
 
 import numpy as np
 import pytest
@@ -19,24 +19,24 @@ def study(instances: int, *, seed: int = 0, raters: int = 3, **more) -> list[dic
 @pytest.mark.parametrize("instances", [1, 2, 3, 5, 9])
 def test_below_ten_instances_nothing_has_an_interval(instances):
     rows = study(instances, side_a="left", separability_raw=0.5, separability=0.5)
-    for path, each in estimates(report_of(rows)["criteria"]):
-        assert each["low"] is each["high"] is None, path
-        assert each["reason"] or each["value"] is None or "baseline" in path, path
+    for path, estimate in estimates(report_of(rows)["criteria"]):
+        assert estimate["low"] is estimate["high"] is None, path
+        assert estimate["reason"] or estimate["value"] is None or "baseline" in path, path
 
 
 def test_from_ten_instances_on_there_are_intervals():
-    found = report_of(study(10))["criteria"]["preference"]
-    rate = found["systems"]["win_rate"]["a"]
+    section = report_of(study(10))["criteria"]["preference"]
+    rate = section["systems"]["win_rate"]["a"]
     assert rate["low"] < rate["value"] < rate["high"]
-    assert found["strata"][0]["human_human"]["krippendorff_alpha"]["low"] is not None
+    assert section["strata"][0]["human_human"]["krippendorff_alpha"]["low"] is not None
 
 
 @pytest.mark.parametrize("instances", [2, 3, 5, 9])
 def test_few_instances_that_all_favour_one_system_name_no_winner(instances):
-    found = report_of(preferences([[-1, -1, -1]] * instances))
-    assert sections(found)[0].wins[0] == NO_WINNER
-    assert too_few_clusters(instances, "unit") in sections(found)[0].wins[1]
-    assert found["criteria"]["preference"]["systems"]["win_rate"]["a"]["value"] == 1
+    report = report_of(preferences([[-1, -1, -1]] * instances))
+    assert sections(report)[0].wins[0] == NO_WINNER
+    assert too_few_clusters(instances, "unit") in sections(report)[0].wins[1]
+    assert report["criteria"]["preference"]["systems"]["win_rate"]["a"]["value"] == 1
 
 
 def test_many_units_of_few_instances_count_as_few():
@@ -54,7 +54,8 @@ def test_a_stratum_with_few_instances_has_no_interval():
     strata = report_of(rows)["criteria"]["preference"]["strata"]
     by_category = {e["stratum"]: e for e in strata if e["stratifier"] == "category"}
     agreement = {
-        name: each["human_human"]["percentage_agreement"] for name, each in by_category.items()
+        name: stratum["human_human"]["percentage_agreement"]
+        for name, stratum in by_category.items()
     }
     assert agreement["common"]["low"] is not None
     assert agreement["rare"]["low"] is None
@@ -72,30 +73,30 @@ def test_a_system_compared_on_few_instances_has_no_interval():
         assert systems[name]["c"]["value"] is not None, name
         assert systems[name]["c"]["low"] is None, name
     assert systems["pairs"]["a vs c"]["low"] is None
-    # A rank depends on all strengths, that of the third too.
-    assert {each["low"] for each in systems["bradley_terry_rank"].values()} == {None}
+    # A rank depends on all strengths, including the third system's.
+    assert {estimate["low"] for estimate in systems["bradley_terry_rank"].values()} == {None}
 
 
 def test_an_interval_without_width_is_dropped_and_makes_no_finding():
-    found = report_of(preferences([[-1, -1, -1]] * 30))
-    rate = found["criteria"]["preference"]["systems"]["win_rate"]["a"]
+    report = report_of(preferences([[-1, -1, -1]] * 30))
+    rate = report["criteria"]["preference"]["systems"]["win_rate"]["a"]
     assert rate["value"] == 1
     assert rate["low"] is rate["standard_error"] is None
     assert rate["reason"] == NO_WIDTH
-    assert sections(found)[0].wins[0] == NO_WINNER
+    assert sections(report)[0].wins[0] == NO_WINNER
 
 
 def test_every_interval_of_a_report_has_width():
     rows = study(40, category="c", separability_raw=0.5, side_a="left")
-    for path, each in estimates(report_of(rows)["criteria"]):
-        if each["low"] is not None and "rank" not in path:
-            assert each["high"] > each["low"], path
+    for path, estimate in estimates(report_of(rows)["criteria"]):
+        if estimate["low"] is not None and "rank" not in path:
+            assert estimate["high"] > estimate["low"], path
 
 
 def test_few_instances_of_equal_systems_never_name_a_winner():
     named = 0
     for seed in range(15):
         for instances in (2, 3, 5):
-            found = report_of(study(instances, seed=seed, raters=1), replicates=50)
-            named += sections(found)[0].wins[0] != NO_WINNER
+            report = report_of(study(instances, seed=seed, raters=1), replicates=50)
+            named += sections(report)[0].wins[0] != NO_WINNER
     assert named == 0

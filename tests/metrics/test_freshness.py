@@ -58,7 +58,7 @@ def test_a_rating_with_a_lower_key_that_is_committed_later_changes_the_state(stu
     refresh_report(study=study)
     state = watermark(study)
     late = Rating.objects.order_by("pk").first()
-    # As if its transaction began before those of newer keys and ended after them.
+    # As if its transaction began before the transactions of newer keys, and ended after them.
     key, late.pk = late.pk, None
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM annotation_rating WHERE id = %s", [key])
@@ -185,7 +185,7 @@ def test_a_report_overwritten_by_an_older_one_is_requested_again(study, monkeypa
     old = watermark(study)
     rated(study, "eve")
     refresh_report(study=study)
-    ReportSnapshot.objects.update(watermark=old)  # by a worker that started earlier
+    ReportSnapshot.objects.update(watermark=old)  # as if written by a worker that started earlier
     ensure_fresh(study=study)
     assert requests == [study.pk]
 

@@ -49,9 +49,9 @@ def test_it_works(researcher_client):
 @pytest.mark.parametrize(
     ("design", "cost"),
     [
-        # 4 of 8 instances for each of 3 pairs, each for 3 annotators, at 2 a HIT.
+        # Each of 3 pairs has 4 of 8 instances, each for 3 annotators, and a HIT costs 2.
         ({"comparisons_per_hit": 5}, "72.00"),
-        # 12 units in HITs of 5: three HITs.
+        # 12 units in HITs of 5 are three HITs.
         ({"comparisons_per_hit": 5, "bundling": "mixed"}, "18.00"),
     ],
 )
@@ -174,7 +174,7 @@ def test_drawing_in_an_open_study_is_refused(researcher_client):
 def test_the_url_of_a_refused_form_redirects_to_the_page(researcher_client):
     study = make_study(instances=1, member=researcher_client.researcher)
     assert researcher_client.get(at(study, "sample"))["Location"] == at(study)
-    # The links of the page that is shown there work as well.
+    # The links on the page that is shown at this URL work as well.
     assert 'href="?' not in researcher_client.post(at(study, "sample"), {}).content.decode()
 
 
@@ -386,7 +386,7 @@ def test_differences_of_long_texts_are_marked_at_their_beginning(monkeypatch):
     monkeypatch.setattr("metrics.generate_select.MAX_MARKED", 100)
     text = "one " * 5_000 + "end"
     marked = _marked(text, "two " * 5_000)
-    assert marked.count("<mark>") == 50  # of 100 words and spaces
+    assert marked.count("<mark>") == 50  # the words among 100 words and spaces
     assert marked.endswith("end</span>")
     assert "".join(re.split(r"<[^>]+>", marked)) == text
 

@@ -1,4 +1,4 @@
-"""The published studies through `convert` and `analyze`, to the four decimals of golden.csv."""
+"""`convert` and `analyze` reproduce the published studies to the four decimals of golden.csv."""
 
 import html
 import json
@@ -30,14 +30,14 @@ def analyze(folder: Path, reader: str, *files: Path, out: str = "ratings.jsonl")
 
 def stratum(section: dict, stratifier: str, name: str) -> dict:
     return next(
-        each
-        for each in section["strata"]
-        if (each["stratifier"], each["stratum"]) == (stratifier, name)
+        entry
+        for entry in section["strata"]
+        if (entry["stratifier"], entry["stratum"]) == (stratifier, name)
     )
 
 
-def check(found: float, dataset: str, statistic: str, name: str) -> None:
-    assert f"{found:.4f}" == f"{float(golden()[dataset, statistic, name]):.4f}"
+def check(value: float, dataset: str, statistic: str, name: str) -> None:
+    assert f"{value:.4f}" == f"{float(golden()[dataset, statistic, name]):.4f}"
 
 
 @pytest.mark.parametrize("dataset", SEPARABILITY)
@@ -109,9 +109,9 @@ def test_pandalm_humans(tmp_path):
     for ours, theirs in names.items():
         check(everything["human_human"][ours]["value"], dataset, theirs, "All")
     for ours, theirs in {"PA=1": "PA=1", "0.6<=PA<0.8": "0.60<=PA<1", "PA<0.6": "PA<0.60"}.items():
-        found = stratum(section, "agreement", ours)
-        check(found["n_units"], dataset, "n_items", theirs)
-        alpha = found["human_human"]["krippendorff_alpha"]["value"]
+        entry = stratum(section, "agreement", ours)
+        check(entry["n_units"], dataset, "n_items", theirs)
+        alpha = entry["human_human"]["krippendorff_alpha"]["value"]
         if golden()[dataset, "kalpha_nominal_HH", theirs]:
             check(alpha, dataset, "kalpha_nominal_HH", theirs)
         else:
@@ -127,9 +127,9 @@ def test_pandalms_machine_raters(tmp_path):
     check(everything["leave_one_out"]["value"], dataset, "LOO_expected_HM", judge + "All")
     check(everything["binned_js"]["value"], dataset, "binned_JS_distance_base_e", judge + "All")
     for ours, theirs in {"PA=1": "PA=1", "0.6<=PA<0.8": "0.60<=PA<1"}.items():
-        found = stratum(section, "agreement", ours)["machines"]["pandalm-7b"]["human_machine"]
-        check(found["krippendorff_alpha"]["value"], dataset, "kalpha_HwMw", judge + theirs)
-        check(found["percentage_agreement"]["value"], dataset, "pct_agreement_HwMw", judge + theirs)
+        entry = stratum(section, "agreement", ours)["machines"]["pandalm-7b"]["human_machine"]
+        check(entry["krippendorff_alpha"]["value"], dataset, "kalpha_HwMw", judge + theirs)
+        check(entry["percentage_agreement"]["value"], dataset, "pct_agreement_HwMw", judge + theirs)
 
 
 @pytest.mark.parametrize("criterion", ["coherence", "relevance"])
@@ -140,11 +140,11 @@ def test_summeval_experts(criterion, tmp_path):
     everything = stratum(section, "all", "all")["human_human"]
     check(everything["krippendorff_alpha"]["value"], dataset, "kalpha_ordinal_HH", "All")
     for ours, theirs in {"PA=1": "PA=1", "0.6<=PA<0.8": "0.60<=PA<1", "PA<0.6": "PA<0.60"}.items():
-        found = stratum(section, "agreement", ours)
-        check(found["n_units"], dataset, "n_items", theirs)
-        alpha = found["human_human"]["krippendorff_alpha"]["value"]
+        entry = stratum(section, "agreement", ours)
+        check(entry["n_units"], dataset, "n_items", theirs)
+        alpha = entry["human_human"]["krippendorff_alpha"]["value"]
         check(alpha, dataset, "kalpha_ordinal_HH", theirs)
     for number in (1, 2, 3):
-        found = stratum(section, "unique_labels", str(number))
-        alpha = found["human_human"]["krippendorff_alpha"]["value"]
-        check(alpha, dataset, "kalpha_ordinal_HH", f"unique={number} (n={found['n_units']})")
+        entry = stratum(section, "unique_labels", str(number))
+        alpha = entry["human_human"]["krippendorff_alpha"]["value"]
+        check(alpha, dataset, "kalpha_ordinal_HH", f"unique={number} (n={entry['n_units']})")

@@ -1,4 +1,4 @@
-"""Whatever name an import takes works on every page, in every file and in every address."""
+"""Every name that an import accepts works on every page, in every file and in every address."""
 
 import json
 from functools import partial
@@ -71,16 +71,16 @@ def owner(client, monkeypatch) -> User:
 
 
 def _quoted(value) -> str:
-    """JSON that is TOML too."""
+    """Return a JSON string that is also TOML."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def bundle(folder, name: str, *, with_ratings: bool = True):
-    """A study in which everything that has a name has this one."""
+    """Return a bundle in which everything that has a name has this name."""
     folder.mkdir(parents=True)
     criteria = "".join(
-        f"[[criteria]]\nname = {_quoted(each)}\nscale = {_quoted(scale)}\nquestion = 'Which?'\n"
-        for each, scale in ((name, "preference:5"), (f"{name[:190]} too", "ordinal:1..5"))
+        f"[[criteria]]\nname = {_quoted(criterion)}\nscale = {_quoted(scale)}\nquestion = 'Which?'\n"
+        for criterion, scale in ((name, "preference:5"), (f"{name[:190]} too", "ordinal:1..5"))
     )
     design = f"title = {_quoted(name)}\nratings_per_hit = 2\ncomparisons_per_hit = 2\n"
     design += f"systems = {_quoted([name, 'other'])}\n{criteria}"
@@ -137,9 +137,9 @@ def assert_every_page_answers(client, study: Study) -> None:
 
 
 def addresses(study: Study, criteria: list[str]) -> list[str]:
-    own = ("dashboard", "numbers", "report", "report-api", "generate-select")
+    names = ("dashboard", "numbers", "report", "report-api", "generate-select")
     parts = ("generate-select-jobs", "generate-select-results")
-    pages = [reverse(f"metrics:{name}", args=[study.pk]) for name in (*own, *parts)]
+    pages = [reverse(f"metrics:{name}", args=[study.pk]) for name in (*names, *parts)]
     pages += [reverse(f"recruitment:{name}", args=[study.pk]) for name in ("channels", "ledger")]
     pages += [
         reverse("recruitment:preview", args=[study.pk]) + f"?page={p}" for p in ("welcome", "unit")
@@ -164,9 +164,9 @@ def test_every_page_and_file_has_room_for_any_name(name, client, owner, tmp_path
     assert_every_page_answers(client, study)
     figure = reverse("metrics:figure", args=[study.pk, name, "separability"])
     assert client.get(figure).status_code == 200
-    for each in ("jsonl", "csv", "parquet"):
-        out = tmp_path / each
-        export_study(study=study, out=out, formats=[each])
+    for file_format in ("jsonl", "csv", "parquet"):
+        out = tmp_path / file_format
+        export_study(study=study, out=out, formats=[file_format])
         table = read_source(out).table
         assert {name, "second"} < set(table["rater"])
         assert set(table["criterion"]) == {name, f"{name[:190]} too"}
@@ -200,13 +200,13 @@ def test_a_name_that_cannot_be_shown_is_refused_where_it_enters(name, tmp_path):
 def test_forms_take_the_names_that_files_may_have(name):
     dataset = Dataset(name=name)
     study = make_study(instances=1)
-    for each in (
+    for stored in (
         Criterion(study=study, name=name, question="Which?"),
         System(dataset=study.dataset, name=name),
         Study(title=name),
         dataset,
     ):
-        each.full_clean()
+        stored.full_clean()
 
 
 def test_a_figures_address_names_no_other(client, owner, tmp_path):

@@ -1,4 +1,4 @@
-"""Every valid study has a report, and a section that fails leaves the others."""
+"""Every valid study has a report, and a section that fails does not affect the others."""
 
 import logging
 import random
@@ -18,9 +18,9 @@ from tiebreak.report.selection import NO_PROBABILITY
 def test_every_odd_study_has_a_whole_report(block):
     for seed in range(block * 25, block * 25 + 25):
         rows, scales = odd_study(random.Random(seed))
-        found = report_of(rows, scales=scales)
-        assert [each["problems"] for each in found["criteria"].values()] in ([{}], []), seed
-        assert found["criteria"] or found["problems"] or not rows, seed
+        report = report_of(rows, scales=scales)
+        assert [section["problems"] for section in report["criteria"].values()] in ([{}], []), seed
+        assert report["criteria"] or report["problems"] or not rows, seed
 
 
 def test_an_instance_with_two_bad_texts_is_left_out_of_the_selection_and_counted():
@@ -28,12 +28,12 @@ def test_an_instance_with_two_bad_texts_is_left_out_of_the_selection_and_counted
     rows = preferences(labels, inclusion_probability=0.5)
     for row in rows:
         row["phase"] = "control" if int(row["instance"][1:]) % 2 else "design"
-    found = report_of(rows)["criteria"]["preference"]
-    pair = found["selection"]["a vs b"]
+    section = report_of(rows)["criteria"]["preference"]
+    pair = section["selection"]["a vs b"]
     assert (pair["instances"], pair["without_preference"]) == (24, 1)
     assert pair["win_rate"]["value"] == pytest.approx(0.75)
-    said = words({"criteria_order": ["c"], "criteria": {"c": found}})
-    assert WITHOUT_PREFERENCE.format(n=1) in said
+    text = words({"criteria_order": ["c"], "criteria": {"c": section}})
+    assert WITHOUT_PREFERENCE.format(instances="1 instance") in text
 
 
 def test_a_pair_with_bad_texts_only_has_no_rate_but_a_reason():
@@ -45,13 +45,15 @@ def test_a_pair_with_bad_texts_only_has_no_rate_but_a_reason():
 
 def test_without_inclusion_probabilities_only_the_weighted_rates_are_missing():
     rows = preferences([[-1, 1]] * 20, phase="design", inclusion_probability=0.5)
-    table = RatingTable.from_rows(rows)  # a file may not leave them out, a table could
+    table = RatingTable.from_rows(
+        rows
+    )  # a file must have the probabilities, but a table could lack them
     table["inclusion_probability"][:] = np.nan
-    found = build_report(table, replicates=20)["criteria"]["preference"]
-    assert found["selection"]["a vs b"]["win_rate"]["value"] is None
+    section = build_report(table, replicates=20)["criteria"]["preference"]
+    assert section["selection"]["a vs b"]["win_rate"]["value"] is None
     reason = NO_PROBABILITY.format(missing=20, n=20)
-    assert found["selection"]["a vs b"]["win_rate"]["reason"] == reason
-    assert found["systems"]["win_rate"]["a"]["value"] == 0.5
+    assert section["selection"]["a vs b"]["win_rate"]["reason"] == reason
+    assert section["systems"]["win_rate"]["a"]["value"] == 0.5
 
 
 def test_a_criterion_without_any_label_is_undefined():
@@ -61,9 +63,9 @@ def test_a_criterion_without_any_label_is_undefined():
     section = report_of(rows, scales={"c": "ratio"})["criteria"]["c"]
     assert section["n_unparsed"] == 1
     assert section["strata"][0]["human_human"]["krippendorff_alpha"]["reason"] == build.NO_LABEL
-    found = report_of([*rows, *preferences([[1]])])
-    assert "c" in found["problems"]
-    assert list(found["criteria"]) == ["preference"]
+    report = report_of([*rows, *preferences([[1]])])
+    assert "c" in report["problems"]
+    assert list(report["criteria"]) == ["preference"]
 
 
 @pytest.mark.parametrize("name", ["strata", "raters", "systems", "selection", "bias"])
@@ -79,12 +81,12 @@ def test_a_section_that_fails_leaves_the_others_and_is_logged(name, error, monke
     whole = report_of(rows)["criteria"]["preference"]
     monkeypatch.setattr(build, f"{name}_section", fail)
     with caplog.at_level(logging.WARNING, logger="tiebreak.report.build"):
-        found = report_of(rows)
-    section = found["criteria"]["preference"]
+        report = report_of(rows)
+    section = report["criteria"]["preference"]
     assert list(section["problems"]) == [name]
     assert type(error).__name__ in caplog.text
     is_foreseen = isinstance(error, InvalidInput)
     assert (section["problems"][name] == str(error)) == is_foreseen
     others = {"strata", "raters", "systems", "selection", "bias", "rating_sets"} - {name}
-    assert {each: section[each] for each in others} == {each: whole[each] for each in others}
-    assert section["problems"][name] in words(found)
+    assert {part: section[part] for part in others} == {part: whole[part] for part in others}
+    assert section["problems"][name] in words(report)

@@ -30,21 +30,21 @@ def rated(names: list[str]) -> list[dict]:
 
 
 def test_criteria_of_a_file_are_in_the_order_of_their_first_rows():
-    found = build_report(RatingTable.from_rows(rated(ORDER)), replicates=0)
-    assert found["criteria_order"] == list(found["criteria"]) == ORDER
-    assert [each.name for each in sections(found)] == ORDER
+    report = build_report(RatingTable.from_rows(rated(ORDER)), replicates=0)
+    assert report["criteria_order"] == list(report["criteria"]) == ORDER
+    assert [section.name for section in sections(report)] == ORDER
 
 
 def test_a_declared_order_comes_before_that_of_the_rows():
-    found = build_report(
+    report = build_report(
         RatingTable.from_rows(rated(ORDER)), replicates=0, order=["preference", "none", "zest"]
     )
-    assert found["criteria_order"] == ["preference", "zest", "accuracy"]
+    assert report["criteria_order"] == ["preference", "zest", "accuracy"]
 
 
 @pytest.fixture
 def bundle(tmp_path):
-    """A bundle of three criteria whose ratings name them in the alphabet's order."""
+    """Return a bundle with three criteria, whose ratings have them in alphabetical order."""
     path = make_bundle(tmp_path / "bundle", with_ratings=True)
     design = path / "study.toml"
     more = [
@@ -72,11 +72,11 @@ def test_page_report_codebook_and_export_keep_the_studys_order(bundle, client, t
     Membership.objects.create(study=study, user=user)
     client.force_login(user)
     snapshot = refresh_report(study=study)
-    # PostgreSQL gives an object's keys back in an order of its own.
+    # PostgreSQL does not keep the order of an object's keys.
     by_name = dict(sorted(snapshot.report["criteria"].items()))
     ReportSnapshot.objects.update(report=snapshot.report | {"criteria": by_name})
     page = client.get(reverse("metrics:dashboard", args=[study.pk]))
-    assert [each.name for each in page.context["sections"]] == ORDER
+    assert [section.name for section in page.context["sections"]] == ORDER
     shown = json.loads(client.get(reverse("metrics:report", args=[study.pk])).content)
     assert list(shown["criteria"]) == shown["criteria_order"] == ORDER
     text = codebook(study)

@@ -1,4 +1,4 @@
-"""Every estimate has its scope, and no heading claims more."""
+"""Every estimate has a scope, and no heading claims more than the scope."""
 
 import re
 
@@ -21,35 +21,35 @@ from tiebreak.stats.hajek import OF_SELECTED
 CLAIMS = (WEIGHTED_TO_DATASET, OVER_DATASET, INSTANCES["dataset"])
 
 
-def of_pair(found: dict) -> dict:
-    return found["criteria"]["preference"]["selection"]["first vs second"]
+def of_pair(report: dict) -> dict:
+    return report["criteria"]["preference"]["selection"]["first vs second"]
 
 
 def test_every_estimate_has_a_scope():
-    found = dict(estimates(report_of(preferences([[-1, 0, 1], [1, 1, 1]] * 10))["criteria"]))
-    assert len(found) > 50
-    for path, each in found.items():
-        assert each["scope"]["raters"] == "these", path
-        is_of_new = each["low"] is not None and "bias" not in path
-        assert each["scope"]["instances"] == ("new" if is_of_new else "these"), path
+    by_path = dict(estimates(report_of(preferences([[-1, 0, 1], [1, 1, 1]] * 10))["criteria"]))
+    assert len(by_path) > 50
+    for path, estimate in by_path.items():
+        assert estimate["scope"]["raters"] == "these", path
+        is_of_new = estimate["low"] is not None and "bias" not in path
+        assert estimate["scope"]["instances"] == ("new" if is_of_new else "these"), path
 
 
 @pytest.mark.parametrize("design", ["top", "proportional", "strata"])
 @pytest.mark.parametrize("seed", range(3))
 def test_without_a_control_sample_no_figure_holds_for_the_dataset(design, seed):
-    found = report_of(drawn_study(design, seed=seed))
-    scopes = {each["scope"]["instances"] for _, each in estimates(found["criteria"])}
+    report = report_of(drawn_study(design, seed=seed))
+    scopes = {estimate["scope"]["instances"] for _, estimate in estimates(report["criteria"])}
     assert scopes <= {"selected", "these"}
-    assert OF_SELECTED in of_pair(found)["win_rate"]["method"]
-    shown = words(found)
+    assert OF_SELECTED in of_pair(report)["win_rate"]["method"]
+    shown = words(report)
     assert not [claim for claim in CLAIMS if claim in shown]
     assert ON_SELECTED.strip(", ") in shown or INSTANCES["selected"] in shown
 
 
 def test_a_winner_among_the_most_separable_is_claimed_for_the_selected_instances_only():
-    found = report_of(drawn_study("top", seed=1))
-    assert of_pair(found)["win_rate"]["value"] == pytest.approx(0.65, abs=0.06)
-    heading = sections(found)[0].wins[0]
+    report = report_of(drawn_study("top", seed=1))
+    assert of_pair(report)["win_rate"]["value"] == pytest.approx(0.65, abs=0.06)
+    heading = sections(report)[0].wins[0]
     assert re.match(r"first\b.*\bsecond\b", heading)
     assert heading.endswith(ON_SELECTED)
 
@@ -62,23 +62,23 @@ def test_with_a_control_sample_the_weighted_rate_is_that_of_the_dataset(design):
         rate = of_pair(report_of(rows))["win_rate"]
         assert rate["scope"] == {"instances": "dataset", "raters": "these"}
         held += rate["low"] <= 0.45 <= rate["high"]
-    assert held >= 8  # of 10 at 95%: fewer by chance in 1 of 100 runs
+    assert held >= 8  # of 10 at 95%; chance alone gives fewer in 1 of 100 runs
 
 
 @pytest.mark.parametrize(("n", "scope"), [(100, "selected"), (150, "dataset")])
 def test_the_most_separable_need_thirty_control_instances_to_hold_for_the_dataset(n, scope):
-    found = of_pair(report_of(drawn_study("top", seed=0, n=n, control_share=0.2)))
-    assert found["control"] == n / 5
-    assert found["win_rate"]["scope"]["instances"] == scope
-    assert (found["ratings_saved"]["value"] is None) == (scope == "selected")
+    pair = of_pair(report_of(drawn_study("top", seed=0, n=n, control_share=0.2)))
+    assert pair["control"] == n / 5
+    assert pair["win_rate"]["scope"]["instances"] == scope
+    assert (pair["ratings_saved"]["value"] is None) == (scope == "selected")
 
 
 def test_no_heading_after_a_draw_is_made_from_unweighted_rates():
-    """Most rated instances are separable and won by the first; the dataset is not."""
+    """The first system wins most rated instances, which are separable, but not the dataset."""
     rows = drawn_study("top", seed=3, n=150, control_share=0.3)
-    found = report_of(rows)
-    assert found["criteria"]["preference"]["systems"]["win_rate"]["first"]["low"] > 0.5
-    assert not sections(found)[0].wins[0].startswith("first")
+    report = report_of(rows)
+    assert report["criteria"]["preference"]["systems"]["win_rate"]["first"]["low"] > 0.5
+    assert not sections(report)[0].wins[0].startswith("first")
 
 
 def test_without_weighted_rates_a_draw_names_no_winner(monkeypatch):
@@ -86,15 +86,15 @@ def test_without_weighted_rates_a_draw_names_no_winner(monkeypatch):
         raise InvalidInput("impossible", "It cannot be.")
 
     monkeypatch.setattr("tiebreak.report.build.selection_section", fail)
-    found = report_of(drawn_study("top", seed=3, n=150))
-    assert found["criteria"]["preference"]["systems"]["win_rate"]["first"]["low"] > 0.5
-    assert sections(found)[0].wins[0] == NO_WINNER
+    report = report_of(drawn_study("top", seed=3, n=150))
+    assert report["criteria"]["preference"]["systems"]["win_rate"]["first"]["low"] > 0.5
+    assert sections(report)[0].wins[0] == NO_WINNER
 
 
 def test_a_drawn_criterion_without_pairs_has_a_note_on_the_selected_instances():
     rows = [row | {"criterion": "c", "label": 2} for row in drawn_study("top", seed=0)]
-    found = report_of(rows, scales={"c": "ordinal:1..5"})
-    assert sections(found)[0].note == INSTANCES_WERE_SELECTED
+    report = report_of(rows, scales={"c": "ordinal:1..5"})
+    assert sections(report)[0].note == INSTANCES_WERE_SELECTED
     assert sections(report_of(preferences([[-1, 1]] * 12)))[0].note == ""
 
 

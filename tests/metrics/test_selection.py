@@ -15,7 +15,7 @@ from tiebreak.stats.hajek import NO_CONTROL
 
 
 def rows(n: int = 400, *, seed: int = 0, drawn: bool = True):
-    """One rating each of instances drawn with two probabilities; A wins by its separability."""
+    """Return one rating per instance, drawn with two probabilities; A wins more if δ is high."""
     rng = np.random.default_rng(seed)
     for i in range(n):
         high = i % 2 == 0
@@ -41,7 +41,7 @@ def section(**changes):
 
 
 def test_the_win_rate_is_weighted_to_the_dataset():
-    """A wins 0.9 of the separable half and 0.5 of the other: 0.7 of the dataset."""
+    """A wins 0.9 of the separable half and 0.5 of the other half, which is 0.7 of the dataset."""
     report = section(n=4000)
     pair = report["selection"]["one vs two"]
     assert report["systems"]["win_rate"]["one"]["value"] > 0.75  # the rated instances are biased

@@ -1,4 +1,4 @@
-"""A task through a real broker: published, and run by a worker in another process."""
+"""A task that is sent through a real broker and run by a worker in another process."""
 
 import os
 import subprocess

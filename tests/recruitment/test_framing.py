@@ -95,7 +95,7 @@ def test_every_other_path_under_a_framed_address_does_not_exist(researcher, path
 
 
 def test_no_cookie_is_read_or_written_in_a_frame(researcher):
-    """Neither a session, nor a message, nor a part that this browser has outside of the frame."""
+    """No session, message or participation that this browser has outside of the frame is used."""
     study = framed_study(member=researcher.user)
     Channel.objects.create(study=study, provider="open-link")
     outside = Annotator(study, client=researcher)
@@ -149,7 +149,7 @@ def test_a_framed_address_that_nobody_used_expires_and_says_what_to_do(monkeypat
     for answer in (Client().get(address), Client().post(address, AGREE)):
         assert answer.status_code == 403
         assert "reload" in answer.content.decode()
-        # It is read where it happens: in the frame.
+        # The message is shown where it arises, which is in the frame.
         assert ORIGIN in answer["Content-Security-Policy"].split("frame-ancestors")[1]
     assert not Participation.objects.exists()
 

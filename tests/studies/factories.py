@@ -1,4 +1,4 @@
-"""Small studies for tests, made through the services wherever a service exists."""
+"""Small studies for tests, which are created through the services wherever there is a service."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ class _Everything(frozenset[str]):
         return True
 
 
-# Instead of the warnings themselves: to find them costs as much as to open the study.
+# It stands for all warnings, because finding them takes as long as opening the study.
 EVERY_WARNING = _Everything()
 
 
@@ -46,7 +46,7 @@ def make_study(
     member: User | None = None,
     **design: Any,
 ) -> Study:
-    """A draft study on a new dataset, with one criterion, ready to be planned."""
+    """Create a draft study with a new dataset and one criterion, which is ready to be planned."""
     dataset = make_dataset(instances=instances, systems=systems, samples=samples)
     design = {"guidelines": "Prefer the note that leaves nothing out.", **design}
     study = Study.objects.create(title="Which note is better?", dataset=dataset, **design)
@@ -67,12 +67,12 @@ def make_open_study(**design: Any) -> Study:
 
 
 def open_knowingly(study: Study) -> Study:
-    """Open a study whatever it is warned of, as a researcher does who read the warnings."""
+    """Open a study despite all warnings, like a researcher who has read them."""
     return open_study(study=study, confirmed_warnings=EVERY_WARNING)
 
 
 def make_participation(study: Study, name: str = "ann") -> Participation:
-    """An annotator who agreed and read the guidelines."""
+    """Create the participation of an annotator who has agreed and has read the guidelines."""
     participation = give_consent(
         study=study, entrant=Entrant(provider="test", external_id=name, submission_id=name)
     )

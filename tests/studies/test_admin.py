@@ -35,7 +35,7 @@ def do(client, study: Study, verb: str):
 
 
 def form_of(study: Study, **values) -> dict[str, object]:
-    """The change form's fields as the page would send them."""
+    """Return the fields of the change form as the page would send them."""
     return {
         "title": study.title,
         "dataset": study.dataset_id or "",
@@ -102,7 +102,9 @@ def test_it_works(client, researcher):
 
 def test_another_researchers_study_is_not_found(client, researcher):
     study = make_study(instances=1)
-    assert client.get(change(study)).status_code == 302  # the admin's way to say: no such thing
+    assert (
+        client.get(change(study)).status_code == 302
+    )  # the admin redirects if there is no such object
     for name, args in (
         ("studies_study_do", [study.pk, "plan"]),
         ("studies_study_clone", [study.pk]),
@@ -180,8 +182,8 @@ def test_an_unknown_scale_is_refused_with_what_is_allowed(client, researcher):
     page = client.post(change(study), values)
     (form,) = [
         form
-        for each in page.context["inline_admin_formsets"]
-        for form in each.formset.forms
+        for inline in page.context["inline_admin_formsets"]
+        for form in inline.formset.forms
         if form.errors
     ]
     assert form.has_error("scale", code="unknown_scale")
@@ -244,8 +246,8 @@ def zipped(folder, path):
 def test_a_bundle_is_uploaded(client, researcher, tmp_path):
     folder = make_bundle(tmp_path / "b", with_ratings=True)
     page = upload(client, zipped(folder, tmp_path / "b.zip"))
-    (said, *_) = page.context["messages"]
-    assert (said.level_tag, numbers_in(said.message)) == ("success", {"3", "12"})
+    (message, *_) = page.context["messages"]
+    assert (message.level_tag, numbers_in(message.message)) == ("success", {"3", "12"})
     assert Study.objects.get().memberships.get().user == researcher
 
 

@@ -1,4 +1,4 @@
-"""What the admin's addresses tell beyond what its pages show: nothing."""
+"""The admin's addresses reveal nothing beyond what its pages show."""
 
 from collections.abc import Iterator
 from urllib.parse import urlencode
@@ -42,11 +42,11 @@ def listed(model: type[models.Model]) -> str:
 
 
 def fields(model: type[models.Model]) -> Iterator[models.Field]:
-    yield from (each for each in model._meta.get_fields() if hasattr(each, "name"))
+    yield from (field for field in model._meta.get_fields() if hasattr(field, "name"))
 
 
 def lookups(model: type[models.Model]) -> Iterator[str]:
-    """Every way from a model to a value, over one relation and over two."""
+    """Yield lookups of every field of a model and of models at one or two relations from it."""
     for field in fields(model):
         yield from (f"{field.name}__{how}" for how in ("startswith", "regex", "gt", "in"))
         if field.related_model is not None:
@@ -60,7 +60,7 @@ def lookups(model: type[models.Model]) -> Iterator[str]:
 @pytest.mark.parametrize("model", REGISTERED)
 def test_a_list_is_filtered_by_nothing_that_its_page_does_not_offer(model):
     model_admin = admin.site._registry[model]
-    allowed = [each for each in lookups(model) if model_admin.lookup_allowed(each, "a", None)]
+    allowed = [lookup for lookup in lookups(model) if model_admin.lookup_allowed(lookup, "a", None)]
     assert allowed == []
 
 
@@ -96,15 +96,15 @@ def test_every_filter_of_studies_is_followed(root):
 @pytest.mark.parametrize("query", ["_to_field=seed", "_popup=1&_to_field=seed"])
 def test_no_other_field_stands_for_a_studys_id(ruth, query):
     study = Study.objects.get()
-    own = reverse("admin:studies_study_change", args=[study.seed])
+    change_page = reverse("admin:studies_study_change", args=[study.seed])
     assert ruth.get(f"{listed(Study)}?{query}").status_code == 400
-    assert ruth.get(f"{own}?{query}").status_code in {302, 400}
+    assert ruth.get(f"{change_page}?{query}").status_code in {302, 400}
 
 
 def test_a_list_is_ordered_by_its_columns_alone(ruth):
     for order in ("seed", "-seed", "99", "1.seed", "memberships__user__password"):
         page = ruth.get(f"{listed(Study)}?{urlencode({'o': order})}")
-        ordered = {each.lstrip("-") for each in page.context["cl"].queryset.query.order_by}
+        ordered = {column.lstrip("-") for column in page.context["cl"].queryset.query.order_by}
         assert ordered <= {"pk", "title", "created_at"}
 
 
@@ -123,8 +123,8 @@ def test_completion_names_no_users_and_no_foreign_studies(ruth, source):
     query = urlencode({"app_label": "studies", "model_name": model, "field_name": field})
     answer = ruth.get(f"{reverse('admin:autocomplete')}?{query}")
     if answer.status_code == 200:
-        own = list(Study.objects.filter(memberships__user__username="ruth"))
-        assert [row["id"] for row in answer.json()["results"]] == [each.pk for each in own]
+        studies = list(Study.objects.filter(memberships__user__username="ruth"))
+        assert [row["id"] for row in answer.json()["results"]] == [study.pk for study in studies]
     else:
         assert answer.status_code == 403
 

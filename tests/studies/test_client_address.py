@@ -1,4 +1,4 @@
-"""The client's address: only what a trusted proxy wrote is believed."""
+"""The client's address, for which only headers of trusted proxies are believed."""
 
 import pytest
 from django.test import RequestFactory

@@ -1,4 +1,4 @@
-"""What cannot be undone is asked first, with its numbers, and what was typed is never lost."""
+"""Actions that cannot be undone ask for confirmation, and typed changes are never lost."""
 
 import re
 from decimal import Decimal
@@ -43,7 +43,7 @@ def state(study: Study) -> str:
 
 
 def worked_on(member: User, **design) -> Study:
-    """Of 6 responses 1 is completed, and one person is in the middle of a task."""
+    """Create an open study with 1 of 6 responses completed and one task in progress."""
     study = make_open_study(instances=2, member=member, **design)
     answer_all(take_place(participation=make_participation(study, "ann"), now=START), now=START)
     take_place(participation=make_participation(study, "bob"))
@@ -54,9 +54,13 @@ def test_closing_shows_numbers_first_and_closes_once_confirmed(client, ruth):
     study = worked_on(ruth)
     page = client.get(do(study, "close"))
     completed, missing, live = page.context["questions"][0].sentences[:3]
-    assert [numbers_in(each) for each in (completed, missing, live)] == [{"1", "6"}, {"5"}, {"1"}]
+    assert [numbers_in(sentence) for sentence in (completed, missing, live)] == [
+        {"1", "6"},
+        {"5"},
+        {"1"},
+    ]
     assert state(study) == "open"
-    client.post(do(study, "close"))  # without what was shown
+    client.post(do(study, "close"))  # without the token of the page
     assert state(study) == "open"
     client.post(do(study, "close"), {"confirmed": page.context["token"]})
     assert state(study) == "closed"
@@ -174,7 +178,9 @@ def test_a_draw_says_what_it_replaces_and_is_logged(client, ruth):
     assert study.events.get(verb="draw").by == ruth
     take_all = reverse("metrics:selection-action", args=[study.pk, "take-all"])
     page = client.post(take_all)
-    assert numbers_in(page.context["questions"][0].sentences[1]) == {"4"}  # drawn, and planned
+    assert numbers_in(page.context["questions"][0].sentences[1]) == {
+        "4"
+    }  # the instances drawn and planned
     assert study.selected.count() == 4
 
 
@@ -185,7 +191,7 @@ def platform(ruth, monkeypatch) -> Channel:
     )
     asked = []
     monkeypatch.setattr(
-        "recruitment.views.channels.enqueue_action", lambda **said: asked.append(said)
+        "recruitment.views.channels.enqueue_action", lambda **arguments: asked.append(arguments)
     )
     channel = study.channels.create(
         provider="prolific",
@@ -205,7 +211,7 @@ def test_publishing_says_what_it_costs_and_is_logged(client, ruth, platform):
     assert {"20", "1.50", "30.00", "9.99"} <= numbers_in(prose_of(page))
     assert platform.asked == []
     post_confirmed(client, ask(platform, "publish"), {"participants": "20"})
-    assert [each["participants"] for each in platform.asked] == ["20"]
+    assert [arguments["participants"] for arguments in platform.asked] == ["20"]
     assert platform.study.events.get(verb="publish").by == ruth
 
 
@@ -237,7 +243,7 @@ def test_the_page_of_an_open_study_can_be_sent_as_it_stands(client, ruth):
     study = worked_on(ruth)
     page = client.get(change(study)).content.decode()
     [form] = [
-        each for each in lxml_html.document_fromstring(page).forms if each.get("id") == "study_form"
+        form for form in lxml_html.document_fromstring(page).forms if form.get("id") == "study_form"
     ]
     sent = {**dict(form.form_values()), "_do": "pause"}
     assert int(sent["study_systems-INITIAL_FORMS"]) == 2
@@ -270,7 +276,9 @@ def test_every_button_of_a_studys_page_is_in_its_form(client, ruth):
     ]
     for verb in ("plan", "open", "clone", "reference-units"):
         assert re.search(f'<button type="submit" name="_do" value="{verb}"', form)
-    assert html.index('name="_continue"') < html.index('name="_do"')  # what Enter presses
+    assert html.index('name="_continue"') < html.index(
+        'name="_do"'
+    )  # the button that the Enter key activates
     assert not re.search(r'<button[^>]* form="', html)
 
 

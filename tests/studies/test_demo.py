@@ -1,4 +1,4 @@
-"""The demo study: its texts, its two systems, its bundle."""
+"""The demo study: its texts, its two systems and its bundle."""
 
 import json
 import subprocess
@@ -161,7 +161,7 @@ def test_refusals_say_what_to_do():
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("statement", "told"),
     [
         ("I will wait", "will wait"),
         ("I am late, but I have a key", "is late but has a key"),
@@ -171,8 +171,8 @@ def test_refusals_say_what_to_do():
         ("It is late", None),
     ],
 )
-def test_the_first_person_is_inflected_for_a_name(said, told):
-    assert predicate_of_speaker(said) == told
+def test_the_first_person_is_inflected_for_a_name(statement, told):
+    assert predicate_of_speaker(statement) == told
 
 
 def test_the_second_person_becomes_the_addressee():
@@ -235,7 +235,7 @@ def read_rows(path):
 
 
 @pytest.mark.parametrize(
-    "said", ["Only when you are there, because she jumps.", "Yes, if somebody takes my visit."]
+    "statement", ["Only when you are there, because she jumps.", "Yes, if somebody takes my visit."]
 )
-def test_half_an_answer_is_not_told_as_a_statement(said):
-    assert retell(Sentence(said, turn=3, speaker="Ann", addressee="Bo")) is None
+def test_half_an_answer_is_not_told_as_a_statement(statement):
+    assert retell(Sentence(statement, turn=3, speaker="Ann", addressee="Bo")) is None

@@ -1,4 +1,4 @@
-"""Who may see a study is entered by name, and nobody is offered a list of people."""
+"""Members of a study are entered by name, because no list of users is offered."""
 
 import pytest
 from django.contrib.auth.models import User
@@ -24,11 +24,11 @@ def study(ruth: User) -> Study:
 
 
 def save(client: Client, study: Study, entered: str, **more: object):
-    own = study.memberships.get(user__username="ruth")
+    membership = study.memberships.get(user__username="ruth")
     rows = {
         "memberships-TOTAL_FORMS": 2,
         "memberships-INITIAL_FORMS": 1,
-        "memberships-0-id": own.pk,
+        "memberships-0-id": membership.pk,
         "memberships-0-study": study.pk,
         "memberships-0-user": "ruth",
         "memberships-1-id": "",
@@ -65,14 +65,18 @@ def test_all_failed_lookups_give_the_same_error(client, study):
     for name in ("twin-1", "twin-2"):
         User.objects.create_user(name, email="twins@example.org", is_staff=True)
     entries = ("nobody", "bea%", "left", "annotator", "twins@example.org", "RUTH ")
-    said = {}
+    errors_by_entry = {}
     for entered in entries:
         page = save(client, study, entered)
         assert page.status_code == 200
         formset = page.context["inline_admin_formsets"]
-        errors = [f.errors.as_data() for each in formset for f in each.formset.forms if f.errors]
-        said[entered] = [(name, error.code) for e in errors for name in e for error in e[name]]
-    assert set(map(str, said.values())) == {"[('user', 'nobody')]"}
+        errors = [
+            f.errors.as_data() for inline in formset for f in inline.formset.forms if f.errors
+        ]
+        errors_by_entry[entered] = [
+            (name, error.code) for e in errors for name in e for error in e[name]
+        ]
+    assert set(map(str, errors_by_entry.values())) == {"[('user', 'nobody')]"}
     assert members(study) == {"ruth"}
 
 
@@ -136,4 +140,4 @@ def test_with_another_dataset_the_old_ones_systems_are_refused(client, ruth, stu
     assert study.dataset != other
     assert client.post(change(study), form_of(study, dataset=other.pk)).status_code == 302
     study.refresh_from_db()
-    assert {each.dataset for each in study.ordered_systems()} == {other}
+    assert {system.dataset for system in study.ordered_systems()} == {other}

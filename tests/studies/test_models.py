@@ -1,4 +1,4 @@
-"""What the data model already holds and no page shows yet."""
+"""What the data model supports although no page uses it yet."""
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -81,7 +81,7 @@ def test_a_planned_repeat_has_its_own_hit_unit_and_rating():
     rate(assignment, unit, repeat=1)
     assert refused(lambda: rate(assignment, unit, repeat=1))
     assert sum(recount(study=study).values()) == 1
-    assert stored_tallies(study=study) == {}  # tallies belong to the services
+    assert stored_tallies(study=study) == {}  # only the services update tallies
 
 
 def test_a_superseded_rating_makes_room_for_one_current_one():

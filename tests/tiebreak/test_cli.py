@@ -1,4 +1,4 @@
-"""The command `tiebreak`, which is `manage.py analyze` and `manage.py convert` without a server."""
+"""The command `tiebreak`, which does what `manage.py analyze` and `convert` do, without a server."""
 
 import json
 import re
@@ -40,7 +40,7 @@ def batch(tmp_path: Path) -> Path:
 
 
 def run(*arguments: object) -> int:
-    return main([str(each) for each in arguments])
+    return main([str(argument) for argument in arguments])
 
 
 def served(*arguments: object) -> str:
@@ -92,12 +92,12 @@ def test_a_refused_option_is_told_and_writes_nothing(
 ):
     out = tmp_path / "report.json"
     assert run("analyze", bundle, "--out", out, *arguments) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
+    printed = capsys.readouterr()
+    assert printed.out == ""
     assert not out.exists()
     with refused(code, CommandError, naming=named) as told:
         served("analyze", bundle, "--out", out, *arguments)
-    assert said.err == f"{told.value}\n"
+    assert printed.err == f"{told.value}\n"
 
 
 @pytest.mark.parametrize("systems", ["old", "old,old", "old,", "old,new,other"])
@@ -128,11 +128,11 @@ def test_what_a_report_lacks_is_said_and_the_rest_is_written(bundle, tmp_path, c
     with ratings.open("a") as file:
         file.write(json.dumps({**UNPARSED, "criterion": "fluency"}) + "\n")
     assert run("analyze", ratings, "--out", tmp_path / "report.json", "--replicates", 0) == 0
-    said = capsys.readouterr()
-    fluency, perception = said.err.splitlines()
+    printed = capsys.readouterr()
+    fluency, perception = printed.err.splitlines()
     assert "fluency" in fluency
     assert re.search("preference.*perception.*Nobody looked", perception)
-    assert numbers_in(said.out) >= {"13"}
+    assert numbers_in(printed.out) >= {"13"}
 
 
 def test_without_its_package_a_format_says_what_to_install(batch, tmp_path, capsys, monkeypatch):

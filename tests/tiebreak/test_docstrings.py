@@ -32,18 +32,18 @@ MODULES = [
     for module in pkgutil.walk_packages(tiebreak.__path__, "tiebreak.")
     if module.name != "tiebreak.__main__"
 ]
-# What numpydoc would like and this library does without.
+# Checks of numpydoc that this library ignores.
 WAIVED = {
-    "ES01",  # an extended summary: the sections say what there is to say
-    "EX01",  # an example: functions have one, see below
-    "GL01",  # the summary on a line of its own: it follows the quotes
-    "PR01",  # parameters of a dataclass: they are its attributes, see below
-    "SA01",  # See Also, where nothing else is to be seen
+    "ES01",  # there is no extended summary, because the sections suffice
+    "EX01",  # there is no example, which a test below requires of functions
+    "GL01",  # the summary begins on the line of the quotes
+    "PR01",  # a dataclass documents its parameters as attributes, see below
+    "SA01",  # there is no See Also, which not every name needs
 }
 
 
 def public(package: str) -> Iterator[str]:
-    """The functions and classes that a package exports, and the classes' public methods."""
+    """Yield the functions and classes that a package exports, and the classes' public methods."""
     module = import_module(package)
     for name in getattr(module, "__all__", [n for n in vars(module) if not n.startswith("_")]):
         value = getattr(module, name)
@@ -60,7 +60,7 @@ def _is_of(package: str, value: Any) -> bool:
 
 
 def _methods(kind: type) -> list[str]:
-    """Without overrides: what they take and return is documented with the base class."""
+    """Return the public methods without overrides, which the base class documents."""
     return [
         name
         for name, value in vars(kind).items()
@@ -70,8 +70,8 @@ def _methods(kind: type) -> list[str]:
     ]
 
 
-def found(name: str) -> Any:
-    package = next(each for each in PACKAGES if name.startswith(f"{each}."))
+def resolved(name: str) -> Any:
+    package = next(candidate for candidate in PACKAGES if name.startswith(f"{candidate}."))
     return attrgetter(name.removeprefix(f"{package}."))(import_module(package))
 
 
@@ -81,21 +81,21 @@ PUBLIC = sorted({name for package in PACKAGES for name in public(package)})
 @pytest.mark.parametrize("name", PUBLIC)
 def test_a_public_name_is_documented(name):
     errors = validate(name)["errors"]
-    assert [(code, said) for code, said in errors if code not in WAIVED] == []
+    assert [(code, message) for code, message in errors if code not in WAIVED] == []
 
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_argument_and_attribute_is_documented(name):
-    value = found(name)
+    value = resolved(name)
     if inspect.isclass(value):
         doc, named = NumpyDocString(inspect.getdoc(value) or ""), _attributes(value)
     else:
         doc, named = FunctionDoc(value), _arguments(value)
     documented = {
-        each.strip().lstrip("*")
+        part.strip().lstrip("*")
         for section in ("Parameters", "Attributes")
         for parameter in doc[section]
-        for each in parameter.name.split(",")
+        for part in parameter.name.split(",")
     }
     assert named <= documented
 
@@ -105,7 +105,7 @@ def _arguments(function: Any) -> set[str]:
 
 
 def _attributes(kind: type) -> set[str]:
-    """Fields and public properties of a dataclass, arguments of any other class."""
+    """Return the fields and public properties of a dataclass, or another class's arguments."""
     properties = {
         name
         for name, value in vars(kind).items()
@@ -117,10 +117,10 @@ def _attributes(kind: type) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in PUBLIC if name.count(".") == 2 and inspect.isfunction(found(name))]
+    "name", [name for name in PUBLIC if name.count(".") == 2 and inspect.isfunction(resolved(name))]
 )
 def test_a_function_has_an_example(name):
-    assert ">>>" in (inspect.getdoc(found(name)) or "")
+    assert ">>>" in (inspect.getdoc(resolved(name)) or "")
 
 
 @pytest.mark.parametrize("name", MODULES)

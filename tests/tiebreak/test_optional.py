@@ -1,4 +1,4 @@
-"""Optional packages: one loader, which names the extra that brings what is missing."""
+"""Optional packages have one loader, which names the extra to install if a package is missing."""
 
 import ast
 import sys
@@ -16,34 +16,36 @@ from tiebreak.optional import EXTRAS, advice_for, is_installed, load
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 DISTRIBUTIONS = packages_distributions()
 MODULES = sorted((ROOT / "tiebreak").rglob("*.py"))
-# Required, and imported late because they take long to load.
+# These are required, but imported late because they take long to load.
 LATE = {"nltk"}
 
 
 def names_of(requirements: list[str]) -> set[str]:
-    return {Requirement(each).name.lower() for each in requirements}
+    return {Requirement(requirement).name.lower() for requirement in requirements}
 
 
 def imports_of(tree: ast.AST) -> set[str]:
-    found = set()
+    imported = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
+            imported |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.partition(".")[0])
-    return found - sys.stdlib_module_names - {"tiebreak"}
+            imported.add(node.module.partition(".")[0])
+    return imported - sys.stdlib_module_names - {"tiebreak"}
 
 
 @pytest.mark.parametrize("extra", EXTRAS, ids=lambda extra: extra.name)
 def test_an_extra_brings_the_packages_that_it_is_named_for(extra):
     brought = names_of(PROJECT["optional-dependencies"][extra.name])
-    own = {package.replace("_", "-") for package in extra.packages}
-    assert own - {"en-core-web-sm"} <= brought  # spaCy downloads its pipelines itself
+    packages = {package.replace("_", "-") for package in extra.packages}
+    assert (
+        packages - {"en-core-web-sm"} <= brought
+    )  # spaCy downloads its pipelines itself, so no extra has them
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_module_of_the_library_imports_core_dependencies_only(path: Path):
-    """So that it is there without an extra, and nothing optional passes the loader by."""
+    """The library can be imported without extras, and only the loader imports optional packages."""
     core = names_of(PROJECT["dependencies"])
     tree = ast.parse(path.read_text())
     imported = {name for module in imports_of(tree) for name in DISTRIBUTIONS[module]}

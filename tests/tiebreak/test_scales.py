@@ -1,4 +1,4 @@
-"""Scales as the file formats write them, and the labels that are on them."""
+"""Scales as written in files, and the labels on them."""
 
 import pytest
 
@@ -36,16 +36,16 @@ def test_specs(spec, kind, level, labels):
     ("spec", "code"),
     [
         *(
-            (each, "unknown_scale")
-            for each in ("", "likert", "preference:3", "preference:tie+good")
+            (spec, "unknown_scale")
+            for spec in ("", "likert", "preference:3", "preference:tie+good")
         ),
-        *((each, "ends_missing") for each in ("ordinal", "ordinal:a..b", "ordinal:1..5+bad")),
-        *((each, "ends_missing") for each in ("interval:x", "ordinal:1...5", "ordinal:²..5")),
-        *((each, "bad_range") for each in ("ordinal:5..1", "ordinal:1..1", "ordinal:1..1000")),
-        *((each, "too_few_names") for each in ("nominal", "nominal:", "nominal:a", "nominal:a,,b")),
+        *((spec, "ends_missing") for spec in ("ordinal", "ordinal:a..b", "ordinal:1..5+bad")),
+        *((spec, "ends_missing") for spec in ("interval:x", "ordinal:1...5", "ordinal:²..5")),
+        *((spec, "bad_range") for spec in ("ordinal:5..1", "ordinal:1..1", "ordinal:1..1000")),
+        *((spec, "too_few_names") for spec in ("nominal", "nominal:", "nominal:a", "nominal:a,,b")),
         ("nominal:a,a", "repeated_label"),
         ("ratio:1..5", "ends_not_taken"),
-        *((each, "scale_not_text") for each in (5, None)),
+        *((spec, "scale_not_text") for spec in (5, None)),
     ],
 )
 def test_what_is_no_scale_is_refused(spec, code):
@@ -71,9 +71,9 @@ def test_what_is_no_scale_is_refused(spec, code):
     ],
 )
 def test_labels_become_canonical(spec, value, label):
-    found = Scale.parse(spec).parse_label(value)
-    assert found == label
-    assert type(found) is type(label)
+    parsed = Scale.parse(spec).parse_label(value)
+    assert parsed == label
+    assert type(parsed) is type(label)
 
 
 @pytest.mark.parametrize(

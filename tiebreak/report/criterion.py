@@ -223,7 +223,7 @@ def _machines(
 
 
 def _per_unit(values: NDArray[Any], unit: Codes, first_row: Codes) -> NDArray[Any]:
-    """Return the first known value of each unit, because some of its rows may lack the value."""
+    """Return the first known value of each unit, because some rows of a unit may lack the value."""
     known = is_known(values)
     result = values[first_row]
     units, first = np.unique(unit[known], return_index=True)

@@ -28,7 +28,7 @@ CONFIDENCE_LEVEL = 0.95
 MAX_UNDEFINED_SHARE = 0.05
 # An interval of zero width would claim certainty about instances that were not rated.
 NO_WIDTH = (
-    "There is no interval because nearly all bootstrap replicates give the same value, and the"
+    "There is no interval because nearly all bootstrap replicates give the same value, so that the"
     " interval would have no width."
 )
 OFTEN_UNDEFINED = (
@@ -203,7 +203,7 @@ def estimate_strata(
     Parameters
     ----------
     strata : masks over the distinct rows of ``patterns``
-    rng : source of the replicates; if it is omitted or ``replicates`` is 0, there is no interval
+    rng : random generator; if it is omitted or ``replicates`` is 0, there is no interval
     batch : number of replicates in memory at once, which does not affect the results
 
     A replicate resamples all clusters, so that a stratum's size varies as it would in a new study

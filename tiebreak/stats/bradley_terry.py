@@ -36,7 +36,7 @@ from tiebreak.stats.validation import (
 Ties = Literal["half", "davidson"]
 
 NO_GAMES = "No rating compares two systems."
-NOT_CONVERGED = "The fit did not converge."
+NOT_CONVERGED = "Strengths are undefined because the fit did not converge."
 NO_TIE = "No rating is a tie, so the tie parameter ν is 0 and its logarithm is undefined."
 TIES_ARE_HALVES = "There is no tie parameter because ties count as half wins."
 _BATCH_ELEMENTS = 2**20
@@ -105,7 +105,7 @@ def bradley_terry(
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
     rng : numpy.random.Generator, optional
-        Source of the replicates; omit it for no intervals.
+        Random generator for the replicates; omit it for no intervals.
     batch : int, optional
         Number of replicates in memory at once.
 

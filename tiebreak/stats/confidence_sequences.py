@@ -23,8 +23,8 @@ _MAX_LOSS = 0.5
 _BATCH_ELEMENTS = 2**16
 NOTHING_RATED = "The first planned instance is not complete yet."
 EMPTY = (
-    "The confidence sequence excludes every possible win rate. Either the instances were not drawn "
-    "uniformly or not taken in the planned order, or this is one of the few sequences that miss "
+    "The confidence sequence excludes every possible win rate. The instances were not drawn "
+    "uniformly, or not taken in the planned order, or this is one of the few sequences that miss "
     "the true win rate by chance."
 )
 
@@ -174,7 +174,8 @@ def _check_design(
     check_at_least(cells, 2, name="cells")
     if cells % 2:
         raise InvalidInput(
-            "not_even", f"cells must be even, so that ½ lies between two cells; it is {cells}."
+            "not_even",
+            f"cells must be an even number, so that ½ lies between two cells; it is {cells}.",
         )
 
 
@@ -202,7 +203,7 @@ def _bounds(
 
 
 def _predictions(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the mean and variance predicted before each observation; the first are ½ and ¼."""
+    """Return the mean and variance predicted before each observation, starting with ½ and ¼."""
     t = np.arange(1, len(x) + 1)
     centre = (EVEN + np.cumsum(x)) / (t + 1)
     variance = (EVEN**2 + np.cumsum((x - centre) ** 2)) / (t + 1)
@@ -282,7 +283,10 @@ def _decide(
     target_width: float | None,
     confidence_level: float,
 ) -> StopDecision:
-    """Return the decision by the rule satisfied first; of several, by the first listed below."""
+    """Return the decision by the rule that was satisfied first.
+
+    If several rules were satisfied after the same instance, the rule listed first decides.
+    """
     is_satisfied: dict[StopRule, npt.NDArray[np.bool_]] = {
         "excludes ½": (low > EVEN) | (high < EVEN),
         "width": high - low < (target_width or 0),

@@ -1,4 +1,4 @@
-"""Latent true labels and the confusion matrix of each rater: Dawid and Skene 1979."""
+"""Latent true labels, and a confusion matrix for each rater (Dawid and Skene 1979)."""
 
 from dataclasses import dataclass
 
@@ -26,28 +26,30 @@ TOLERANCE = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class DawidSkene:
-    """True labels of units and confusion matrices of raters, as Dawid and Skene estimate them.
+    """True labels and raters' confusion matrices, estimated by Dawid and Skene's method.
 
     Attributes
     ----------
     posterior : ndarray of float, shape (n_units, n_labels)
-        P(true label | all ratings); NaN for a unit without a rating.
+        P(true label | all ratings); NaN for units without ratings.
     labels : ndarray of int, shape (n_units,)
-        Most probable label, the first of equal ones; −1 for a unit without a rating.
+        Most probable label, or the first of several equally probable labels; −1 for units without
+        ratings.
     confusion : ndarray of float, shape (n_raters, n_labels, n_labels)
-        P(given label | true label), whose rows sum to 1; NaN for a rater without a rating.
+        P(rating | true label) for each rater. The second axis is the true label and the third is
+        the rating, so that rows sum to 1; NaN for raters without ratings.
     prior : ndarray of float, shape (n_labels,)
         Share of each true label.
     accuracy : ndarray of float, shape (n_raters,)
-        P(given label = true label); NaN for a rater without a rating.
+        P(rating = true label) for each rater; NaN for raters without ratings.
     log_likelihood : float
         Logarithm of the likelihood.
     converged : bool
-        Whether the likelihood stood still.
+        Whether the likelihood stopped increasing.
     steps : int
         Number of iterations.
     n_units : int
-        Number of units with a rating.
+        Number of units with ratings.
     """
 
     posterior: FloatArray
@@ -89,15 +91,16 @@ def dawid_skene(
     n_labels : int
         Number of labels in the scale.
     smoothing : float, default 0.01
-        Pseudo-count of every cell of the prior and of a confusion matrix, 0 or more. It keeps a
-        rater with few ratings from being certain; 0 is maximum likelihood.
+        Pseudo-count, 0 or more, that is added to every cell of the prior and of the confusion
+        matrices. It prevents extreme probabilities for raters with few ratings. With 0, the
+        estimates are maximum-likelihood estimates.
     max_steps : int, default 500
-        Largest number of iterations.
+        Maximum number of iterations.
 
     Returns
     -------
     DawidSkene
-        The estimates; all NaN without a rating.
+        The estimates; they are all NaN if there are no ratings.
 
     Raises
     ------
@@ -106,23 +109,25 @@ def dawid_skene(
 
     Notes
     -----
-    The model is of Dawid and Skene (1979): given the true label, raters are independent, each with
-    their own confusion matrix. Raters who copy from one another therefore look accurate. Iterations
-    start from each unit's shares of labels, so that labels keep their names if raters are better
-    than chance, and end at a local maximum of the penalised likelihood.
+    The model is that of Dawid and Skene (1979): given the true label, raters are independent, and
+    each rater has a separate confusion matrix. Raters who copy from one another therefore appear
+    accurate. Iterations start from each unit's label shares, so that labels keep their meaning if
+    raters are better than chance. They end at a local maximum of the penalised likelihood.
 
     Examples
     --------
     >>> units, raters = [0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2] * 3
     >>> labels = [0, 0, 1, 1, 1, 0, 0, 0, 1]
-    >>> found = dawid_skene(units, raters, labels, n_units=3, n_raters=3, n_labels=2)
-    >>> found.labels.tolist(), found.accuracy.round(1).tolist()
+    >>> fit = dawid_skene(units, raters, labels, n_units=3, n_raters=3, n_labels=2)
+    >>> fit.labels.tolist(), fit.accuracy.round(1).tolist()
     ([0, 1, 0], [1.0, 1.0, 0.0])
     """
     check_at_least(n_labels, 1, name="n_labels")
     check_at_least(max_steps, 1, name="max_steps")
     if not (smoothing >= 0 and np.isfinite(smoothing)):
-        raise InvalidInput("out_of_range", f"smoothing must be 0 or more, not {smoothing}.")
+        raise InvalidInput(
+            "out_of_range", f"smoothing must be a finite number of 0 or more; it is {smoothing}."
+        )
     label = as_codes(labels, below=n_labels, name="labels", missing=True)
     unit = as_codes(units, below=n_units, name="units")
     rater = as_codes(raters, below=n_raters, name="raters")
@@ -161,13 +166,13 @@ def _fit(ratings: csr_array, counts: IntArray, smoothing: float, max_steps: int)
 def _parameters(
     ratings: csr_array, posterior: FloatArray, smoothing: float
 ) -> tuple[FloatArray, FloatArray]:
-    """M step: prior (L,) and confusion (R, true, given) from the posterior."""
+    """Return the prior and the confusion matrices, given the posterior (the M step)."""
     n_labels = posterior.shape[1]
     prior = posterior.sum(axis=0) + smoothing
     counts = np.asarray(ratings.T @ posterior).reshape(-1, n_labels, n_labels).swapaxes(1, 2)
     counts = counts + smoothing
     total = counts.sum(axis=2, keepdims=True)
-    # Uniform for true labels that the rater never rated.
+    # A rater's probabilities are uniform for a true label that none of the rated units has.
     uniform = np.full_like(counts, 1 / n_labels)
     confusion = np.divide(counts, total, out=uniform, where=total > 0)
     return prior / prior.sum(), confusion
@@ -176,7 +181,7 @@ def _parameters(
 def _posterior(
     ratings: csr_array, prior: FloatArray, confusion: FloatArray, rated: npt.NDArray[np.bool_]
 ) -> tuple[FloatArray, float]:
-    """E step: posterior (U, L) and log-likelihood."""
+    """Return the posterior and the log-likelihood, given the parameters (the E step)."""
     log_confusion = _log(confusion).swapaxes(1, 2).reshape(-1, len(prior))
     joint = _log(prior) + np.asarray(ratings @ log_confusion)
     marginal = logsumexp(joint, axis=1, keepdims=True)
@@ -195,7 +200,7 @@ def _log(shares: FloatArray) -> FloatArray:
 
 
 def _undefined(ratings: csr_array, labels: int) -> DawidSkene:
-    """The result without any rating."""
+    """Return the estimates for a study without ratings."""
     units, raters = ratings.shape[0], ratings.shape[1] // labels
     return DawidSkene(
         np.full((units, labels), NAN),

@@ -1,4 +1,4 @@
-"""Discernment: whether a rater gives perturbed texts lower scores than the originals.
+"""Discernment, that is, whether a rater gives perturbed texts lower scores than the originals.
 
 Source: Wang et al. 2024 (DHP), section 3.
 """
@@ -21,11 +21,11 @@ from tiebreak.stats.validation import (
 )
 
 SIGNIFICANT = 0.05
-# Smaller values of p are replaced with this one, so that D is finite.
+# Smaller values of p are replaced with this value, so that D is finite.
 SMALLEST_P = float(np.finfo(np.float64).tiny)
-NO_PAIRS = "No text has a score of both its versions."
+NO_PAIRS = "No text has scores for both its original and its perturbed version."
 NO_SCORES = "No perturbation has a discernment score."
-UNDEFINED_SCORE = "{level}: a score is undefined."
+UNDEFINED_SCORE = "The discernment score of a perturbation at level {level} is undefined."
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,10 @@ class Discernment:
     p_values : tuple of Estimate
         p-value of each criterion.
     p : Estimate
-        Their weighted harmonic mean.
+        Weighted harmonic mean of `p_values`.
     score : Estimate
-        D = log₀.₀₅ p: 0 at p = 1, 1 at p = 0.05, larger where the rater sees the change clearly.
+        Discernment score D = log₀.₀₅ p. It is 0 at p = 1 and 1 at p = 0.05, and larger if the rater
+        notices the change clearly.
     """
 
     p_values: tuple[Estimate, ...]
@@ -54,11 +55,11 @@ class DiscernmentSummary:
     Attributes
     ----------
     average : Estimate
-        Mean of the levels' means.
+        Mean of the mean scores of the levels.
     minimum : Estimate
-        Least score of a perturbation.
+        Smallest score of a perturbation.
     levels : dict of str to Estimate
-        Mean score of each level.
+        Mean score at each level.
     """
 
     average: Estimate
@@ -79,20 +80,21 @@ def discernment(
     Parameters
     ----------
     original, perturbed : array_like of float, shape (n_texts, n_criteria)
-        Scores of the texts and of their perturbed versions; higher is better. NaN is missing: such
-        a pair is left out of its criterion's test.
+        Scores of the texts and of their perturbed versions; higher is better. Use NaN for a missing
+        score; the pair is then left out of the test for that criterion.
     weights : array_like of float, shape (n_criteria,), optional
         Weight of each criterion, 0 or more; equal by default.
     zero_method : {"wilcox", "pratt", "zsplit"}, default "wilcox"
-        What the test does with a difference of 0: leave it out, rank it, or split it.
+        How the test treats differences of 0. ``"wilcox"``: leave them out; ``"pratt"``: rank them
+        and then drop their ranks; ``"zsplit"``: split their ranks between positive and negative.
     literal : bool, default False
-        Whether to compute the mean without weights as the paper writes it, see `harmonic_mean_p`.
+        Whether to compute the unweighted mean as printed in the paper; see `harmonic_mean_p`.
 
     Returns
     -------
     Discernment
-        The p-values, their harmonic mean, and the score. It is undefined if a criterion with a
-        weight has no pair of scores.
+        The p-values, their harmonic mean, and the score. The mean and the score are undefined if a
+        criterion with a weight above 0 has no pair of scores.
 
     Raises
     ------
@@ -101,18 +103,18 @@ def discernment(
 
     See Also
     --------
-    summarise_discernment : Mean and minimum over perturbations.
+    summarise_discernment : Computes the mean and minimum over perturbations.
 
     Notes
     -----
-    Each criterion has a one-sided Wilcoxon signed-rank test, exact or normal as
-    `scipy.stats.wilcoxon` chooses; p = 1 if all differences are 0. Source: Wang et al. 2024 (DHP),
-    eqs. 1–3.
+    Each criterion is tested with a one-sided Wilcoxon signed-rank test. `scipy.stats.wilcoxon`
+    chooses between the exact and the normal form. If all differences are 0, p is 1. Source: Wang et
+    al. 2024 (DHP), eqs. 1–3.
 
     Examples
     --------
-    >>> found = discernment([[5], [4], [5], [3], [5]], [[3], [3], [2], [2], [4]])
-    >>> found.p.value, round(found.score.value, 4)
+    >>> typos = discernment([[5], [4], [5], [3], [5]], [[3], [3], [2], [2], [4]])
+    >>> typos.p.value, round(typos.score.value, 4)
     (0.03125, 1.1569)
     """
     check_choice(zero_method, allowed=("wilcox", "pratt", "zsplit"), name="zero_method")
@@ -120,7 +122,7 @@ def discernment(
     if first.shape != second.shape:
         raise InvalidInput(
             "wrong_shape",
-            "original and perturbed must have the same shape, not"
+            "original and perturbed must have the same shape; their shapes are"
             f" {first.shape} and {second.shape}.",
         )
     shares = as_criterion_weights(weights, criteria=first.shape[1])
@@ -160,17 +162,17 @@ def harmonic_mean_p(
     Parameters
     ----------
     p_values : array_like of float, shape (n_criteria,)
-        The p-values, in [0, 1]. One of 0 makes the mean 0.
+        The p-values, from 0 to 1. If any p-value is 0, the mean is 0.
     weights : array_like of float, shape (n_criteria,), optional
-        Weight of each, 0 or more; equal by default.
+        Weight of each p-value, 0 or more; equal by default.
     literal : bool, default False
-        Whether to return 1 / Σ(1 / p) if no weights are given, which is M times smaller for M
-        p-values.
+        Whether to return 1 / Σ(1 / p) if `weights` is omitted. For M p-values, this is M times
+        smaller than the mean.
 
     Returns
     -------
     float
-        The mean, in [0, 1].
+        The mean, from 0 to 1.
 
     Raises
     ------
@@ -179,8 +181,9 @@ def harmonic_mean_p(
 
     Notes
     -----
-    Σ w / Σ(w / p) (Wilson 2019). Without weights, Wang et al. 2024 (DHP, eq. 2) leave out the
-    factor M, so that equal weights and no weights disagree; `literal` reproduces them.
+    The mean is Σ w / Σ(w / p) (Wilson 2019). Without weights, Wang et al. 2024 (DHP, eq. 2) leave
+    out the factor M, so that omitting the weights differs from using equal weights. `literal`
+    reproduces their formula.
 
     Examples
     --------
@@ -205,12 +208,13 @@ def discernment_score(p: float) -> float:
     Parameters
     ----------
     p : float
-        A p-value, in [0, 1].
+        A p-value, from 0 to 1.
 
     Returns
     -------
     float
-        D = log₀.₀₅ p: 0 at p = 1, 1 at p = 0.05, and at most 236.5, where p underflows.
+        D = log₀.₀₅ p, which is 0 at p = 1 and 1 at p = 0.05. It is at most 236.5, because smaller
+        values of p cannot be represented.
 
     Raises
     ------
@@ -238,15 +242,15 @@ def summarise_discernment(
     Parameters
     ----------
     scores : mapping of str to float
-        Score D of each perturbation. NaN is undefined.
+        Score D of each perturbation; NaN for an undefined score.
     levels : mapping of str to str
         Level of each perturbation, such as characters, words or sentences.
 
     Returns
     -------
     DiscernmentSummary
-        Average, minimum, and mean by level. An undefined score makes its level and the summary
-        undefined.
+        Average, minimum, and mean by level. If a score is undefined, the mean of its level, the
+        average and the minimum are undefined.
 
     Raises
     ------
@@ -255,25 +259,26 @@ def summarise_discernment(
 
     See Also
     --------
-    discernment : The score of one perturbation.
+    discernment : Computes the score of one perturbation.
 
     Notes
     -----
-    The average is of level means, so that a level with many perturbations counts no more (Wang et
-    al. 2024, DHP, section 3.4).
+    The average is the mean of the level means, so that levels with many perturbations do not count
+    more than others (Wang et al. 2024, DHP, section 3.4).
 
     Examples
     --------
     >>> levels = {"typos": "characters", "fictional": "words", "deleted": "words"}
-    >>> found = summarise_discernment({"typos": 1.0, "fictional": 4.0, "deleted": 2.0}, levels)
-    >>> found.average.value, found.minimum.value
+    >>> summary = summarise_discernment({"typos": 1.0, "fictional": 4.0, "deleted": 2.0}, levels)
+    >>> summary.average.value, summary.minimum.value
     (2.0, 1.0)
     """
     unknown = sorted(set(scores) - set(levels))
     if unknown:
         raise InvalidInput(
             "names_missing",
-            f"levels must name the level of every perturbation; missing: {unknown}.",
+            "levels must contain the level of every perturbation in scores; it does not contain"
+            f" {', '.join(map(repr, unknown))}.",
         )
     by_level: dict[str, list[float]] = {}
     for name, score in scores.items():

@@ -1,7 +1,8 @@
 """Elo ratings, and SEP-Elo, which gives separable instances a larger step size.
 
-Source: Ghosh et al. 2024, eqs. 5 and 6. As Elo ratings depend on the order of the games, every
-simulation permutes it, and draws one rating of each unit.
+Source: Ghosh et al. 2024, eqs. 5 and 6. Since Elo ratings depend on the order of the games, every
+simulation shuffles the games and draws one rating for each unit. A game is a unit whose drawn
+rating decides the score.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,11 +45,11 @@ class Elo:
     bootstrap_values : ndarray of float, shape (n_replicates, n_systems)
         Bootstrap ratings.
     n_without_separability : int
-        Number of units that have ratings and no δ, and were not played.
+        Number of rated units that were left out because their separability δ is missing.
 
     See Also
     --------
-    ranks : Ranks from `systems` and `bootstrap_values`.
+    ranks : Computes ranks from `systems` and `bootstrap_values`.
     """
 
     systems: dict[str, Estimate]
@@ -69,16 +70,16 @@ def separability_step(
     Parameters
     ----------
     delta : array_like of float, shape (n_units,)
-        Separability δ from normalised alignments, see `normalised_separability`. NaN stays NaN.
+        Separability δ from normalised alignments; see `normalised_separability`. NaN stays NaN.
     step : float, default 4.0
-        Step size K of Elo.
+        Step size K in Elo.
     alpha, beta, threshold : float, default 2.0, 6.0 and 0.4
         Constants α, β and T of the logistic curve.
 
     Returns
     -------
     ndarray of float, shape (n_units,)
-        Step size of each game, between 0 and α K.
+        Step size of each game, from 0 to α K.
 
     Raises
     ------
@@ -87,7 +88,7 @@ def separability_step(
 
     Notes
     -----
-    K · α / (1 + exp(−β (δ − T))) (Ghosh et al. 2024, eq. 6).
+    The step size is K · α / (1 + exp(−β (δ − T))) (Ghosh et al. 2024, eq. 6).
 
     Examples
     --------
@@ -122,18 +123,19 @@ def elo(
     system_a, system_b : sequence of str, length n_units
         Names of the two systems that each unit compares.
     rng : numpy.random.Generator
-        Source of orders and replicates.
+        Random generator for the orders and the replicates.
     separability : array_like of float, shape (n_units,), optional
         Separability δ of each unit from normalised alignments, for SEP-Elo. Units whose δ is NaN
-        are not played.
+        are left out.
     step : float, default 4.0
-        Step size K of a game, before its separability.
+        Step size K of a game, before it is multiplied by the factor for separability.
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     orders : int, default 1000
-        Number of random orders whose mean is the value. In each, one rating of every unit is drawn.
+        Number of random orders over which ratings are averaged. In each order, one rating of every
+        unit is drawn.
     replicates : int, default 1000
-        Number of bootstrap replicates, each with an order and ratings of its own; 0 for no
+        Number of bootstrap replicates, each with a new order and newly drawn ratings; 0 for no
         interval.
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
@@ -143,8 +145,8 @@ def elo(
     Returns
     -------
     Elo
-        Ratings by system; none if there is no rating. A value has a random error from `orders`,
-        which its interval contains.
+        Elo rating of each system; empty if no unit has a rating. Because `orders` is finite, values
+        have a random error, which the intervals include.
 
     Raises
     ------
@@ -154,21 +156,22 @@ def elo(
 
     See Also
     --------
-    bradley_terry : Strengths that do not depend on an order.
-    separability_step : The step size of SEP-Elo.
-    ranks, shared_ranks : Ranks of the systems.
+    bradley_terry : Estimates strengths that do not depend on an order.
+    separability_step : Computes the step size in SEP-Elo.
+    ranks, shared_ranks : Compute ranks of the systems.
 
     Notes
     -----
-    Every system starts at 1000. After a game with score s of A (1, ½ or 0), its rating rises by K
-    (s − E) and B's falls by as much, with E = 1 / (1 + 10^((R_B − R_A) / 400)) from the ratings
-    before the game (Ghosh et al. 2024, eq. 5).
+    Every system starts with a rating of 1000. After a game in which A scores s (1, ½ or 0), A's
+    rating R_A rises by K (s − E), and B's rating R_B falls by the same amount. Here,
+    E = 1 / (1 + 10^((R_B − R_A) / 400)) is computed from the ratings before the game (Ghosh et al.
+    2024, eq. 5).
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> found = elo([[1, 0, 0]], system_a=["x"], system_b=["y"], rng=rng)
-    >>> found.systems["x"].value, found.systems["y"].value
+    >>> ratings = elo([[1, 0, 0]], system_a=["x"], system_b=["y"], rng=rng)
+    >>> ratings.systems["x"].value, ratings.systems["y"].value
     (1002.0, 998.0)
     """
     check_resampling(replicates, confidence_level, batch)
@@ -208,20 +211,22 @@ def _of_units(separability: npt.ArrayLike, length: int) -> FloatArray:
     delta = as_numbers(separability, name="separability", missing=True)
     if len(delta) != length:
         raise InvalidInput(
-            "wrong_length", f"separability must give one number for each of the {length} units."
+            "wrong_length",
+            f"separability must have one number for each of the {length} units; it has"
+            f" {len(delta)}.",
         )
     return delta
 
 
 class _EloSimulation:
-    """Plays all units as games, in many random orders at once."""
+    """Simulation that plays all units as games, in many random orders at once."""
 
     def __init__(self, games: Games, steps: FloatArray, groups: IntArray | None) -> None:
         self._systems = len(games.names)
         units = games.units
         columns = [games.first, games.second, *games.counts.T, steps[units]]
         columns.append(np.zeros(len(units)) if groups is None else groups[units])
-        # Sorted, so that the result does not depend on the order of the units.
+        # The games are sorted so that the ratings do not depend on the order of the units.
         order = np.lexsort(columns[::-1])
         self._first, self._second, *outcomes, self._steps, clusters = (c[order] for c in columns)
         self._cumulative_counts = np.cumsum(np.column_stack(outcomes), axis=1)
@@ -236,19 +241,19 @@ class _EloSimulation:
         return "unit" if self._members.shape[1] <= 1 else "instance"
 
     def clusters_of(self, system: int) -> int:
-        """How many clusters have a game of this system."""
+        """Count the clusters with a game of this system."""
         plays = (self._first == system) | (self._second == system)
-        # Padding (−1) indexes the appended False.
+        # The padding (−1) indexes the False at the end.
         is_member = np.append(plays, False)[self._members]
         return int(np.count_nonzero(is_member.any(axis=1)))
 
     def random_orders(self, number: int, rng: np.random.Generator, batch: int | None) -> FloatArray:
-        """Final ratings (number, S) after every unit once."""
+        """Return final ratings, shape (``number``, systems), after playing every unit once."""
         games = np.arange(len(self._first), dtype=np.int32)
         return self._simulate(number, batch, rng, lambda size: np.tile(games, (size, 1)))
 
     def replicates(self, number: int, rng: np.random.Generator, batch: int | None) -> FloatArray:
-        """Final ratings (number, S) with clusters drawn with replacement."""
+        """Return final ratings, shape (``number``, systems), for clusters drawn with replacement."""
 
         def draw(size: int) -> npt.NDArray[np.int32]:
             clusters = rng.integers(0, self.n_clusters, size=(size, self.n_clusters))
@@ -263,14 +268,17 @@ class _EloSimulation:
         rng: np.random.Generator,
         draw: Callable[[int], npt.NDArray[np.int32]],
     ) -> FloatArray:
-        """Final ratings (number, S) of games drawn by ``draw``, in random order."""
+        """Return final ratings, shape (``number``, systems), for games from ``draw`` in random order."""
         size = batch or max(1, min(number, _BATCH_ELEMENTS // max(1, self._members.size)))
         sizes = [min(size, number - start) for start in range(0, number, size)]
         ratings = [self._play(rng.permuted(draw(n), axis=1), rng) for n in sizes]
         return np.concatenate([np.zeros((0, self._systems)), *ratings])
 
     def _play(self, games: npt.NDArray[np.int32], rng: np.random.Generator) -> FloatArray:
-        """Final ratings (B, S) after the games (B, T) in this order; −1 is padding."""
+        """Return the final ratings of each simulation, shape (simulations, systems).
+
+        ``games`` contains the games of each simulation in the order of play; −1 is padding.
+        """
         ratings = np.full((len(games), self._systems), START)
         rows = np.arange(len(games))
         for game in games.T:
@@ -282,7 +290,7 @@ class _EloSimulation:
         return ratings
 
     def _scores(self, game: npt.NDArray[np.int32], rng: np.random.Generator) -> FloatArray:
-        """Score (1, ½ or 0) of the first system by one random rating of each game (B,)."""
+        """Return the first system's score (1, ½ or 0) in each game, from one random rating."""
         counts = self._cumulative_counts[game]
         u = rng.random(len(game)) * counts[:, -1]
         scores: FloatArray = ((u < counts[:, 0]) + (u < counts[:, 1]).astype(np.float64)) / 2
@@ -290,7 +298,7 @@ class _EloSimulation:
 
 
 def _members(groups: IntArray) -> npt.NDArray[np.int32]:
-    """The units of each cluster (G, M), padded with −1 to the size of the largest."""
+    """Return the units of each cluster as a row, padded with −1 to the size of the largest."""
     order = np.argsort(groups, kind="stable")
     _, starts, sizes = np.unique(groups[order], return_index=True, return_counts=True)
     width = int(sizes.max(initial=0))

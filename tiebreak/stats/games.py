@@ -1,4 +1,4 @@
-"""Comparisons of any number of systems as games: the two systems, and counts of outcomes."""
+"""Comparisons of any number of systems as games between two systems, with counts of outcomes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,15 +20,17 @@ WIN, TIE, LOSS = range(3)
 
 
 class DisconnectedError(InvalidInput):
-    """The graph of comparisons is not connected."""
+    """Error raised if some groups of systems were never compared with one another."""
 
 
 @dataclass(frozen=True, eq=False)
 class Games:
-    """Rated units as games: ``first`` and ``second`` (U,) are indices of ``names``.
+    """Rated units as games between two systems.
 
-    ``first`` is alphabetically before ``second``. ``counts`` (U, 3) are ratings for the first, ties
-    and ratings for the second; ``units`` (U,) are the indices of these units in the input.
+    ``first`` and ``second`` contain, for each unit, the indices of its two systems in ``names``;
+    the name of the first system is alphabetically before that of the second. ``counts`` has three
+    columns: ratings that prefer the first system, ties, and ratings that prefer the second system.
+    ``units`` contains the index of each unit in the input.
     """
 
     names: tuple[str, ...]
@@ -39,18 +41,22 @@ class Games:
 
     @classmethod
     def of(cls, counts: npt.ArrayLike, *, system_a: Sequence[str], system_b: Sequence[str]) -> Self:
-        """Drop units without ratings; raise if the comparisons are not connected."""
+        """Return the games of the rated units; raise an error if they are not connected."""
         rows = as_counts(counts)
         if rows.shape[1] != 3:
             raise InvalidInput(
-                "wrong_shape", "counts must have three columns: A preferred, tie, B preferred."
+                "wrong_shape",
+                "counts must have three columns (A preferred, tie, B preferred); it has"
+                f" {rows.shape[1]}.",
             )
         a, b = np.asarray(system_a, dtype=str), np.asarray(system_b, dtype=str)
         check_same_length(counts=rows, system_a=a, system_b=b)
         if (a == b).any():
+            unit = int(np.argmax(a == b))
             raise InvalidInput(
                 "same_system",
-                "system_a and system_b must differ: a system is not compared with itself.",
+                f"system_a and system_b must differ in every unit; in unit {unit}, both are"
+                f" {str(a[unit])!r}.",
             )
         units = np.flatnonzero(rows.sum(axis=1))
         names, codes = np.unique(np.concatenate([a[units], b[units]]), return_inverse=True)
@@ -63,7 +69,7 @@ class Games:
         return games
 
     def involving(self, system: int) -> int:
-        """How many rated units compare this system."""
+        """Count the rated units that compare this system with another one."""
         return int(np.count_nonzero((self.first == system) | (self.second == system)))
 
 
@@ -76,7 +82,7 @@ def _check_connected(games: Games) -> None:
         groups = [", ".join(names[component_of == index]) for index in range(n_components)]
         raise DisconnectedError(
             "disconnected",
-            "The systems cannot be put on one scale, because these groups were never compared with"
-            f" one another: {'; '.join(groups)}. Compare systems across the groups, or rank each"
-            " group separately.",
+            "The systems cannot be put on one scale because these groups of systems were never"
+            f" compared with one another: {'; '.join(groups)}. Compare systems from different"
+            " groups, or rank each group separately.",
         )

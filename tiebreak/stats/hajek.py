@@ -1,6 +1,7 @@
-"""Hájek estimates for unequal inclusion probabilities, and the instances they save.
+"""Hájek estimates for unequal inclusion probabilities, and the instances that the draw saves.
 
-Source: Särndal, Swensson and Wretman 1992, section 5.7 (the ratio of Hájek's estimators).
+Source: Särndal, Swensson and Wretman 1992, section 5.7 (the ratio of Hájek's estimators). Each
+instance has a total v, a size s, and an inclusion probability π.
 """
 
 from dataclasses import dataclass, replace
@@ -28,15 +29,15 @@ Mask = npt.NDArray[np.bool_]
 _ROUNDING = 1e-9
 OF_EVERY, OF_SELECTED = "every instance", "selected instances only"
 NOTHING = "No instance was selected."
-ONE = "No interval: there is one instance only."
+ONE = "There is no interval because there is only one instance."
 NO_CONTROL = (
-    "No instance of a control sample has ratings that count, so there is nothing to compare with."
+    "No instance in a control sample has ratings that count, so there is nothing to compare with."
 )
 FEW_CONTROLS = (
-    "The comparison takes at least {minimum} instances of the control sample with ratings that"
-    " count, and there are {number}."
+    "The comparison needs at least {minimum} instances in the control sample with ratings that"
+    " count; the sample has only {number}."
 )
-NO_ERRORS = "Both estimates need a standard error above 0."
+NO_ERRORS = "The saving is undefined because both estimates need a standard error above 0."
 ALL_CONTROL = "Only the control sample has ratings that count, so there is nothing to compare."
 
 
@@ -53,22 +54,23 @@ def hajek_estimate(
     Parameters
     ----------
     values : array_like of float, shape (n_instances,)
-        Total v of each instance that was drawn, such as its wins, with ties as half wins.
+        Total v of each drawn instance, such as its number of wins, with ties as half wins.
     inclusion : array_like of float, shape (n_instances,)
-        Probability π with which it was drawn, in (0, 1].
+        Inclusion probability π of each drawn instance, above 0 and at most 1.
     sizes : array_like of float, shape (n_instances,), optional
-        What totals are divided by, s, above 0, such as numbers of ratings; 1 by default.
+        Size s of each drawn instance, above 0, such as its number of ratings; 1 by default. The
+        weighted sum of the totals is divided by the weighted sum of the sizes.
     covers : bool, default True
-        Whether every instance of the dataset could have been drawn, see `Selection.covers`. If not,
-        the scope is the selected instances.
+        Whether every instance in the dataset could have been drawn; see `Selection.covers`. If not,
+        the scope is only the selected instances.
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
 
     Returns
     -------
     Estimate
-        Σ(v / π) / Σ(s / π). There is no interval under 10 effective instances; undefined without an
-        instance.
+        Σ(v / π) / Σ(s / π). It is undefined if there are no instances, and has no interval if there
+        are fewer than 10 effective instances.
 
     Raises
     ------
@@ -77,15 +79,15 @@ def hajek_estimate(
 
     See Also
     --------
-    select : The draw.
-    instances_saved : What drawing so has saved.
+    select : Draws the instances.
+    instances_saved : Estimates how many instances the draw has saved.
 
     Notes
     -----
-    A ratio of Hájek's estimators (Särndal, Swensson and Wretman 1992, eq. 5.7.2). The interval is
-    normal, with the variance of the linearised ratio as if instances were drawn with replacement:
-    it includes the noise of ratings, and is conservative if much of the dataset is drawn. The
-    number of effective instances is Kish's, (Σ 1/π)² / Σ 1/π².
+    The estimate is a ratio of Hájek's estimators (Särndal, Swensson and Wretman 1992, eq. 5.7.2).
+    The interval is normal. It uses the variance of the linearised ratio as if instances were drawn
+    with replacement, which includes the noise in ratings and is conservative if a large part of the
+    dataset is drawn. The effective number of instances is Kish's, (Σ 1/π)² / Σ 1/π².
 
     Examples
     --------
@@ -99,11 +101,15 @@ def hajek_estimate(
     check_same_length(values=totals, inclusion=probability, sizes=size)
     if ((probability <= 0) | (probability > 1)).any():
         raise InvalidInput(
-            "out_of_range", "inclusion must lie above 0 and at most at 1: these were drawn."
+            "out_of_range",
+            "inclusion must contain probabilities above 0 and at most 1, because these instances"
+            f" were drawn; it ranges from {probability.min():g} to {probability.max():g}.",
         )
     if (size <= 0).any():
         raise InvalidInput(
-            "out_of_range", "sizes must be above 0: leave instances without a rating out."
+            "out_of_range",
+            f"sizes must be above 0; the smallest is {size.min():g}. Leave out instances without"
+            " ratings.",
         )
     n = len(totals)
     if n == 0:
@@ -125,9 +131,10 @@ def hajek_estimate(
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """The sums of a Hájek estimate: n, and Σa, Σb, Σa², Σab, Σb² of a = v / π and b = s / π.
+    """Sums for a Hájek estimate.
 
-    With sums, leaving out an instance is a subtraction.
+    With a = v / π and b = s / π, ``sums`` contains Σa, Σb, Σa², Σab and Σb²; ``n`` is the number of
+    instances. An instance can be left out by subtraction.
     """
 
     n: npt.NDArray[np.float64]
@@ -138,7 +145,7 @@ class _Sums:
         return cls(np.array(float(len(a))), _products(a, b).sum(axis=1))
 
     def without(self, a: FloatArray, b: FloatArray) -> "_Sums":
-        """The sums without each of these instances (k,) in turn."""
+        """Return the sums that remain if each of these instances in turn is left out."""
         return _Sums(self.n - np.ones(len(a)), self.sums[:, None] - _products(a, b))
 
     @property
@@ -147,7 +154,7 @@ class _Sums:
 
     @property
     def variance(self) -> npt.NDArray[np.float64]:
-        """Variance of the linearised ratio, as if instances were drawn with replacement."""
+        """Variance of the linearised ratio for instances drawn with replacement."""
         _, sum_b, sum_aa, sum_ab, sum_bb = self.sums
         residual = sum_aa - 2 * self.ratio * sum_ab + self.ratio**2 * sum_bb
         return np.asarray(self.n / (self.n - 1) * np.maximum(residual, 0) / sum_b**2)
@@ -163,24 +170,25 @@ def ratings_saved(chosen: Estimate, control: Estimate) -> Estimate:
     Parameters
     ----------
     chosen : Estimate
-        `hajek_estimate` of all instances that were drawn.
+        The `hajek_estimate` from all drawn instances.
     control : Estimate
-        `hajek_estimate` of the uniform control sample alone.
+        The `hajek_estimate` from the uniform control sample alone.
 
     Returns
     -------
     Estimate
-        Number of instances that a uniform draw would have needed beyond those of `chosen`, for the
-        same standard error; negative if the draw cost precision. Times ratings of an instance,
-        ratings saved. There is no interval.
+        Number of additional instances that a uniform draw would have needed for the same standard
+        error as `chosen`; negative if the draw reduced precision. Multiply it by the number of
+        ratings per instance to get the number of ratings saved. There is no interval.
 
     See Also
     --------
-    instances_saved : The same with an interval.
+    instances_saved : Estimates the same number with an interval.
 
     Notes
     -----
-    n_control · (SE_control / SE_chosen)² − n_chosen. It is noisy, and is no finding by itself.
+    The estimate is n_control · (SE_control / SE_chosen)² − n_chosen, where SE is the standard
+    error. It is too noisy to be reported as a finding without an interval.
 
     Examples
     --------
@@ -193,7 +201,7 @@ def ratings_saved(chosen: Estimate, control: Estimate) -> Estimate:
     if not all(np.isfinite(errors)) or 0 in errors:
         return undefined(NO_ERRORS, chosen.n)
     needed = control.n * (control.standard_error / chosen.standard_error) ** 2
-    return Estimate(needed - chosen.n, n=chosen.n, method="against the control sample's own width")
+    return Estimate(needed - chosen.n, n=chosen.n, method="variance ratio to the control sample")
 
 
 def instances_saved(
@@ -211,7 +219,7 @@ def instances_saved(
     values, inclusion : array_like of float, shape (n_instances,)
         See `hajek_estimate`.
     in_control : array_like of bool, shape (n_instances,)
-        Whether an instance is in the uniform control sample.
+        Whether each instance is in the uniform control sample.
     sizes : array_like of float, shape (n_instances,), optional
         See `hajek_estimate`.
     confidence_level : float, default 0.95
@@ -220,8 +228,8 @@ def instances_saved(
     Returns
     -------
     Estimate
-        See `ratings_saved`. It is undefined with fewer than 10 instances in the control sample, or
-        none outside it.
+        See `ratings_saved`. It is undefined if fewer than 10 instances are in the control sample,
+        or if no instance is outside the control sample.
 
     Raises
     ------
@@ -230,12 +238,13 @@ def instances_saved(
 
     See Also
     --------
-    hajek_estimate : The estimate whose standard errors are compared.
+    hajek_estimate : Computes the estimates whose standard errors are compared.
 
     Notes
     -----
-    The interval is Student's, of the logarithm of needed / n, with the error of a jackknife over
-    instances within either phase, because the control sample is part of both variances.
+    The interval is a Student's t interval of the logarithm of the ratio of the number of instances
+    needed to the number drawn. Its standard error comes from a jackknife over instances, separately
+    for the control sample and the rest, because the control sample enters both variances.
 
     Examples
     --------
@@ -274,7 +283,11 @@ def _reason_without_saving(control: Mask) -> str:
 def _log_saving_error(
     a: FloatArray, b: FloatArray, totals: FloatArray, sizes: FloatArray, control: Mask
 ) -> tuple[float, float]:
-    """Jackknife standard error of log(n_c · V_c / V), and its degrees of freedom."""
+    """Return the jackknife standard error of log(n_c · V_c / V), and its degrees of freedom.
+
+    V is the variance from all drawn instances. V_c is the variance from the n_c instances in the
+    control sample.
+    """
     sums, control_sums = _Sums.of(a, b), _Sums.of(totals[control], sizes[control])
     selected = sums.without(a, b).variance * (sums.n - 1)
     uniform = np.full(len(a), float(control_sums.variance * control_sums.n))
@@ -287,6 +300,6 @@ def _log_saving_error(
         [(k - 1) * logs[mask].var() for k, mask in zip(n, (control, ~control), strict=True)]
     )
     total = float(variances.sum())
-    # Welch–Satterthwaite
+    # The degrees of freedom are those of Welch and Satterthwaite.
     df = total**2 / float((variances**2 / np.maximum(n - 1, 1)).sum()) if total > 0 else 1.0
     return sqrt(total) if np.isfinite(total) else NAN, df

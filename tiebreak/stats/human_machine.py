@@ -1,6 +1,7 @@
-"""Agreement of human labels, by majority or single, with those of a machine.
+"""Agreement between human labels, by majority or of single humans, and machine labels.
 
-Source: Beyond Correlation, section 3 and appendix A; leave-one-out from HREF, algorithm 1.
+Sources: Elangovan et al. 2025 ("Beyond Correlation"), section 3 and appendix A; for leave-one-out
+Lyu et al. 2024 (HREF), algorithm 1.
 """
 
 from collections.abc import Mapping
@@ -38,29 +39,30 @@ from tiebreak.stats.rank_correlations import (
 from tiebreak.stats.results import NAN, Estimate
 from tiebreak.stats.validation import FloatArray, IntArray, as_counts, check_choice
 
-NO_ORDER = "The labels have no order."
+NO_ORDER = "The labels have no order, so a rank correlation is undefined."
 AMONG_HUMANS, AGAINST_MACHINE = "Among humans", "Humans against the machine"
-ONE_HUMAN = "A single human has no majority: see human_machine."
+ONE_HUMAN = "This statistic needs the ratings of several humans, so it is only in human_machine."
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Ratings of humans and of one machine on the same units, reduced once for all statistics.
+    """Ratings by humans and one machine on the same units, reduced once for all statistics.
 
-    Make one with `Comparison.of`.
+    Use `Comparison.of` to create a comparison.
 
     Attributes
     ----------
     patterns : Patterns
-        Joint rows: human counts, machine counts, number of unparsed answers, and the split.
+        Joint rows, which contain the human counts, the machine counts, the number of unparsed
+        answers, and the split number.
     labels : int
         Number of labels in the scale.
     humans, machine : slice
-        Columns of the joint rows with the counts of either side.
+        Columns of the joint rows that contain the human counts and the machine counts.
 
     See Also
     --------
-    human_machine : Agreement of the human majority with the machine.
+    human_machine : Compares the human majority with the machine's majority.
 
     Examples
     --------
@@ -82,22 +84,22 @@ class Comparison:
         clusters: npt.ArrayLike | None = None,
         split: npt.ArrayLike | None = None,
     ) -> Self:
-        """Join the counts of humans and of a machine.
+        """Join the label counts of the humans and the machine.
 
         Parameters
         ----------
         humans, machine : array_like of int, shape (n_units, n_labels)
-            Number of ratings that give each unit each label. The machine's runs and presentation orders are
-            counted as its ratings.
+            Number of ratings that give each unit each label. Every run and every presentation order
+            of the machine counts as a rating.
         unparsed : array_like of int, shape (n_units,), optional
-            Number of answers that could not be read. Where none of a unit's answers could be, the
-            unit is a disagreement in percentage agreement and leave-one-out, and is missing
-            elsewhere.
+            Number of machine answers for each unit that could not be read. If none of the answers
+            for a unit could be read, the unit counts as a disagreement in percentage agreement,
+            classification and leave-one-out agreement, and as missing in all other statistics.
         clusters : array_like, shape (n_units,), optional
             Instance of each unit. If units share an instance, whole instances are resampled.
         split : array_like of int, shape (n_units,), optional
-            Units with different numbers are not reduced to one row, so that strata can tell them
-            apart.
+            Number for each unit. Units with different numbers are never reduced to the same row, so
+            strata can separate them.
 
         Returns
         -------
@@ -118,15 +120,17 @@ class Comparison:
         if left.shape != right.shape:
             raise InvalidInput(
                 "wrong_shape",
-                "humans and machine must count the same units and labels: "
-                f"their shapes are {left.shape} and {right.shape}.",
+                "humans and machine must have the same shape, because they count the same units"
+                f" and labels; their shapes are {left.shape} and {right.shape}.",
             )
         n_unparsed = (
             np.zeros(len(left), dtype=np.int64) if unparsed is None else np.asarray(unparsed)
         )
         if n_unparsed.shape != (len(left),):
             raise InvalidInput(
-                "wrong_length", f"unparsed must have one number for each of the {len(left)} units."
+                "wrong_length",
+                f"unparsed must have one number for each of the {len(left)} units; its shape is"
+                f" {n_unparsed.shape}.",
             )
         code = np.zeros_like(n_unparsed) if split is None else split
         joint = np.column_stack([left, right, n_unparsed, code])
@@ -134,41 +138,43 @@ class Comparison:
 
     @property
     def humans(self) -> slice:
-        """Columns of the joint rows with the human counts."""
+        """Columns of the joint rows that contain the human counts."""
         return slice(0, self.labels)
 
     @property
     def machine(self) -> slice:
-        """Columns of the joint rows with the machine's counts."""
+        """Columns of the joint rows that contain the machine counts."""
         return slice(self.labels, 2 * self.labels)
 
     def pairs(self, *, level: Level) -> Pairs:
-        """Pair the human majority with the machine's, H^w against M^w.
+        """Pair the human majority with the machine's majority.
 
         Parameters
         ----------
         level : {"nominal", "ordinal", "interval", "ratio"}
-            Level of measurement: the mode, or the lower median from ordinal level up.
+            Level of measurement. The majority is the mode on nominal scales and the lower median on
+            all other scales.
 
         Returns
         -------
         Pairs
-            How joint rows become pairs of labels.
+            Object that converts joint rows to pairs of labels.
         """
         return Pairs(self.labels, level=level, human_weights=partial(central_weights, level=level))
 
     def single_pairs(self, *, level: Level) -> Pairs:
-        """Pair a random single human with the machine's majority, H′ against M^w.
+        """Pair a random single human with the machine's majority.
 
         Parameters
         ----------
         level : {"nominal", "ordinal", "interval", "ratio"}
-            Level of measurement: the mode, or the lower median from ordinal level up.
+            Level of measurement. The majority is the mode on nominal scales and the lower median on
+            all other scales.
 
         Returns
         -------
         Pairs
-            How joint rows become pairs of labels.
+            Object that converts joint rows to pairs of labels.
         """
         return Pairs(self.labels, level=level, human_weights=single_weights)
 
@@ -178,12 +184,13 @@ class Comparison:
         Parameters
         ----------
         level : {"nominal", "ordinal", "interval", "ratio"}
-            Level of measurement: the mode, or the lower median from ordinal level up.
+            Level of measurement. The majority is the mode on nominal scales and the lower median on
+            all other scales.
 
         Returns
         -------
         Pairs
-            How joint rows become pairs of labels.
+            Object that converts joint rows to pairs of labels.
         """
         return RandomPairs(
             self.labels, level=level, human_weights=partial(central_weights, level=level)
@@ -195,7 +202,7 @@ class Comparison:
         Parameters
         ----------
         k : int, {"observed"} or None
-            See `randolph_kappa`. What was observed is looked up on both sides together.
+            See `randolph_kappa`. ``"observed"`` counts the labels that humans or the machine gave.
 
         Returns
         -------
@@ -208,18 +215,18 @@ class Comparison:
 
 @dataclass(frozen=True)
 class HumanMachine:
-    """Statistics of humans against one machine on one set of units.
+    """Statistics that compare humans with one machine on one set of units.
 
     Attributes
     ----------
     krippendorff_alpha, percentage_agreement, randolph_kappa, fleiss_kappa, cohen_kappa : Estimate
-        Agreement, see the functions of these names.
+        Agreement; see the functions with these names.
     binned_js : Estimate
         See `binned_js`.
     leave_one_out : Estimate
-        Chance that the machine's label is the mode of all but one of the humans.
+        Probability that the machine's label is the mode of all human ratings except one.
     spearman, kendall : Estimate
-        Rank correlations of the medians, see `rank_correlation`.
+        Rank correlations of the medians; see `rank_correlation`.
     """
 
     krippendorff_alpha: Estimate
@@ -244,7 +251,7 @@ class HumanMachine:
 
 
 class Options(TypedDict, total=False):
-    """How labels are read: as in `agreement`, and the ``form`` of Jensen–Shannon."""
+    """Options of `agreement` that say how to treat labels, and the ``form`` of Jensen–Shannon."""
 
     level: Level
     values: npt.ArrayLike | None
@@ -253,7 +260,7 @@ class Options(TypedDict, total=False):
 
 
 class MachineOptions(Options, Resampling, total=False):
-    """The options of every statistic of this module."""
+    """Options that all statistics in this module share."""
 
 
 Group = Literal[
@@ -272,7 +279,7 @@ def human_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -> 
     Parameters
     ----------
     comparison : Comparison
-        Counts of both sides.
+        Label counts of the humans and the machine.
     **options
         ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and the
         options of the bootstrap, which `tiebreak.stats` describes.
@@ -280,7 +287,7 @@ def human_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -> 
     Returns
     -------
     HumanMachine
-        The estimates. Rank correlations are undefined on nominal scales.
+        The estimates. On nominal scales, rank correlations are undefined.
 
     Raises
     ------
@@ -289,16 +296,16 @@ def human_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -> 
 
     See Also
     --------
-    single_human_machine : A random single human in place of the majority.
-    delta : How much better humans agree with one another.
-    random_baseline : What random labels would reach.
+    single_human_machine : Uses a random single human instead of the majority.
+    delta : Estimates how much better humans agree with one another.
+    random_baseline : Estimates the values that random labels would reach.
 
     Notes
     -----
-    The majority is the mode on nominal scales, and the lower median from ordinal level up. A tie
-    for the majority enters once per mode, or per pair of modes, with equal weights that add to 1,
-    so that no seed decides it. Sources: Elangovan et al. 2025, section 3; for leave-one-out Lyu et
-    al. 2024 (HREF), algorithm 1, outer loop.
+    The majority is the mode on nominal scales and the lower median on all other scales. A tie for
+    the majority is not broken at random. Instead, each mode (or each pair of modes, if both sides
+    are tied) enters with an equal weight, and the weights of a unit sum to 1. Sources: Elangovan et
+    al. 2025, section 3; for leave-one-out Lyu et al. 2024 (HREF), algorithm 1, outer loop.
 
     Examples
     --------
@@ -310,12 +317,12 @@ def human_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -> 
 
 
 def single_human_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -> HumanMachine:
-    """Compare a random single human with the machine's majority, in expectation.
+    """Compare a random single human with the machine's majority by expected values.
 
     Parameters
     ----------
     comparison : Comparison
-        Counts of both sides.
+        Label counts of the humans and the machine.
     **options
         ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and the
         options of the bootstrap, which `tiebreak.stats` describes.
@@ -323,7 +330,8 @@ def single_human_machine(comparison: Comparison, **options: Unpack[MachineOption
     Returns
     -------
     HumanMachine
-        The estimates. Binned Jensen–Shannon and leave-one-out need several humans: undefined.
+        The estimates. `binned_js` and `leave_one_out` are undefined because they need several
+        humans.
 
     Raises
     ------
@@ -332,12 +340,12 @@ def single_human_machine(comparison: Comparison, **options: Unpack[MachineOption
 
     See Also
     --------
-    human_machine : The human majority in place of a single human.
+    human_machine : Uses the human majority instead of a single human.
 
     Notes
     -----
-    Each unit enters once per human rating, with weights that add to 1. The statistic is that of the
-    expected table, and nothing is drawn. Source: Elangovan et al. 2025, section 3.
+    Each unit enters once per human rating, with weights that sum to 1. Statistics are computed from
+    the expected table of labels, without random draws. Source: Elangovan et al. 2025, section 3.
 
     Examples
     --------
@@ -349,12 +357,12 @@ def single_human_machine(comparison: Comparison, **options: Unpack[MachineOption
 
 
 def random_baseline(comparison: Comparison, **options: Unpack[MachineOptions]) -> HumanMachine:
-    """Compare the human majority with uniformly random labels, in expectation.
+    """Compare the human majority with uniformly random labels by expected values.
 
     Parameters
     ----------
     comparison : Comparison
-        Counts of both sides. Only the units that the machine answered enter.
+        Label counts of the humans and the machine. Only units that the machine answered enter.
     **options
         ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and the
         options of the bootstrap, which `tiebreak.stats` describes.
@@ -371,7 +379,7 @@ def random_baseline(comparison: Comparison, **options: Unpack[MachineOptions]) -
 
     See Also
     --------
-    human_machine : The machine in place of random labels.
+    human_machine : Uses the machine's labels instead of random labels.
 
     Notes
     -----
@@ -391,7 +399,7 @@ def machine_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -
     Parameters
     ----------
     comparison : Comparison
-        Counts of both sides. Unparsed answers are missing ratings.
+        Label counts of the humans and the machine. Unparsed answers are missing ratings.
     **options
         ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and the
         options of the bootstrap, which `tiebreak.stats` describes.
@@ -399,7 +407,7 @@ def machine_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -
     Returns
     -------
     Agreement
-        The estimates; undefined for a machine with one run.
+        The estimates; they are undefined if the machine has only one rating per unit.
 
     Raises
     ------
@@ -408,7 +416,7 @@ def machine_machine(comparison: Comparison, **options: Unpack[MachineOptions]) -
 
     See Also
     --------
-    agreement : The same of any counts.
+    agreement : Estimates the agreement in any counts.
 
     Examples
     --------
@@ -424,7 +432,7 @@ def delta(comparison: Comparison, **options: Unpack[MachineOptions]) -> Agreemen
     Parameters
     ----------
     comparison : Comparison
-        Counts of both sides.
+        Label counts of the humans and the machine.
     **options
         ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and the
         options of the bootstrap, which `tiebreak.stats` describes.
@@ -432,8 +440,8 @@ def delta(comparison: Comparison, **options: Unpack[MachineOptions]) -> Agreemen
     Returns
     -------
     Agreement
-        Δ = agreement among humans less agreement of the human majority with the machine's, for each
-        statistic, with an interval of the difference.
+        For each statistic, the difference Δ between agreement among humans and agreement of the
+        human majority with the machine's majority, with an interval.
 
     Raises
     ------
@@ -442,12 +450,13 @@ def delta(comparison: Comparison, **options: Unpack[MachineOptions]) -> Agreemen
 
     See Also
     --------
-    agreement : Agreement among humans.
-    human_machine : Agreement of humans with the machine.
+    agreement : Estimates agreement among humans.
+    human_machine : Estimates agreement of humans with the machine.
 
     Notes
     -----
-    Both sides are read off the same bootstrap replicates. Source: Elangovan et al. 2025, section 3.
+    Both agreements are computed from the same bootstrap replicates. Source: Elangovan et al. 2025,
+    section 3.
 
     Examples
     --------
@@ -464,7 +473,7 @@ def classification(comparison: Comparison, **options: Unpack[MachineOptions]) ->
     Parameters
     ----------
     comparison : Comparison
-        Counts of both sides.
+        Label counts of the humans and the machine.
     **options
         ``level``, ``values`` and ``k`` as in `agreement`, ``form`` as in `jensen_shannon`, and the
         options of the bootstrap, which `tiebreak.stats` describes.
@@ -472,7 +481,8 @@ def classification(comparison: Comparison, **options: Unpack[MachineOptions]) ->
     Returns
     -------
     Classification
-        Accuracy, and precision, recall and F1 averaged over the labels that either side gave.
+        Accuracy, and precision, recall and F1 averaged over the labels that the humans or the
+        machine gave.
 
     Raises
     ------
@@ -481,13 +491,14 @@ def classification(comparison: Comparison, **options: Unpack[MachineOptions]) ->
 
     See Also
     --------
-    human_machine : Measures of agreement, which treat both sides alike.
+    human_machine : Estimates agreement, which treats humans and machine symmetrically.
 
     Notes
     -----
-    The human majority is the truth; ties enter as in `human_machine`. An unparsed answer misses its
-    unit's label and names none. A label that the machine never names has precision 0, and one that
-    humans never give has recall 0, as in scikit-learn's macro average.
+    The human majority is treated as the true label; ties enter as in `human_machine`. An unparsed
+    answer counts as a miss for the true label and as a prediction of no label. As in scikit-learn's
+    macro average, precision is 0 for a label that the machine never gives, and recall is 0 for a
+    label that humans never give.
 
     Examples
     --------
@@ -517,7 +528,7 @@ def comparison_statistics(
     k: Categories = None,
     form: Form = "distance",
 ) -> dict[Group, dict[str, AnyStatistic]]:
-    """All statistics of one machine, by group and name, to be estimated from one table."""
+    """Return all statistics of one machine, by group and name."""
     n_labels = comparison.label_number(k)
     n_machine_labels = label_number(comparison.patterns.rows[:, comparison.machine], k)
     pairs, random = comparison.pairs(level=level), comparison.random_pairs(level=level)
@@ -554,7 +565,7 @@ def _differences(
 def _chance_corrected(
     pairs: Pairs, *, values: npt.ArrayLike | None, k: int
 ) -> dict[str, AnyStatistic]:
-    """Percentage agreement, and the chance-corrected coefficients."""
+    """Return percentage agreement and the chance-corrected coefficients, by name."""
     return {
         "krippendorff_alpha": pairs.alpha_statistic(values=values),
         "percentage_agreement": pairs.percentage_statistic(),
@@ -567,7 +578,7 @@ def _chance_corrected(
 def _majority(
     pairs: Pairs, *, values: npt.ArrayLike | None, k: int, form: Form
 ) -> dict[str, AnyStatistic]:
-    """The statistics that the majority of several humans has."""
+    """Return the statistics that need the majority of several humans, by name."""
     return {
         **_chance_corrected(pairs, values=values, k=k),
         "binned_js": binned_js_statistic(pairs, form=form),
@@ -592,7 +603,7 @@ def _correlations(pairs: Pairs) -> dict[str, AnyStatistic]:
 
 
 def _undefined_statistic(pairs: Pairs, reason: str) -> Statistic:
-    """A statistic that is always undefined; n counts the units that would enter."""
+    """Return a statistic that is always undefined; its n counts the units that would enter."""
 
     def features(rows: IntArray) -> FloatArray:
         return pairs.count(rows)[:, None]
@@ -611,18 +622,18 @@ def rank_correlation(
     values: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> Estimate:
-    """Estimate the rank correlation of humans and a machine over units.
+    """Estimate the rank correlation between humans and a machine over units.
 
     Parameters
     ----------
     comparison : Comparison
-        Counts of both sides. The labels must be in order.
+        Label counts of the humans and the machine. The labels must be ordered.
     correlation : {"spearman", "kendall"}, default "spearman"
-        Spearman's ρ, or Kendall's τ-b.
+        Spearman's ρ or Kendall's τ-b.
     of : {"medians", "means"}, default "medians"
-        What is correlated: lower medians or mean ratings of a unit.
+        Whether to correlate the lower medians or the mean ratings of the units.
     values : array_like of float, shape (n_labels,), optional
-        Number that each label stands for in a mean; 0, 1, 2, … by default.
+        Numeric value of each label for the means; 0, 1, 2, … by default.
     **resampling
         Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
         ``confidence_level`` and ``batch``. See `tiebreak.stats`.
@@ -630,7 +641,8 @@ def rank_correlation(
     Returns
     -------
     Estimate
-        The correlation, in [−1, 1]. It is undefined if either side is constant.
+        The correlation, from −1 to 1. It is undefined if all humans' values or all machine values
+        are equal.
 
     Raises
     ------
@@ -639,8 +651,8 @@ def rank_correlation(
 
     Notes
     -----
-    Both are as `scipy.stats.spearmanr` and `scipy.stats.kendalltau` define them. Units without a
-    readable answer of the machine are ignored.
+    The correlations are those of `scipy.stats.spearmanr` and `scipy.stats.kendalltau`. Units
+    without a readable machine answer are ignored.
 
     Examples
     --------
@@ -666,12 +678,12 @@ def binned_js(
     form: Form = "distance",
     **resampling: Unpack[Resampling],
 ) -> Estimate:
-    """Estimate the Jensen–Shannon distance of human and machine labels by human majority.
+    """Estimate the Jensen–Shannon distance between human and machine labels by human majority.
 
     Parameters
     ----------
     comparison : Comparison
-        Counts of both sides.
+        Label counts of the humans and the machine.
     level : {"nominal", "ordinal", "interval", "ratio"}, default "nominal"
         Level of measurement of the labels.
     form : {"distance", "divergence", "distance_base_2"}, default "distance"
@@ -683,7 +695,7 @@ def binned_js(
     Returns
     -------
     Estimate
-        Mean over units of the distance in the unit's bin, 0 or more.
+        Mean over units of the distance in each unit's bin, 0 or more.
 
     Raises
     ------
@@ -692,14 +704,15 @@ def binned_js(
 
     See Also
     --------
-    jensen_shannon : The distance itself.
+    jensen_shannon : Computes the distance between two distributions.
 
     Notes
     -----
-    A unit's bin is its human majority, or its lower median from ordinal level up. In a bin the
-    labels of all its units are pooled, on either side (Elangovan et al. 2025, eq. 2). Since the
-    value cannot be negative, the interval is normal, around the value less its bootstrap bias.
-    Units without a readable answer are ignored. With more than 25 labels there is no interval.
+    A unit's bin is its human majority label (nominal) or its lower median (all other levels).
+    Within each bin, the human labels of all units are pooled, and so are the machine labels
+    (Elangovan et al. 2025, eq. 2). Since the value cannot be negative, the interval is a normal
+    interval around the value minus its bootstrap bias. Units without a readable machine answer are
+    ignored. With more than 25 labels, there is no interval.
 
     Examples
     --------

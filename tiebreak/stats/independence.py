@@ -7,20 +7,21 @@ import numpy.typing as npt
 
 from tiebreak.stats.results import NAN, Estimate
 
-# With fewer independent instances, bootstrap intervals are far too short: up to half of the studies
-# without any difference would show a winner.
+# With fewer independent instances, bootstrap intervals are so short that up to half of the studies
+# in which systems do not differ would show a winner.
 MIN_CLUSTERS = 10
 
 
 def drop_unreliable_interval(
     estimate: Estimate, clusters: float, resampled: str = "instance"
 ) -> Estimate:
-    """Remove the interval, with a reason, if it comes from too few independent clusters.
+    """Remove the interval, and add a reason, if there are too few independent clusters.
 
-    ``clusters`` is the number of clusters that entered, `effective_size` if they are weighted.
+    ``clusters`` is the number of clusters that entered, or their `effective_size` if they are
+    weighted.
 
     >>> drop_unreliable_interval(Estimate(0.6, 0.5, 0.7, 0.05), 4).reason
-    'No interval: it takes 10 independent instances, and there are 4.'
+    'There is no interval because it needs at least 10 independent instances; there are only 4.'
     """
     if clusters >= MIN_CLUSTERS or not estimate.is_defined:
         return estimate
@@ -34,23 +35,26 @@ def drop_unreliable_interval(
 
 
 def too_few_clusters(clusters: float, resampled: str = "instance") -> str:
-    """The reason why there is no interval."""
+    """Return the reason why there is no interval."""
     if clusters == 1:
-        return f"No interval: there is one {resampled} only."
-    # Rounded down, so that an effective number of 9.96 is not shown as the required 10.
-    number = f"{int(clusters * 10) / 10:g}"
+        return f"There is no interval because there is only one {resampled}."
+    # The number is rounded down, so that an effective number of 9.96 is not shown as 10.
+    number = f"only {int(clusters * 10) / 10:g}"
     if not float(clusters).is_integer():
-        number += " effective ones after weighting"
-    return f"No interval: it takes {MIN_CLUSTERS} independent {resampled}s, and there are {number}."
+        number += f" effective {resampled}s after weighting"
+    return (
+        f"There is no interval because it needs at least {MIN_CLUSTERS} independent {resampled}s;"
+        f" there are {number}."
+    )
 
 
 def effective_size(weights: npt.ArrayLike) -> float:
-    """Effective number of weighted observations: (Σ w)² / Σ w². Source: Kish 1965.
+    """Return the effective number of weighted observations, (Σ w)² / Σ w² (Kish 1965).
 
     >>> round(effective_size([1, 1, 2]), 4)
     2.6667
     """
     w = np.asarray(weights, dtype=np.float64)
     squares = float(w @ w)
-    # Rounded, so that ten equal weights give exactly 10.
+    # The number is rounded so that ten equal weights give exactly 10.
     return round(float(w.sum()) ** 2 / squares, 9) if squares else 0.0

@@ -1,4 +1,4 @@
-"""Jensen–Shannon distance and divergence of label distributions."""
+"""Jensen–Shannon distance and divergence between label distributions."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -13,40 +13,45 @@ from tiebreak.stats.validation import FloatArray, IntArray, check_choice
 Form = Literal["distance", "divergence", "distance_base_2"]
 FORMS = ("distance", "divergence", "distance_base_2")
 MAX_LABELS = 25
-_MANY_LABELS = f"No interval: with more than {MAX_LABELS} labels, bins have too few units."
+_MANY_LABELS = (
+    f"There is no interval because the scale has more than {MAX_LABELS} labels, so that bins"
+    " contain too few units."
+)
 _ROUNDING = 1e-15
 
 
 def jensen_shannon(p: npt.ArrayLike, q: npt.ArrayLike, *, form: Form = "distance") -> FloatArray:
-    """Compute the Jensen–Shannon distance or divergence of two distributions.
+    """Compute the Jensen–Shannon distance or divergence between two distributions.
 
     Parameters
     ----------
     p, q : array_like of float, shape (..., n_labels)
-        Counts or shares of the labels, along the last axis. Other axes broadcast.
+        Counts or shares of the labels along the last axis. The other axes are broadcast.
     form : {"distance", "divergence", "distance_base_2"}, default "distance"
-        The square root of the divergence with natural logarithms, the divergence in base 2, or the
-        square root of that.
+        What to return. ``"distance"``: the square root of the divergence with natural logarithms;
+        ``"divergence"``: the divergence with logarithms to base 2; ``"distance_base_2"``: the
+        square root of the divergence with logarithms to base 2.
 
     Returns
     -------
     ndarray of float, shape (...)
-        The distance, NaN where either side is empty. In base 2 it lies in [0, 1].
+        The distance or divergence; NaN where `p` or `q` has no labels. In base 2, it is from 0 to
+        1.
 
     Raises
     ------
     InvalidInput
-        If `form` is not one of those allowed.
+        If `form` has a value that is not allowed.
 
     See Also
     --------
-    binned_js : The mean over bins of units.
+    binned_js : Estimates the mean distance over bins of units.
 
     Notes
     -----
-    With m = (p + q) / 2 the divergence is (KL(p ‖ m) + KL(q ‖ m)) / 2 (Lin 1991, eq. 4.1).
-    Elangovan et al. 2025 write a divergence in base 2 (eq. 2) and publish values of scipy's
-    distance, which is the default here.
+    The divergence is (KL(p ‖ m) + KL(q ‖ m)) / 2, where m = (p + q) / 2 and KL is the
+    Kullback–Leibler divergence (Lin 1991, eq. 4.1). Elangovan et al. 2025 define a divergence in
+    base 2 (eq. 2), but publish values of scipy's distance, which is the default here.
 
     Examples
     --------
@@ -69,7 +74,7 @@ def _shares(counts: FloatArray) -> FloatArray:
 
 
 def _relative_entropy(shares: FloatArray, middle: FloatArray) -> FloatArray:
-    # For thousands of replicates, `scipy.special.rel_entr` takes half as long again.
+    # For thousands of replicates, `scipy.special.rel_entr` takes 50% longer.
     terms = np.where(np.isnan(shares), np.nan, 0.0)
     np.divide(shares, middle, out=terms, where=shares > 0)
     np.log(terms, out=terms, where=shares > 0)
@@ -78,10 +83,10 @@ def _relative_entropy(shares: FloatArray, middle: FloatArray) -> FloatArray:
 
 
 def binned_js_statistic(pairs: Pairs, *, form: Form = "distance") -> AnyStatistic:
-    """Mean over units of the Jensen–Shannon distance in their bin.
+    """Return the mean over units of the Jensen–Shannon distance in each unit's bin.
 
-    A unit's bin is its human majority or lower median. In a bin, all ratings of all its units count
-    on both sides. Units without a parsed answer are excluded.
+    A unit's bin is its human majority label or its lower median. Within a bin, the human labels of
+    all units are pooled, and so are the machine labels. Units without a parsed answer are left out.
     """
     if pairs.labels > MAX_LABELS:
         return _value_only(pairs, form)
@@ -112,13 +117,17 @@ def _value_only(pairs: Pairs, form: Form) -> RowStatistic:
 
 
 def _bin_contents(pairs: Pairs, rows: IntArray) -> IntArray:
-    """What each row adds to its bin: one unit, its human labels, its machine labels."""
+    """Return what each row adds to its bin: one unit, its human labels and its machine labels."""
     ones = np.ones(len(rows), dtype=np.int64)
     return np.column_stack([ones, rows[:, : pairs.labels], pairs.machine_counts(rows)])
 
 
 def _binned(bins: FloatArray, form: Form) -> FloatArray:
-    """The mean over units, from units, human labels and machine labels per bin (..., L, 1 + 2L)."""
+    """Return the mean distance over units.
+
+    The last axis of ``bins`` contains the number of units in each bin, its human label counts and
+    its machine label counts.
+    """
     size, n_units = bins.shape[-2], bins[..., 0]
     js = jensen_shannon(bins[..., 1 : size + 1], bins[..., size + 1 :], form=form)
     return ratio(np.where(n_units > 0, n_units * js, 0.0).sum(axis=-1), n_units.sum(axis=-1))

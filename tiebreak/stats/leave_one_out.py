@@ -1,4 +1,4 @@
-"""Leave-one-out agreement: a label against the mode of the other ratings."""
+"""Leave-one-out agreement, which compares a rating with the mode of the unit's other ratings."""
 
 from typing import Unpack
 
@@ -34,8 +34,8 @@ def leave_one_out(
     Returns
     -------
     Estimate
-        Mean over units of the share of ratings that equal the mode of the unit's other ratings, in
-        [0, 1]; undefined if no unit has two ratings.
+        Mean over units of the share of ratings that equal the mode of the unit's other ratings,
+        from 0 to 1; undefined if no unit has two ratings.
 
     Raises
     ------
@@ -44,9 +44,9 @@ def leave_one_out(
 
     Notes
     -----
-    A rating that meets k modes earns 1/k, the expectation of the published random choice. Units
-    with fewer than two ratings are ignored. Source: Lyu et al. 2024 (HREF), algorithm 1, inner
-    loop.
+    If the other ratings have k modes, a rating that equals one of them counts 1/k, which is the
+    expected value of the random choice in the published algorithm. Units with fewer than two
+    ratings are ignored. Source: Lyu et al. 2024 (HREF), algorithm 1, inner loop.
 
     Examples
     --------
@@ -73,10 +73,11 @@ def leave_one_out_statistic() -> Statistic:
 
 
 def outer_credits(rows: IntArray) -> FloatArray:
-    """The expected credit of each label (U, L) against the mode of n − 1 of the unit's ratings.
+    """Return the expected credit of each label if one of the unit's ratings is left out.
 
-    The expectation is over which rating is left out; 0 for units with fewer than two ratings.
-    Source: HREF, algorithm 1 (outer).
+    A label's credit is 1 divided by the number of modes if it is a mode of the remaining ratings,
+    and 0 otherwise. The expectation is over which rating is left out. The credit is 0 in units with
+    fewer than two ratings. The shape is (units, labels). Source: HREF, algorithm 1, outer loop.
     """
     size = np.maximum(rows.sum(axis=1, keepdims=True), 1)
     credits = np.zeros(rows.shape)
@@ -87,9 +88,10 @@ def outer_credits(rows: IntArray) -> FloatArray:
 
 
 def mode_credits(rows: IntArray, *, without: int | None = None) -> FloatArray:
-    """1/(number of modes) at each unit's modes (U, L), and 0 elsewhere.
+    """Return 1 divided by the number of modes for each unit's modes, and 0 for its other labels.
 
-    One rating of the label ``without`` is left out, in units that have one.
+    In units with a rating of the label ``without``, one such rating is left out first. The shape is
+    (units, labels).
     """
     counts = rows.copy()
     if without is not None:

@@ -1,8 +1,10 @@
 """The likelihood of paired comparisons with ties, and its maximum, for many samples at once.
 
-With d = (θ_i − θ_j) / 2 and D = e^d + e^−d + ν, the probabilities are e^d / D for i, ν / D for a tie
-and e^−d / D for j: Davidson 1970, eq. 2.3. ν = 0 is Bradley and Terry's model. The log-likelihood
-is concave in (θ, log ν), so that Newton's method with step halving finds the maximum if it exists.
+With d = (θ_i − θ_j) / 2 and D = e^d + e^−d + ν, system i wins with probability e^d / D, a tie has
+probability ν / D, and system j wins with probability e^−d / D (Davidson 1970, eq. 2.3). With ν = 0,
+this is Bradley and Terry's model. The log-likelihood is concave in (θ, log ν), so Newton's method
+with step halving finds the maximum if it exists. Parameters are an array with one row for each
+sample; the columns are the log-strengths θ of the systems, followed by log ν.
 """
 
 from collections.abc import Sequence
@@ -21,21 +23,27 @@ Mask = npt.NDArray[np.bool_]
 MAX_STEPS = 100
 MAX_HALVINGS = 30
 TOLERANCE = 1e-10
-ONLY_TIES = "Every comparison is a tie: the tie parameter has no finite maximum."
+ONLY_TIES = (
+    "Strengths are undefined because every comparison is a tie, so the likelihood has no finite"
+    " maximum in the tie parameter."
+)
 NEVER_BEATEN = (
-    "No maximum: nobody else ever wins or ties against {group}, whose strength has no bound."
+    "Strengths are undefined because no other system ever wins or ties against {group}, so the"
+    " likelihood has no finite maximum."
 )
 TIES_BETWEEN = (
-    "Wins and ties fit an order in which nobody is ever beaten by a weaker system: the maximum "
-    "lies at infinity. Ties as half wins may have one."
+    "Strengths are undefined because wins and ties fit an order in which no system ever loses to"
+    " a weaker one, so the likelihood has no finite maximum. Counting ties as half wins may give"
+    " finite strengths."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Weighted wins of row over column (B, S, S), and ties (B, S, S), which are symmetric.
+    """Weighted wins of the row's system over the column's system, and weighted ties.
 
-    ν is 0 in a sample without ties.
+    Both arrays have the shape (samples, systems, systems); ties are symmetric. In a sample without
+    ties, ν is 0.
     """
 
     wins: FloatArray
@@ -46,13 +54,13 @@ class Outcomes:
 
     @property
     def n_games(self) -> FloatArray:
-        """Weighted games of each pair (B, S, S)."""
+        """Weighted number of games of each pair, shape (samples, systems, systems)."""
         return self.wins + self.wins.swapaxes(-1, -2) + self.ties
 
 
 @dataclass(frozen=True, eq=False)
 class Strengths:
-    """Log-strengths with mean 0, and log ν in the last column: (B, S + 1), NaN where undefined."""
+    """Fitted parameters of each sample: log-strengths with mean 0, then log ν; NaN if undefined."""
 
     parameters: FloatArray
     exists: Mask
@@ -61,7 +69,7 @@ class Strengths:
 
 
 def maximum_likelihood(outcomes: Outcomes, *, start: FloatArray | None = None) -> Strengths:
-    """The maximum for each sample; ``start`` (S + 1,) are the initial parameters of all."""
+    """Return the maximum for each sample; ``start`` contains initial parameters for all samples."""
     samples, systems = len(outcomes.wins), outcomes.wins.shape[-1]
     exists = _all_beat_all(outcomes)
     for sample in np.flatnonzero(~exists):
@@ -81,7 +89,7 @@ def maximum_likelihood(outcomes: Outcomes, *, start: FloatArray | None = None) -
 
 
 def reason_without_maximum(outcomes: Outcomes, names: Sequence[str]) -> str | None:
-    """Why the (first) sample has no maximum, with the systems that never lose; None if it has one."""
+    """Return why the first sample has no maximum, or None if it has a maximum."""
     wins, ties = outcomes.wins[0], outcomes.ties[0]
     if _has_maximum(wins, ties):
         return None
@@ -97,18 +105,21 @@ def reason_without_maximum(outcomes: Outcomes, names: Sequence[str]) -> str | No
 
 
 def _all_beat_all(outcomes: Outcomes) -> Mask:
-    """Samples (B,) in which every system beat every other; a cheap sufficient condition."""
+    """Return which samples have a win of every system over every other system.
+
+    This is a sufficient condition for a maximum that is cheap to check.
+    """
     diagonal = np.eye(outcomes.wins.shape[-1], dtype=np.bool_)
     has_beaten = (outcomes.wins > 0) | diagonal
     return np.asarray(has_beaten.all(axis=(1, 2)) & (len(diagonal) > 1))
 
 
 def _has_maximum(wins: FloatArray, ties: FloatArray) -> bool:
-    """Whether the maximum exists, for wins and ties (S, S) of one sample.
+    """Return whether one sample has a maximum, given its wins and ties of row against column.
 
-    Without ties, this is Ford's condition. With ties, there must also be no positions of the
-    systems on a line with every win more than 1 apart and every tie within 1, which exist unless
-    a cycle of comparisons has more wins than ties.
+    Without ties, this is Ford's condition. With ties, it must also be impossible to place the
+    systems on a line such that every winner is more than 1 above the loser and tied systems are
+    at most 1 apart. This is impossible if a cycle of comparisons has more wins than ties.
     """
     if not wins.any() or _strong_components(wins + ties)[0] > 1:
         return False
@@ -123,7 +134,11 @@ def _strong_components(beats: FloatArray) -> tuple[int, npt.NDArray[np.int32]]:
 
 
 def _has_winning_cycle(wins: Mask, ties: Mask) -> bool:
-    """Bellman–Ford: there is such a cycle if longest paths still grow after S rounds."""
+    """Return whether a cycle of comparisons has more wins than ties.
+
+    The algorithm is Bellman and Ford's: there is such a cycle if the longest paths still grow after
+    as many rounds as there are systems.
+    """
     length = np.where(wins, 1.0, np.where(ties, -1.0, -np.inf))
     longest = np.zeros(len(wins))
     for _ in range(len(wins)):
@@ -132,7 +147,7 @@ def _has_winning_cycle(wins: Mask, ties: Mask) -> bool:
 
 
 def _newton(outcomes: Outcomes, initial: FloatArray) -> tuple[FloatArray, Mask, int]:
-    """Parameters (B, S + 1), which of them converged, and the number of steps."""
+    """Return the parameters, which samples converged, and the number of steps."""
     parameters, done, steps = initial.copy(), np.zeros(len(initial), dtype=np.bool_), 0
     tolerance = TOLERANCE * outcomes.n_games.sum(axis=(1, 2))
     while not done.all() and steps < MAX_STEPS:
@@ -149,7 +164,7 @@ def _newton(outcomes: Outcomes, initial: FloatArray) -> tuple[FloatArray, Mask, 
 
 
 def _line_search(outcomes: Outcomes, start: FloatArray, step: FloatArray) -> FloatArray:
-    """The parameters after the step, halved until the likelihood does not decrease."""
+    """Return the parameters after a step, halved until the likelihood does not decrease."""
     likelihood = _log_likelihood(outcomes, start)
     slack = 1e-12 * np.abs(likelihood)
     size = np.ones((len(start), 1))
@@ -163,7 +178,7 @@ def _line_search(outcomes: Outcomes, start: FloatArray, step: FloatArray) -> Flo
 
 
 def _parts(outcomes: Outcomes, parameters: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """d (B, S, S), ν (B, 1, 1) and D (B, S, S)."""
+    """Return d, ν and D (see the module's docstring) for each sample and pair of systems."""
     strengths = parameters[:, :-1]
     d = (strengths[:, :, None] - strengths[:, None, :]) / 2
     has_ties = outcomes.ties.any(axis=(1, 2))
@@ -181,7 +196,7 @@ def _log_likelihood(outcomes: Outcomes, parameters: FloatArray) -> FloatArray:
 
 
 def _derivatives(outcomes: Outcomes, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Gradient (B, S + 1) of the log-likelihood, and its negative Hessian."""
+    """Return the gradient of the log-likelihood and its negative Hessian, for each sample."""
     d, nu, total = _parts(outcomes, parameters)
     games, tie = outcomes.n_games, nu / total
     advantage = np.tanh(d) * (1 - tie)  # P(win) − P(loss)
@@ -195,9 +210,10 @@ def _derivatives(outcomes: Outcomes, parameters: FloatArray) -> tuple[FloatArray
 
 
 def _information(between: FloatArray, mixed: FloatArray, of_ties: FloatArray) -> FloatArray:
-    """The negative Hessian, made regular in the direction of equal shifts of all strengths.
+    """Return the negative Hessian, made regular in the direction of a shift of all strengths.
 
-    Such a shift changes no probability, and so leaves the mean of the strengths at 0.
+    A shift of all strengths by the same amount does not change any probability. The added term
+    keeps the mean of the strengths at 0.
     """
     samples, systems = mixed.shape
     information = np.zeros((samples, systems + 1, systems + 1))

@@ -1,6 +1,6 @@
 """Paired tests of two systems over instances, and p-values by number of instances.
 
-Source: HREF, figure 6.
+Source: Lyu et al. 2024 (HREF), figure 6.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ PERMUTATIONS = 10_000
 DRAWS = 1000
 SIGNIFICANT = 0.05
 _BATCH_ELEMENTS = 2**22
-TOO_FEW = "A paired test needs two instances."
-NO_VARIATION = "All differences are alike: a t statistic would be infinite."
+TOO_FEW = "A paired test needs at least two instances."
+NO_VARIATION = "All differences are equal, so the t statistic would be infinite."
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +34,9 @@ class PValueCurve:
     sizes : ndarray of int, shape (n_sizes,)
         Numbers of instances.
     median, low, high : ndarray of float, shape (n_sizes,)
-        Median, 5th and 95th percentile of the p-values of random subsets.
+        Median, 5th percentile and 95th percentile of the p-values in random subsets of each size.
     significant : ndarray of float, shape (n_sizes,)
-        Share of p-values below 0.05.
+        Share of p-values below 0.05 at each size.
     """
 
     sizes: npt.NDArray[np.int64]
@@ -47,18 +47,19 @@ class PValueCurve:
 
 
 def paired_t_test(differences: npt.ArrayLike) -> Estimate:
-    """Test whether the mean difference of two systems is 0, by Student's t.
+    """Test whether the mean difference between two systems is 0, with Student's t-test.
 
     Parameters
     ----------
     differences : array_like of float, shape (n_instances,)
-        A's score less B's on each instance. Average the units and ratings of an instance first.
+        A's score minus B's score on each instance. Average the units and ratings of an instance
+        first.
 
     Returns
     -------
     Estimate
-        Two-sided p-value: 1 if all differences are 0, undefined if all are equal otherwise, or
-        there are fewer than two.
+        Two-sided p-value. It is 1 if all differences are 0. It is undefined if all differences are
+        equal but not 0, or if there are fewer than two differences.
 
     Raises
     ------
@@ -67,7 +68,7 @@ def paired_t_test(differences: npt.ArrayLike) -> Estimate:
 
     See Also
     --------
-    permutation_test : A test that assumes only symmetry.
+    permutation_test : Assumes only that the differences are symmetric.
 
     Notes
     -----
@@ -93,21 +94,23 @@ def permutation_test(
     rng: np.random.Generator,
     permutations: int = PERMUTATIONS,
 ) -> Estimate:
-    """Test whether the mean difference of two systems is 0, by random signs.
+    """Test whether the mean difference between two systems is 0, by flipping signs at random.
 
     Parameters
     ----------
     differences : array_like of float, shape (n_instances,)
-        A's score less B's on each instance. Average the units and ratings of an instance first.
+        A's score minus B's score on each instance. Average the units and ratings of an instance
+        first.
     rng : numpy.random.Generator
-        Source of the signs.
+        Random generator for the signs.
     permutations : int, default 10000
-        Number of random signs. If there are no more than so many signs at all, the test is exact.
+        Number of random sign vectors. If there are at most this many sign vectors in total (2ⁿ for
+        n instances), all of them are used and the test is exact.
 
     Returns
     -------
     Estimate
-        Two-sided p-value, above 0; undefined with fewer than two differences.
+        Two-sided p-value, above 0; undefined if there are fewer than two differences.
 
     Raises
     ------
@@ -116,12 +119,12 @@ def permutation_test(
 
     See Also
     --------
-    paired_t_test : A test that assumes normality.
+    paired_t_test : Assumes that the differences are normally distributed.
 
     Notes
     -----
-    p = (1 + number of sums at least as far from 0) / (1 + permutations), or the share of all 2ⁿ
-    signs.
+    p = (1 + m) / (1 + permutations), where m is the number of sums at least as far from 0 as the
+    observed sum. In the exact test, p is the share of such sums among all 2ⁿ sign vectors.
 
     Examples
     --------
@@ -135,7 +138,7 @@ def permutation_test(
     result = scipy.stats.permutation_test(
         (d,),
         lambda signed, axis: np.abs(signed.sum(axis=axis)),
-        permutation_type="samples",  # of one sample: random signs
+        permutation_type="samples",  # With one sample, this flips signs at random.
         alternative="greater",
         n_resamples=permutations,
         batch=max(1, _BATCH_ELEMENTS // len(d)),
@@ -158,20 +161,20 @@ def p_value_curve(
     Parameters
     ----------
     differences : array_like of float, shape (n_instances,)
-        A's score less B's on each instance.
+        A's score minus B's score on each instance.
     sizes : sequence of int
-        Numbers of instances, in 2..n_instances.
+        Numbers of instances, from 2 to n_instances.
     rng : numpy.random.Generator
-        Source of subsets and signs.
+        Random generator for the subsets and the signs.
     draws : int, default 1000
-        Number of subsets of each size, drawn without replacement.
+        Number of subsets of each size. Each subset is drawn without replacement.
     test : {"t", "permutation"}, default "t"
-        Which test; each permutation test has 1,000 random signs.
+        Whether to use `paired_t_test` or `permutation_test`, the latter with 1,000 permutations.
 
     Returns
     -------
     PValueCurve
-        Median and percentiles of p at each size.
+        Median and percentiles of the p-values at each size.
 
     Raises
     ------
@@ -180,8 +183,9 @@ def p_value_curve(
 
     Notes
     -----
-    A subset whose differences are all equal and not 0 has no t; it counts as p = 0, since nothing
-    contradicts the difference. Source: Lyu et al. 2024 (HREF), figure 6.
+    The t-test is undefined for a subset whose differences are all equal but not 0. Such a subset
+    counts as p = 0, since nothing in it contradicts the difference. Source: Lyu et al. 2024 (HREF),
+    figure 6.
 
     Examples
     --------
@@ -198,7 +202,7 @@ def p_value_curve(
         if size > len(d):
             raise InvalidInput(
                 "out_of_range",
-                f"sizes must be at most the {len(d)} instances there are, not {size}.",
+                f"sizes must be at most {len(d)}, the number of instances; {size} is too large.",
             )
     p = np.array([_subset_p_values(d, size, draws, test, rng) for size in sizes])
     p = p.reshape(len(sizes), draws)
@@ -219,7 +223,10 @@ def _subset_p_values(
 
 
 def _t_p_values(samples: FloatArray) -> FloatArray:
-    """Two-sided p of each row; 1 if all its values are 0, NaN if all are equal otherwise."""
+    """Return the two-sided p-value of each row.
+
+    It is 1 if all values in the row are 0, and NaN if they are equal but not 0.
+    """
     varies = np.ptp(samples, axis=1) > 0
     p = np.where(samples[:, 0] == 0, 1.0, NAN)
     p[varies] = scipy.stats.ttest_1samp(samples[varies], 0, axis=1).pvalue

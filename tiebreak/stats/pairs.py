@@ -1,8 +1,11 @@
-"""Pairs of a human label and a machine label per unit.
+"""Pairs of a human label and a machine label for each unit.
 
-A joint row is ``[human counts (L), machine counts (L), unparsed answers, …]``; further columns are
-ignored. On each side, a unit has *weights* over the labels, which sum to 1, or to 0 if the side has
-no label. Tied modes share the weight equally, and the weight of a pair is the product of both.
+A joint row contains the human count of each label, the machine count of each label, and the number
+of unparsed answers, in this order; further columns are ignored. For each side (humans, machine), a
+unit has one weight per label. The weights sum to 1, or to 0 if the side has not labelled the unit.
+Tied modes share the weight equally. The weight of a pair of labels is the product of their weights.
+
+Weights are arrays with one row for each unit and one column for each label.
 """
 
 from collections.abc import Callable
@@ -28,14 +31,14 @@ from tiebreak.stats.bootstrap import Statistic, ratio
 from tiebreak.stats.leave_one_out import mode_credits, outer_credits
 from tiebreak.stats.validation import FloatArray, IntArray
 
-NO_OVERLAP = "No unit has labels of both humans and this machine."
+NO_OVERLAP = "No unit has labels from both humans and this machine."
 
 Mask = npt.NDArray[np.bool_]
 LabelWeights = Callable[[IntArray], FloatArray]
 
 
 def central_weights(counts: IntArray, *, level: Level) -> FloatArray:
-    """Weights (U, L) of the majority label (nominal) or lower median (otherwise): H^w and M^w."""
+    """Return weights for the majority label (nominal) or the lower median (otherwise)."""
     if level == "nominal":
         return mode_credits(counts)
     weights: FloatArray = np.eye(counts.shape[1])[lower_medians(counts)]
@@ -44,7 +47,7 @@ def central_weights(counts: IntArray, *, level: Level) -> FloatArray:
 
 
 def single_weights(counts: IntArray) -> FloatArray:
-    """Weights (U, L) of one rating of each unit drawn at random, in expectation: H′."""
+    """Return the expected weights for one rating of each unit, drawn at random."""
     return ratio(counts.astype(np.float64), np.maximum(counts.sum(axis=1, keepdims=True), 1))
 
 
@@ -64,7 +67,7 @@ class Pairs:
         self._human_weights = human_weights
 
     def weights(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Weights of humans and machine (U, L), both zero where either has no label."""
+        """Return the weights for humans and machine; both are 0 for units without a pair."""
         both = self.is_paired(rows)[:, None]
         return self.human_weights(rows) * both, self.machine_weights(rows) * both
 
@@ -72,7 +75,7 @@ class Pairs:
         return central_weights(self.machine_counts(rows), level=self.level)
 
     def machine_counts(self, rows: IntArray) -> IntArray:
-        """How often the machine gave each label (U, L), over its runs and presentation orders."""
+        """Return how often the machine gave each label, over its runs and presentation orders."""
         return rows[:, self.parsed]
 
     def human_weights(self, rows: IntArray) -> FloatArray:
@@ -82,18 +85,18 @@ class Pairs:
         return _has_any(rows[:, : self.labels])
 
     def is_compared(self, rows: IntArray) -> Mask:
-        """Units rated by humans and answered by the machine, parsed or not."""
+        """Return which units have a human rating and a machine answer, parsed or not."""
         return self.is_rated(rows) & _has_any(rows[:, self.answers])
 
     def is_paired(self, rows: IntArray) -> Mask:
-        """Units rated by humans, with a parsed answer of the machine."""
+        """Return which units have a human rating and a parsed machine answer."""
         return self.is_rated(rows) & _has_any(rows[:, self.parsed])
 
     def count(self, rows: IntArray) -> FloatArray:
         return self.is_paired(rows).astype(np.float64)
 
     def percentage_statistic(self) -> Statistic:
-        """Share of units on which both agree; an unparsed answer counts as disagreement."""
+        """Return the share of units on which both agree; unparsed answers count as disagreement."""
 
         def features(rows: IntArray) -> FloatArray:
             human, machine = self.weights(rows)
@@ -153,7 +156,7 @@ class Pairs:
         return Statistic(width, features, value, NO_OVERLAP, ONE_LABEL)
 
     def leave_one_out_statistic(self) -> Statistic:
-        """The machine's label against the mode of n − 1 human ratings; see `outer_credits`."""
+        """Return how often the machine's label is the mode of all human ratings except one."""
 
         def features(rows: IntArray) -> FloatArray:
             humans = rows[:, : self.labels]
@@ -161,14 +164,14 @@ class Pairs:
             compared = has_pair(humans) & self.is_compared(rows)
             return np.column_stack([compared, (outer_credits(humans) * machine).sum(axis=1)])
 
-        reason = "No unit has two human ratings and an answer of this machine."
+        reason = "No unit has two human ratings and an answer from this machine."
         return Statistic(2, features, mean_value, reason, reason)
 
 
 class RandomPairs(Pairs):
-    """The same humans against labels drawn uniformly at random, in expectation.
+    """Pairs of the human labels with uniformly random labels, by expected values.
 
-    Source: Beyond Correlation, figure 2.
+    Source: Elangovan et al. 2025 ("Beyond Correlation"), figure 2.
     """
 
     def machine_weights(self, rows: IntArray) -> FloatArray:

@@ -1,7 +1,7 @@
-"""Prediction-powered inference: the mean of many machine labels, corrected by few human labels.
+"""Prediction-powered inference, which corrects the mean of many machine labels by few human labels.
 
-The machine labels all units. Its error is estimated on those that humans labelled. Both sets are
-random samples of the same units.
+The machine labels all units. Its error is estimated on the units that humans labelled. The labelled
+and the unlabelled units are random samples from the same population.
 """
 
 from dataclasses import dataclass, replace
@@ -29,14 +29,19 @@ from tiebreak.stats.validation import (
 NO_LABEL = "No unit has a human label."
 NO_PAIR = "No unit has both a human and a machine label."
 NO_UNLABELLED = "No unit without a human label has a machine label."
-ONE_INSTANCE = "No interval: a standard error needs two independent units or instances."
-NO_VARIATION = "No interval: the labels do not vary, and a z interval would have no width."
+ONE_INSTANCE = (
+    "There is no interval because a standard error needs at least two independent units or"
+    " instances."
+)
+NO_VARIATION = (
+    "There is no interval because the labels do not vary, so that the interval would have no width."
+)
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class PredictionPowered:
-    """Mean human label with and without the help of a machine.
+    """Mean human label, with and without the help of machine labels.
 
     Attributes
     ----------
@@ -45,11 +50,12 @@ class PredictionPowered:
     classical : Estimate
         Mean of all human labels.
     lam : float
-        λ, how far the machine was relied on, in [0, 1].
+        Weight λ of the machine labels, from 0 to 1.
     n_labelled, n_unlabelled : int
-        Number of units that entered, with and without a human label.
+        Numbers of units with and without a human label that entered the estimate.
     unparsed_labelled, unparsed_unlabelled : int
-        Number of units that were ignored because the machine's label is missing.
+        Numbers of units with and without a human label that were ignored because the machine label
+        is missing.
     """
 
     estimate: Estimate
@@ -79,49 +85,51 @@ def prediction_powered_mean(
     labels : array_like of float, shape (n,)
         Human labels y.
     predictions : array_like of float, shape (n,)
-        Machine labels f of the same units. NaN is an answer that could not be read: the unit is
-        ignored.
+        Machine labels f of the same units. Use NaN for an answer that could not be read; the unit
+        is then ignored.
     unlabelled : array_like of float, shape (N,)
-        Machine labels of units without a human label.
+        Machine labels of the units without a human label.
     lam : float, optional
-        Value of λ in [0, 1], tuned by default: 1 relies on the machine fully, 0 is the classical
-        mean.
+        Weight λ of the machine labels, from 0 to 1; tuned to the data by default. With 1, the
+        machine labels have full weight; with 0, the estimate is the classical mean.
     ddof : {0, 1}, default 0
-        Whether variances divide by n, or by n − 1.
+        Whether variances are divided by n (0) or by n − 1 (1).
     clusters, unlabelled_clusters : array_like, shape (n,) and (N,), optional
-        Instance of each unit, for both sets or neither. Instances are drawn whole; an instance in
-        both sets is one.
+        Instances of the units with and without a human label; pass both or neither. Units of the
+        same instance are treated as dependent, also across the two sets.
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
 
     Returns
     -------
     PredictionPowered
-        The estimate, the classical mean beside it, and λ. There is no interval for one unit or
-        instance, or if the labels do not vary. Intervals may extend beyond the range of the labels.
+        The estimate, the classical mean for comparison, and λ. There is no interval if there is
+        only one unit or instance, or if the labels do not vary. Intervals may extend beyond the
+        range of the labels.
 
     Raises
     ------
     InvalidInput
-        If `lam` or `ddof` is not allowed, or the vectors differ in length.
+        If `lam` or `ddof` has a value that is not allowed, or the vectors differ in length.
 
     See Also
     --------
-    prediction_powered_win_rate : For win rates, from counts.
+    prediction_powered_win_rate : Estimates win rates from counts.
 
     Notes
     -----
-    λ · mean(f unlabelled) + mean(y − λ f), with λ = cov(y, f) / ((1 + n/N) var(f)), cut to [0, 1],
-    by default (Angelopoulos et al. 2023, PPI++, Example 1): the covariance divides by n, the
-    variance is pooled over both sets and divides by n + N − 1, and λ is 0 if f is constant. With
-    shared instances, λ is the one of least variance. ARES (Saad-Falcon et al. 2024) is ``lam=1``,
-    and may repeat the labelled units in `unlabelled`, as if they were independent. The interval is
-    normal; with clusters, its error comes from sums over instances.
+    The estimate is λ · mean(f unlabelled) + mean(y − λ f). By default,
+    λ = cov(y, f) / ((1 + n/N) var(f)), clipped to the range from 0 to 1 (Angelopoulos et al. 2023,
+    PPI++, Example 1). The covariance is divided by n, the variance is pooled over both sets and
+    divided by n + N − 1, and λ is 0 if f is constant. If units share instances, λ is the value that
+    minimises the variance. ARES (Saad-Falcon et al. 2024) uses ``lam=1``, and its `unlabelled` may
+    repeat the labelled units as if they were independent. The interval is normal; with clusters,
+    its standard error comes from sums over instances.
 
     Examples
     --------
-    >>> found = prediction_powered_mean([1, 0, 1, 1], [1, 0, 0, 1], [1, 0, 1, 1, 1, 0], lam=1)
-    >>> round(found.estimate.value, 4), found.classical.value
+    >>> means = prediction_powered_mean([1, 0, 1, 1], [1, 0, 0, 1], [1, 0, 1, 1, 1, 0], lam=1)
+    >>> round(means.estimate.value, 4), means.classical.value
     (0.9167, 0.75)
     """
     check_resampling(0, confidence_level, None)
@@ -151,13 +159,14 @@ def prediction_powered_win_rate(
     clusters: npt.ArrayLike | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> PredictionPowered:
-    """Estimate the win rate of system A from few human ratings and many of a machine.
+    """Estimate the win rate of system A from few human ratings and many machine ratings.
 
     Parameters
     ----------
     humans, machine : array_like of int, shape (n_units, 3)
-        Ratings of the same units: A preferred, ties, B preferred. A unit without a human rating is
-        unlabelled, one without a rating of the machine is unparsed.
+        For each unit, the numbers of ratings that prefer A, that are ties, and that prefer B. A
+        unit without human ratings counts as unlabelled; a unit without machine ratings counts as
+        unparsed.
     lam : float, optional
         See `prediction_powered_mean`.
     ddof : {0, 1}, default 0
@@ -170,21 +179,22 @@ def prediction_powered_win_rate(
     Returns
     -------
     PredictionPowered
-        The mean over units of P(A preferred) + ½ P(tie) as humans would rate them.
+        Estimates of the mean over units of P(A preferred) + ½ P(tie) in human ratings.
 
     Raises
     ------
     InvalidInput
-        If the counts do not have three columns, or differ in length.
+        If the counts do not have three columns, or if their lengths differ.
 
     See Also
     --------
-    win_rate : From human ratings alone.
+    win_rate : Estimates the win rate from human ratings alone.
 
     Notes
     -----
-    A unit's label is its mean of 1, ½ and 0, so that units have the same weight; in `win_rate`
-    ratings have.
+    A unit's label is the mean of its ratings, where a win of A is 1, a tie is ½ and a loss is 0.
+    Every unit therefore has the same weight, whereas in `win_rate` every rating has the same
+    weight.
 
     Examples
     --------
@@ -210,18 +220,20 @@ def prediction_powered_win_rate(
 
 
 def _win_scores(counts: npt.ArrayLike, *, name: str) -> FloatArray:
-    """Each unit's mean of 1, ½, 0 over its ratings, NaN without one."""
+    """Return the mean rating of each unit (win 1, tie ½, loss 0); NaN if it has no ratings."""
     rows = as_counts(counts, name=name)
     if rows.shape[1] != 3:
         raise InvalidInput(
-            "wrong_shape", f"{name} must have three columns: A preferred, tie, B preferred."
+            "wrong_shape",
+            f"{name} must have three columns (A preferred, tie, B preferred); it has"
+            f" {rows.shape[1]}.",
         )
     return ratio(rows @ np.array([1.0, 0.5, 0.0]), rows.sum(axis=1).astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """Labels (n,), predictions (n,) and (N,), and the instances of both sets of units."""
+    """Labels and predictions of labelled units, predictions of unlabelled units, and instances."""
 
     labels: FloatArray
     predictions: FloatArray
@@ -248,12 +260,13 @@ class _Sample:
             groups = _joint_groups(clusters, unlabelled_clusters, n, len(other))
         elif clusters is not None or unlabelled_clusters is not None:
             raise InvalidInput(
-                "clusters_of_one_only", "clusters and unlabelled_clusters must be given together."
+                "clusters_of_one_only",
+                "Pass both clusters and unlabelled_clusters, or neither of them.",
             )
         return cls(human, machine, other, groups[:n], groups[n:])
 
     def parsed(self) -> "_Sample":
-        """Only the units with a parsed machine label."""
+        """Return the sample without the units whose machine label is missing."""
         parsed, other_parsed = ~np.isnan(self.predictions), ~np.isnan(self.unlabelled)
         return _Sample(
             self.labels[parsed],
@@ -288,7 +301,7 @@ def _joint_groups(
 def _rectified(
     sample: _Sample, lam: float | None, ddof: int, confidence_level: float
 ) -> tuple[Estimate, float]:
-    """The estimate, and its λ."""
+    """Return the prediction-powered estimate and its λ."""
     n, others = len(sample.labels), len(sample.unlabelled)
     if n == 0 or others == 0:
         return undefined(NO_UNLABELLED if n else NO_PAIR, n), NAN if lam is None else lam
@@ -309,7 +322,7 @@ def _rectified(
 
 
 def _classical(sample: _Sample, ddof: int, confidence_level: float) -> Estimate:
-    """The mean of all human labels."""
+    """Return the mean of all human labels, with its interval."""
     n = len(sample.labels)
     if n == 0:
         return undefined(NO_LABEL)
@@ -324,7 +337,7 @@ def _classical(sample: _Sample, ddof: int, confidence_level: float) -> Estimate:
 
 
 def _tuned(sample: _Sample) -> float:
-    """The λ of least variance, clipped to 0..1; 0 if the predictions are constant."""
+    """Return the λ that minimises the variance, clipped to [0, 1]; 0 for constant predictions."""
     n, others = len(sample.labels), len(sample.unlabelled)
     pooled = np.concatenate([sample.predictions, sample.unlabelled])
     if pooled.min() == pooled.max():
@@ -342,7 +355,7 @@ def _tuned(sample: _Sample) -> float:
 def _standard_error(
     sample: _Sample, labelled: FloatArray, unlabelled: FloatArray, ddof: int
 ) -> float:
-    """Standard error of mean(labelled) + mean(unlabelled), from sums over instances."""
+    """Return the standard error of mean(labelled) + mean(unlabelled), from sums over instances."""
     sides = (labelled, sample.groups), (unlabelled, sample.unlabelled_groups)
     first, second = (_influence(values, groups, ddof) for values, groups in sides)
     sums = sample.instance_sums(first, second)
@@ -350,7 +363,7 @@ def _standard_error(
 
 
 def _influence(values: FloatArray, groups: IntArray, ddof: int) -> FloatArray:
-    """The influence of each unit on the mean, times √(G / (G − ddof)) for G instances."""
+    """Return the influence of each unit on the mean, times √(G / (G − ddof)) for G instances."""
     if len(values) == 0:
         return values
     n_instances = len(np.unique(groups))
@@ -365,7 +378,7 @@ def _centred(values: FloatArray) -> FloatArray:
 
 
 def _z_interval(point: Estimate, *, magnitude: float, confidence_level: float) -> Estimate:
-    """Add the interval of the point's standard error, or the reason why there is none."""
+    """Return the point estimate with its interval, or with the reason why there is no interval."""
     if np.isnan(point.standard_error):
         return replace(point, reason=ONE_INSTANCE)
     if point.standard_error <= _ROUNDING * magnitude:

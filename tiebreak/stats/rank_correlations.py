@@ -1,4 +1,8 @@
-"""Rank correlations of human and machine labels on scales with an order."""
+"""Rank correlations between human and machine labels on ordered scales.
+
+A table contains the weight of every pair of a left (human) label and a right (machine) label; its
+last two axes are the left and the right labels.
+"""
 
 from collections.abc import Callable
 from typing import Literal
@@ -16,20 +20,24 @@ Summary = Literal["medians", "means"]
 Sides = Callable[[IntArray], tuple[FloatArray, FloatArray]]
 
 CORRELATIONS: tuple[Correlation, ...] = ("spearman", "kendall")
-CONSTANT = "One side gave one label only: there is no rank to correlate."
+CONSTANT = (
+    "Humans or the machine gave all units the same value, so a rank correlation is undefined."
+)
 MAX_CELLS = 4096
-MANY_CELLS = f"No interval: more than {MAX_CELLS} pairs of distinct labels."
+MANY_CELLS = (
+    f"There is no interval because there are more than {MAX_CELLS} pairs of distinct labels."
+)
 
 
 def medians_statistic(pairs: Pairs, correlation: Correlation) -> AnyStatistic:
-    """Correlation of the central labels of both sides."""
+    """Return the correlation between the majority labels or lower medians of both sides."""
     return _statistic(pairs.weights, (pairs.labels, pairs.labels), pairs, correlation)
 
 
 def means_statistic(
     pairs: Pairs, rows: IntArray, correlation: Correlation, *, values: npt.ArrayLike | None
 ) -> AnyStatistic:
-    """Correlation of the mean ratings of both sides; ``rows`` are all possible rows."""
+    """Return the correlation between the mean ratings of both sides; ``rows`` lists all rows."""
     numbers = as_values(values, labels=pairs.labels)
     columns = slice(0, pairs.labels), pairs.parsed
     supports = [np.unique(_means(rows[:, side], numbers)) for side in columns]
@@ -46,7 +54,7 @@ def means_statistic(
 
 
 def _means(counts: IntArray, numbers: FloatArray) -> FloatArray:
-    """Mean ratings, rounded so that rounding errors do not break ties."""
+    """Return mean ratings, rounded so that floating-point errors do not break ties."""
     means: FloatArray = counts @ numbers / np.maximum(counts.sum(axis=1), 1)
     unit = float(np.ptp(numbers)) * 1e-12 or 1.0
     return np.round(means / unit) * unit
@@ -74,7 +82,7 @@ def _statistic(
 def _row_statistic(
     sides: Sides, shape: tuple[int, int], pairs: Pairs, correlation: Correlation
 ) -> RowStatistic:
-    """For tables of labels that are too large for thousands of replicates."""
+    """Return a statistic for tables that are too large for thousands of replicates."""
 
     def bind(rows: IntArray) -> Callable[[FloatArray], FloatArray]:
         row, x, y, weight = _weighted_pairs(*sides(rows))
@@ -94,7 +102,7 @@ def _row_statistic(
 def _weighted_pairs(
     left: FloatArray, right: FloatArray
 ) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-    """Every pair of labels with positive weight: its row, left label, right label and weight."""
+    """Return the row, left label, right label and weight of every pair with a positive weight."""
     row_x, x = np.nonzero(left)
     row_y, y = np.nonzero(right)
     n_right = np.bincount(row_y, minlength=len(left))
@@ -107,7 +115,7 @@ def _weighted_pairs(
 
 
 def _spearman(weights: FloatArray, x: IntArray, y: IntArray, shape: tuple[int, int]) -> FloatArray:
-    """Spearman's ρ of pairs with weights (..., E)."""
+    """Return Spearman's ρ of pairs; the last axis of ``weights`` has one weight for each pair."""
     sides = []
     for codes, size in zip((x, y), shape, strict=True):
         columns = np.arange(len(codes))
@@ -120,7 +128,7 @@ def _spearman(weights: FloatArray, x: IntArray, y: IntArray, shape: tuple[int, i
 
 
 def spearman_value(table: FloatArray) -> FloatArray:
-    """Spearman's ρ of tables (..., R, C), ties by mid-ranks; NaN where one side is constant."""
+    """Return Spearman's ρ of tables, with mid-ranks for ties; NaN where one side is constant."""
     rows, columns = table.sum(axis=-1), table.sum(axis=-2)
     x, y = _centred_ranks(rows), _centred_ranks(columns)
     covariance = (x * (table @ y[..., None])[..., 0]).sum(axis=-1)
@@ -129,7 +137,7 @@ def spearman_value(table: FloatArray) -> FloatArray:
 
 
 def kendall_value(table: FloatArray) -> FloatArray:
-    """Kendall's τ-b of tables (..., R, C); NaN where one side is constant."""
+    """Return Kendall's τ-b of tables; NaN where one side is constant."""
     rows, columns = table.sum(axis=-1), table.sum(axis=-2)
     difference = _below_right(table) - _below_right(table[..., ::-1])[..., ::-1]
     concordant_less_discordant = (table * difference).sum(axis=(-1, -2))
@@ -145,7 +153,7 @@ def _centred_ranks(marginals: FloatArray) -> FloatArray:
 
 
 def _untied(marginals: FloatArray) -> FloatArray:
-    """Number of pairs that are not tied."""
+    """Return the number of pairs that are not tied."""
     untied: FloatArray = (marginals.sum(axis=-1) ** 2 - (marginals**2).sum(axis=-1)) / 2
     return untied
 
@@ -155,7 +163,7 @@ def _varies(marginals: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.bo
 
 
 def _below_right(table: FloatArray) -> FloatArray:
-    """For each cell, the sum of the cells strictly below and to the right of it."""
+    """Return, for each cell, the sum of the cells strictly below and to the right of it."""
     inclusive = table[..., ::-1, ::-1].cumsum(axis=-1).cumsum(axis=-2)[..., ::-1, ::-1]
     sums = np.zeros_like(inclusive)
     sums[..., :-1, :-1] = inclusive[..., 1:, 1:]

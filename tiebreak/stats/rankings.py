@@ -27,29 +27,30 @@ NO_RATING = "No rating compares this system with another."
 
 
 def outcome_counts(counts: npt.ArrayLike, labels: Sequence[Label]) -> IntArray:
-    """Count wins of A, ties and wins of B from counts over a preference scale.
+    """Count wins of A, ties and wins of B, given label counts on a preference scale.
 
     Parameters
     ----------
     counts : array_like of int, shape (n_units, n_labels)
         Number of ratings that give each unit each label.
     labels : sequence of int, float or str, length n_labels
-        The labels: negative for A, 0 for a tie, positive for B. "bad", that both are bad, is left
-        out: it is no tie.
+        The labels: negative if A is preferred, 0 for a tie, positive if B is preferred. Ratings
+        with the label "bad" (both texts are bad) are left out, since they are not ties.
 
     Returns
     -------
     ndarray of int, shape (n_units, 3)
-        Ratings that prefer A, ties, and ratings that prefer B, however strongly.
+        Numbers of ratings that prefer A, that are ties, and that prefer B, whatever the strength of
+        the preference.
 
     Raises
     ------
     InvalidInput
-        If the number of labels is not that of columns.
+        If the number of labels differs from the number of columns.
 
     See Also
     --------
-    win_rate : What these counts are for.
+    win_rate : Estimates the win rate from these counts.
 
     Examples
     --------
@@ -59,7 +60,9 @@ def outcome_counts(counts: npt.ArrayLike, labels: Sequence[Label]) -> IntArray:
     rows = as_counts(counts)
     if len(labels) != rows.shape[1]:
         raise InvalidInput(
-            "wrong_length", f"labels must name each of the {rows.shape[1]} columns of counts."
+            "wrong_length",
+            f"labels must have one label for each of the {rows.shape[1]} columns of counts; it has"
+            f" {len(labels)}.",
         )
     signs = np.array([np.nan if label == BAD else np.sign(float(label)) for label in labels])
     return np.stack([rows[:, signs == side].sum(axis=1) for side in (-1, 0, 1)], axis=1)
@@ -79,7 +82,8 @@ def win_rate(
     counts : array_like of int, shape (n_units, 3)
         For each unit, the numbers of ratings that prefer A, that are ties, and that prefer B.
     tie : float, default 0.5
-        What a tie is worth, in [0, 1]: 1 gives the win-or-tie rate, 0 the share of wins.
+        Value of a tie, from 0 to 1. With 1, the estimate is the win-or-tie rate; with 0, it is the
+        share of wins.
     clusters : array_like, shape (n_units,), optional
         Instance of each unit. If units share an instance, whole instances are resampled.
     **resampling
@@ -89,7 +93,7 @@ def win_rate(
     Returns
     -------
     Estimate
-        P(A preferred) + tie · P(tie) over ratings, in [0, 1]; undefined without a rating.
+        P(A preferred) + tie · P(tie) over ratings, from 0 to 1; undefined if there are no ratings.
 
     Raises
     ------
@@ -98,9 +102,9 @@ def win_rate(
 
     See Also
     --------
-    win_rates : More than two systems.
-    bradley_terry : Strengths that fit all pairs.
-    hajek_estimate : For instances that were drawn with unequal probabilities.
+    win_rates : Estimates win rates of more than two systems.
+    bradley_terry : Estimates strengths that fit all pairs of systems.
+    hajek_estimate : Estimates a rate from instances drawn with unequal probabilities.
 
     Notes
     -----
@@ -114,7 +118,9 @@ def win_rate(
     patterns = as_patterns(counts, clusters=clusters)
     if patterns.n_columns != 3:
         raise InvalidInput(
-            "wrong_shape", "counts must have three columns: A preferred, tie, B preferred."
+            "wrong_shape",
+            "counts must have three columns (A preferred, tie, B preferred); it has"
+            f" {patterns.n_columns}.",
         )
     check_share(tie, name="tie")
     return estimate(_win_statistic(tie), patterns, **resampling)
@@ -127,9 +133,9 @@ class WinRates:
     Attributes
     ----------
     systems : dict of str to Estimate
-        Win rate of each system against the others.
+        Win rate of each system against all other systems.
     pairs : dict of (str, str) to Estimate
-        Win rate of the first against the second of every pair that was compared.
+        Win rate of the first system against the second, for every pair that was compared.
     """
 
     systems: dict[str, Estimate]
@@ -161,7 +167,7 @@ def win_rates(
     Returns
     -------
     WinRates
-        Rates by system and by pair; a pair's names are in alphabetical order.
+        Win rates by system and by pair; the names in a pair are in alphabetical order.
 
     Raises
     ------
@@ -170,25 +176,28 @@ def win_rates(
 
     See Also
     --------
-    win_rate : Two systems.
+    win_rate : Estimates the win rate of one of two systems.
 
     Notes
     -----
-    Of two systems one rate is the other's complement, interval included.
+    If there are only two systems, the win rate of the second system is 1 minus that of the first,
+    and its interval is mirrored in the same way.
 
     Examples
     --------
-    >>> found = win_rates([[2, 0, 1]], system_a=["x"], system_b=["y"])
-    >>> round(found.systems["x"].value, 4), round(found.systems["y"].value, 4)
+    >>> rates = win_rates([[2, 0, 1]], system_a=["x"], system_b=["y"])
+    >>> round(rates.systems["x"].value, 4), round(rates.systems["y"].value, 4)
     (0.6667, 0.3333)
     """
     rows = as_counts(counts)
     first, second = np.asarray(system_a, dtype=str), np.asarray(system_b, dtype=str)
     check_same_length(counts=rows, system_a=first, system_b=second)
     if (first == second).any():
+        unit = int(np.argmax(first == second))
         raise InvalidInput(
             "same_system",
-            "system_a and system_b must differ: a system is not compared with itself.",
+            f"system_a and system_b must differ in every unit; in unit {unit}, both are"
+            f" {str(first[unit])!r}.",
         )
 
     def rate(is_first: Mask, is_second: Mask) -> Estimate:
@@ -208,7 +217,7 @@ def win_rates(
 
 
 def _mirrored(estimate: Estimate) -> Estimate:
-    """The win rate of the other of two systems."""
+    """Return the win rate of the other system, if there are only two systems."""
     return replace(estimate, value=1 - estimate.value, low=1 - estimate.high, high=1 - estimate.low)
 
 
@@ -219,7 +228,7 @@ def _in_order(a: str, b: str) -> tuple[str, str]:
 def _sides(
     first: npt.NDArray[np.str_], second: npt.NDArray[np.str_], pair: tuple[str, str]
 ) -> tuple[Mask, Mask]:
-    """Units in which the pair's first system is system A, and in which it is system B."""
+    """Return in which units the pair's first system is system A, and in which it is system B."""
     is_first: Mask = (first == pair[0]) & (second == pair[1])
     is_second: Mask = (first == pair[1]) & (second == pair[0])
     return is_first, is_second

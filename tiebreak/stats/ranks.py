@@ -1,4 +1,4 @@
-"""Ranks of systems, and their uncertainty."""
+"""Ranks of systems, with their uncertainty."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from tiebreak.stats.bootstrap import CONFIDENCE_LEVEL, replicate_estimate
 from tiebreak.stats.results import Estimate, undefined
 from tiebreak.stats.validation import check_resampling
 
-NO_SCORE = "This system has no score to rank."
+NO_SCORE = "This system cannot be ranked because it has no score."
 
 
 def shared_ranks(scores: Mapping[str, Estimate]) -> dict[str, int | None]:
@@ -25,17 +25,18 @@ def shared_ranks(scores: Mapping[str, Estimate]) -> dict[str, int | None]:
     Returns
     -------
     dict of str to int or None
-        1 + the number of systems whose whole interval lies above this one's. None for a system
-        without an interval, which counts against nobody.
+        For each system, 1 plus the number of systems whose whole interval lies above the interval
+        of this system. None for systems without an interval; they do not affect the ranks of
+        others.
 
     See Also
     --------
-    ranks : Ranks with intervals.
+    ranks : Computes ranks with intervals.
 
     Notes
     -----
-    Source: Lyu et al. 2024 (HREF), table 5. Marginal intervals that overlap do not say that two
-    systems are alike.
+    Source: Lyu et al. 2024 (HREF), table 5. Overlapping marginal intervals do not show that two
+    systems are equally good.
 
     Examples
     --------
@@ -64,16 +65,17 @@ def ranks(
     scores : mapping of str to Estimate
         Score of each system; higher is better.
     bootstrap_values : array_like of float, shape (n_replicates, n_systems)
-        Joint bootstrap scores in the order of `scores`, as `bradley_terry` and `elo` return them. A
-        replicate with a NaN is undefined.
+        Joint bootstrap scores in the order of `scores`, as returned by `bradley_terry` and `elo`. A
+        replicate that contains NaN is undefined.
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
 
     Returns
     -------
     dict of str to Estimate
-        Rank of each system, 1 the best. Equal scores share their mean rank. There is no interval
-        without replicates, nor if any score has none, since a rank depends on all scores.
+        Rank of each system; 1 is the best. Systems with equal scores share their mean rank. There
+        are no intervals if there are no replicates. There are also none if a score has no interval,
+        since a rank depends on all scores.
 
     Raises
     ------
@@ -82,20 +84,22 @@ def ranks(
 
     See Also
     --------
-    shared_ranks : One rank for systems with overlapping intervals.
+    shared_ranks : Gives systems with overlapping intervals the same rank.
 
     Examples
     --------
     >>> scores = {"x": Estimate(3), "y": Estimate(2)}
-    >>> found = ranks(scores, [[3, 2], [3, 2], [1, 2], [3, 2]])
-    >>> found["y"].value, round(found["y"].low, 3), found["y"].high
+    >>> by_system = ranks(scores, [[3, 2], [3, 2], [1, 2], [3, 2]])
+    >>> by_system["y"].value, round(by_system["y"].low, 3), by_system["y"].high
     (2.0, 1.075, 2.0)
     """
     check_resampling(0, confidence_level, None)
     table = np.asarray(bootstrap_values, dtype=np.float64)
     if table.ndim != 2 or table.shape[1] != len(scores):
         raise InvalidInput(
-            "wrong_shape", f"drawn must be (replicates, {len(scores)}), not {table.shape}."
+            "wrong_shape",
+            "bootstrap_values must be a matrix with one row for each replicate and one column for"
+            f" each of the {len(scores)} systems; its shape is {table.shape}.",
         )
     values = np.array([score.value for score in scores.values()])
     if not len(values) or np.isnan(values).all():

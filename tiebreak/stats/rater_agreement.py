@@ -1,4 +1,4 @@
-"""Agreement of pairs of raters, the influence of single raters, and self-consistency."""
+"""Agreement between pairs of raters, the influence of single raters, and self-consistency."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,21 +30,22 @@ from tiebreak.stats.validation import (
 )
 
 _MAX_CODE = 2**31
-NO_REPEAT = "This rater has no planned repeat with both answers."
+NO_REPEAT = "This rater has no planned repeat that was answered both times."
 
 
 @dataclass(frozen=True, eq=False)
 class PairwiseAgreement:
-    """Agreement of every two raters, on the units that both rated.
+    """Agreement between each pair of raters, on the units that both rated.
 
     Attributes
     ----------
     shared : ndarray of int, shape (n_raters, n_raters)
-        Number of units that both rated.
+        Number of units that both raters rated.
     agreement : ndarray of float, shape (n_raters, n_raters)
-        Share of these with equal labels; NaN without a unit. On the diagonal 1.
+        Share of these units with equal labels; NaN if there are no such units. The diagonal is 1.
     kappa : ndarray of float, shape (n_raters, n_raters)
-        Cohen's κ; NaN without a unit, or if both raters gave one and the same label throughout.
+        Cohen's κ; NaN if there are no such units, or if both raters gave the same label to all of
+        them.
     """
 
     shared: IntArray
@@ -59,11 +60,11 @@ class Influence:
     Attributes
     ----------
     without : Estimate
-        α without the rater.
+        α if the rater is left out.
     change : Estimate
-        How much higher α is without the rater than with them.
+        α without the rater minus α with the rater.
     n_ratings : int
-        Number of the rater's ratings.
+        Number of ratings by the rater.
     """
 
     without: Estimate
@@ -80,7 +81,7 @@ def pairwise_agreement(
     n_raters: int,
     n_labels: int,
 ) -> PairwiseAgreement:
-    """Compute the agreement of every two raters.
+    """Compute the agreement between each pair of raters.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ def pairwise_agreement(
     Returns
     -------
     PairwiseAgreement
-        Matrices of raters × raters.
+        Matrices with one row and one column for each rater.
 
     Raises
     ------
@@ -109,20 +110,20 @@ def pairwise_agreement(
 
     See Also
     --------
-    cohen_kappa : The same of two raters, with an interval.
-    drop_one_influence : What α is without a rater.
+    cohen_kappa : Estimates κ between two raters with an interval.
+    drop_one_influence : Estimates α without each rater.
 
     Notes
     -----
-    Chance agreement of κ comes from the labels of both raters on the units that they share (Cohen
-    1960).
+    The chance agreement in κ comes from the labels that the two raters gave to the units that both
+    rated (Cohen 1960).
 
     Examples
     --------
-    >>> found = pairwise_agreement(
+    >>> pairs = pairwise_agreement(
     ...     [0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 0, 1], n_units=2, n_raters=2, n_labels=2
     ... )
-    >>> found.agreement.tolist(), found.kappa[0, 1].tolist()
+    >>> pairs.agreement.tolist(), pairs.kappa[0, 1].tolist()
     ([[1.0, 0.5], [0.5, 1.0]], 0.0)
     """
     unit, rater, label = _long(units, raters, labels, (n_units, n_raters, n_labels))
@@ -133,7 +134,7 @@ def pairwise_agreement(
     rated = sum(of_label[1:], of_label[0])
     shared = (rated @ rated.T).toarray()
     agreed = np.sum([(matrix @ matrix.T).toarray() for matrix in of_label], axis=0)
-    # How often each rater gave each label on the units shared with each other rater.
+    # For each label, how often a rater gave it to units that they share with another rater.
     marginals = [np.asarray((matrix @ rated.T).toarray()) for matrix in of_label]
     by_chance = ratio(np.sum([m * m.T for m in marginals], axis=0), shared**2)
     agreement = ratio(agreed, shared)
@@ -154,7 +155,7 @@ def drop_one_influence(
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> list[Influence]:
-    """Estimate Krippendorff's α without each rater, and how it changes.
+    """Estimate Krippendorff's α without each rater, and the change that this makes.
 
     Parameters
     ----------
@@ -183,8 +184,8 @@ def drop_one_influence(
     Returns
     -------
     list of Influence
-        One entry for each rater. A positive change says that the others agree better without this
-        rater. It is undefined where the others have no two ratings of a unit.
+        One entry for each rater. A positive change means that the other raters agree better without
+        this rater. Estimates are undefined if no unit has two ratings by other raters.
 
     Raises
     ------
@@ -193,20 +194,20 @@ def drop_one_influence(
 
     See Also
     --------
-    krippendorff_alpha : The statistic of all raters.
-    pairwise_agreement : Who agrees with whom.
+    krippendorff_alpha : Estimates α from the ratings of all raters.
+    pairwise_agreement : Computes the agreement between each pair of raters.
 
     Notes
     -----
-    α with and without a rater are read off the same bootstrap replicates.
+    α with and α without a rater are computed from the same bootstrap replicates.
 
     Examples
     --------
     >>> units, raters = [0, 0, 0, 1, 1, 1], [0, 1, 2, 0, 1, 2]
-    >>> found = drop_one_influence(
+    >>> influences = drop_one_influence(
     ...     units, raters, [0, 0, 1, 1, 1, 0], n_units=2, n_raters=3, n_labels=2
     ... )
-    >>> found[2].without.value
+    >>> influences[2].without.value
     1.0
     """
     unit, rater, label = _long(units, raters, labels, (n_units, n_raters, n_labels))
@@ -242,15 +243,15 @@ def self_consistency(
     n_raters: int,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> list[Estimate]:
-    """Estimate the share of planned repeats that each rater answered alike.
+    """Estimate the share of planned repeats that each rater answered the same way both times.
 
     Parameters
     ----------
     raters : array_like of int, shape (n_repeats,)
-        Rater of each repeated unit, in 0..n_raters−1.
+        Rater of each planned repeat, from 0 to n_raters − 1.
     first, second : array_like of int, shape (n_repeats,)
-        The rater's label at the first and at the second time, or −1 where it is missing. Labels are
-        in the order of the systems, so that swapped sides are no change.
+        The rater's first label and second label for the repeated unit, or −1 if it is missing.
+        Labels are in system order, so that swapped sides do not count as a change.
     n_raters : int
         Number of raters.
     confidence_level : float, default 0.95
@@ -259,7 +260,7 @@ def self_consistency(
     Returns
     -------
     list of Estimate
-        Share of each rater, in [0, 1]; undefined for a rater without a repeat.
+        Share for each rater, from 0 to 1; undefined for raters without planned repeats.
 
     Raises
     ------
@@ -268,11 +269,12 @@ def self_consistency(
 
     Notes
     -----
-    The interval is Wilson's (1927). It covers only this rater and these units.
+    The interval is Wilson's score interval (1927). It applies only to this rater and these units.
 
     Examples
     --------
-    >>> [each.value for each in self_consistency([0, 0, 1], [2, 1, 0], [2, 0, 0], n_raters=2)]
+    >>> shares = self_consistency([0, 0, 1], [2, 1, 0], [2, 0, 0], n_raters=2)
+    >>> [share.value for share in shares]
     [0.5, 1.0]
     """
     rater = as_codes(raters, below=n_raters, name="raters")
@@ -301,7 +303,10 @@ def _long(
     labels: npt.ArrayLike,
     shape: tuple[int, int, int],
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Validated codes of the ratings that have a label; ``shape`` are the numbers of codes."""
+    """Return the validated unit, rater and label codes of the ratings that have a label.
+
+    ``shape`` contains the numbers of units, raters and labels.
+    """
     n_units, n_raters, n_labels = shape
     unit = as_codes(units, below=n_units, name="units")
     rater = as_codes(raters, below=n_raters, name="raters")

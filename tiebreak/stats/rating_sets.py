@@ -1,6 +1,8 @@
-"""Rating sets: one rater's ratings of one instance, and how consistent they are.
+"""Rating sets, which are one rater's ratings of one instance, and their consistency.
 
-Source: Ghosh et al. 2024, eqs. 4 and 7, figures 6–8.
+In this module, r is a rating. It is negative if system A is preferred, 0 for a tie and positive if
+system B is preferred; |r| is the strength of the preference. Source: Ghosh et al. 2024, eqs. 4 and
+7, figures 6–8.
 """
 
 from collections.abc import Callable
@@ -30,20 +32,21 @@ NO_SET = "There is no complete rating set."
 
 @dataclass(frozen=True, eq=False)
 class RatingSets:
-    """Complete rating sets: one rater's ratings of all units of one instance.
+    """Complete rating sets, each with one rater's ratings of all units of one instance.
 
     Attributes
     ----------
     totals : ndarray of int, shape (n_sets, 3)
-        Sum of |r| for system A, the same for B, and number of ratings.
+        Total strength of the preferences for system A, total strength of those for system B, and
+        number of ratings.
     instances : ndarray, shape (n_sets,)
         Instance of each set.
     max_strength : int
-        Largest |r| of the scale.
+        Maximum strength of a preference on the scale.
     n_incomplete : int
-        Number of sets that are not complete, and left out.
+        Number of incomplete sets, which are left out.
     consistency : ndarray of float, shape (n_sets,)
-        Consistency of each set, see `tiebreak.stats.consistency`.
+        Consistency of each set; see `tiebreak.stats.consistency`.
     preference_strength : ndarray of float, shape (n_sets,)
         Mean rating of each set, from −1 (system A) to 1 (system B).
     """
@@ -73,17 +76,17 @@ class RatingSetSummary:
     n : int
         Number of complete sets.
     n_incomplete : int
-        Number of other sets.
+        Number of incomplete sets, which are left out.
     consistency : Estimate
         Mean consistency.
     zero : Estimate
-        Share of sets of consistency 0: `contradictory` and `all_ties` together.
+        Share of sets with consistency 0, which is the sum of `contradictory` and `all_ties`.
     contradictory : Estimate
-        Share of sets that prefer A and B.
+        Share of sets in which each system is preferred at least once.
     all_ties : Estimate
-        Share of sets with ties only.
+        Share of sets that contain only ties.
     perfect : Estimate
-        Share of sets of consistency 1.
+        Share of sets with consistency 1.
     preference_strength : Estimate
         Mean rating, from −1 (system A) to 1 (system B).
     """
@@ -100,7 +103,7 @@ class RatingSetSummary:
 
 @dataclass(frozen=True)
 class SeparabilityRange:
-    """Means over the rating sets of one range of separability.
+    """Means over the rating sets in one range of separability.
 
     Attributes
     ----------
@@ -127,14 +130,16 @@ def consistency(ratings: npt.ArrayLike, *, max_strength: int = 1) -> float:
     Parameters
     ----------
     ratings : array_like of int, shape (n_ratings,)
-        One rater's ratings of one instance: negative for system A, 0 for a tie, positive for B.
+        One rater's ratings r of one instance: negative if A is preferred, 0 for a tie, positive if
+        B is preferred.
     max_strength : int, default 1
-        Largest |r| of the scale.
+        Maximum of |r| on the scale.
 
     Returns
     -------
     float
-        0 if both systems were preferred, else the mean of |r| / max_strength; NaN without a rating.
+        0 if each system was preferred at least once, otherwise the mean of |r| / max_strength; NaN
+        if there are no ratings.
 
     Raises
     ------
@@ -143,11 +148,11 @@ def consistency(ratings: npt.ArrayLike, *, max_strength: int = 1) -> float:
 
     See Also
     --------
-    summarise_rating_sets : Means over many sets.
+    summarise_rating_sets : Estimates means over many sets.
 
     Notes
     -----
-    Source: Ghosh et al. 2024, eq. 4. A set of ties only has consistency 0 too.
+    Source: Ghosh et al. 2024, eq. 4. A set that contains only ties has consistency 0, too.
 
     Examples
     --------
@@ -175,15 +180,16 @@ def collect_rating_sets(
     Parameters
     ----------
     labels : array_like of float, shape (n_ratings,)
-        Whole numbers, negative for system A, positive for B; NaN is missing.
+        Ratings r as whole numbers: negative if A is preferred, 0 for a tie, positive if B is
+        preferred; NaN if the rating is missing.
     instances, raters : array_like, shape (n_ratings,)
-        Instance and rater of each rating, by any names.
+        Names of the instance and the rater of each rating.
     units : array_like, shape (n_ratings,), optional
-        Unit of each rating. A set is complete with a rating of every unit of its instance.
+        Unit of each rating. A set is complete if it has a rating for every unit of its instance.
     set_size : int, optional
-        Number of ratings that completes a set, in place of `units`.
+        Number of ratings in a complete set; an alternative to `units`.
     max_strength : int, default 1
-        Largest |r| of the scale: 1, 2 or 3.
+        Maximum of |r| on the scale: 1, 2 or 3.
 
     Returns
     -------
@@ -193,11 +199,11 @@ def collect_rating_sets(
     Raises
     ------
     InvalidInput
-        If neither `units` nor `set_size` is given, or a label is not on the scale.
+        If both `units` and `set_size` are omitted, or if a label is not on the scale.
 
     See Also
     --------
-    summarise_rating_sets : Means over the sets.
+    summarise_rating_sets : Estimates means over the sets.
 
     Examples
     --------
@@ -215,7 +221,8 @@ def collect_rating_sets(
     if (strength != np.round(strength)).any() or (np.abs(strength) > max_strength).any():
         raise InvalidInput(
             "out_of_range",
-            f"labels must be whole numbers from -{max_strength} to {max_strength}, or NaN.",
+            f"labels must be whole numbers from -{max_strength} to {max_strength}, or NaN for a"
+            f" missing rating; {_off_scale(strength, max_strength):g} is not allowed.",
         )
     key = instance * (rater.max(initial=0) + 1) + rater
     _, first, set_index = np.unique(key, return_index=True, return_inverse=True)
@@ -243,23 +250,24 @@ def summarise_rating_sets(sets: RatingSets, **resampling: Unpack[Resampling]) ->
     Returns
     -------
     RatingSetSummary
-        Consistency, its extremes, and preference strength; undefined without a set.
+        Mean consistency and preference strength, and the shares of sets with extreme consistency;
+        undefined if there are no sets.
 
     See Also
     --------
-    collect_rating_sets : Sets from a long table of ratings.
-    consistency_by_separability : The same in ranges of separability.
+    collect_rating_sets : Collects sets from a long table of ratings.
+    consistency_by_separability : Estimates means in each range of separability.
 
     Notes
     -----
-    Instances are resampled, with all their sets. Source: Ghosh et al. 2024, eqs. 4 and 7.
+    Whole instances are resampled with all their sets. Source: Ghosh et al. 2024, eqs. 4 and 7.
 
     Examples
     --------
     >>> labels, instances = [1, 1, 1, -1], ["i", "i", "j", "j"]
     >>> sets = collect_rating_sets(labels, instances=instances, raters=["r"] * 4, set_size=2)
-    >>> found = summarise_rating_sets(sets)
-    >>> found.consistency.value, found.contradictory.value
+    >>> summary = summarise_rating_sets(sets)
+    >>> summary.consistency.value, summary.contradictory.value
     (0.5, 0.5)
     """
     patterns = Patterns.of(sets.totals, clusters=sets.instances)
@@ -278,18 +286,18 @@ def consistency_by_separability(
     edges: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> tuple[SeparabilityRange, ...]:
-    """Estimate means over rating sets in ranges of separability.
+    """Estimate means over rating sets in each range of separability.
 
     Parameters
     ----------
     sets : RatingSets
         Complete rating sets.
     separability : array_like of float, shape (n_sets,)
-        Separability δ of each set's instance. NaN is unknown; such sets are in no range.
+        Separability δ of each set's instance. Sets whose δ is NaN are left out of all ranges.
     ranges : int, default 4
-        Number of ranges of equal width over the observed support.
+        Number of ranges of equal width between the smallest and the largest δ.
     edges : array_like of float, shape (n_ranges + 1,), optional
-        Edges of the ranges, in place of `ranges`.
+        Edges of the ranges; an alternative to `ranges`.
     **resampling
         Options of the bootstrap: ``rng`` (omit it for no interval), ``replicates``,
         ``confidence_level`` and ``batch``. See `tiebreak.stats`.
@@ -297,28 +305,28 @@ def consistency_by_separability(
     Returns
     -------
     tuple of SeparabilityRange
-        One entry for each range, also for an empty one.
+        One entry for each range, including empty ranges.
 
     Raises
     ------
     InvalidInput
-        If `separability` does not have a number for each set.
+        If `separability` does not have one number for each set.
 
     See Also
     --------
-    range_edges : Ranges of equal width.
+    range_edges : Computes edges of ranges of equal width.
 
     Notes
     -----
-    Instances are resampled, and all ranges are read off the same replicates. Source: Ghosh et al.
-    2024, figures 6–8.
+    Instances are resampled, and all ranges use the same replicates. Source: Ghosh et al. 2024,
+    figures 6–8.
 
     Examples
     --------
     >>> labels, instances = [1, 1, 1, -1], ["i", "i", "j", "j"]
     >>> sets = collect_rating_sets(labels, instances=instances, raters=["r"] * 4, set_size=2)
-    >>> found = consistency_by_separability(sets, [0.9, 0.1], ranges=2)
-    >>> [(each.low, each.high, each.consistency.value) for each in found]
+    >>> by_range = consistency_by_separability(sets, [0.9, 0.1], ranges=2)
+    >>> [(entry.low, entry.high, entry.consistency.value) for entry in by_range]
     [(0.1, 0.5, 0.0), (0.5, 0.9, 1.0)]
     """
     delta = as_numbers(separability, name="separability", missing=True)
@@ -344,24 +352,30 @@ def consistency_by_separability(
     )
 
 
+def _off_scale(strength: FloatArray, max_strength: int) -> float:
+    """Return the first strength that is not on the scale."""
+    return float(strength[(strength != np.round(strength)) | (np.abs(strength) > max_strength)][0])
+
+
 def _required_sizes(
     instance: IntArray, units: npt.ArrayLike | None, set_size: int | None
 ) -> IntArray:
-    """The number of ratings in a complete set of each instance."""
+    """Return the number of ratings in a complete set, for each instance."""
     n_instances = int(instance.max(initial=-1)) + 1
     if set_size is not None:
         check_at_least(set_size, 1, name="set_size")
         return np.full(n_instances, set_size, dtype=np.int64)
     if units is None:
         raise InvalidInput(
-            "no_set_size", "Give units or set_size: one of them says when a set is complete."
+            "no_set_size",
+            "Pass units or set_size, because one of them is needed to tell when a set is complete.",
         )
     unit = as_groups(units, length=len(instance), name="units")
     distinct = np.unique(np.column_stack([instance, unit]), axis=0)
     return np.bincount(distinct[:, 0], minlength=n_instances)
 
 
-# A value of each set (S,), from the totals (S, 3) and the maximal |r| of the scale.
+# Maps the totals of the sets and the maximum strength on the scale to one value for each set.
 _SetValue = Callable[[IntArray, int], FloatArray]
 
 

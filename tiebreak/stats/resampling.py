@@ -1,4 +1,4 @@
-"""Bootstrap replicates: clusters drawn with replacement, as weights and as row counts."""
+"""Bootstrap replicates, which are clusters drawn with replacement, as weights or row counts."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,11 @@ _INDICES_PER_BINOMIAL = 3
 def replicate_counts(
     patterns: Patterns, replicates: int, rng: np.random.Generator, batch: int | None = None
 ) -> Iterator[FloatArray]:
-    """How many units of each distinct row each replicate contains: (P, up to ``batch``) at a time."""
+    """Yield batches of row counts, shape (patterns, replicates in the batch).
+
+    A row count is the number of units in a replicate that have a distinct row. ``batch`` is the
+    largest number of replicates in a batch.
+    """
     width = len(patterns.rows)
     for weights in replicate_weights(patterns.multiplicities, replicates, rng, batch, width=width):
         counts = np.ascontiguousarray(weights.T)
@@ -30,11 +34,12 @@ def replicate_weights(
     *,
     width: int = 1,
 ) -> Iterator[FloatArray]:
-    """Multinomial weights of distinct clusters, (up to ``batch``, D) at a time.
+    """Yield batches of multinomial weights, shape (replicates in the batch, distinct clusters).
 
-    Equivalent to drawing single clusters, as the sum of multinomial counts over identical clusters
-    is multinomial. The draws do not depend on ``batch``. ``width`` is the number of elements that
-    the caller computes from one replicate, and bounds the size of a batch.
+    This is equivalent to drawing single clusters, since the sum of multinomial counts over
+    identical clusters is multinomial. The draws do not depend on ``batch``, the largest number of
+    replicates in a batch. ``width`` is the number of elements that the caller computes from one
+    replicate; it limits the default size of a batch.
     """
     n_distinct, n_clusters = len(multiplicities), int(multiplicities.sum())
     use_indices = n_distinct * _INDICES_PER_BINOMIAL > n_clusters
@@ -56,7 +61,7 @@ def _weights_by_index(
     shape = (count, len(distinct_of))
     draws = rng.integers(0, len(distinct_of), size=shape, dtype=np.int32)
     weights = np.empty((count, n_distinct))
-    # One replicate at a time, so that its counts stay in the processor's cache.
+    # Replicates are counted one at a time, so that the counts stay in the processor's cache.
     for replicate, indices in enumerate(draws):
         weights[replicate] = np.bincount(distinct_of[indices], minlength=n_distinct)
     return weights

@@ -1,4 +1,4 @@
-"""Estimates: a value with its interval, or the reason why there is none."""
+"""Estimates, which are values with intervals or with reasons why something is undefined."""
 
 import math
 from dataclasses import dataclass
@@ -17,22 +17,24 @@ class Scope:
     Attributes
     ----------
     instances : {"new", "dataset", "selected", "these"}
-        New instances like these, the dataset that they were drawn from, the selected ones, or only
-        the instances at hand.
+        Instances that the estimate holds for. ``"new"``: new instances like the rated instances;
+        ``"dataset"``: the dataset that the instances were drawn from; ``"selected"``: the selected
+        instances; ``"these"``: only the rated instances.
     raters : {"new", "these"}
-        New raters like these, or only the raters at hand.
+        Raters that the estimate holds for. ``"new"``: new raters like the raters in the study;
+        ``"these"``: only the raters in the study.
     """
 
     instances: Instances = "these"
     raters: Raters = "these"
 
     def as_json(self) -> dict[str, str]:
-        """Return the scope ready for JSON.
+        """Return the scope as a dictionary that can be written as JSON.
 
         Returns
         -------
         dict of str to str
-            ``instances`` and ``raters``.
+            Values of ``instances`` and ``raters``.
         """
         return {"instances": self.instances, "raters": self.raters}
 
@@ -50,28 +52,28 @@ class Estimate:
     value : float
         The statistic; NaN if it is undefined.
     low, high : float
-        Ends of the interval; NaN if there is none.
+        Ends of the interval; NaN if there is no interval.
     standard_error : float
-        Standard error; NaN if there is none.
+        Standard error; NaN if it is undefined.
     n : int
         Number of units that entered.
     method : str
-        How the interval was made.
+        How the interval was computed.
     reason : str or None
-        Why the value is undefined, or, for a value that is defined, why it has no interval.
+        Why the value is undefined or, if the value is defined, why it has no interval.
     stated_scope : Scope or None
-        Scope, if it is not the default one.
+        Scope, if it differs from the default.
     is_defined : bool
         Whether there is a value.
     has_interval : bool
         Whether there is an interval.
     scope : Scope
-        Population that the estimate generalises to. By default new instances if there is an
-        interval, and otherwise the instances at hand.
+        Population that the estimate generalises to. The default is new instances if there is an
+        interval, and only the rated instances otherwise.
 
     See Also
     --------
-    undefined : The estimate that does not exist.
+    undefined : Returns an undefined estimate.
 
     Examples
     --------
@@ -106,12 +108,12 @@ class Estimate:
         return self.stated_scope or (NEW_INSTANCES if self.has_interval else THESE)
 
     def as_json(self) -> dict[str, JsonValue]:
-        """Return the estimate ready for JSON.
+        """Return the estimate as a dictionary that can be written as JSON.
 
         Returns
         -------
         dict of str to object
-            The fields by name; NaN becomes None.
+            The fields by name, with None in place of NaN.
         """
         return {
             "value": _nullable(self.value),
@@ -126,12 +128,12 @@ class Estimate:
 
 
 def undefined(reason: str, n: int = 0) -> Estimate:
-    """Return the estimate that does not exist.
+    """Return an undefined estimate.
 
     Parameters
     ----------
     reason : str
-        A sentence that says why.
+        A sentence that says why the value is undefined.
     n : int, default 0
         Number of units that would have entered.
 

@@ -1,4 +1,4 @@
-"""How many instances a study needs, from the variance components of a pilot."""
+"""The number of instances that a study needs, given the variance components of a pilot study."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,32 +23,44 @@ EVEN = 0.5
 MAX_INSTANCES = 20_000
 STUDIES = 200
 REPLICATES = 400
-NO_UNITS = "No instance of the pilot has two units: their variance is part of the instances'."
-NO_RATERS = "No rater of the pilot rated two instances: their variance is part of the ratings'."
-TOO_MANY = "{number} instances are not enough."
+NO_UNITS = (
+    "No instance in the pilot has two units, so the variance between units is included in the"
+    " variance between instances."
+)
+NO_RATERS = (
+    "No rater in the pilot rated two instances, so the variance between raters is included in the"
+    " variance of a single rating."
+)
+TOO_MANY = "Even the maximum of {number} instances is not enough to reach the target."
 MIN_INSTANCES = 8
-NO_INSTANCES = "The pilot has one instance only: no variance between instances is known."
-NO_REPEATS = "No unit of the pilot has two ratings: a rating's own variance is not known."
+NO_INSTANCES = (
+    "The variance between instances cannot be estimated because the pilot has only one instance."
+    " Use a pilot with at least two instances."
+)
+NO_REPEATS = (
+    "The variance of a single rating cannot be estimated because no unit in the pilot has two"
+    " ratings. Use a pilot in which some units have several ratings."
+)
 
 
 @dataclass(frozen=True)
 class VarianceComponents:
-    """Variance components of a rating's value.
+    """Variance components of ratings.
 
     Attributes
     ----------
     mean : float
-        Mean value.
+        Mean value of a rating.
     instance : float
         Variance between instances.
     unit : float
-        Variance between units of one instance, which are generations.
+        Variance between units of the same instance, which differ in their generations.
     rater : float
         Variance between raters.
     rating : float
         Variance of a single rating.
     notes : tuple of str
-        What could not be told apart.
+        Sentences that say which components could not be separated.
     """
 
     mean: float
@@ -70,9 +82,9 @@ class PlannedStudy:
     width : float
         Mean width of the interval.
     power : float
-        How often the interval excludes ½.
+        Share of simulated studies whose interval excludes ½.
     coverage : float
-        How often it holds the mean that was simulated.
+        Share of simulated studies whose interval contains the simulated mean.
     """
 
     instances: int
@@ -88,13 +100,13 @@ class SampleSize:
     Attributes
     ----------
     instances : int or None
-        Smallest number of instances that meets the target; None if none does.
+        Smallest number of instances that reaches the target; None if the maximum is not enough.
     ratings : int or None
-        Number of ratings of such a study.
+        Number of ratings in a study with that many instances.
     tried : tuple of PlannedStudy
-        All designs that were simulated, by size.
+        All designs that were simulated, in order of size.
     reason : str or None
-        Why there is no number.
+        Why there is no number of instances.
     """
 
     instances: int | None
@@ -110,57 +122,64 @@ def variance_components(
     raters: npt.ArrayLike,
     instances: npt.ArrayLike | None = None,
 ) -> VarianceComponents:
-    """Estimate the variance components of a pilot by the method of moments.
+    """Estimate the variance components of a pilot study by the method of moments.
 
     Parameters
     ----------
     values : array_like of float, shape (n_ratings,)
         Value of each rating, such as 1 for a win, ½ for a tie and 0 for a loss.
     units, raters : array_like, shape (n_ratings,)
-        Unit and rater of each rating, by any names.
+        Names of the unit and the rater of each rating.
     instances : array_like, shape (n_ratings,), optional
-        Instance of each rating's unit; by default each unit is an instance of its own.
+        Name of the instance of each rating's unit; by default, every unit is a separate instance.
 
     Returns
     -------
     VarianceComponents
-        The components; negative solutions are 0.
+        The components; negative solutions are replaced with 0.
 
     Raises
     ------
     InvalidInput
-        If no unit has two ratings, there is one instance only, or a unit lies in two instances.
+        If no unit has two ratings, there is only one instance, or a unit is in two instances.
 
     See Also
     --------
-    sample_size : Number of instances from these components.
+    sample_size : Finds the number of instances from these components.
 
     Notes
     -----
-    Half the mean squared difference of two ratings is the sum of the variances of what they do not
-    share. Four kinds of pairs (of one unit; of one instance and two units; of one rater and two
-    instances; of nothing in common) give four equations, for any unbalanced design (Searle, Casella
-    and McCulloch 1992, section 5.2, with differences in place of squares).
+    Half the mean squared difference between two ratings is the sum of the variances of everything
+    that the two ratings do not share. There are four kinds of pairs of ratings: same unit; same
+    instance but different units and raters; same rater but different instances; nothing in common.
+    They give four equations, for any unbalanced design (Searle, Casella and McCulloch 1992, section
+    5.2, with differences instead of squares).
 
     Examples
     --------
     >>> values, units, raters = [1, 1, 0, 0, 1, 0], [0, 0, 1, 1, 2, 2], [0, 1, 0, 1, 0, 1]
-    >>> found = variance_components(values, units=units, raters=raters)
-    >>> round(found.instance, 4), round(found.rating, 4)
+    >>> components = variance_components(values, units=units, raters=raters)
+    >>> round(components.instance, 4), round(components.rating, 4)
     (0.1667, 0.1667)
     """
     y = as_numbers(values, name="values")
     if len(y) < 2:
-        raise InvalidInput("too_few", "values must contain at least two ratings.")
+        raise InvalidInput(
+            "too_few", f"values must contain at least two ratings; it contains {len(y)}."
+        )
     unit = as_groups(units, length=len(y), name="units")
     rater = as_groups(raters, length=len(y), name="raters")
     instance = unit if instances is None else as_groups(instances, length=len(y), name="instances")
     if len(np.unique(np.column_stack([unit, instance]), axis=0)) > unit.max() + 1:
-        raise InvalidInput("units_span_instances", "units must belong to one instance each.")
+        raise InvalidInput(
+            "units_span_instances",
+            "Each name in units must belong to only one instance; some units have ratings under"
+            " several instances.",
+        )
     both = rater * (instance.max() + 1) + instance
     groupings = {"unit": unit, "instance": instance, "rater": rater, "both": both, "all": 0 * unit}
     pairs = {name: _pair_sums(y, groups) for name, groups in groupings.items()}
-    # Pairs of ratings by what they share: the unit; only the instance; only the rater; nothing.
+    # Pairs of ratings can share the unit, only the instance, only the rater, or nothing.
     same_instance = pairs["instance"] - pairs["unit"] - pairs["both"]
     same_rater = pairs["rater"] - pairs["both"]
     unrelated = pairs["all"] - pairs["instance"] - same_rater
@@ -169,7 +188,7 @@ def variance_components(
 
 
 def _pair_sums(y: FloatArray, groups: IntArray) -> FloatArray:
-    """Half the sum of squared differences of all pairs within groups, and the number of pairs."""
+    """Return half the sum of squared differences within groups, and the number of pairs."""
     n, total, squares = (np.bincount(groups, w) for w in (None, y, y**2))
     return np.array([(n * squares - total**2).sum() / 2, (n * (n - 1)).sum() / 2])
 
@@ -177,10 +196,10 @@ def _pair_sums(y: FloatArray, groups: IntArray) -> FloatArray:
 def _solve(
     mean: float, same_unit: float, same_instance: float, same_rater: float, unrelated: float
 ) -> VarianceComponents:
-    """The components from half the mean squared differences of the four kinds of pairs.
+    """Return the components, given half the mean squared differences of the four kinds of pairs.
 
-    Their expectations are rater + rating; unit + rater + rating; all components but the rater's;
-    and all components.
+    Their expected values are rater + rating (same unit), unit + rater + rating (same instance),
+    instance + unit + rating (same rater), and the sum of all components (unrelated).
     """
     notes = []
     if np.isnan(same_unit):
@@ -214,27 +233,28 @@ def sample_size(
     max_instances: int = MAX_INSTANCES,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> SampleSize:
-    """Find the number of instances for a width of the interval, or for a power.
+    """Find the number of instances needed for an interval width or for a power.
 
     Parameters
     ----------
     pilot : VarianceComponents
-        Components of a pilot, or assumed ones.
+        Variance components from a pilot study, or assumed components.
     rng : numpy.random.Generator
-        Source of the simulations.
+        Random generator for the simulations.
     target_width : float, optional
-        Mean width of the interval of the mean value, in (0, 1).
+        Required mean width of the interval, in (0, 1).
     power : float, optional
-        Probability that the interval excludes ½ if the pilot's mean is the truth, in (0, 1). Give
-        this or `target_width`.
+        Required probability, in (0, 1), that the interval excludes ½ if the pilot's mean is the
+        true mean. Pass either `power` or `target_width`.
     units : int, default 1
-        Number of units of an instance.
+        Number of units per instance.
     ratings : int, default 3
-        Number of ratings of a unit.
+        Number of ratings per unit.
     units_per_rater : int, default 50
-        Number of units that a rater rates. Fewer raters let through more of their variance.
+        Number of units per rater. With more units per rater there are fewer raters, and the
+        variance between raters has a larger effect.
     max_instances : int, default 20000
-        Largest number of instances to try.
+        Maximum number of instances to try.
     confidence_level : float, default 0.95
         Confidence level of the interval, in (0, 1).
 
@@ -246,24 +266,25 @@ def sample_size(
     Raises
     ------
     InvalidInput
-        If both targets are given or neither, or a number is out of range.
+        If both targets or neither of them are passed, or if a number is out of range.
 
     See Also
     --------
-    variance_components : Components of a pilot.
+    variance_components : Estimates the components from a pilot study.
 
     Notes
     -----
-    Studies are simulated from normal components, and each has a percentile bootstrap interval over
-    instances. That interval does not see the variance of raters; `PlannedStudy.coverage` says what
-    this costs. Sizes double until the target is met, and then halve the gap to 2% of the size. The
-    simulation error of power is up to 3.5 points.
+    Studies are simulated from normally distributed components. For each study, a percentile
+    bootstrap interval over instances is computed. This interval does not include the variance
+    between raters; `PlannedStudy.coverage` shows how much coverage this costs. The number of
+    instances is doubled until the target is reached. Bisection then continues until the number is
+    accurate to 2%. The simulation error of the power is up to 3.5 percentage points.
 
     Examples
     --------
     >>> pilot = VarianceComponents(0.6, instance=0.04, unit=0, rater=0, rating=0.12)
-    >>> found = sample_size(pilot, target_width=0.1, rng=np.random.default_rng(0))
-    >>> 110 < found.instances < 135
+    >>> size = sample_size(pilot, target_width=0.1, rng=np.random.default_rng(0))
+    >>> 110 < size.instances < 135
     True
     """
     check_resampling(0, confidence_level, None)
@@ -294,14 +315,21 @@ def sample_size(
 def _check_one_target(**targets: float | None) -> None:
     chosen = {name: share for name, share in targets.items() if share is not None}
     if len(chosen) != 1:
-        raise InvalidInput("not_one_of_two", "Give either target_width or power.")
+        raise InvalidInput(
+            "not_one_of_two",
+            f"Pass either target_width or power; {'both' if chosen else 'neither'} of them"
+            f" {'were' if chosen else 'was'} passed.",
+        )
     for name, share in chosen.items():
         if not 0 < share < 1:
-            raise InvalidInput("out_of_range", f"{name} must lie between 0 and 1.")
+            raise InvalidInput("out_of_range", f"{name} must be between 0 and 1; it is {share}.")
 
 
 def _smallest(is_enough: Callable[[int], bool], maximum: int) -> int | None:
-    """The smallest sufficient number, to 2%, by doubling and bisection; None above ``maximum``."""
+    """Return the smallest sufficient number, accurate to 2%, by doubling and bisection.
+
+    Return None if even ``maximum`` is not enough.
+    """
     below, enough = 1, MIN_INSTANCES
     while not is_enough(enough):
         if enough == maximum:
@@ -322,14 +350,14 @@ def _instance_means(
     raters: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Mean value of each instance in simulated studies (n, `STUDIES`)."""
+    """Return the mean value of each instance in simulated studies, shape (instances, studies)."""
     n_ratings = units * ratings
     variance = pilot.instance + pilot.unit / units + pilot.rating / n_ratings
     means = pilot.mean + sqrt(variance) * rng.standard_normal((n, STUDIES))
     if pilot.rater == 0:
         return means
     severity = sqrt(pilot.rater) * rng.standard_normal((raters, STUDIES))
-    # Each rating of a unit is by another rater; raters are assigned to instances at random.
+    # Every rating of a unit comes from a different rater; raters are assigned at random.
     order = rng.permutation(n * n_ratings).reshape(n, n_ratings) if raters > ratings else None
     for k in range(n_ratings):
         rater = order[:, k] % raters if order is not None else np.full(n, k % raters)
@@ -340,7 +368,7 @@ def _instance_means(
 def _evaluate(
     means: FloatArray, truth: float, confidence_level: float, rng: np.random.Generator
 ) -> PlannedStudy:
-    """Width, power and coverage of the bootstrap intervals of simulated studies."""
+    """Return the width, power and coverage of the bootstrap intervals in simulated studies."""
     n = len(means)
     batches = replicate_weights(np.ones(n, dtype=np.int64), REPLICATES, rng, width=n)
     bootstrap_values = np.concatenate([weights @ means for weights in batches]) / n

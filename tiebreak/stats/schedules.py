@@ -1,7 +1,8 @@
-"""Schedules of pairwise comparisons when there are too many pairs, and win–loss ratios.
+"""Schedules of pairwise comparisons for studies with too many pairs, and win–loss ratios.
 
 Source: Liusie et al. 2024, section 3. Candidates are texts for one context, or systems on one
-instance. A comparison is ordered: first shown, second shown.
+instance. A comparison is an ordered pair of the candidate shown first and the candidate shown
+second.
 """
 
 from typing import Literal
@@ -21,7 +22,7 @@ from tiebreak.stats.validation import (
 )
 
 Schedule = Literal["random", "no-repeat", "symmetric"]
-NEVER_COMPARED = "The schedule compares this candidate with nobody."
+NEVER_COMPARED = "This candidate was never compared with another candidate."
 
 
 def schedule(
@@ -32,29 +33,31 @@ def schedule(
     Parameters
     ----------
     candidates : int
-        Number of candidates, 2 or more: texts for one context, or systems on one instance.
+        Number of candidates, 2 or more. Candidates are texts for one context, or systems on one
+        instance.
     comparisons : int
         Number of comparisons.
     kind : {"random", "no-repeat", "symmetric"}
-        Draw from all ordered pairs; from unordered pairs, each in a random order; or draw unordered
-        pairs and compare each in both orders, so that position bias cancels.
+        How to draw. ``"random"``: draw ordered pairs; ``"no-repeat"``: draw unordered pairs and
+        show each in a random order; ``"symmetric"``: draw unordered pairs and show each in both
+        orders, so that position bias cancels.
     rng : numpy.random.Generator
-        Source of the draw.
+        Random generator for the draw.
 
     Returns
     -------
     ndarray of int, shape (comparisons, 2)
-        Candidate shown first and candidate shown second, in 0..candidates−1.
+        Candidate shown first and candidate shown second, from 0 to candidates − 1.
 
     Raises
     ------
     InvalidInput
-        If there are fewer pairs of that kind than comparisons, or a symmetric schedule has an odd
-        number of them.
+        If there are more comparisons than pairs of that kind, or if the number of comparisons in a
+        symmetric schedule is odd.
 
     See Also
     --------
-    win_loss_ratio : Scores of the candidates from the comparisons.
+    win_loss_ratio : Computes scores of the candidates from the comparisons.
 
     Notes
     -----
@@ -73,8 +76,8 @@ def schedule(
     if comparisons > available:
         raise InvalidInput(
             "out_of_range",
-            f"comparisons must be {available} or fewer: a {kind} schedule of {candidates} "
-            "candidates has no more pairs.",
+            f"The number of comparisons must be at most {available}, because a {kind} schedule for"
+            f" {candidates} candidates has only {available} pairs; it is {comparisons}.",
         )
     if kind == "random":
         return rng.permutation(np.concatenate([pairs, pairs[:, ::-1]]))[:comparisons]
@@ -83,7 +86,9 @@ def schedule(
         return rng.permuted(chosen, axis=1)
     if comparisons % 2:
         raise InvalidInput(
-            "not_even", "comparisons must be even: a symmetric schedule has both orders."
+            "not_even",
+            "The number of comparisons must be even, because a symmetric schedule compares each"
+            f" pair in both orders; it is {comparisons}.",
         )
     chosen = rng.permutation(pairs)[: comparisons // 2]
     return np.stack([chosen, chosen[:, ::-1]], axis=1).reshape(-1, 2)
@@ -92,56 +97,61 @@ def schedule(
 def win_loss_ratio(
     pairs: npt.ArrayLike, outcomes: npt.ArrayLike, *, candidates: int
 ) -> list[Estimate]:
-    """Compute the share of its comparisons that each candidate won.
+    """Compute the share of comparisons that each candidate won.
 
     Parameters
     ----------
     pairs : array_like of int, shape (n_comparisons, 2)
         Candidate shown first and candidate shown second.
     outcomes : array_like of float, shape (n_comparisons,)
-        How far the first won, in [0, 1]: 1, ½ for a tie, 0, or a judge's probability. NaN is an
-        answer that could not be read, which is no comparison.
+        Result for the candidate shown first: 1 for a win, ½ for a tie, 0 for a loss, or a judge's
+        probability of a win. Use NaN for an answer that could not be read; it does not count as a
+        comparison.
     candidates : int
         Number of candidates.
 
     Returns
     -------
     list of Estimate
-        Score of each candidate, in [0, 1], without an interval; undefined for a candidate that was
-        never compared.
+        Score of each candidate, from 0 to 1, without an interval; undefined for a candidate that
+        was never compared.
 
     Raises
     ------
     InvalidInput
-        If a candidate is compared with itself, or a code or outcome is out of range.
+        If a candidate is compared with itself, or if a code or an outcome is out of range.
 
     See Also
     --------
-    schedule : Which pairs to compare.
+    schedule : Draws the pairs to compare.
 
     Notes
     -----
-    Source: Liusie et al. 2024, eq. 6. The published helper divides by another number, so that its
-    scores can lie outside [0, 1].
+    Source: Liusie et al. 2024, eq. 6. The published helper function divides by a different number,
+    so that its scores can lie outside the range from 0 to 1.
 
     Examples
     --------
     >>> scores = win_loss_ratio([[0, 1], [1, 0], [1, 2]], [1, 0, 0.5], candidates=3)
-    >>> [round(each.value, 4) for each in scores]
+    >>> [round(score.value, 4) for score in scores]
     [1.0, 0.1667, 0.5]
     """
     check_at_least(candidates, 2, name="candidates")
     array = np.asarray(pairs)
     if array.ndim != 2 or array.shape[1] != 2:
         raise InvalidInput(
-            "wrong_shape", f"pairs must be (comparisons, 2), not of shape {array.shape}."
+            "wrong_shape",
+            "pairs must be a matrix with one row for each comparison and two columns; its shape is"
+            f" {array.shape}.",
         )
     first, second = (as_codes(side, below=candidates, name="pairs") for side in array.T)
     won = as_shares(outcomes, name="outcomes", missing=True)
     check_same_length(pairs=array, outcomes=won)
     if (first == second).any():
         raise InvalidInput(
-            "same_candidate", "pairs must be of two candidates: none is compared with itself."
+            "same_candidate",
+            "pairs must consist of two different candidates; comparison"
+            f" {int(np.argmax(first == second))} compares a candidate with itself.",
         )
     parsed = ~np.isnan(won)
     sides = np.concatenate([first[parsed], second[parsed]])

@@ -1,7 +1,8 @@
 """Sampling of instances to annotate, with known inclusion probabilities.
 
-First a uniform control sample is drawn, then a sample of the rest that favours separable instances.
-Source: Madow 1949 (randomised systematic sampling with unequal probabilities).
+The first phase draws a uniform control sample. The second phase draws from the other instances,
+with a preference for separable instances. Source: Madow 1949 (randomised systematic sampling with
+unequal probabilities).
 """
 
 from dataclasses import dataclass
@@ -30,35 +31,37 @@ N_SIMULATED_CONTROLS = 500
 _ROUNDING = 1e-9
 CONTROL, CHOSEN = "control", "design"
 ONLY_TOP = (
-    "Only the most separable instances are chosen: instances of low separability still hold "
-    "information, and estimates speak of the selected instances only."
+    "This design selects only the most separable instances, so estimates hold only for the "
+    "selected instances. Instances with low separability are also informative; use a control "
+    "sample or another design to include some of them."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Instances drawn for annotation, with their probabilities.
+    """Instances drawn for annotation, with their inclusion probabilities.
 
     Attributes
     ----------
     design : {"uniform", "proportional", "top", "strata"}
-        How instances other than the control sample were drawn.
+        How the instances outside the control sample were drawn.
     phase : ndarray of str, shape (n_instances,)
-        "control", "design", or "" for an instance that was not drawn.
+        Phase in which each instance was drawn: "control", "design", or "" if it was not drawn.
     conditional : ndarray of float, shape (n_instances,)
-        Probability of the second phase given the control sample; NaN in the control sample.
+        Probability of being drawn in the second phase, given the control sample; NaN for instances
+        in the control sample.
     inclusion : ndarray of float, shape (n_instances,)
-        Probability of being drawn in either phase, before anything was drawn.
+        Probability of being drawn in either phase, before the control sample was drawn.
     selected : ndarray of bool, shape (n_instances,)
-        Whether an instance was drawn.
+        Whether each instance was drawn.
     covers : bool
         Whether every instance could have been drawn.
     warning : str or None
-        What it means if not.
+        Warning if some instances could not have been drawn, otherwise None.
 
     See Also
     --------
-    hajek_estimate : Estimates from such instances.
+    hajek_estimate : Estimates means from drawn instances.
     """
 
     design: Design
@@ -68,7 +71,7 @@ class Selection:
 
     @property
     def selected(self) -> Mask:
-        """Whether an instance was drawn."""
+        """Whether each instance was drawn."""
         drawn: Mask = self.phase != ""
         return drawn
 
@@ -79,26 +82,26 @@ class Selection:
 
     @property
     def warning(self) -> str | None:
-        """What it means that not every instance could have been drawn."""
+        """Warning if some instances could not have been drawn, otherwise None."""
         return None if self.covers else ONLY_TOP
 
 
 def logistic_weights(
     delta: npt.ArrayLike, *, beta: float = 6.0, threshold: float = 0.4
 ) -> FloatArray:
-    """Compute weights of a draw that rise with δ as a logistic curve.
+    """Compute weights for a draw that increase with δ on a logistic curve.
 
     Parameters
     ----------
     delta : array_like of float, shape (n_instances,)
-        Separability from normalised alignments.
+        Separability δ of each instance, from normalised alignments.
     beta, threshold : float, default 6.0 and 0.4
-        Constants β and T.
+        Constants β and T of the logistic curve.
 
     Returns
     -------
     ndarray of float, shape (n_instances,)
-        Weight of each instance, 1 / (1 + exp(−β (δ − T))): above 0.
+        Weight of each instance, 1 / (1 + exp(−β (δ − T))), which is always above 0.
 
     Raises
     ------
@@ -107,7 +110,7 @@ def logistic_weights(
 
     See Also
     --------
-    floored_weights : Weights that are proportional to δ.
+    floored_weights : Computes weights that are proportional to δ.
 
     Examples
     --------
@@ -119,14 +122,14 @@ def logistic_weights(
 
 
 def floored_weights(delta: npt.ArrayLike, *, floor: float) -> FloatArray:
-    """Compute weights of a draw that are proportional to δ, with a floor.
+    """Compute weights for a draw that are proportional to δ, plus a constant.
 
     Parameters
     ----------
     delta : array_like of float, shape (n_instances,)
-        Separability.
+        Separability δ of each instance.
     floor : float
-        What is added, above 0, so that every instance can be drawn.
+        Constant above 0 that is added to every weight, so that every instance can be drawn.
 
     Returns
     -------
@@ -140,7 +143,7 @@ def floored_weights(delta: npt.ArrayLike, *, floor: float) -> FloatArray:
 
     See Also
     --------
-    logistic_weights : Weights that rise as a logistic curve.
+    logistic_weights : Computes weights that increase on a logistic curve.
 
     Examples
     --------
@@ -150,7 +153,8 @@ def floored_weights(delta: npt.ArrayLike, *, floor: float) -> FloatArray:
     if not (floor > 0 and np.isfinite(floor)):
         raise InvalidInput(
             "out_of_range",
-            f"floor must be above 0, so that every instance may be drawn, not {floor}.",
+            "floor must be a finite number above 0, so that every instance can be drawn; it is"
+            f" {floor}.",
         )
     weights: FloatArray = np.maximum(as_numbers(delta, name="delta"), 0) + floor
     return weights
@@ -171,51 +175,55 @@ def select(
     Parameters
     ----------
     delta : array_like of float, shape (n_instances,)
-        Separability of each instance.
+        Separability δ of each instance.
     n : int
         Number of instances to draw.
     design : {"uniform", "proportional", "top", "strata"}
-        How to draw the instances other than the control sample: with equal probabilities, with
-        probabilities proportional to `weights`, the largest δ, or equally many from ranges of δ of
-        equal width.
+        How to draw the instances outside the control sample. ``"uniform"``: with equal
+        probabilities; ``"proportional"``: with probabilities proportional to `weights`; ``"top"``:
+        the instances with the largest δ; ``"strata"``: the same number from each range of δ, with
+        ranges of equal width.
     rng : numpy.random.Generator
-        Source of the draw.
+        Random generator for the draw.
     weights : array_like of float, shape (n_instances,), optional
-        Weights above 0, for the proportional design.
+        Weights above 0; required for the proportional design.
     control_share : float, default 0.2
-        Share of `n` that is drawn first, with equal probabilities, in [0, 1].
+        Share of `n`, from 0 to 1, that is drawn first, with equal probabilities, as the control
+        sample.
     ranges : int, default 4
-        Number of ranges, for the strata.
+        Number of ranges of δ for the strata design.
 
     Returns
     -------
     Selection
-        Who was drawn in which phase, and with what probability. With "top" and without a control
-        sample, most instances could not have been drawn, and `Selection.covers` is false.
+        The phase in which each instance was drawn, and its inclusion probability. With the top
+        design and no control sample, most instances could not have been drawn, and
+        `Selection.covers` is false.
 
     Raises
     ------
     InvalidInput
-        If `n` exceeds the number of instances, or weights are missing or not above 0.
+        If `n` exceeds the number of instances, or if weights are missing or not above 0.
 
     See Also
     --------
-    logistic_weights, floored_weights : Weights from separabilities.
-    hajek_estimate : Estimates from the instances.
+    logistic_weights, floored_weights : Compute weights from separabilities.
+    hajek_estimate : Estimates means from the drawn instances.
 
     Notes
     -----
-    Draws of fixed size with unequal probabilities are randomised systematic (Madow 1949), since
-    `numpy.random.Generator.choice` without replacement would not keep to them. An instance whose
-    probability would exceed 1 is certain, and the rest is shared out again. Inclusion probabilities
-    are exact for "uniform", for "top", and without a control sample; otherwise they are means over
-    500 control samples drawn for the purpose.
+    Draws of fixed size with unequal probabilities use randomised systematic sampling (Madow 1949),
+    since `numpy.random.Generator.choice` without replacement would not keep the probabilities. If
+    the probability of an instance would exceed 1, the instance is drawn with certainty, and the
+    remaining draws are divided among the other instances. Inclusion probabilities are exact for
+    ``"uniform"``, for ``"top"``, and for all designs without a control sample. Otherwise they are
+    means over 500 simulated control samples.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> found = select([0.9, 0.1, 0.5, 0.2], 2, design="top", rng=rng, control_share=0)
-    >>> found.selected.tolist(), found.covers
+    >>> draw = select([0.9, 0.1, 0.5, 0.2], 2, design="top", rng=rng, control_share=0)
+    >>> draw.selected.tolist(), draw.covers
     ([True, False, True, False], False)
     """
     values = as_numbers(delta, name="delta")
@@ -226,7 +234,7 @@ def select(
     check_at_least(ranges, 1, name="ranges")
     if n > total:
         raise InvalidInput(
-            "out_of_range", f"n must be at most the {total} instances there are, not {n}."
+            "out_of_range", f"n must be at most {total}, the number of instances; it is {n}."
         )
     sampling = _SamplingDesign(values, _positive(weights, total, design), design, ranges, rng)
     n_control = round(control_share * n)
@@ -244,13 +252,19 @@ def _positive(weights: npt.ArrayLike | None, total: int, design: Design) -> Floa
     if weights is None:
         if design == "proportional":
             raise InvalidInput(
-                "weights_missing", "weights must be given for a proportional design."
+                "weights_missing",
+                "The proportional design needs one weight for each instance; pass weights.",
             )
         return np.ones(total)
     array = as_numbers(weights, name="weights")
-    if len(array) != total or (array <= 0).any():
+    if len(array) != total:
         raise InvalidInput(
-            "bad_weights", f"weights must be {total} numbers above 0, one an instance."
+            "bad_weights",
+            f"weights must have one number for each of the {total} instances; it has {len(array)}.",
+        )
+    if (array <= 0).any():
+        raise InvalidInput(
+            "bad_weights", f"weights must be above 0; the smallest is {array.min():g}."
         )
     return array
 
@@ -267,14 +281,14 @@ class _SamplingDesign:
         rng: np.random.Generator,
     ) -> None:
         self._design, self._weights = design, weights
-        # Ties in δ are broken at random once, so that the draw and its probabilities agree.
+        # Ties in δ are broken at random only once, so that the draw and its probabilities agree.
         self._rank = np.empty(len(delta), dtype=np.int64)
         self._rank[np.lexsort((rng.random(len(delta)), -delta))] = np.arange(len(delta))
         self._stratum = range_of(delta, range_edges(delta, ranges=ranges))
         self.blocks = self._stratum if design == "strata" else np.zeros_like(self._stratum)
 
     def probabilities(self, rest: Mask, n: int) -> FloatArray:
-        """Probabilities of the instances in the mask ``rest`` of being among ``n`` of them."""
+        """Return the probability of each instance in the mask ``rest`` if ``n`` of them are drawn."""
         if self._design == "top":
             return (np.argsort(np.argsort(self._rank[rest])) < n).astype(np.float64)
         if self._design == "strata":
@@ -284,7 +298,7 @@ class _SamplingDesign:
         return _proportional(self._weights[rest], n)
 
     def inclusion(self, n_control: int, n: int, rng: np.random.Generator) -> FloatArray:
-        """Probabilities (N,) of being drawn in either phase."""
+        """Return the probability of each instance of being drawn in either phase."""
         total = len(self._weights)
         everyone = np.ones(total, dtype=np.bool_)
         if n_control == 0:
@@ -293,7 +307,7 @@ class _SamplingDesign:
         if self._design == "uniform" or n == 0:
             return np.full(total, (n_control + n) / total)
         if self._design == "top":
-            # Selected if enough of the instances with a higher δ are in the control sample.
+            # An instance is selected if enough instances with a higher δ are in the control sample.
             selected = hypergeom.sf(self._rank - n, total - 1, self._rank, n_control)
             inclusion: FloatArray = share + (1 - share) * selected
             return inclusion
@@ -303,13 +317,13 @@ class _SamplingDesign:
             rest[rng.permutation(total)[:n_control]] = False
             summed[rest] += self.probabilities(rest, n)
             times += rest
-        # Instances that were in all simulated control samples would be in nearly all others.
+        # An instance that was in all simulated control samples would be in nearly all others, too.
         conditional = np.divide(summed, times, out=np.ones(total), where=times > 0)
         return share + (1 - share) * conditional
 
 
 def _proportional(weights: FloatArray, n: int) -> FloatArray:
-    """n · w / Σw; probabilities above 1 become 1, and the rest is redistributed."""
+    """Return n · w / Σw, with probabilities above 1 set to 1 and the excess redistributed."""
     certain = np.zeros(len(weights), dtype=np.bool_)
     while n:
         remaining = n - int(certain.sum())
@@ -324,7 +338,10 @@ def _proportional(weights: FloatArray, n: int) -> FloatArray:
 
 
 def _stratified(stratum: IntArray, n: int) -> FloatArray:
-    """Equal expected numbers from all strata, up to the size of each; uniform within a stratum."""
+    """Return probabilities for equal expected numbers from all strata, up to the strata's sizes.
+
+    Within a stratum, probabilities are equal.
+    """
     sizes = np.bincount(stratum)
     expected, remaining, is_open = np.zeros(len(sizes)), float(n), sizes > 0
     while remaining > 0 and is_open.any():
@@ -340,10 +357,10 @@ def _stratified(stratum: IntArray, n: int) -> FloatArray:
 
 
 def systematic(probabilities: FloatArray, blocks: IntArray, rng: np.random.Generator) -> IntArray:
-    """A sample of fixed size with these probabilities: systematic sampling in a random order.
+    """Draw a sample of fixed size with these probabilities by randomised systematic sampling.
 
-    Blocks are contiguous in that order, so that each contributes its expected number, rounded up or
-    down.
+    Instances are sampled systematically in a random order in which the instances of a block stay
+    together. The number drawn from each block is therefore its expected number, rounded up or down.
     """
     certain = np.flatnonzero(probabilities >= 1 - _ROUNDING)
     size = round(float(probabilities.sum())) - len(certain)

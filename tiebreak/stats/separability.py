@@ -1,7 +1,8 @@
 """Separability of two systems on one instance, from alignments of their generations.
 
-Source: Ghosh et al. 2024, eqs. 1–3. The published code scores 15 of 25 cross pairs and mirrors
-them; this is eq. 2 as written, the mean over all K_A · K_B pairs.
+Source: Ghosh et al. 2024, eqs. 1–3. The published code scores only 15 of 25 cross pairs and mirrors
+them. This module computes eq. 2 as printed, that is, the mean over all pairs of a generation of
+system A and a generation of system B.
 """
 
 from dataclasses import dataclass
@@ -21,8 +22,8 @@ from tiebreak.stats.validation import (
 )
 
 RANGES = 4
-TOO_FEW = "Fewer than two generations of system {systems}."
-NO_CROSS = "No similarity across the systems is known."
+TOO_FEW = "There are fewer than two generations for system {systems}."
+NO_CROSS = "There is no similarity between a generation of system A and a generation of system B."
 
 
 @dataclass(frozen=True)
@@ -32,15 +33,15 @@ class Separability:
     Attributes
     ----------
     self_alignment_a, self_alignment_b : float
-        Mean similarity of two generations of one system.
+        Mean similarity between two generations of system A, and of system B.
     cross_alignment : float
-        Mean similarity of a generation of A and one of B.
+        Mean similarity between a generation of A and a generation of B.
     delta : float
         δ = max(self_alignment_a, self_alignment_b) − cross_alignment.
     standard_error : float
         Jackknife standard error of δ over generations.
     reason : str or None
-        Why a number is NaN: there are too few generations.
+        Why an alignment is NaN, such as too few generations; otherwise None.
     """
 
     self_alignment_a: float
@@ -60,10 +61,10 @@ class NormalisedSeparability:
     delta : ndarray of float, shape (n_instances,)
         δ of each instance, in [−1, 1].
     minimum, maximum : float
-        Range of the alignments.
+        Smallest and largest alignment.
     scope : str
-        What the range spans. Values change if instances are added, and do not compare across
-        scopes.
+        Name of the set that the minimum and maximum are taken over. If instances are added to the
+        set, values change. Values from different scopes cannot be compared.
     """
 
     delta: FloatArray
@@ -85,44 +86,44 @@ def separability(
     Parameters
     ----------
     self_a : array_like of float, shape (n_a, n_a)
-        Similarities of A's generations with one another. The diagonal is not read.
+        Similarities between A's generations. The diagonal is ignored.
     self_b : array_like of float, shape (n_b, n_b)
-        The same of B's generations.
+        Similarities between B's generations. The diagonal is ignored.
     cross : array_like of float, shape (n_a, n_b)
-        Similarities of A's generations with B's. In all three, NaN marks a missing generation,
-        which is left out of the means.
+        Similarities between A's generations and B's generations. In all three matrices, NaN marks a
+        missing generation, which is left out of the means.
     cross_pairs : int, optional
-        Number of cross pairs to use, drawn by `rng`; all by default.
+        Number of cross pairs to use, drawn with `rng`; all pairs by default.
     rng : numpy.random.Generator, optional
-        Source of the draw.
+        Random generator for the draw of cross pairs.
 
     Returns
     -------
     Separability
-        The alignments, δ and its standard error. A self-alignment needs two generations of the
-        system, the standard error three.
+        The alignments, δ and its standard error. A self-alignment needs at least two generations of
+        the system; the standard error needs at least three generations of each system.
 
     Raises
     ------
     InvalidInput
-        If the shapes do not fit together, or `cross_pairs` is given without `rng`.
+        If the shapes do not fit together, or if `cross_pairs` is passed without `rng`.
 
     See Also
     --------
-    normalised_separability : The same on a common scale.
-    tiebreak.similarity.align : The matrices of two systems' texts.
+    normalised_separability : Computes δ from alignments on a common scale.
+    tiebreak.similarity.align : Computes the similarities between texts.
 
     Notes
     -----
-    δ = max(self A, self B) − cross, each a mean over all pairs of different generations (Ghosh et
-    al. 2024, eqs. 1–3). The published code scores 15 of 25 cross pairs and mirrors them; this is
-    eq. 2 as written. The standard error is the delete-one jackknife's, over the generations of both
-    systems.
+    δ = max(self A, self B) − cross. Each alignment is a mean over all pairs of different
+    generations (Ghosh et al. 2024, eqs. 1–3). The published code scores only 15 of 25 cross pairs
+    and mirrors them; this function computes eq. 2 as printed. The standard error comes from a
+    delete-one jackknife over the generations of both systems.
 
     Examples
     --------
-    >>> found = separability([[1, 0.8], [0.8, 1]], [[1, 0.6], [0.6, 1]], [[0.2, 0.3], [0.1, 0.2]])
-    >>> round(found.delta, 4)
+    >>> self_a, self_b = [[1, 0.8], [0.8, 1]], [[1, 0.6], [0.6, 1]]
+    >>> round(separability(self_a, self_b, [[0.2, 0.3], [0.1, 0.2]]).delta, 4)
     0.6
     """
     a = as_similarities(self_a, name="self_a")
@@ -131,8 +132,9 @@ def separability(
     if a.shape != (c.shape[0],) * 2 or b.shape != (c.shape[1],) * 2:
         raise InvalidInput(
             "wrong_shape",
-            "self_a, self_b and cross must be (K_A, K_A), (K_B, K_B) and (K_A, K_B), "
-            f"not {a.shape}, {b.shape} and {c.shape}.",
+            "self_a and self_b must be square; cross must have a row for each generation in self_a"
+            " and a column for each generation in self_b. Their shapes are"
+            f" {a.shape}, {b.shape} and {c.shape}.",
         )
     a, b, c = _without_missing(a, b, c)
     if cross_pairs is not None:
@@ -150,14 +152,14 @@ def normalised_separability(
     Parameters
     ----------
     self_a, self_b, cross : array_like of float, shape (n_instances,)
-        Mean alignments of each instance. NaN is missing.
+        Mean alignments of each instance, or NaN if they are missing.
     scope : str
-        Name of what the alignments span, such as a system pair on a dataset.
+        Name of the set of alignments, such as a system pair and a dataset.
 
     Returns
     -------
     NormalisedSeparability
-        The δ of each instance; all NaN if the alignments are all alike.
+        The δ of each instance; all NaN if the alignments are all equal.
 
     Raises
     ------
@@ -166,16 +168,16 @@ def normalised_separability(
 
     See Also
     --------
-    separability : The same of one instance.
+    separability : Computes δ of one instance from similarities.
 
     Notes
     -----
-    One minimum and maximum is taken over all three vectors (Ghosh et al. 2024).
+    The minimum and the maximum are taken over all three vectors together (Ghosh et al. 2024).
 
     Examples
     --------
-    >>> found = normalised_separability([1.0, 0.6], [0.8, 0.6], [0.2, 0.6], scope="a-b on news")
-    >>> found.delta.tolist()
+    >>> on_news = normalised_separability([1.0, 0.6], [0.8, 0.6], [0.2, 0.6], scope="a-b on news")
+    >>> on_news.delta.tolist()
     [1.0, 0.0]
     """
     columns = [
@@ -193,7 +195,7 @@ def normalised_separability(
 
 
 def range_edges(delta: npt.ArrayLike, *, ranges: int = RANGES) -> FloatArray:
-    """Compute the edges of ranges of equal width over the observed support.
+    """Compute the edges of ranges of equal width between the smallest and the largest δ.
 
     Parameters
     ----------
@@ -205,7 +207,8 @@ def range_edges(delta: npt.ArrayLike, *, ranges: int = RANGES) -> FloatArray:
     Returns
     -------
     ndarray of float, shape (ranges + 1,)
-        The edges; two equal ones if all δ are equal, none if there is no δ.
+        The edges. If all δ are equal, there are two equal edges; if there is no δ, the array is
+        empty.
 
     Raises
     ------
@@ -214,7 +217,7 @@ def range_edges(delta: npt.ArrayLike, *, ranges: int = RANGES) -> FloatArray:
 
     See Also
     --------
-    range_of : The range that each δ is in.
+    range_of : Finds the range that contains each δ.
 
     Examples
     --------
@@ -231,7 +234,7 @@ def range_edges(delta: npt.ArrayLike, *, ranges: int = RANGES) -> FloatArray:
 
 
 def range_of(delta: npt.ArrayLike, edges: npt.ArrayLike) -> IntArray:
-    """Find the range that each δ is in.
+    """Find the range that contains each δ.
 
     Parameters
     ----------
@@ -243,7 +246,7 @@ def range_of(delta: npt.ArrayLike, edges: npt.ArrayLike) -> IntArray:
     Returns
     -------
     ndarray of int, shape (n_instances,)
-        Range in 0..n_ranges−1; −1 for NaN and beyond the edges.
+        Index of the range, from 0 to n_ranges − 1; −1 for NaN and for values outside the edges.
 
     Raises
     ------
@@ -252,7 +255,7 @@ def range_of(delta: npt.ArrayLike, edges: npt.ArrayLike) -> IntArray:
 
     See Also
     --------
-    range_edges : Edges of ranges of equal width.
+    range_edges : Computes edges of ranges of equal width.
 
     Examples
     --------
@@ -270,20 +273,25 @@ def range_of(delta: npt.ArrayLike, edges: npt.ArrayLike) -> IntArray:
 def _without_missing(
     a: FloatArray, b: FloatArray, c: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Drop the generations without any similarity to another one."""
+    """Drop generations that have no similarity to any other generation."""
     in_a = ~np.isnan(c).all(axis=1) | ~np.isnan(_off_diagonal(a)).all(axis=1)
     in_b = ~np.isnan(c).all(axis=0) | ~np.isnan(_off_diagonal(b)).all(axis=1)
     return a[np.ix_(in_a, in_a)], b[np.ix_(in_b, in_b)], c[np.ix_(in_a, in_b)]
 
 
 def _sample_pairs(cross: FloatArray, pairs: int, rng: np.random.Generator | None) -> FloatArray:
-    """The matrix with all but ``pairs`` random entries set to NaN."""
+    """Return the matrix with all but ``pairs`` random entries set to NaN."""
     check_at_least(pairs, 1, name="cross_pairs")
     known = np.flatnonzero(~np.isnan(cross))
-    if rng is None or pairs > len(known):
+    if rng is None:
+        raise InvalidInput(
+            "pairs_cannot_be_drawn", "cross_pairs needs rng to draw the pairs; pass a generator."
+        )
+    if pairs > len(known):
         raise InvalidInput(
             "pairs_cannot_be_drawn",
-            f"cross_pairs must be at most the {len(known)} scored pairs, and needs rng to draw them.",
+            f"cross_pairs must be at most {len(known)}, the number of scored cross pairs; it is"
+            f" {pairs}.",
         )
     sample = np.full(cross.shape, NAN)
     indices = rng.choice(known, pairs, replace=False)
@@ -292,7 +300,7 @@ def _sample_pairs(cross: FloatArray, pairs: int, rng: np.random.Generator | None
 
 
 def _off_diagonal(matrix: FloatArray) -> FloatArray:
-    """The matrix with NaN on its diagonal."""
+    """Return the matrix with NaN on its diagonal."""
     return np.where(np.eye(len(matrix), dtype=np.bool_), NAN, matrix)
 
 
@@ -306,7 +314,7 @@ def _mean(matrix: FloatArray) -> float:
 
 
 def _delta(self_a: float, self_b: float, cross: float) -> float:
-    # Not Python's max, which ignores a NaN in second place.
+    # Python's max would ignore a NaN in its second argument.
     return float(np.maximum(self_a, self_b)) - cross
 
 
@@ -318,7 +326,7 @@ def _too_few(self_a: float, self_b: float, cross: float) -> str | None:
 
 
 def _jackknife(a: FloatArray, b: FloatArray, c: FloatArray) -> float:
-    """Delete-one jackknife over generations; the variances of the two systems add."""
+    """Return the delete-one jackknife standard error of δ; the two systems' variances are added."""
     mean_a, mean_b = _off_diagonal_mean(a), _off_diagonal_mean(b)
     without_a = np.maximum(_leave_one_out_means(a), mean_b) - _leave_row_out_means(c)
     without_b = np.maximum(_leave_one_out_means(b), mean_a) - _leave_row_out_means(c.T)
@@ -332,7 +340,7 @@ def _jackknife_variance(values: FloatArray) -> float:
 
 
 def _leave_one_out_means(matrix: FloatArray) -> FloatArray:
-    """Off-diagonal means of a (K, K) matrix without each row and column in turn: (K,)."""
+    """Return the off-diagonal means of a square matrix, leaving out each generation in turn."""
     values, counts = _values_and_counts(_off_diagonal(matrix))
     removed = values.sum(axis=0) + values.sum(axis=1)
     n_removed = counts.sum(axis=0) + counts.sum(axis=1)
@@ -340,7 +348,7 @@ def _leave_one_out_means(matrix: FloatArray) -> FloatArray:
 
 
 def _leave_row_out_means(matrix: FloatArray) -> FloatArray:
-    """Means of a (K, n) matrix without each row in turn: (K,)."""
+    """Return the means of a matrix, leaving out each row in turn."""
     values, counts = _values_and_counts(matrix)
     return _quotients(values.sum() - values.sum(axis=1), counts.sum() - counts.sum(axis=1))
 
@@ -351,6 +359,6 @@ def _values_and_counts(matrix: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def _quotients(sums: FloatArray, counts: IntArray) -> FloatArray:
-    """The quotients, NaN where the count is 0."""
+    """Return the quotients; NaN where the count is 0."""
     quotients: FloatArray = np.divide(sums, counts, out=np.full(len(sums), NAN), where=counts > 0)
     return quotients

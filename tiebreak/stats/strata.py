@@ -1,4 +1,4 @@
-"""Strata: classes of units. Empty strata are included."""
+"""Strata, which are classes of units; empty strata are included."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -20,20 +20,20 @@ AGREEMENT_STRATA = ("PA=1", "0.8<=PA<1", "0.6<=PA<0.8", "PA<0.6", UNDEFINED)
 
 @dataclass(frozen=True, eq=False)
 class Stratum:
-    """Units of one class.
+    """Class of units for which statistics are computed separately.
 
     Attributes
     ----------
     stratifier : str
         Name of the classification.
     name : str
-        Name of the class.
+        Name of the stratum.
     members : ndarray of bool, shape (n_units,)
-        Which units are in it.
+        Whether each unit is in the stratum.
     n_units : int
-        Number of units in it.
+        Number of units in the stratum.
     share : float
-        Share of all units that are in it.
+        Share of all units that are in the stratum.
 
     Examples
     --------
@@ -85,14 +85,14 @@ def agreement_strata(counts: npt.ArrayLike, *, level: Level) -> tuple[Stratum, .
     counts : array_like of int, shape (n_units, n_labels)
         Number of ratings that give each unit each label.
     level : {"nominal", "ordinal", "interval", "ratio"}
-        Level of measurement: agreement is with the mode, or with the lower median from ordinal
-        level up.
+        Level of measurement. Agreement is the share of ratings that equal the mode on nominal
+        scales, and the lower median on all other scales.
 
     Returns
     -------
     tuple of Stratum
-        Those of `AGREEMENT_STRATA`, also if they are empty. Units with fewer than two ratings are
-        "undefined".
+        The strata named in `AGREEMENT_STRATA`, including empty strata. Units with fewer than two
+        ratings are in the stratum "undefined".
 
     Raises
     ------
@@ -101,17 +101,19 @@ def agreement_strata(counts: npt.ArrayLike, *, level: Level) -> tuple[Stratum, .
 
     See Also
     --------
-    percentage_agreement : The mean over units.
+    percentage_agreement : Estimates the mean over units.
 
     Notes
     -----
-    Ranges include their lower end, and 1 is a stratum of its own (Elangovan et al. 2025, appendix
-    A.4). Edges are compared in whole numbers, so that 3 of 5 is exactly 0.6. α in such strata is
-    descriptive: among units chosen for agreeing it is 1 by construction.
+    Strata include their lower end, and an agreement of 1 is a separate stratum (Elangovan et al.
+    2025, appendix A.4). Edges are compared in whole numbers, so that 3 of 5 is exactly 0.6. The
+    value of α in these strata is only descriptive, because it depends on how the units were
+    selected; for example, it is 1 by construction among units with full agreement.
 
     Examples
     --------
-    >>> [each.n_units for each in agreement_strata([[3, 0], [2, 1], [1, 0]], level="nominal")]
+    >>> strata = agreement_strata([[3, 0], [2, 1], [1, 0]], level="nominal")
+    >>> [stratum.n_units for stratum in strata]
     [1, 0, 1, 0, 1]
     """
     rows = as_counts(counts)
@@ -133,8 +135,9 @@ def unique_label_strata(counts: npt.ArrayLike) -> tuple[Stratum, ...]:
     Returns
     -------
     tuple of Stratum
-        One for each number that could occur: up to the number of labels, or the most ratings of a
-        unit if those are fewer. Units without ratings, if any, are "undefined".
+        One stratum for each number that could occur. The largest number is the number of labels, or
+        the largest number of ratings of a unit if that is smaller. If there are units without
+        ratings, they are in the stratum "undefined".
 
     Raises
     ------
@@ -143,7 +146,7 @@ def unique_label_strata(counts: npt.ArrayLike) -> tuple[Stratum, ...]:
 
     Examples
     --------
-    >>> [(each.name, each.n_units) for each in unique_label_strata([[3, 0], [2, 1]])]
+    >>> [(stratum.name, stratum.n_units) for stratum in unique_label_strata([[3, 0], [2, 1]])]
     [('1', 1), ('2', 1)]
     """
     rows = as_counts(counts)
@@ -158,21 +161,21 @@ def unique_label_strata(counts: npt.ArrayLike) -> tuple[Stratum, ...]:
 def key_strata(
     stratifier: str, keys: Sequence[Hashable], *, names: Sequence[str] | None = None
 ) -> tuple[Stratum, ...]:
-    """Divide units by a given key.
+    """Divide units by a key, such as a category.
 
     Parameters
     ----------
     stratifier : str
         Name of the classification.
     keys : sequence of hashable, length n_units
-        Key of each unit. None and "" are "undefined".
+        Key of each unit. Units whose key is None or "" are in the stratum "undefined".
     names : sequence of str, optional
-        All possible strata; by default those that occur, sorted.
+        Names of all possible strata; by default, the keys that occur, in sorted order.
 
     Returns
     -------
     tuple of Stratum
-        One for each name, also if it is empty.
+        One stratum for each name, including empty strata.
 
     Raises
     ------
@@ -181,7 +184,8 @@ def key_strata(
 
     Examples
     --------
-    >>> [(each.name, each.n_units) for each in key_strata("category", ["news", "chat", "news"])]
+    >>> strata = key_strata("category", ["news", "chat", "news"])
+    >>> [(stratum.name, stratum.n_units) for stratum in strata]
     [('chat', 1), ('news', 2)]
     """
     texts = [UNDEFINED if key in (None, "") else str(key) for key in keys]
@@ -190,7 +194,9 @@ def key_strata(
     unknown = set(occurring) - set(known)
     if unknown:
         raise InvalidInput(
-            "names_missing", f"names must list every key; missing: {', '.join(sorted(unknown))}."
+            "names_missing",
+            "names must contain every key that occurs; it does not contain"
+            f" {', '.join(sorted(unknown))}.",
         )
     if UNDEFINED in texts and UNDEFINED not in known:
         known = (*known, UNDEFINED)
@@ -204,14 +210,15 @@ def separability_strata(delta: npt.ArrayLike, edges: npt.ArrayLike) -> tuple[Str
     Parameters
     ----------
     delta : array_like of float, shape (n_units,)
-        Separability of each unit's instance. NaN is "undefined".
+        Separability of each unit's instance. Units whose separability is NaN or outside the edges
+        are in the stratum "undefined".
     edges : array_like of float, shape (n_ranges + 1,)
         Edges of the ranges. Each range includes its lower end; the last one includes both ends.
 
     Returns
     -------
     tuple of Stratum
-        One for each range, also if it is empty.
+        One stratum for each range, including empty ranges.
 
     Raises
     ------
@@ -220,11 +227,11 @@ def separability_strata(delta: npt.ArrayLike, edges: npt.ArrayLike) -> tuple[Str
 
     See Also
     --------
-    range_edges : Ranges of equal width.
+    range_edges : Computes edges of ranges of equal width.
 
     Examples
     --------
-    >>> [each.name for each in separability_strata([0.1, 0.9], [0.0, 0.5, 1.0])]
+    >>> [stratum.name for stratum in separability_strata([0.1, 0.9], [0.0, 0.5, 1.0])]
     ['0.0000<=separability<0.5000', '0.5000<=separability<=1.0000']
     """
     bounds = as_numbers(edges, name="edges")
@@ -242,5 +249,5 @@ def separability_strata(delta: npt.ArrayLike, edges: npt.ArrayLike) -> tuple[Str
 def _from_index(
     stratifier: str, index: npt.NDArray[np.int64], names: Sequence[str]
 ) -> tuple[Stratum, ...]:
-    """One stratum per name, from each unit's index into ``names``."""
+    """Return one stratum for each name, given each unit's index in ``names``."""
     return tuple(Stratum(stratifier, name, index == i) for i, name in enumerate(names))

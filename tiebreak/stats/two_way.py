@@ -1,7 +1,7 @@
-"""Intervals for two sources of sampling error: instances and raters.
+"""Intervals that allow for two sources of sampling error, instances and raters.
 
-Raters are left out one at a time, because a bootstrap over raters would count the agreement of a
-rater drawn twice with themselves. Source: Cameron, Gelbach and Miller 2011, for the sum of variances.
+Raters are left out one at a time. A bootstrap over raters would draw some raters twice and count
+their agreement with themselves. Source: Cameron, Gelbach and Miller 2011, for the sum of variances.
 """
 
 from dataclasses import replace
@@ -17,12 +17,18 @@ from tiebreak.stats.counts import count_matrix
 from tiebreak.stats.results import NAN, Estimate, Scope
 from tiebreak.stats.validation import FloatArray, as_codes
 
-ONE_RATER = "No interval: one rater tells nothing of how raters differ."
-UNDEFINED_WITHOUT = "No interval: undefined without {lost} of the raters."
+ONE_RATER = (
+    "There is no interval because there is only one rater, so that the variation between raters is"
+    " unknown."
+)
+UNDEFINED_WITHOUT = (
+    "There is no interval because the statistic becomes undefined if certain raters are left out;"
+    " the number of such raters is {lost}."
+)
 
 
 class CountStatistic(Protocol):
-    """A function of counts, such as `krippendorff_alpha`, or a partial of one."""
+    """Function of counts, such as `krippendorff_alpha`, or a partial of such a function."""
 
     def __call__(
         self,
@@ -45,12 +51,12 @@ def two_way(
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> Estimate:
-    """Estimate a statistic with an interval for other instances and other raters.
+    """Estimate a statistic with an interval that allows for other instances and other raters.
 
     Parameters
     ----------
     statistic : callable
-        Function of counts, such as `krippendorff_alpha`, or a partial of one.
+        Function of counts, such as `krippendorff_alpha`, or a partial of such a function.
     units : array_like of int, shape (n_ratings,)
         Unit of each rating, from 0 to n_units − 1.
     raters : array_like of int, shape (n_ratings,)
@@ -72,8 +78,8 @@ def two_way(
     Returns
     -------
     Estimate
-        The statistic. There is no interval with one rater, or if the statistic is undefined without
-        more than 5% of the raters.
+        The statistic. It has no interval if there is only one rater, or if for more than 5% of the
+        raters the statistic becomes undefined when the rater is left out.
 
     Raises
     ------
@@ -82,14 +88,14 @@ def two_way(
 
     See Also
     --------
-    krippendorff_alpha, percentage_agreement, randolph_kappa, fleiss_kappa : Such statistics.
+    krippendorff_alpha, percentage_agreement, randolph_kappa, fleiss_kappa : Possible statistics.
 
     Notes
     -----
-    The variance is the bootstrap's over units or instances plus the delete-one jackknife's over
-    raters, and the interval is normal (the sum is from Cameron, Gelbach and Miller 2011). A
-    bootstrap over raters would let a rater who is drawn twice agree with themselves. The noise of
-    single ratings is in both parts, so that the interval is conservative.
+    The variance is the sum of the bootstrap variance over units or instances and the delete-one
+    jackknife variance over raters (Cameron, Gelbach and Miller 2011). The interval is normal. A
+    bootstrap over raters would draw some raters twice and count their agreement with themselves.
+    The noise in single ratings enters both parts, so the interval is conservative.
 
     Examples
     --------
@@ -112,7 +118,7 @@ def two_way(
 
 
 def _widened(estimate: Estimate, leave_one_out: FloatArray, confidence_level: float) -> Estimate:
-    """The estimate with the jackknife variance over raters added to its variance."""
+    """Return the estimate with the jackknife variance over raters added to its variance."""
     point = replace(estimate, low=NAN, high=NAN, standard_error=NAN)
     n_raters = len(leave_one_out)
     if n_raters < 2:

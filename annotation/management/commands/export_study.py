@@ -48,7 +48,7 @@ class Command(BaseCommand):
             "formats": formats,
         }
         sentence = (
-            f"Wrote {counted.rows} ratings, {counted.counted} of them in the statistics, as"
-            f" {', '.join(formats)} to {options['out']}."
+            f"Wrote the study to {options['out']}, with ratings as {', '.join(formats)}. Number of"
+            f" ratings: {counted.rows}. Ratings in the statistics: {counted.counted}."
         )
         self.stdout.write(json.dumps(counts) if options["json"] else sentence)

@@ -103,7 +103,7 @@ def _owner(username: str | None) -> User | None:
 
 def _sentence(counts: dict[str, Any]) -> str:
     return (
-        f"Imported {counts['title']!r} as study {counts['study']} ({counts['status']}):"
-        f" {counts['instances']} instances, {counts['generations']} generations,"
-        f" {counts['ratings']} ratings, {counts['in_statistics']} of them in the statistics."
+        f"Imported {counts['title']!r} as study {counts['study']} ({counts['status']})."
+        f" Instances: {counts['instances']}. Generations: {counts['generations']}."
+        f" Ratings: {counts['ratings']}. Ratings in the statistics: {counts['in_statistics']}."
     )

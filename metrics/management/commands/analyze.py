@@ -1,4 +1,4 @@
-"""`manage.py analyze`: the library's command, extended to take a study of this server."""
+"""`manage.py analyze`: the library's command, which here also takes a study of this server."""
 
 from argparse import Namespace
 from pathlib import Path

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotation.counts import study_counts
 from jobs.models import Job
 from jobs.worker import run_job
+from recruitment.launch.check import counted
 from recruitment.services.dry_runs import DryRunOptions, prepare_dry_run, suggested_raters
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.models import Study
@@ -20,8 +21,8 @@ RATERS = 3
 class Command(BaseCommand):
     help = (
         "Let bots rate an open study through the real pages; their ratings are marked simulated."
-        " They enter no study that people rated or that is connected with a platform: --dry-run"
-        " lets them rate a copy of any study."
+        " Studies that people have rated or that are connected to a platform are refused; with"
+        " --dry-run, bots rate a copy of any study."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -39,8 +40,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--seconds", type=float, default=8.0, help="median number of seconds per unit"
         )
-        parser.add_argument("--url", help="a running server, such as http://127.0.0.1:8000")
-        parser.add_argument("--real-time", action="store_true", help="wait for those seconds")
+        parser.add_argument("--url", help="URL of a running server, such as http://127.0.0.1:8000")
+        parser.add_argument(
+            "--real-time", action="store_true", help="let bots wait for these seconds"
+        )
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument(
             "--dry-run",
@@ -55,7 +58,8 @@ class Command(BaseCommand):
             raise CommandError(f"There is no study {options['study']!r}.")
         for name in ("accuracy", "position_bias", "drop_out", "malice"):
             if not 0 <= options[name] <= 1:
-                raise CommandError(f"--{name.replace('_', '-')} must lie between 0 and 1.")
+                option = f"--{name.replace('_', '-')}"
+                raise CommandError(f"{option} must be between 0 and 1, not {options[name]}.")
         if options["dry_run"]:
             return self._dry_run(study, options)
         return self._rate(study, options)
@@ -91,8 +95,9 @@ class Command(BaseCommand):
             "in_statistics": counts.ratings,
         }
         sentence = (
-            f"{len(bots)} bots gave {answers} answers, all marked as simulated. The statistics now"
-            f" include {counts.ratings} of {counts.expected} expected ratings."
+            f"{counted(len(bots), 'bot')} gave {counted(answers, 'answer')}, marked as simulated."
+            f" The statistics now include {counts.ratings} of {counts.expected} expected"
+            " ratings."
         )
         self.stdout.write(json.dumps(result) if options["json"] else sentence)
 
@@ -119,7 +124,8 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(result))
             return
         self.stdout.write(
-            f"{result['raters']} bots gave {result['answers']} answers in a copy: {page}"
+            f"{counted(result['raters'], 'bot')} gave {counted(result['answers'], 'answer')} in a"
+            f" copy: {page}"
         )
         sentences = [conclusion["sentence"] for conclusion in result["conclusions"]]
         for sentence in sentences or ["No problem was found."]:

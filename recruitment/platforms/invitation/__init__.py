@@ -26,10 +26,11 @@ class InvitationSettings(forms.Form):
     people = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 8}),
         error_messages={
-            "required": "Enter at least one name or ID: each gets a personal link. To stop inviting"
-            " people, stop new entries."
+            "required": "Enter at least one name or ID. To stop inviting people, stop new entries"
+            " instead."
         },
-        help_text="One name or ID per line: each gets a personal link. Exports show pseudonyms.",
+        help_text="One name or ID per line; each person gets a personal link. Exports contain"
+        " pseudonyms only.",
     )
 
     def clean_people(self) -> str:
@@ -38,11 +39,12 @@ class InvitationSettings(forms.Form):
         if len(set(names)) < len(names):
             duplicate = next(person for person in names if names.count(person) > 1)
             raise forms.ValidationError(
-                f"{duplicate} is listed twice. Remove one of them.", code="repeated_name"
+                f"{duplicate} is listed twice. Remove one of the two lines.", code="repeated_name"
             )
         if any(len(person) > 150 for person in names):
             raise forms.ValidationError(
-                "A name may have at most 150 characters.", code="name_too_long"
+                "A name or ID can have at most 150 characters. Shorten the longer ones.",
+                code="name_too_long",
             )
         return "\n".join(names)
 
@@ -89,8 +91,9 @@ class Invitation(Platform):
 
 
 NOT_INVITED = (
-    "This link is not a valid invitation to this study, or it was withdrawn. Please open the"
-    " complete link that you were sent; if it fails again, ask the person who sent it."
+    "This link is not a valid invitation to this study, or the invitation was withdrawn. Please"
+    " open the complete link that you were sent. If this does not help, ask the person who sent"
+    " it."
 )
 
 
@@ -99,7 +102,7 @@ def people(channel: Channel) -> list[str]:
 
 
 def invitations(channel: Channel) -> Iterable[tuple[str, str]]:
-    """The invited people with their tokens."""
+    """Return the invited people with their tokens."""
     return [(person, _signer(channel).sign(person)) for person in people(channel)]
 
 

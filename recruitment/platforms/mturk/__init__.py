@@ -1,4 +1,4 @@
-"""Amazon Mechanical Turk's protocol, for private installations that implement it; see its guide.
+"""Amazon Mechanical Turk's protocol, for other installations that implement it.
 
 The public service ended on 2026-09-30. A HIT on the platform is one visit to the study. The pages
 are shown in the platform's frame, and the browser itself posts the submission to the platform.
@@ -60,7 +60,7 @@ class MTurk(Platform):
     is_framed = True
 
     def study_lacks(self, channel: Channel) -> Mapping[str, str]:
-        """The reward, but only if the HIT is created from here and not on the platform itself."""
+        """Require the reward only if the HIT is created from here, not on the platform itself."""
         if channel.study.reward is None and channel.secret:
             return {"no_reward": NO_REWARD}
         return {}
@@ -69,8 +69,9 @@ class MTurk(Platform):
         if channel.external_id:
             return "Open to workers sent by the platform, which already has the link below."
         return (
-            "Open to workers sent by a HIT of yours. Create it below with the platform's access key"
-            " and token, or on the platform with the link below as its ExternalQuestion."
+            "Open to workers who come from your HIT. Create the HIT below with the platform's"
+            " access key and token, or on the platform with the link below as its"
+            " ExternalQuestion."
         )
 
     def privacy_notice(self, channel: Channel) -> PrivacyNotice:
@@ -97,7 +98,7 @@ class MTurk(Platform):
     def return_instructions(
         self, channel: Channel, submission: Submission | None, ending: Ending
     ) -> ReturnInstructions:
-        """The form with which the browser submits the assignment, whatever the ending was."""
+        """Return the form with which the browser submits the assignment, for every ending."""
         if submission is None or not submission.return_params.get("target"):
             return ReturnInstructions()
         submission_id = submission.participation.submission_id
@@ -134,7 +135,7 @@ class MTurk(Platform):
 
     def publish(self, channel: Channel, participants: int, entry_url: str) -> str:
         if channel.external_id:
-            raise DomainError("published", "This study is already on the platform.")
+            raise DomainError("published", "This study already has a HIT on the platform.")
         return _create_hit(channel, participants, entry_url)
 
     def transition_platform_study(self, channel: Channel, action: str) -> str:
@@ -144,7 +145,7 @@ class MTurk(Platform):
         return "Expired"
 
 
-NO_REWARD = "Enter what annotators are paid first: the HIT shows it."
+NO_REWARD = "Enter the reward in the study's design first, because the HIT shows it."
 
 
 def _create_hit(channel: Channel, participants: int, entry_url: str) -> str:

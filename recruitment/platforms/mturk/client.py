@@ -1,8 +1,8 @@
 """The requester's side of Mechanical Turk: HITs, assignments and payments, through boto3.
 
 botocore checks every request against its own model of the service before sending it. The keys are
-passed to boto3 only and appear in no message; no botocore error is chained to ours, because some
-quote the keys.
+passed to boto3 only and appear in no message. No botocore error is chained to ours, because some
+of them quote the keys.
 """
 
 import re
@@ -129,7 +129,7 @@ class MTurkClient:
             return str(response["HIT"]["HITId"])
 
     def assignments(self, hit_id: str) -> Iterator[MTurkAssignment]:
-        """Every submitted assignment of the HIT, including approved and rejected ones."""
+        """Yield every submitted assignment of the HIT, including approved and rejected ones."""
         with self._translated():
             paginator = self._client.get_paginator("list_assignments_for_hit")
             pages = paginator.paginate(HITId=hit_id, PaginationConfig={"PageSize": PAGE_SIZE})
@@ -154,7 +154,7 @@ class MTurkClient:
         """
         dollars = _dollars(amount)
         if amount == 0:
-            raise MTurkError("mturk_amount", "A bonus must be at least $0.01.", status=400)
+            raise MTurkError("mturk_amount", "A bonus must be at least $0.01, not 0.", status=400)
         self._call(
             "send_bonus",
             WorkerId=worker,
@@ -169,7 +169,7 @@ class MTurkClient:
         try:
             self._call("update_expiration_for_hit", HITId=hit_id, ExpireAt=LONG_AGO)
         except MTurkError as error:
-            # The service identifies the request by HIT and time: the HIT was expired before.
+            # The service identifies the request by HIT and time, so the HIT had expired before.
             if not error.is_repeat:
                 raise
 
@@ -190,10 +190,12 @@ class MTurkClient:
 
 
 def external_question(entry_url: str, frame_height: int = 800) -> str:
-    """The XML document that makes the platform show an address in a frame."""
+    """Return the XML document that makes the platform show an address in a frame."""
     if urlsplit(entry_url).scheme not in {"http", "https"} or not _is_printable(entry_url):
         raise MTurkError(
-            "mturk_entry_url", "The entry address must be a plain http or https URL.", status=400
+            "mturk_entry_url",
+            "The entry address must be an http or https URL without spaces or control characters.",
+            status=400,
         )
     return (
         '<?xml version="1.0" encoding="UTF-8"?>'
@@ -234,13 +236,14 @@ def _connect(endpoint_url: str, region: str, access_key: str, secret_key: str) -
 
 
 def _bad_settings(error: Exception) -> Exception:
-    """Translate configuration errors: `ValueError` for a bad address, botocore's own for the rest."""
+    """Translate errors in the configuration: `ValueError` for a bad address, or botocore's own."""
     exceptions: Any = import_module("botocore.exceptions")
     if not isinstance(error, (ValueError, exceptions.BotoCoreError)):
         return error
     return MTurkError(
         "mturk_settings",
-        "The address or region of Mechanical Turk is not valid. Check the platform's settings.",
+        "The address or region of Mechanical Turk is not valid. Ask the server's administrator to"
+        " correct the settings.",
         status=400,
     )
 
@@ -265,7 +268,8 @@ def _expecting_fields() -> Iterator[None]:
     except KeyError:
         raise MTurkError(
             "mturk_answer",
-            "Mechanical Turk sent an answer that cannot be read. Check the platform's address.",
+            "Mechanical Turk sent an answer that cannot be read. Ask the server's administrator to"
+            " check the platform's address.",
             may_be_done=True,
         ) from None
 
@@ -274,7 +278,9 @@ def _dollars(amount: Decimal) -> str:
     dollars = f"{amount:.2f}"
     if not amount.is_finite() or amount < 0 or Decimal(dollars) != amount:
         raise MTurkError(
-            "mturk_amount", "An amount must be in whole cents and not negative.", status=400
+            "mturk_amount",
+            f"An amount must be in whole cents and at least 0, not {amount}.",
+            status=400,
         )
     return dollars
 
@@ -303,7 +309,7 @@ REPEATED = re.compile(r"already been processed|HITAlreadyExists|DuplicateCall", 
 
 
 def _refusal(response: Any, secrets: tuple[str, ...]) -> MTurkError:
-    """The error for an error response of the service."""
+    """Return the error for an error response of the service."""
     error = response.get("Error", {})
     code = str(error.get("Code", ""))
     turk_code = str(response.get("TurkErrorCode") or "")
@@ -311,32 +317,34 @@ def _refusal(response: Any, secrets: tuple[str, ...]) -> MTurkError:
     if status >= 500 or status == 429 or code in BUSY or "Throttl" in code:
         return MTurkError(
             "mturk_busy",
-            "Mechanical Turk is busy now. Please try again in a few minutes.",
+            "Mechanical Turk is busy. Please try again in a few minutes.",
             status=503,
             is_retryable=True,
-            # boto3 repeats requests by itself: an earlier one may have been carried out.
+            # boto3 repeats requests by itself, so an earlier one may have been carried out.
             may_be_done=True,
             turk_code=turk_code,
         )
     if code in UNKNOWN_KEYS:
         return MTurkError(
             "mturk_keys",
-            "Mechanical Turk did not accept the keys. Check them in the platform's settings.",
+            "Mechanical Turk did not accept the keys. Check them on the recruitment page.",
         )
     detail = _without(str(error.get("Message") or code), secrets)
     return MTurkError(
         "mturk_refused",
-        f"Mechanical Turk refused this: {detail}",
+        f"Mechanical Turk refused the request: {detail}",
         is_repeat=REPEATED.search(f"{turk_code} {detail}") is not None,
         turk_code=turk_code,
     )
 
 
 def _failure(error: Exception, botocore: Any) -> MTurkError:
-    """The error for a request that got no answer, or that botocore did not send."""
+    """Return the error for a request that got no answer or that botocore did not send."""
     if isinstance(error, botocore.SSLError):
         return MTurkError(
-            "mturk_unreachable", "The certificate of Mechanical Turk's address is not valid."
+            "mturk_unreachable",
+            "The TLS certificate at Mechanical Turk's address is not valid. Ask the server's"
+            " administrator to check the address.",
         )
     if isinstance(error, (botocore.HTTPClientError, botocore.ConnectionError)):
         return MTurkError(
@@ -350,13 +358,13 @@ def _failure(error: Exception, botocore: Any) -> MTurkError:
     return MTurkError(
         "mturk_request",
         f"The request to Mechanical Turk could not be made ({type(error).__name__})."
-        " Check the values and the platform's settings.",
+        " Check the values and the channel's settings.",
         status=400,
     )
 
 
 def _without(text: str, secrets: tuple[str, ...]) -> str:
-    """The text on one line of at most 300 characters, with all keys hidden."""
+    """Return the text on one line of at most 300 characters, with all keys hidden."""
     for secret in secrets:
         text = text.replace(secret, "[hidden]")
     return " ".join(text.split())[:300]

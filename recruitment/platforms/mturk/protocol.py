@@ -1,7 +1,7 @@
 """The worker's side of Mechanical Turk: the parameters of the frame, and where it submits.
 
-All of it comes from the address of a page, so all of it may be forged. The results are well formed;
-whether the worker holds the assignment is for the platform to confirm.
+The parameters come from the URL of a page, so they may be forged. The results are well-formed, but
+only the platform can confirm that the worker holds the assignment.
 """
 
 import re
@@ -71,7 +71,7 @@ def _submit_target(
     sent = parameters.get("turkSubmitTo", "")
     if optional and not sent:
         return ""
-    # Whole strings are compared: two parsers could read the same address differently.
+    # Compare whole strings, because two parsers could read the same address differently.
     for origin in filter(_ORIGIN.fullmatch, allowed_origins):
         if sent in {origin, f"{origin}/"}:
             return origin + SUBMIT_PATH

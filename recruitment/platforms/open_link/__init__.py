@@ -28,7 +28,7 @@ class OpenLink(Platform):
 
     def privacy_notice(self, channel: Channel) -> PrivacyNotice:
         return PrivacyNotice(
-            f"We do not ask who you are: a random number identifies you. {COOKIE} {ADDRESS}"
+            f"We do not ask who you are. A random number identifies you. {COOKIE} {ADDRESS}"
         )
 
     def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
@@ -44,7 +44,7 @@ class OpenLink(Platform):
 
 
 def new_entry_token() -> str:
-    """A token for the consent form, so that a double submit still enters one person only."""
+    """Return a token for the consent form, so that a double submit enters one person only."""
     return _signer().sign(secrets.token_urlsafe(16))
 
 

@@ -1,9 +1,9 @@
-"""Any other panel or list: its links carry IDs in parameters that the researcher names.
+"""Any other panel or list, whose links contain IDs in parameters that the researcher names.
 
-Anybody can write an ID into an unsigned link. So an ID is bound to the browser that agreed with it
-first, and the researcher decides what happens in another browser. If the panel signs its links,
-only the panel can introduce an ID. Nobody verifies unsigned IDs, so the limits per internet address
-apply to them.
+Anybody can write an ID into an unsigned link. An ID is therefore bound to the browser that agreed
+with it first, and the researcher decides what happens in another browser. If the panel signs its
+links, only the panel can introduce an ID. Nobody verifies unsigned IDs, so the limits per internet
+address apply to them.
 """
 
 import hashlib
@@ -43,12 +43,12 @@ class PanelSettings(forms.Form):
     person_parameter = forms.RegexField(
         r"^[A-Za-z_][A-Za-z0-9_.-]{0,49}\Z",
         initial="participantId",
-        help_text="The parameter of the entry link that holds the participant's ID.",
+        help_text="The parameter of the entry link that contains the participant's ID.",
     )
     submission_parameter = forms.RegexField(
         r"^[A-Za-z_][A-Za-z0-9_.-]{0,49}\Z",
         required=False,
-        help_text="The parameter that holds the ID of the visit, if there is one.",
+        help_text="The parameter that contains the ID of the visit, if there is one.",
     )
     is_signed = forms.BooleanField(
         label="Signed links only",
@@ -63,23 +63,23 @@ class PanelSettings(forms.Form):
             (Reentry.ASK, "send the participant back to the panel"),
             (Reentry.FLAG, "allow entry and mark it in the ledger"),
         ],
-        help_text="Anybody who knows an ID can make up a link without a signature.",
+        help_text="If links are not signed, anybody who knows an ID can make up a link.",
     )
     panel_url = forms.CharField(
         label="Panel's page",
         required=False,
         validators=[_plain_url],
-        help_text="Where participants are sent back to; {person} is filled in.",
+        help_text="The address to which participants are sent back. {person} stands for their ID.",
     )
     completed_url = forms.CharField(
         label="Completed URL",
         required=False,
         validators=[_plain_url],
-        help_text="Where participants go after completing the study; {person}, {submission} and {code} are"
-        " filled in.",
+        help_text="The address to which participants go after completing the study. {person},"
+        " {submission} and {code} stand for their ID, the ID of the visit and the code.",
     )
     completed_code = forms.CharField(
-        required=False, help_text="Leave empty to give each participant a code of their own."
+        required=False, help_text="Leave empty to give each participant a different code."
     )
     screened_out_url = forms.CharField(
         label="Screened-out URL", required=False, validators=[_plain_url]
@@ -91,7 +91,7 @@ class PanelSettings(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if cleaned.get("reentry") == Reentry.ASK and not cleaned.get("panel_url"):
-            sentence = "Enter the page of the panel to which participants are sent back."
+            sentence = "Enter the address of the panel's page to which participants are sent back."
             self.add_error("panel_url", forms.ValidationError(sentence, code="required"))
         return cleaned
 
@@ -108,7 +108,10 @@ class Panel(Platform):
         person, submission = names.get("person_parameter"), names.get("submission_parameter")
         added = f"?{person or 'participantId'}=ID" + (f"&{submission}=VISIT" if submission else "")
         if names.get("is_signed"):
-            return f"Open to participants with a link that the panel signed: the link below plus {added}&{SIGNED}."
+            return (
+                "Open to participants with a link that the panel signed. It consists of the link"
+                f" below and {added}&{SIGNED}."
+            )
         return f"Open to anyone who follows the link below with their ID added to it, as {added}."
 
     def privacy_notice(self, channel: Channel) -> PrivacyNotice:
@@ -158,13 +161,13 @@ BOUND = (
     " continue it with your ID."
 )
 UNSIGNED = (
-    "The signature of this link is missing or does not match your ID. Please open the study from the page"
-    " that invited you, without changing its address."
+    "The signature of this link is missing or does not match your ID. Please open the study from"
+    " the page that invited you, without changing its address."
 )
 
 
 def signed_part(channel: Channel, person: str, visit: str) -> str:
-    """What the panel signs: the parameters of the link before the signature."""
+    """Return what the panel signs: the parameters of the link before the signature."""
     names = channel.settings
     part = f"{names.get('person_parameter', 'participantId')}={person}"
     submission = names.get("submission_parameter")
@@ -172,7 +175,7 @@ def signed_part(channel: Channel, person: str, visit: str) -> str:
 
 
 def signature(key: str, part: str) -> str:
-    """HMAC-SHA256 under the channel's key, in hexadecimal digits."""
+    """Return the HMAC-SHA256 under the channel's key, in hexadecimal digits."""
     return hmac.new(key.encode(), part.encode(), hashlib.sha256).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Prolific: participants arrive with three IDs, and with a signed token if the study requires it."""
+"""Prolific: participants arrive with three IDs, and a signed token if the study requires it."""
 
 import hashlib
 import json
@@ -52,7 +52,7 @@ from tiebreak.errors import DomainError
 COMPLETE = "https://app.prolific.com/submissions/complete?cc="
 PARAMETERS = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
 KEYS_AGE = timedelta(hours=12)
-# A key that is not among keys as recent as this is not Prolific's.
+# If keys that were fetched within this time do not contain a key, the key is not Prolific's.
 KEYS_FRESH = timedelta(minutes=1)
 
 ID = re.compile(r"[A-Za-z0-9]{1,64}")
@@ -68,10 +68,10 @@ STATUSES = {
     "TIMED-OUT": SubmissionStatus.TIMED_OUT,
     "SCREENED OUT": SubmissionStatus.SCREENED_OUT,
 }
-# A participant who has already submitted may still come back to look.
+# A participant who has already submitted may come back.
 ACTIVE_STATUSES = {SubmissionStatus.WORKING, SubmissionStatus.SUBMITTED, SubmissionStatus.APPROVED}
-# Prolific's code type for each ending. All codes are reviewed manually: a code can be passed on, so
-# none of them may pay automatically.
+# Prolific's code type for each ending. All codes are reviewed manually and none pays automatically,
+# because participants can pass a code on.
 CODES = {
     Ending.COMPLETED: "COMPLETED",
     Ending.FAILED_CHECK: "FAILED_ATTENTION_CHECK",
@@ -83,12 +83,12 @@ CODES = {
 SCREEN_OUT_PAYMENT = "screen_out_payment"
 
 
-UNPUBLISHED = "The study on Prolific is a draft that no participant can see: press “Publish” below."
+UNPUBLISHED = "The study on Prolific is a draft that no participant can see. Press “Publish” below."
 # Statuses in which Prolific sends nobody, and what the researcher can do.
 NOT_SENDING = {
     "SCHEDULED": "Prolific will publish the study at the scheduled time.",
     "PUBLISHING": "Prolific is publishing the study now.",
-    "PAUSED": "The study is paused on Prolific: press “Start” below to resume.",
+    "PAUSED": "The study is paused on Prolific. Press “Start” below to resume it.",
     "AWAITING REVIEW": "All places of the study on Prolific are taken. Add participants below if"
     " you need more.",
     "COMPLETED": "The study on Prolific is completed.",
@@ -100,7 +100,8 @@ class ProlificSettings(forms.Form):
         label="Signed links only",
         required=False,
         initial=True,
-        help_text="Prolific signs each entry link, so participants do not have to wait for confirmation.",
+        help_text="Prolific signs each entry link, so participants do not have to wait for"
+        " confirmation.",
     )
     description = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 4}),
@@ -109,7 +110,8 @@ class ProlificSettings(forms.Form):
     workspace = forms.RegexField(
         r"^[A-Za-z0-9]{0,64}\Z",
         required=False,
-        help_text="The ID of the workspace. With it Prolific reports changes at once, by webhook.",
+        help_text="The ID of the Prolific workspace. It is needed for webhooks, by which Prolific"
+        " reports changes at once.",
     )
     fee_percent = forms.DecimalField(initial="33.3", min_value=0, max_value=100, required=False)
     screen_out_reward = forms.DecimalField(
@@ -175,7 +177,7 @@ class Prolific(Platform):
         )
 
     def confirms(self, channel: Channel) -> bool:
-        """By its signature or through its API; with neither, anybody could write the IDs."""
+        """Whether a signature or the API confirms the IDs; otherwise anybody could make them up."""
         return bool(channel.secret or channel.settings.get("is_secure"))
 
     def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
@@ -233,7 +235,7 @@ class Prolific(Platform):
             signature=headers.get("x-prolific-request-signature", ""),
             now=now,
         )
-        # Identified by the signed content: the ID in the header is not signed.
+        # Identified by the signed content, because the ID in the header is not signed.
         timestamp = headers["x-prolific-request-timestamp"]
         digest = hashlib.sha256(timestamp.encode() + b":" + body).hexdigest()
         return f"event:{digest}", _submission_in(body)
@@ -259,7 +261,7 @@ class Prolific(Platform):
                 client.screen_out(submission, _screen_out_code(channel))
                 return submission
             bulk_id = _create_bonus(client, _published(channel), payment)
-            # Stored before it is paid: a repeated request would pay a second time.
+            # Stored before it is paid, because a repeated request would pay a second time.
             payment.external_id = bulk_id
             payment.save(update_fields=["external_id"])
             client.pay_bonuses(bulk_id)
@@ -292,7 +294,7 @@ class Prolific(Platform):
         return secret
 
     def _renew_old_keys(self, channel: Channel) -> None:
-        """Fetch the keys of signed links in advance, so that no page waits for them."""
+        """Renew the keys of signed links in advance, so that no participant waits for them."""
         if channel.settings.get("is_secure") and not _has_keys_since(channel, KEYS_AGE):
             self.renew_keys(channel)
 
@@ -302,7 +304,7 @@ class Prolific(Platform):
 
 
 def _submission_in(body: bytes) -> str:
-    """The submission that an event names; "" for events of other kinds."""
+    """Return the submission that an event names; "" for events of other kinds."""
     try:
         event = json.loads(body)
     except (ValueError, RecursionError):
@@ -319,17 +321,20 @@ def _submission_in(body: bytes) -> str:
 
 
 UNKNOWN_EVENT = "This event is signed, but Prolific does not document it, so it was ignored."
-OTHER_STUDY = "This link belongs to another study on Prolific. Please open this study from its page on Prolific."
+OTHER_STUDY = (
+    "This link belongs to another study on Prolific. Please open this study from its page on"
+    " Prolific."
+)
 UNSIGNED = (
-    "This link is not signed by Prolific. Please open the study from Prolific itself, not from a"
-    " copied address."
+    "This link is not signed by Prolific. Please open the study from its page on Prolific, not"
+    " from a copied address."
 )
 
 
 def _is_signed(request: HttpRequest, channel: Channel, person: str, submission: str) -> bool:
-    """Whether a token proves the IDs; checking uses it up, so that a copied link does not work.
+    """Whether a token proves the IDs. A token is valid once, so that a copied link does not work.
 
-    If the study requires signed links, everything else is refused.
+    If the study requires signed links, all other links are refused.
     """
     token = request.GET.get("prolific_token", "")
     if not channel.settings.get("is_secure"):
@@ -344,7 +349,7 @@ def _is_signed(request: HttpRequest, channel: Channel, person: str, submission: 
 
 
 def _signed_parameters(channel: Channel, token: str, submission: str) -> dict[str, str]:
-    """What Prolific signed. Raises `NotConfirmedYet` if its keys have to be fetched first."""
+    """Return what Prolific signed; raise `NotConfirmedYet` if its keys must be fetched first."""
     now = timezone.now()
     try:
         return verify_entry_token(
@@ -389,7 +394,7 @@ def _id(request: HttpRequest, name: str) -> str:
     if not ID.fullmatch(value):
         raise DomainError(
             "incomplete_link",
-            f"This link has no valid {name}. Please open the study from Prolific itself.",
+            f"This link has no valid {name}. Please open the study from its page on Prolific.",
             status=400,
         )
     return value
@@ -414,7 +419,7 @@ def _published(channel: Channel) -> str:
 
 
 def _create_bonus(client: ProlificClient, study: str, payment: Payment) -> str:
-    """Set up a bonus. A failure here has paid nobody: only the next request pays."""
+    """Set up a bonus. A failure here has paid nobody, because only the next request pays."""
     try:
         return client.create_bonuses(study, {payment.participation.submission_id: payment.amount})
     except PlatformError as error:
@@ -460,11 +465,13 @@ def _report(submission: ProlificSubmission) -> PlatformReport:
 
 
 NEEDS_OF_STUDY = {
-    "no_reward": "Enter what annotators are paid first: Prolific shows it.",
-    "no_minutes": "Enter how many minutes a HIT takes first: Prolific shows the total time.",
+    "no_reward": "Enter the reward per annotator in the design, because Prolific shows it.",
+    "no_minutes": (
+        "Enter the estimated minutes per HIT in the design, because Prolific shows the total time."
+    ),
     "no_limit": (
-        "Enter how many HITs each annotator does first: Prolific shows one reward and one time for"
-        " all of them."
+        "Enter the maximum number of HITs per annotator in the design, because Prolific shows one"
+        " reward and one time for all of them."
     ),
 }
 

@@ -1,7 +1,7 @@
 """The researcher's side of Prolific's API: studies, submissions, payments and webhooks.
 
-The token has full power and never expires. So it is passed to httpx only, appears in no message or
-repr, and no httpx error is chained to ours, because those contain the request.
+The token grants full access and never expires. It is therefore passed to httpx only and appears in
+no message or repr. No httpx error is chained to ours, because httpx errors contain the request.
 """
 
 import re
@@ -99,7 +99,8 @@ class ProlificClient:
         if not re.fullmatch(r"[!-~]+", token):
             raise DomainError(
                 "bad_token",
-                "This is not a Prolific token. Please copy it again from Prolific's settings.",
+                "The token contains spaces or other characters that no Prolific token has. Please"
+                " copy it again from Prolific's settings.",
                 status=400,
             )
         self._token = token
@@ -142,14 +143,15 @@ class ProlificClient:
         return self._ask(read_study, "GET", f"studies/{_checked(study_id)}/")
 
     def transition_study(self, study_id: str, action: str) -> StudyState:
-        """PUBLISH, PAUSE, START or STOP; a study that has the resulting status stays as it is.
+        """PUBLISH, PAUSE, START or STOP a study, unless it has the resulting status already.
 
-        So repeating a request is no failure if the first one succeeded and its answer was lost.
+        A repeated request therefore succeeds if the first one did and only its answer was lost.
         """
         if action not in OUTCOMES:
             known = ", ".join(OUTCOMES)
             raise DomainError(
-                "unknown_action", f"The action for a study must be one of {known}, not “{action}”."
+                "unknown_action",
+                f"An action on a study must be one of {known}; this is “{action}”.",
             )
         path = f"studies/{_checked(study_id)}/transition/"
         try:
@@ -163,7 +165,7 @@ class ProlificClient:
             return state
 
     def increase_places(self, study_id: str, total: int) -> StudyState:
-        """Set the number of places, which can grow but not shrink."""
+        """Set the number of places, which can only increase."""
         state = self.study(study_id)
         if total < state.total_places:
             raise DomainError(
@@ -177,9 +179,10 @@ class ProlificClient:
         return self._ask(read_study, "PATCH", f"studies/{_checked(study_id)}/", body=body)
 
     def submissions(self, study_id: str) -> Iterator[ProlificSubmission]:
-        """Every submission of a study, oldest first, each once.
+        """Yield every submission of a study once, oldest first.
 
-        Pages are requested until one has nothing new: the documentation names no last page.
+        Pages are requested until one contains nothing new, because the documentation defines no
+        last page.
         """
         _checked(study_id)
         seen: set[str] = set()
@@ -220,7 +223,7 @@ class ProlificClient:
             self._send("POST", "submissions/bulk-approve/", body=body)
 
     def reject(self, submission_id: str, message: str, category: str) -> ProlificSubmission:
-        """Refuse to pay, with a message to the participant."""
+        """Reject a submission without payment, with a message to the participant."""
         if len(message.strip()) < REJECTION_LENGTH:
             raise DomainError(
                 "message_too_short",
@@ -232,7 +235,8 @@ class ProlificClient:
             known = ", ".join(sorted(REJECTION_CATEGORIES))
             raise DomainError(
                 "unknown_category",
-                f"“{category}” is not a category of Prolific. Please choose one of {known}.",
+                f"“{category}” is not one of Prolific's rejection categories. Please choose one of"
+                f" {known}.",
                 status=400,
             )
         return self._transition(
@@ -240,13 +244,13 @@ class ProlificClient:
         )
 
     def complete(self, submission_id: str, completion_code: str) -> ProlificSubmission:
-        """Complete for the participant, with a code whose actor is the researcher."""
+        """Complete a submission for the participant, with a code whose actor is the researcher."""
         return self._transition(
             submission_id, {"action": "COMPLETE", "completion_code": completion_code}
         )
 
     def screen_out(self, submission_id: str, completion_code: str) -> ProlificSubmission:
-        """Screen out, with the code that the study has for it."""
+        """Screen the participant out, with the study's code for this."""
         return self._transition(
             submission_id, {"action": "SCREEN_OUT", "completion_code": completion_code}
         )
@@ -262,15 +266,15 @@ class ProlificClient:
         self._send("POST", path, body=body, is_repeatable=False)
 
     def create_bonuses(self, study_id: str, amounts: Mapping[str, Decimal]) -> str:
-        """Set up bonuses by submission or participant, in the study's currency; return the ID to pay.
+        """Set up bonuses by submission or participant, in the study's currency. Return their ID.
 
         Nothing is paid yet. Store the ID before paying: paying it twice pays people twice.
         """
         if not 0 < len(amounts) <= BONUS_LIMIT:
             raise DomainError(
                 "bonus_limit",
-                f"Bonuses can be set up for 1 to {BONUS_LIMIT} people at once, not {len(amounts)}."
-                " Please split the list.",
+                f"One request can set up bonuses for 1 to {BONUS_LIMIT} people; this one is for"
+                f" {len(amounts)}. Please split the list.",
                 status=400,
             )
         lines = [f"{_checked(id_)},{_money(amount)}" for id_, amount in amounts.items()]
@@ -384,9 +388,14 @@ def _may_repeat(error: BaseException) -> bool:
 
 
 def _checked(platform_id: str) -> str:
-    """Check an ID: it may come from a URL that anybody can write, and goes into paths and CSV."""
+    """Check an ID, because it may come from a made-up URL and goes into paths and CSV."""
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", platform_id):
-        raise DomainError("bad_platform_id", "This is not a Prolific ID.", status=400)
+        raise DomainError(
+            "bad_platform_id",
+            f"“{platform_id[:64]}” is not a Prolific ID. An ID has 1 to 64 letters, digits,"
+            " hyphens or underscores.",
+            status=400,
+        )
     return platform_id
 
 
@@ -394,7 +403,7 @@ def _money(amount: Decimal) -> str:
     if not (amount.is_finite() and amount > 0 and amount == round(amount, 2)):
         raise DomainError(
             "bad_amount",
-            f"A bonus must be an amount above 0 with at most two decimals, not {amount}.",
+            f"A bonus must be greater than 0 and have at most two decimals; this one is {amount}.",
             status=400,
         )
     return f"{amount:.2f}"

@@ -1,4 +1,4 @@
-"""Errors of Prolific's API, with a sentence each and whether the request may have succeeded."""
+"""Errors of Prolific's API: a sentence for each, and whether the request may have succeeded."""
 
 import httpx
 
@@ -8,21 +8,23 @@ from tiebreak.gateway.retry_after import retry_after_s
 REFUSALS = {
     401: (
         "platform_token_refused",
-        "Prolific does not accept the token. Please enter a new one in the settings.",
+        "Prolific does not accept the token. Please enter a new one on the recruitment page.",
     ),
     403: (
         "platform_forbidden",
-        "Prolific does not allow this with the given token. Please check the token's permissions there.",
+        "Prolific does not allow this with your token. Please check the token's permissions on"
+        " Prolific.",
     ),
     404: (
         "platform_unknown",
-        "Prolific does not know this study or submission. Please check that it belongs to this account.",
+        "Prolific does not know this study or submission. Please check that it belongs to the"
+        " token's account.",
     ),
 }
 MOVED = (
     "platform_moved",
     "Prolific redirected the request, and the token is not sent to other addresses. Please check"
-    " Prolific's address in the settings.",
+    " Prolific's address in the server's settings.",
 )
 MAY_BE_DONE = (
     " The request may have succeeded anyway: please check on Prolific before you try again."
@@ -47,10 +49,12 @@ def unanswered(is_repeatable: bool) -> PlatformError:
 
 
 def overloaded(response: httpx.Response, is_repeatable: bool) -> PlatformError:
-    """Prolific is busy or broken. A request that got a 429 was not carried out, so repeat it."""
+    """Return the error for a busy or broken API. After a 429, repeating a request is safe."""
     is_busy = response.status_code == httpx.codes.TOO_MANY_REQUESTS
     can_repeat = is_busy or is_repeatable
-    sentence = "Prolific asks us to wait." if is_busy else "Prolific has an internal error."
+    sentence = (
+        "Prolific is receiving too many requests." if is_busy else "Prolific has an internal error."
+    )
     return PlatformError(
         "platform_busy" if is_busy else "platform_broken",
         sentence + (LATER if can_repeat else MAY_BE_DONE),
@@ -74,7 +78,7 @@ def unreadable(is_repeatable: bool, status: int) -> PlatformError:
 
 
 def detail_of(response: httpx.Response) -> str:
-    """Prolific's explanation of an error: a sentence, a list, or lists by field."""
+    """Return Prolific's explanation of an error: a sentence, a list, or lists by field."""
     try:
         data = response.json()
     except (ValueError, RecursionError):

@@ -9,7 +9,7 @@ from recruitment.platforms.prolific.responses import Data
 
 @dataclass(frozen=True)
 class CompletionCode:
-    """A completion code, its action and who may enter it; `options` are the action's parameters."""
+    """A completion code, its action, and who may use it; `options` are the action's parameters."""
 
     code: str
     code_type: str
@@ -28,7 +28,7 @@ class CompletionCode:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyDraft:
-    """A study to be created: times in minutes, the reward in pence or cents."""
+    """A study to be created, with times in minutes and the reward in pence or cents."""
 
     name: str
     internal_name: str
@@ -50,7 +50,7 @@ class StudyDraft:
     metadata: str = ""
 
     def payload(self) -> Data:
-        """The body that creates the study; empty optional fields are left out."""
+        """Return the request body that creates the study; empty optional fields are left out."""
         always = {
             "name": self.name,
             "internal_name": self.internal_name,
@@ -77,5 +77,5 @@ class StudyDraft:
 
 
 def maximum_allowed_minutes(estimated: int) -> int:
-    """The smallest `maximum_allowed_time` that Prolific accepts for an estimate in minutes."""
+    """Return the smallest maximum time that Prolific accepts for this estimate, in minutes."""
     return ceil(2 + 2 * estimated + 2 * sqrt(estimated))

@@ -9,7 +9,7 @@ Data = dict[str, object]
 
 @dataclass(frozen=True)
 class ProlificSubmission:
-    """One participant's submission; `status` is Prolific's own term, whether or not we know it."""
+    """One participant's submission; `status` is Prolific's own term, which may be unknown to us."""
 
     id: str
     participant: str
@@ -23,7 +23,7 @@ class ProlificSubmission:
 
 @dataclass(frozen=True)
 class StudyState:
-    """The state of a study on Prolific; `places_taken` is None if the response does not have it."""
+    """The state of a study on Prolific; `places_taken` is None if the response lacks it."""
 
     id: str
     status: str
@@ -33,7 +33,7 @@ class StudyState:
 
 @dataclass(frozen=True)
 class Subscription:
-    """A webhook subscription and the secret that confirms it."""
+    """A webhook subscription, and the secret that confirms it."""
 
     id: str
     hook_secret: str = field(repr=False)
@@ -103,7 +103,7 @@ def read_study(data: Data) -> StudyState:
 
 
 def read_submission(data: Data, study_id: str = "") -> ProlificSubmission:
-    """Read a submission; a single one and one in a list have different names for some fields."""
+    """Read a submission; in a list, some of its fields have other names than in a single one."""
     started, completed = _moment(data, "started_at"), _moment(data, "completed_at")
     taken = _number(data, "time_taken")
     if taken is None and started and completed:
@@ -121,7 +121,7 @@ def read_submission(data: Data, study_id: str = "") -> ProlificSubmission:
 
 
 def read_subscription_id(data: Data, request: Data) -> str:
-    """Read the ID: the API reference documents a list as the response, the guide one object."""
+    """Read the ID from a list, as in the API reference, or from one object, as in the guide."""
     if "results" not in data:
         return read_id(data)
     matching = [row for row in read_rows(data) if request.items() <= row.items()]

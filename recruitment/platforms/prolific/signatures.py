@@ -1,4 +1,4 @@
-"""Verification of what Prolific signs: webhooks with a shared secret, entry links with a key pair."""
+"""Verify what Prolific signs: webhooks with a shared secret, entry links with a key pair."""
 
 import base64
 import hashlib
@@ -17,7 +17,7 @@ from tiebreak.errors import DomainError
 ISSUER = "https://www.prolific.com"
 ENTRY_AGE_S = 120
 LEEWAY_S = 10
-# Time and audience are checked below: the caller provides the clock, and the URL has IDs filled in.
+# Time and audience are checked below, because the caller has the clock and the URL contains IDs.
 OPTIONS: Options = {
     "require": ["exp", "iat", "iss", "aud", "sub"],
     "verify_exp": False,
@@ -50,20 +50,20 @@ def verify_webhook(
 ) -> None:
     """Raise `ForgedEvent` unless the raw body was signed with the secret within the window.
 
-    The same event can still arrive twice within the window: the caller checks for that.
+    The same event can still arrive twice within the window; the caller has to check for that.
     """
     signed = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
     is_same = hmac.compare_digest(base64.b64encode(signed), signature.encode())
     if not secret or not is_same:
         raise ForgedEvent(
-            "event_forged", "The signature of this event is not Prolific's.", status=403
+            "event_forged", "This event does not have a valid signature of Prolific.", status=403
         )
     if not re.fullmatch(r"[0-9]{1,12}", timestamp) or (
         abs(now.timestamp() - int(timestamp)) > window_s
     ):
         raise ForgedEvent(
             "event_stale",
-            "This event is too old or too new. Please check the clock of this server.",
+            "This event was signed too long ago, or in the future. Check the clock of this server.",
             status=403,
         )
 
@@ -86,9 +86,9 @@ def verify_entry_token(
 
 
 def check_claimed_age(token: str, now: datetime) -> None:
-    """Raise `EntryRefused` if a token of unknown key is too old by its own unverified claims.
+    """Raise `EntryRefused` if a token is too old according to its own unverified claims.
 
-    Waiting for the key of such a token would be pointless.
+    Fetching the key of such a token would be pointless.
     """
     try:
         claims = jwt.decode(token, options={"verify_signature": False})
@@ -141,7 +141,7 @@ def _key(token: str, keys: jwt.PyJWKSet) -> jwt.PyJWK:
 
 
 def _is_same_url(claimed: str, expected: str) -> bool:
-    """Whether page and fixed parameters agree; placeholders of IDs may be filled in or not."""
+    """Whether the page and the fixed parameters agree, with or without filled-in placeholders."""
     ours, theirs = urlsplit(expected), urlsplit(claimed)
     fixed = [pair for pair in parse_qsl(ours.query) if not pair[1].startswith("{{%")]
     query = parse_qsl(theirs.query)

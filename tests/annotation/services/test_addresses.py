@@ -1,4 +1,4 @@
-"""How many annotators one internet address may stand for where nobody confirms who they are."""
+"""How many annotators may join from one internet address if no platform confirms them."""
 
 from datetime import timedelta
 
@@ -28,7 +28,7 @@ def open_study_with(**limits) -> Study:
 
 
 def come(study: Study, address: str = "192.0.2.7") -> Annotator:
-    """A new browser at this address, as far as it gets."""
+    """Enter the study with a new browser at this address, as far as possible."""
     return Annotator(study, client=Client(REMOTE_ADDR=address)).enter()
 
 
@@ -42,7 +42,7 @@ def finish(browser: Annotator) -> None:
 
 
 def test_new_pseudonyms_of_one_address_stop_at_its_limit():
-    """Also one after the other, when the first have nothing in work any more."""
+    """The limit also holds if annotators come one after another and finish before the next."""
     study = open_study_with(annotators_per_address=2)
     for _ in range(2):
         finish(come(study))
@@ -63,7 +63,7 @@ def test_who_entered_before_others_worked_gets_no_place_beyond_the_limit():
     page = early.here()
     assert b'name="assignment"' not in page.content
     assert not early.participation.assignments.exists()
-    ann.choose()  # who worked is among the two
+    ann.choose()  # this annotator has worked, so they are one of the two
 
 
 def test_who_comes_back_counts_and_is_counted_once():
@@ -72,7 +72,7 @@ def test_who_comes_back_counts_and_is_counted_once():
     for ann in people[:2]:
         take_place(participation=ann)
     Place.objects.update(assignment=None, lease_until=None)
-    Assignment.objects.update(status="abandoned")  # left, and free again
+    Assignment.objects.update(status="abandoned")  # they stopped, and their places are free again
     for ann in people[:2]:
         assert take_place(participation=ann)
     with pytest.raises(NoWorkLeft) as refused:
@@ -169,9 +169,9 @@ def test_a_forwarded_address_counts_only_behind_a_proxy(settings):
         headers = {"x-forwarded-for": forwarded}
         return got_in(Annotator(study, client=Client(headers=headers)).enter())
 
-    assert [enter(each) for each in ("192.0.2.1", "192.0.2.2")] == [True, False]
+    assert [enter(address) for address in ("192.0.2.1", "192.0.2.2")] == [True, False]
     settings.TIEBREAK_BEHIND_PROXY = True
-    assert [enter(each) for each in ("192.0.2.1", "9.9.9.9, 192.0.2.1", "192.0.2.2")] == [
+    assert [enter(address) for address in ("192.0.2.1", "9.9.9.9, 192.0.2.1", "192.0.2.2")] == [
         *(True, False, True)
     ]
 

@@ -1,4 +1,4 @@
-"""Dummy texts: asked for by name, marked, apart from real ones, and gone without a trace."""
+"""Dummy texts: requested by name, marked, kept apart from real ones, and removed completely."""
 
 import json
 
@@ -34,7 +34,7 @@ PROSE = "A greenhouse burnt down on Monday. Nobody was in it then. All of the pl
 
 @pytest.fixture
 def study() -> Study:
-    """With dummy texts only."""
+    """Return a study with dummy texts only."""
     study = make_study(instances=4, samples=3)
     Generation.objects.all().delete()
     Instance.objects.update(source=PROSE)
@@ -53,7 +53,7 @@ def test_without_a_server_nothing_is_sampled():
     for options in ({}, {"server": ""}):
         with refused("no_server"):
             start_sampling(study=study, options=options)
-    # Nor by a job that was queued without one.
+    # A job that was queued without a server does not run either.
     job = Job.objects.create(owner=study.pk, kind="sampling", options={})
     run_job(job_id=job.pk)
     job.refresh_from_db()
@@ -78,7 +78,7 @@ def test_dummy_and_real_texts_of_a_system_never_mix(study, options):
     Generation.objects.update(is_dummy=False)
     with refused("dummy_into_real"):
         start_sampling(study=study, options=dummy)
-    # A job that was queued before the texts came refuses too.
+    # A job that was queued before there were real texts is refused, too.
     job = Job.objects.create(owner=study.pk, kind="sampling", options=dummy)
     run_job(job_id=job.pk)
     job.refresh_from_db()
@@ -128,15 +128,19 @@ def test_removing_dummy_texts_takes_all_that_was_made_of_them(study):
     draw_instances(study=study, design=InstanceSelection(study=study, design="top", instances=2))
     plan_hits(study=study)
     degrade_copies(study=study, role=Unit.Role.TRAINING, n=1)
-    found = dummy_texts(study.dataset)
-    assert (found.draws, found.plans, found.scores) == (1, 1, SeparabilityScore.objects.count())
-    assert remove_dummy_generations(dataset=study.dataset, confirmed=found.texts) == found
+    dummies = dummy_texts(study.dataset)
+    assert (dummies.draws, dummies.plans, dummies.scores) == (
+        1,
+        1,
+        SeparabilityScore.objects.count(),
+    )
+    assert remove_dummy_generations(dataset=study.dataset, confirmed=dummies.texts) == dummies
     for gone in (Generation, SeparabilityScore, InstanceSelection, Unit, HITUnit):
         assert not gone.objects.exists(), gone
     assert study.selected.count() == study.hits.count() == 0
     assert not System.objects.exclude(variant_of=None).exists()
     assert System.objects.competing().count() == 2
-    # And real ones may come: what is missing now is only the server.
+    # Real texts can be sampled now. The job fails only because the server does not exist.
     job = start_sampling(study=study, options={"server": "gpu1"})
     job.refresh_from_db()
     assert "'gpu1'" in job.problem

@@ -1,4 +1,4 @@
-"""Work that leaves the count and comes back: exactly R all the while."""
+"""Work that is excluded and reinstated, while each HIT always has exactly R responses."""
 
 import pytest
 from django.utils import timezone
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 
 def check_exact(study: Study) -> None:
-    """A place that is done has one counted answer to each of its units; tallies are a recount."""
+    """Check that a completed place has an answer to each unit, and that tallies equal a recount."""
     for place in study.places.select_related("hit"):
         assert place.completed_at is None or not missing_units(place)
     assert stored_tallies(study=study) == recount(study=study)
@@ -53,7 +53,7 @@ def test_a_set_completed_during_its_exclusion_counts_when_reinstated():
     for hit_unit in first:
         answer(assignment, hit_unit)
     exclude_work(participation=ann, status="timed_out", now=START)
-    answer(Assignment.objects.get(pk=assignment.pk), last)  # from the page that stayed open
+    answer(Assignment.objects.get(pk=assignment.pk), last)  # from a page that was still open
     assert not Rating.objects.counted().exists()
     reinstate_work(participation=ann, now=START)
     assert Rating.objects.counted().count() == len(first) + 1
@@ -67,7 +67,7 @@ def test_repeating_the_last_answer_completes_a_full_set():
     assignment = take_place(participation=make_participation(study, "ann"), now=START)
     for hit_unit in hit_units_of(assignment):
         answer(assignment, hit_unit, "0")
-    # As it may be left by work that came back: all is answered, and the place is held.
+    # Reinstated work may be in this state: all units are answered, and the place is held.
     Assignment.objects.update(status="active", completed_at=None)
     Place.objects.update(completed_at=None, remaining=1, lease_until=LATER)
     answer(Assignment.objects.get(), hit_units_of(assignment)[-1], "0")
@@ -101,7 +101,7 @@ def test_by_units_a_complete_place_lacks_what_is_withdrawn():
     assert (place.completed_at, place.remaining) == (None, 1)
     check_exact(study)
     taken = take_place(participation=eve, now=LATER)
-    assert len(hit_units_of(taken)) == 1  # only what is missing
+    assert len(hit_units_of(taken)) == 1  # only the missing unit
     answer_all(taken, now=LATER)
     assert Place.objects.get().completed_at
     assert Rating.objects.counted().count() == 5

@@ -1,7 +1,7 @@
-"""Any interleaving of what annotators, clocks and platforms do keeps what a study promises.
+"""The invariants of a study hold for any interleaving of annotators, clocks and platforms.
 
-Completed and live places never exceed R; no answer counts twice; nothing acknowledged is lost;
-what is kept of counts equals a recount.
+Completed and live places never exceed R, no answer counts twice, no acknowledged answer is lost,
+and the stored tallies equal a recount.
 """
 
 import os
@@ -45,7 +45,7 @@ Opened = dict[tuple[int, int], tuple[Study, list[Participation]]]
 
 
 def opened_studies(abandoned: str) -> Opened:
-    """For each number of ratings and of comparisons a HIT, a study and four annotators of it."""
+    """Return a study and four annotators for each number of ratings and comparisons per HIT."""
     opened = {}
     for ratings, units in SHAPES:
         study = make_open_study(
@@ -59,7 +59,7 @@ def opened_studies(abandoned: str) -> Opened:
 
 
 class Collecting(RuleBasedStateMachine):
-    """A small study that four annotators work on while everything goes wrong."""
+    """A small study on which four annotators work while everything goes wrong."""
 
     def __init__(self, opened: Opened):
         super().__init__()
@@ -88,7 +88,7 @@ class Collecting(RuleBasedStateMachine):
 
     @rule(index=PEOPLE, which=st.integers(0, 3), label=st.sampled_from(["-1", "0", "1"]))
     def answer(self, index, which, label):
-        """Any unit of any HIT they ever met, their lease over or not."""
+        """Answer any unit of any HIT that the annotator ever had, even after the lease ran out."""
         work = Assignment.objects.filter(participation=self.people[index]).order_by("pk")
         assignments = list(work.select_related("hit__study", "participation", "rater"))
         if not assignments:
@@ -100,7 +100,7 @@ class Collecting(RuleBasedStateMachine):
 
     @rule(index=PEOPLE, label=st.sampled_from(["-1", "1"]))
     def finish(self, index, label):
-        """All that is still open of the HIT at hand."""
+        """Answer all units of the current HIT."""
         work = Assignment.objects.filter(participation=self.people[index], status="active")
         for assignment in work.select_related("hit__study", "participation", "rater"):
             for hit_unit in list(worksheet(assignment).hit_units.values()):
@@ -123,7 +123,7 @@ class Collecting(RuleBasedStateMachine):
     def wait(self, minutes):
         self.now += timedelta(minutes=minutes)
 
-    @rule(index=PEOPLE, status=st.sampled_from([each.value for each in OUT]))
+    @rule(index=PEOPLE, status=st.sampled_from([status.value for status in OUT]))
     def platform_takes_out(self, index, status):
         exclude_work(participation=self.people[index], status=status, now=self.now)
 
@@ -201,7 +201,7 @@ class Collecting(RuleBasedStateMachine):
             raters[place].add(rater)
         assert answered == asked
         if self.study.abandoned == "whole_hit":
-            assert all(len(each) == 1 for each in raters.values())
+            assert all(len(holders) == 1 for holders in raters.values())
 
     @invariant()
     def nothing_acknowledged_is_lost(self):

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 
 def closed_midway(label: str = "1", **design) -> tuple[Study, Assignment]:
-    """A study that closed when its only HIT had one answer; the other four came late."""
+    """Return a study that closed after one answer to its only HIT, and four late answers."""
     design = {"instances": 1, "ratings_per_hit": 1, **design}
     study = make_open_study(**design)
     assignment = take_place(participation=make_participation(study), now=START)
@@ -172,15 +172,15 @@ def test_nothing_is_decided_while_the_study_is_closed_and_answers_may_still_come
 
 
 def test_what_is_known_before_deciding_is_quality_and_not_the_outcome():
-    said = {}
+    sentences = {}
     for label in ("1", "-1"):
         study, _ = closed_midway(label, ratings_per_hit=2)
         reopen_study(study=study)
-        found = late_answers(study)
-        assert (found.answers, found.people, found.hits) == (4, 1, 1)
-        said[label] = quality(found)
-    assert said["1"] == said["-1"]
-    assert not {"system-0", "system-1", "-1"} & set(" ".join(said["1"]).split())
+        late = late_answers(study)
+        assert (late.answers, late.people, late.hits) == (4, 1, 1)
+        sentences[label] = quality(late)
+    assert sentences["1"] == sentences["-1"]
+    assert not {"system-0", "system-1", "-1"} & set(" ".join(sentences["1"]).split())
 
 
 def test_agreement_of_late_answers_is_with_other_people():
@@ -195,8 +195,8 @@ def test_agreement_of_late_answers_is_with_other_people():
     for hit_unit in hit_units[:3]:
         answer(ann, hit_unit, "1")
     answer(ann, hit_units[3], "0")
-    found = late_answers(study)
-    assert (found.answers, found.agreement, found.usual_agreement) == (4, 0.75, None)
+    late = late_answers(study)
+    assert (late.answers, late.agreement, late.usual_agreement) == (4, 0.75, None)
 
 
 def test_each_step_is_logged_with_who_and_how_many():
@@ -204,7 +204,7 @@ def test_each_step_is_logged_with_who_and_how_many():
     study, _ = closed_midway()
     reopen_study(study=study, by=ruth)
     accept_late_answers(study=study, by=ruth)
-    log = [(each.verb, each.by) for each in study.events.order_by("pk")]
+    log = [(event.verb, event.by) for event in study.events.order_by("pk")]
     assert log[-2:] == [("reopen", ruth), ("accept-late", ruth)]
     assert [verb for verb, _ in log] == ["open", "close", "reopen", "accept-late"]
     assert study.events.first().details == {"answers": 4, "people": 1}

@@ -1,4 +1,4 @@
-"""The pass mark counts units: one is right when the answers to all its known criteria are."""
+"""The pass mark counts units. A unit is right if all answers with a known label are right."""
 
 import random
 import re
@@ -23,13 +23,15 @@ from tests.studies.factories import make_participation, make_study, open_knowing
 pytestmark = pytest.mark.django_db
 
 PROSE = "The committee met on Tuesday to discuss the budget. It agreed to spend more on roads."
-Says = Callable[[int, Criterion], bool]  # the number of the unit, what is asked → right or not
+Says = Callable[
+    [int, Criterion], bool
+]  # whether to answer this unit (by number) and criterion correctly
 
 
 def study_of_two_criteria(
     *, test: int = 0, training: int = 0, gold: int = 0, scale: str = "preference:tie", **screening
 ) -> Study:
-    """Open, with reference units whose right answer both criteria know."""
+    """Return an open study with reference units that have a known label on both criteria."""
     study = make_study(instances=14, comparisons_per_hit=1, scale=scale)
     Criterion.objects.create(
         study=study, name="fluency", question="Which reads better?", scale=scale, position=1
@@ -50,7 +52,7 @@ def fresh(participation: Participation) -> Participation:
 
 
 def known_label(assignment: Assignment, hit_unit: HITUnit) -> int:
-    """The known answer as shown; of a unit without one, the first text."""
+    """Return the label, as shown, that prefers system A (the original of a degraded copy)."""
     return -1 if int(hit_unit.side_bit) ^ assignment.parity == 0 else 1
 
 
@@ -172,13 +174,13 @@ def test_the_test_says_how_many_items_it_has_and_how_many_have_to_be_right():
 
 
 def stage_of(page) -> tuple[str, set[str]]:
-    """The stage that a page is of, and the numbers it names."""
+    """Return the stage that a page belongs to, and the numbers in its line about the stage."""
     line = re.search(r'<p class="task stage"[^>]*>(.*?)</p>', page.content.decode())[1]
     return page.context["stage"], numbers_in(line)
 
 
 def take_units_away(study: Study) -> None:
-    """As no page does it: rows made before this was watched over may lack what they ask for."""
+    """Require more units than there are, which no page allows but old rows may do."""
     Screening.objects.filter(study=study).update(qualification_units=5, pass_mark=5)
 
 

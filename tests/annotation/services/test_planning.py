@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 
 def first_sides(study: Study) -> Counter[tuple[int, bool]]:
-    """How often each unit shows system A first, over its places."""
+    """Count over the places how often each unit shows system A first and second."""
     shown: Counter[tuple[int, bool]] = Counter()
     for hit_unit in HITUnit.objects.filter(hit__study=study):
         for place in hit_unit.hit.places.all():
@@ -201,7 +201,7 @@ def test_a_repeat_is_shown_later_and_with_the_sides_swapped():
                     answer=Answer("0", client_key=f"k{hit_unit.pk}"),
                 )
     assert study.places.filter(completed_at__isnull=False).count() == 18
-    assert sum(stored_tallies(study=study).values()) == 6 * 5 * 3  # repeats are in no count
+    assert sum(stored_tallies(study=study).values()) == 6 * 5 * 3  # repeats are not in the tallies
     assert stored_tallies(study=study) == +recount(study=study)
 
 
@@ -248,7 +248,7 @@ def test_the_study_gives_out_no_more_places_than_its_budget(limit, code):
         take_place(participation=people[3], now=NOON)
     for assignment in held[:2]:
         finish(assignment, NOON)
-    # The third lease runs out: its place is offered again, within the budget.
+    # The third lease runs out, so its place is offered again within the budget.
     later = NOON + timedelta(hours=1)
     finish(take_place(participation=people[3], now=later), later)
     with refused(code):
@@ -268,7 +268,9 @@ def test_unverified_annotators_hold_a_limited_number_of_places_at_once():
         take_place(participation=people[2])
     assert refused.value.code == "too_many_at_once"
     assert take_place(participation=people[0]) == held[0]
-    Participation.objects.filter(pk=people[2].pk).update(address="")  # a platform vouches
+    Participation.objects.filter(pk=people[2].pk).update(
+        address=""
+    )  # a platform confirms this annotator
     assert take_place(participation=people[2])
 
 

@@ -1,4 +1,4 @@
-"""What a design is said to bring is what planning it makes."""
+"""The forecast of a plan equals the plan that is made."""
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -38,7 +38,7 @@ class TestForecast(TestCase):
         study = make_study(**design)
         for n in range(1, criteria):
             Criterion.objects.create(study=study, name=f"c{n}", question="?", scale="ordinal:1..5")
-        # Some texts are missing, so that some HITs hold fewer units.
+        # Some texts are missing, so that some HITs have fewer units.
         texts = list(Generation.objects.values_list("pk", flat=True))
         missing = gaps.draw(st.sets(st.sampled_from(texts), max_size=len(texts) // 3))
         score_separability(study=study)

@@ -1,4 +1,4 @@
-"""Many annotators at once on PostgreSQL: exactly R, whatever the interleaving."""
+"""Many simultaneous annotators on PostgreSQL, where each HIT still gets exactly R responses."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -32,7 +32,7 @@ LATER = NOW + timedelta(minutes=31)
 
 
 def race(work: Callable[[int], object], threads: int = THREADS) -> list[object]:
-    """What each thread returned or raised, all started at one moment."""
+    """Start all threads at the same moment, and return what each of them returned or raised."""
     barrier, results = Barrier(threads), [None] * threads
 
     def run(index: int) -> None:

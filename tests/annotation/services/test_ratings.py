@@ -36,7 +36,7 @@ def answer_all(assignment: Assignment, now=START) -> None:
 
 
 def check_counts(study: Study) -> None:
-    """Completed and live places never exceed R, and tallies equal a recount."""
+    """Check that no unit has more than R counted ratings, and that tallies equal a recount."""
     assert stored_tallies(study=study) == +recount(study=study)
     for hit in study.hits.all():
         counted = Rating.objects.counted().filter(unit__hits=hit, repeat=0).order_by()
@@ -215,7 +215,7 @@ def test_a_late_set_takes_another_free_place_of_the_hit():
     study = make_open_study(instances=1, ratings_per_hit=2)
     late = take_place(participation=make_participation(study, "ann"), now=START)
     answer(late, hit_units_of(late)[0])
-    own = Place.objects.get(assignment=late)
+    lost_place = Place.objects.get(assignment=late)
     other = take_place(participation=make_participation(study, "bob"), now=START)
     Place.objects.filter(assignment=other).update(lease_until=LATER + timedelta(hours=1))
     take_place(participation=make_participation(study, "cy"), now=LATER)
@@ -224,7 +224,7 @@ def test_a_late_set_takes_another_free_place_of_the_hit():
     answer_all(late, now=LATER)
     late.refresh_from_db()
     assert late.status == "completed"
-    assert late.place != own
+    assert late.place != lost_place
     assert Rating.objects.counted().filter(assignment=late).count() == 5
     check_counts(study)
 
@@ -252,12 +252,12 @@ def test_by_units_a_late_answer_without_a_free_place_is_surplus():
 
 
 def test_by_units_no_unit_of_a_place_is_answered_twice():
-    """A late answer fills another's lapsed place; its holder then comes back with the same unit."""
+    """After a late answer filled a lapsed place, the place's holder answers the same unit."""
     study = make_open_study(instances=1, ratings_per_hit=2, abandoned="units")
     ann, bob = make_participation(study, "ann"), make_participation(study, "bob")
     of_ann = take_place(participation=ann, now=START)
     of_bob = take_place(participation=bob, now=START)
-    # Ann's place is the only free one while Bob holds his; then his lapses too.
+    # Ann's place is the only free one as long as Bob holds his place. Then Bob's lease ends, too.
     Place.objects.filter(assignment=of_bob).update(lease_until=LATER + timedelta(hours=1))
     take_place(participation=make_participation(study, "cy"), now=LATER)
     Place.objects.filter(assignment=of_bob).update(lease_until=START)

@@ -1,4 +1,4 @@
-"""Reference units: how many a screening needs before anybody may be let in."""
+"""The number of reference units that the screening needs before annotators may enter."""
 
 import pytest
 
@@ -19,7 +19,7 @@ PROSE = "The committee met on Tuesday to discuss the budget. It agreed to spend 
 
 
 def draft(*, gold: int = 0, test: int = 0, training: int = 0, **screening) -> Study:
-    """A planned draft with so many reference units of each role."""
+    """Return a planned draft with these numbers of reference units."""
     study = make_study(instances=14, comparisons_per_hit=1)
     Generation.objects.update(text=PROSE)
     plan_hits(study=study)

@@ -1,4 +1,4 @@
-"""What stands before the first HIT, and the checks mixed in with it."""
+"""The steps before the first HIT, and the gold checks that are mixed into HITs."""
 
 import json
 import random
@@ -43,7 +43,7 @@ PROSE = "The committee met on Tuesday to discuss the budget. It agreed to spend 
 def study_with(
     *, instances: int = 12, gold: int = 0, test: int = 0, training: int = 0, **screening
 ):
-    """An open study with known units of these numbers, one comparison a HIT."""
+    """Return an open study with these numbers of reference units and one comparison per HIT."""
     study = make_study(instances=instances, comparisons_per_hit=1)
     Generation.objects.update(text=PROSE)
     plan_hits(study=study)
@@ -57,7 +57,7 @@ def study_with(
 
 
 def label_for(assignment: Assignment, hit_unit, *, right: bool) -> str:
-    """What is shown of the known answer, or of its opposite; any answer for other units."""
+    """Return the known label or its opposite, as shown. For main units, return either label."""
     known = Unit.objects.get(pk=hit_unit.unit_id).known_labels.get("preference", "-1")
     a_first = int(hit_unit.side_bit) ^ assignment.parity == 0
     shown = int(known) if a_first else -int(known)
@@ -119,8 +119,8 @@ def test_a_second_try_has_to_be_asked_for_and_draws_other_units():
     page.client.post(page.at("try-again"))
     second = begin_stage(participation=fresh(ann))
     asked = [
-        {hit_unit.unit_id for hit_unit in worksheet(each).hit_units.values()}
-        for each in (first, second)
+        {hit_unit.unit_id for hit_unit in worksheet(assignment).hit_units.values()}
+        for assignment in (first, second)
     ]
     assert not asked[0] & asked[1]
     answer_all(second)
@@ -192,13 +192,13 @@ def work(ann: Participation, hits: int, *, right: bool) -> list[Assignment]:
 
 
 def test_gold_checks_come_at_their_rate_and_never_twice():
-    # So many that the share leaves its bounds by chance once in a hundred thousand runs.
+    # With so many HITs, the share is out of bounds by chance once in a hundred thousand runs.
     study = study_with(instances=60, gold=20, check_rate=0.3)
     people = [make_participation(study, name) for name in "abcdef"]
-    met = [each.check_unit_id for ann in people for each in work(ann, 30, right=True)]
+    met = [assignment.check_unit_id for ann in people for assignment in work(ann, 30, right=True)]
     for ann in people:
-        own = Assignment.objects.filter(participation=ann, check_unit__isnull=False)
-        assert own.count() == own.values("check_unit").distinct().count()
+        with_check = Assignment.objects.filter(participation=ann, check_unit__isnull=False)
+        assert with_check.count() == with_check.values("check_unit").distinct().count()
         assert check_record(ann).failed == 0
     share = sum(unit is not None for unit in met) / len(met)
     assert 0.15 < share < 0.45
@@ -234,7 +234,7 @@ def test_failing_checks_does_what_the_study_says(action, status, counted):
             hits.append(take_place(participation=ann))
         except DomainError:
             break
-        # The check last, so that its HIT's own unit is answered when the verdict falls.
+        # Answer the check last, so that the HIT's other unit is answered when the check is graded.
         sheet = worksheet(hits[-1])
         for hit_unit in sorted(
             sheet.hit_units.values(), key=lambda s: s.unit_id == hits[-1].check_unit_id

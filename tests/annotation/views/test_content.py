@@ -1,4 +1,4 @@
-"""What stands in the source of the pages, and above all what does not."""
+"""What the source of the pages contains and, above all, what it does not contain."""
 
 import re
 
@@ -23,7 +23,7 @@ ATTACK = (
 
 
 def whole_way(study: Study) -> list[Page]:
-    """Every page that an annotator meets, the fragments included."""
+    """Return every page that an annotator sees, including the fragments."""
     ann = Annotator(study)
     pages = [ann.client.get(f"/s/{study.pk}/")]
     pages.append(ann.client.post(f"/s/{study.pk}/", {"choice": "decline", "version": 1}))
@@ -39,7 +39,9 @@ def whole_way(study: Study) -> list[Page]:
 
 def test_no_page_reveals_a_system_or_a_row():
     study = make_study(instances=2, ratings_per_hit=2)
-    Generation.objects.update(text="The very same words.")  # so that only leaks can differ
+    Generation.objects.update(
+        text="The very same words."
+    )  # so that only leaks can make the pages differ
     for index, system in enumerate(study.systems.all()):
         system.name, system.language_model = f"zephyr-{index}", f"secret-model-{index}"
         system.save()
@@ -57,7 +59,7 @@ def test_no_page_reveals_a_system_or_a_row():
 
 
 def test_pages_of_mirrored_places_differ_only_in_the_texts():
-    """The same unit, seen with the sides swapped by two raters, looks the same but for them."""
+    """Two raters see the same unit with swapped sides. Their pages are otherwise the same."""
     study = make_open_study(instances=1, samples=1, ratings_per_hit=2)
     first, second = annotator(study), annotator(study)
     one, other = first.here(), second.here()
@@ -67,7 +69,7 @@ def test_pages_of_mirrored_places_differ_only_in_the_texts():
 
 
 def _without_tokens(page: Page) -> str:
-    """The page without its texts and the random values that each page has of its own."""
+    """Return the page without its texts and without the random values of each page."""
     source = re.sub(r'<p class="text compared"[^>]*>.*?</p>', "", page.content.decode(), flags=re.S)
     return re.sub(r'name="(csrfmiddlewaretoken|assignment|client_key)" value="[^"]+"', "", source)
 
@@ -129,8 +131,8 @@ def test_text_keeps_its_lines_and_turns_keep_their_speakers():
     open_knowingly(study)
     page = annotator(study).here()
     assert texts_of(page) == ["One.\n\nTwo &amp; &lt;three&gt;."] * 2
-    said = re.findall(r"<b[^>]*>(.*?)</b><p[^>]*>(.*?)</p>", page.content.decode())
-    assert said == [("User", "Hello?"), ("Assistant", "Yes.")]
+    turns_shown = re.findall(r"<b[^>]*>(.*?)</b><p[^>]*>(.*?)</p>", page.content.decode())
+    assert turns_shown == [("User", "Hello?"), ("Assistant", "Yes.")]
     assert texts_of(page)
     assert len(page.context["page"].turns) == 2
 
@@ -151,7 +153,7 @@ def words_of(page: Page) -> list[str]:
 
 
 def expected_words(label: str, strongest: int) -> str:
-    """The side that is better, on either layout, and by how much."""
+    """Return the words for the better side in either layout, and for how much better it is."""
     size = int(label)
     side = "Left First" if size < 0 else "Right Second"
     return f"{side} {STRENGTHS[strongest][abs(size) - 1]}" if size else TIE
@@ -173,7 +175,7 @@ def test_each_scale_shows_its_choices_and_keeps_the_one_that_was_made(scale, val
     ann, words = annotator(study), values
     if scale.startswith("preference"):
         strongest = int(values[0].removeprefix("-"))
-        words = [BOTH_BAD if each == BAD else expected_words(each, strongest) for each in values]
+        words = [BOTH_BAD if value == BAD else expected_words(value, strongest) for value in values]
     for index in range(min(len(values), 5)):
         page = ann.here()
         assert form_of(page).choices == {"criterion-preference": values}

@@ -1,4 +1,4 @@
-"""The way through a study without JavaScript, and everything that may go wrong on it."""
+"""Going through a study without JavaScript, and everything that can go wrong in it."""
 
 from datetime import timedelta
 
@@ -358,7 +358,7 @@ def test_by_units_an_answer_keeps_its_position_whatever_others_answered():
     page = bob.here()
     assert unit_of(page) == (2, "2")
     Place.objects.update(lease_until="2020-01-01T00:00Z")
-    annotator(study).here()  # somebody else has the place now
+    annotator(study).here()  # another annotator holds the place now
     bob.send(form_of(page).filled(0))
     unit = Rating.objects.latest("pk").unit
     assert unit.generation_a is not None
@@ -374,8 +374,8 @@ def test_rating_pages_are_not_cached():
 
 
 def statements(captured) -> list[str]:
-    """What was asked of the database; a test's own savepoints stand for BEGIN and COMMIT."""
-    return [each["sql"] for each in captured if "SAVEPOINT" not in each["sql"]]
+    """Return the statements without savepoints, which replace BEGIN and COMMIT in tests."""
+    return [query["sql"] for query in captured if "SAVEPOINT" not in query["sql"]]
 
 
 @pytest.mark.parametrize("comparisons_per_hit", [1, 5])
@@ -393,9 +393,9 @@ def test_next_and_save_take_few_queries(comparisons_per_hit):
 
 
 def lapse(assignment_id: str) -> None:
-    """The lease runs out, and the place is the first that the next comer gets."""
-    own = Place.objects.filter(assignment__public_id=assignment_id)
-    own.update(lease_until=timezone.now() - timedelta(minutes=1), draw=0)
+    """Let the lease run out, and make the place the first that the next annotator gets."""
+    place = Place.objects.filter(assignment__public_id=assignment_id)
+    place.update(lease_until=timezone.now() - timedelta(minutes=1), draw=0)
 
 
 def test_an_annotator_who_lost_a_place_is_told_about_their_answers():
@@ -405,9 +405,9 @@ def test_an_annotator_who_lost_a_place_is_told_about_their_answers():
     second = form_of(ann.here()).filled()
     lapse(first.hidden["assignment"])
     bob.choose()
-    said = ann.send(second, hx_request="true")
-    assert codes_on(said) == {"surplus"}
-    assert b'<span class="saved"' in said.content
+    response = ann.send(second, hx_request="true")
+    assert codes_on(response) == {"surplus"}
+    assert b'<span class="saved"' in response.content
 
 
 def test_the_hit_after_a_lost_one_says_so_once():

@@ -57,14 +57,14 @@ class MTurkSimulator:
         return f"{self.origin}/work?{urlencode({'url': url, **ids})}"
 
     def frame_url(self, path: str, query: Mapping[str, str]) -> str:
-        """The address in the frame: the page's own, with the protocol's parameters added."""
-        scheme, host, page, own, fragment = urlsplit(query["url"])
+        """The address in the frame: that of the page, with the protocol's parameters added."""
+        scheme, host, page, page_query, fragment = urlsplit(query["url"])
         ids = {"assignmentId": NOT_ACCEPTED, "hitId": query.get("hitId", "HIT1")}
         if path == "/work":
             ids["assignmentId"] = query.get("assignmentId", "ASSIGNMENT1")
             ids["workerId"] = query.get("workerId", "A1")
         ids["turkSubmitTo"] = self.origin
-        merged = [*parse_qsl(own, keep_blank_values=True), *ids.items()]
+        merged = [*parse_qsl(page_query, keep_blank_values=True), *ids.items()]
         return urlunsplit((scheme, host, page, urlencode(merged), fragment))
 
     def take(self, body: str) -> str | None:
@@ -114,7 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.OK, "<p>submitted</p>")
 
     def log_message(self, *args: object) -> None:
-        """Say nothing: the tests' output is theirs."""
+        """Log nothing, because the output belongs to the tests."""
 
     def _answer(self, status: HTTPStatus, content: str) -> None:
         page = f'<!doctype html><html lang="en"><title>Worker</title><body>{content}</body></html>'

@@ -65,7 +65,7 @@ GARBAGE = {
 
 
 class Refusal(Exception):
-    """What the API answers with an error, in the documented shape."""
+    """An error that the API answers with, in the documented structure."""
 
     def __init__(self, status: int, detail: Any, *, is_bare: bool = False) -> None:
         super().__init__(detail)
@@ -94,7 +94,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong with one request; `is_done` does what was asked all the same."""
+    """A fault in one request; with `is_done` the request is carried out nevertheless."""
 
     status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that Prolific has to say; `at` is when it happened."""
+    """An event that Prolific reports; `at` is when it happened."""
 
     id: str
     payload: Data
@@ -228,7 +228,7 @@ class FakeProlific:
         self.set_status(submission, "TIMED-OUT")
 
     def set_status(self, submission: str, status: str) -> None:
-        """Any status, also one that is documented nowhere."""
+        """Set any status, including undocumented ones."""
         with self.lock:
             self.submissions[submission]["status"] = status
             self.announce_submission(submission)
@@ -259,9 +259,9 @@ class FakeProlific:
     def entry_token(
         self, study_url: str, submission_id: str, *, now: datetime | None = None, **claims: Any
     ) -> str:
-        """A token as Prolific signs it; further claims replace its own."""
+        """A token as Prolific signs it; ``claims`` replace the standard ones."""
         issued = int((now or datetime.now(UTC)).timestamp())
-        own = {
+        standard = {
             "iss": "https://www.prolific.com",
             "iat": issued,
             "exp": issued + 120,
@@ -269,7 +269,9 @@ class FakeProlific:
             "sub": submission_id,
             "prolific": {"workspace_id": "workspace"},
         }
-        return jwt.encode(own | claims, signing_key(), algorithm="RS256", headers={"kid": KEY_ID})
+        return jwt.encode(
+            standard | claims, signing_key(), algorithm="RS256", headers={"kid": KEY_ID}
+        )
 
     # Hooks.
 
@@ -314,7 +316,7 @@ class FakeProlific:
     def deliver(
         self, url: str, events: Sequence[Event] | None = None, *, secret: str | None = None
     ) -> list[int]:
-        """Post events in the order given, all of them if none is; return the statuses."""
+        """Post these events, by default all, in order, and return the statuses."""
         chosen = self.events if events is None else events
         signed = [self.event(one, secret=secret) for one in chosen]
         return [
@@ -350,9 +352,9 @@ class FakeProlific:
             if authorization != f"Token {self.token}":
                 raise Refusal(401, f"Invalid token: {authorization}")
             for method, pattern, verb in ROUTES:
-                found = re.fullmatch(pattern, request.path)
-                if method == request.method and found:
-                    return verb(self, request, *found.groups())
+                match = re.fullmatch(pattern, request.path)
+                if method == request.method and match:
+                    return verb(self, request, *match.groups())
             raise Refusal(404, "Not found")
         except Refusal as refusal:
             return _json(refusal.status, refusal.data)
@@ -514,9 +516,9 @@ def _pay_bonuses(fake: FakeProlific, request: Request, bulk: str) -> Answer:
     bonus = _known(fake.bonuses, bulk)
     bonus["paid"] += 1
     for one in fake.submissions.values():
-        given = bonus["amounts"].get(one["id"]) or bonus["amounts"].get(one["participant"])
-        if given and one["study_id"] == bonus["study"]:
-            one["bonus_payments"].append(given)
+        amount = bonus["amounts"].get(one["id"]) or bonus["amounts"].get(one["participant"])
+        if amount and one["study_id"] == bonus["study"]:
+            one["bonus_payments"].append(amount)
     return _json(202, "The request to pay the bonuses has been made successfully.")
 
 
@@ -581,7 +583,7 @@ def _shown(fake: FakeProlific, study: Data) -> Data:
 
 
 def _short(submission: Data) -> Data:
-    """A row of a list has other names than a submission by itself."""
+    """A submission in a list has other field names than a single one."""
     same = ("id", "status", "started_at", "completed_at", "return_requested")
     return {key: submission[key] for key in same} | {
         "participant_id": submission["participant"],
@@ -619,8 +621,8 @@ def signing_key() -> rsa.RSAPrivateKey:
 
 def jwks() -> Data:
     public = jwt.algorithms.RSAAlgorithm.to_jwk(signing_key().public_key(), as_dict=True)
-    own = {"kid": KEY_ID, "alg": "RS256", "use": "sig", "key_ops": ["verify"]}
-    return {"keys": [public | own]}
+    header = {"kid": KEY_ID, "alg": "RS256", "use": "sig", "key_ops": ["verify"]}
+    return {"keys": [public | header]}
 
 
 class _Server(ThreadingHTTPServer):

@@ -1,4 +1,4 @@
-"""What Prolific's description of its API says of our requests, and requests checked against it."""
+"""Check requests against Prolific's description of its API."""
 
 import json
 import re
@@ -33,14 +33,14 @@ def check_request(method: str, path: str, body: object) -> None:
 
 
 def _operation(method: str, path: str) -> tuple[str, dict[str, Any]]:
-    found = [
+    matching = [
         (template, operations[method.lower()])
         for template, operations in document()["paths"].items()
         if method.lower() in operations and re.fullmatch(_pattern(template), path)
     ]
-    assert found, f"{method} {path} is not documented"
+    assert matching, f"{method} {path} is not documented"
     # A path without parameters goes before one that has them.
-    return min(found, key=lambda pair: pair[0].count("{"))
+    return min(matching, key=lambda pair: pair[0].count("{"))
 
 
 def _pattern(template: str) -> str:
@@ -49,7 +49,7 @@ def _pattern(template: str) -> str:
 
 
 def _properties(operation: dict[str, Any]) -> set[str]:
-    """The names that the body's schema, or any of its alternatives, knows."""
+    """The names that the body's schema or any of its alternatives defines."""
     return _names(operation["requestBody"]["content"]["application/json"]["schema"])
 
 
@@ -74,7 +74,7 @@ def document() -> dict[str, Any]:
 
 
 def reduced(description: dict[str, Any], operations: dict[str, Any]) -> dict[str, Any]:
-    """Of a whole description, these methods of these paths and the schemas that they lead to."""
+    """The part of a description with these methods of these paths and the schemas they refer to."""
     paths = {
         template: {method: _body(description["paths"][template][method]) for method in methods}
         for template, methods in operations.items()
@@ -101,9 +101,9 @@ def _bare(schema: Any) -> Any:
         return schema
     bare = {key: schema[key] for key in KEPT if key in schema}
     bare |= {key: _bare(schema[key]) for key in NESTED if key in schema}
-    bare |= {key: [_bare(each) for each in schema[key]] for key in LISTED if key in schema}
+    bare |= {key: [_bare(part) for part in schema[key]] for key in LISTED if key in schema}
     if "properties" in schema:
-        bare["properties"] = {name: _bare(each) for name, each in schema["properties"].items()}
+        bare["properties"] = {name: _bare(part) for name, part in schema["properties"].items()}
     return bare
 
 
@@ -113,8 +113,8 @@ def _references(schema: Any) -> Iterator[str]:
             yield schema["$ref"].rsplit("/", 1)[-1]
         schema = list(schema.values())
     if isinstance(schema, list):
-        for each in schema:
-            yield from _references(each)
+        for part in schema:
+            yield from _references(part)
 
 
 @cache

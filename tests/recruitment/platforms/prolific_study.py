@@ -19,8 +19,8 @@ URL = (
 
 
 def connect(fake: FakeProlific, **options: Any) -> ProlificClient:
-    own = {"base_url": fake.base_url, "wait": wait_none(), "sleep": lambda _: None}
-    return ProlificClient(options.pop("token", fake.token), **{**own, **options})
+    defaults = {"base_url": fake.base_url, "wait": wait_none(), "sleep": lambda _: None}
+    return ProlificClient(options.pop("token", fake.token), **{**defaults, **options})
 
 
 def draft(**changes: Any) -> StudyDraft:
@@ -37,7 +37,7 @@ def draft(**changes: Any) -> StudyDraft:
         ),
         CompletionCode("BACK1", "NO_CONSENT", "REQUEST_RETURN", options={"return_reason": "No"}),
     ]
-    own = {
+    fields = {
         "name": "Compare answers",
         "internal_name": "pilot",
         "description": "Read two answers and choose.",
@@ -49,7 +49,7 @@ def draft(**changes: Any) -> StudyDraft:
         "total_available_places": 3,
         "device_compatibility": ("desktop", "tablet"),
     }
-    return StudyDraft(**{**own, **changes})
+    return StudyDraft(**{**fields, **changes})
 
 
 def active_study(client: ProlificClient, **changes: Any) -> str:

@@ -54,7 +54,7 @@ HIT: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def session() -> boto3.session.Session:
-    """One for all clients: it reads the model of the service once."""
+    """One session for all clients, so that the model of the service is read once."""
     return boto3.session.Session()
 
 
@@ -215,7 +215,7 @@ def test_a_hit_without_assignments_and_one_without_a_time(stub):
     assert list(client.assignments("HIT1")) == []
     answer = {"Assignments": [assignment_answer(1, SubmitTime=None)]}
     stubber.add_response("list_assignments_for_hit", answer)
-    assert [found.submitted_at for found in client.assignments("HIT1")] == [None]
+    assert [assignment.submitted_at for assignment in client.assignments("HIT1")] == [None]
 
 
 def test_an_error_on_a_later_page_and_an_assignment_without_an_id(stub):
@@ -223,10 +223,10 @@ def test_an_error_on_a_later_page_and_an_assignment_without_an_id(stub):
     page = {"Assignments": [assignment_answer(1)], "NextToken": "more"}
     stubber.add_response("list_assignments_for_hit", page)
     stubber.add_client_error("list_assignments_for_hit", "ServiceFault", "Try again")
-    found = client.assignments("HIT1")
-    assert next(found).id == "ASSIGNMENT1"
+    assignments = client.assignments("HIT1")
+    assert next(assignments).id == "ASSIGNMENT1"
     with pytest.raises(MTurkError) as caught:
-        next(found)
+        next(assignments)
     assert caught.value.is_retryable
     stubber.add_response("list_assignments_for_hit", {"Assignments": [{"HITId": "HIT1"}]})
     with pytest.raises(MTurkError) as caught:
@@ -390,7 +390,7 @@ def test_time_outs_and_retries_are_set():
 
 @contextmanager
 def answering(*answers: tuple[int, bytes]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A service that gives these answers in turn, and the requests it got."""
+    """A service that gives these answers in turn, and the requests that it received."""
     got: list[dict[str, Any]] = []
     left = list(answers)
 
@@ -456,8 +456,8 @@ WORK = {
 
 
 def entry(**changes: Any) -> FrameParameters:
-    given = {**WORK, **changes}
-    present = {name: value for name, value in given.items() if value is not None}
+    parameters = {**WORK, **changes}
+    present = {name: value for name, value in parameters.items() if value is not None}
     return read_frame_parameters(present, allowed_origins=PUBLIC_ORIGINS)
 
 
@@ -476,10 +476,10 @@ def test_a_worker_enters(origin, end):
 @pytest.mark.parametrize("worker", [None, "", "A1"])
 @pytest.mark.parametrize("origin", [None, "https://www.mturk.com"])
 def test_a_preview_needs_no_worker_and_no_target(worker, origin):
-    found = entry(assignmentId=PREVIEW, workerId=worker, turkSubmitTo=origin)
-    assert found.is_preview
-    assert found.worker_id == (worker or "")
-    assert found.submit_target == (f"{origin}/mturk/externalSubmit" if origin else "")
+    preview = entry(assignmentId=PREVIEW, workerId=worker, turkSubmitTo=origin)
+    assert preview.is_preview
+    assert preview.worker_id == (worker or "")
+    assert preview.submit_target == (f"{origin}/mturk/externalSubmit" if origin else "")
 
 
 @pytest.mark.parametrize("name", ["assignmentId", "hitId", "workerId"])
@@ -552,7 +552,7 @@ def test_only_an_allowed_origin_is_submitted_to(target):
     assert (caught.value.code, caught.value.status) == ("mturk_origin", 400)
 
 
-@pytest.mark.parametrize("target", [given for given in ATTACKS if given])
+@pytest.mark.parametrize("target", [target for target in ATTACKS if target])
 def test_a_preview_submits_to_no_other_origin_either(target):
     with pytest.raises(DomainError):
         entry(assignmentId=PREVIEW, turkSubmitTo=target)
@@ -567,9 +567,9 @@ def test_what_is_no_origin_allows_nothing(allowed):
 
 
 def test_a_private_installation_may_have_a_port():
-    given = {**WORK, "turkSubmitTo": "http://localhost:8080"}
-    found = read_frame_parameters(given, allowed_origins=["http://localhost:8080"])
-    assert found.submit_target == "http://localhost:8080/mturk/externalSubmit"
+    sent = {**WORK, "turkSubmitTo": "http://localhost:8080"}
+    parameters = read_frame_parameters(sent, allowed_origins=["http://localhost:8080"])
+    assert parameters.submit_target == "http://localhost:8080/mturk/externalSubmit"
 
 
 # The simulator
@@ -583,27 +583,27 @@ def simulator() -> Iterator[MTurkSimulator]:
 
 def framed(page: str) -> dict[str, str]:
     """The parameters on the address in the page's frame."""
-    found = re.search(r'<iframe [^>]*src="([^"]*)"', page)
-    assert found is not None
-    source = unescape(found[1])
+    frame = re.search(r'<iframe [^>]*src="([^"]*)"', page)
+    assert frame is not None
+    source = unescape(frame[1])
     assert source.startswith("https://study.example/crowd/mturk?")
     return {name: values[0] for name, values in parse_qs(urlsplit(source).query).items()}
 
 
 def test_the_work_page_frames_an_entry_that_can_be_read(simulator):
-    given = framed(httpx.get(simulator.work_url(ENTRY, worker="A7")).text)
-    assert given["study"] == "7"
-    assert given["lang"] == "en"
-    found = read_frame_parameters(given, allowed_origins=[simulator.origin])
-    assert found == FrameParameters(
+    sent = framed(httpx.get(simulator.work_url(ENTRY, worker="A7")).text)
+    assert sent["study"] == "7"
+    assert sent["lang"] == "en"
+    parameters = read_frame_parameters(sent, allowed_origins=[simulator.origin])
+    assert parameters == FrameParameters(
         "ASSIGNMENT1", "HIT1", "A7", simulator.submit_url, is_preview=False
     )
 
 
 def test_the_preview_page_names_no_worker(simulator):
-    given = framed(httpx.get(simulator.preview_url(ENTRY)).text)
-    assert "workerId" not in given
-    assert read_frame_parameters(given, allowed_origins=[simulator.origin]).is_preview
+    sent = framed(httpx.get(simulator.preview_url(ENTRY)).text)
+    assert "workerId" not in sent
+    assert read_frame_parameters(sent, allowed_origins=[simulator.origin]).is_preview
 
 
 def test_a_form_is_recorded(simulator):

@@ -1,4 +1,4 @@
-"""A panel's ids: bound to the browser that agreed, and signed where the researcher asks for it."""
+"""A panel's IDs are bound to the browser that agreed, and signed if the researcher requires it."""
 
 import hashlib
 import hmac
@@ -158,8 +158,10 @@ def test_a_closed_link_answers_the_same_to_everybody():
         arrive(study, query)
         for query in ("pid=ann&visit=1", "pid=ann&visit=2", "pid=nobody&visit=1", "pid=x&visit=9")
     ]
-    assert {(each.status_code, each.content) for each in answers} == {(409, answers[0].content)}
-    assert not any(each.cookies for each in answers)
+    assert {(answer.status_code, answer.content) for answer in answers} == {
+        (409, answers[0].content)
+    }
+    assert not any(answer.cookies for answer in answers)
     for submission, person in (("1", "eve"), ("9", "eve"), ("1", "ann")):
         with refused("channel_closed"):
             give_consent(
@@ -194,7 +196,7 @@ def shown_key(researcher_client, study: Study) -> str:
 
 
 def signed(key: str, part: str) -> str:
-    """As a panel computes it, from what the page and the docs say."""
+    """Sign as a panel does that follows the page and the documentation."""
     digest = hmac.new(key.encode(), part.encode(), hashlib.sha256).hexdigest()
     return f"{part}&signature={digest}"
 

@@ -1,4 +1,4 @@
-"""The other ways in: invitations, any panel, and Mechanical Turk's frame."""
+"""Other platforms: invitations, any panel, and Mechanical Turk's frame."""
 
 import re
 from html import unescape
@@ -45,7 +45,9 @@ def enter(study, address: str) -> Annotator:
 
 def test_every_folder_is_a_provider_with_a_name_of_its_own():
     assert set(platforms()) == {"open-link", "invitation", "panel", "prolific", "mturk"}
-    assert all(isinstance(each, Platform) and each.title for each in platforms().values())
+    assert all(
+        isinstance(platform, Platform) and platform.title for platform in platforms().values()
+    )
 
 
 ARRIVALS = {
@@ -74,13 +76,13 @@ def words(response) -> str:
 
 
 def told(name: str) -> PrivacyNotice:
-    """What a provider says it keeps of who comes as above."""
+    """The notice of what is stored about a person who arrives as above."""
     return platforms()[name].privacy_notice(Channel(provider=name, **ARRIVALS[name][0]))
 
 
 @pytest.mark.parametrize("name", sorted(platforms()))
 def test_the_consent_says_what_is_kept_of_who_comes_this_way(name):
-    """A new provider has to say it, and to be listed above with what is stored."""
+    """A new platform needs a notice, and has to be listed above with what is stored."""
     state, parameters, ids = ARRIVALS[name]
     study = make_open_study(instances=1, comparisons_per_hit=1)
     channel = Channel.objects.create(study=study, provider=name, **state)
@@ -95,7 +97,7 @@ def test_the_consent_says_what_is_kept_of_who_comes_this_way(name):
     kept = Participation.objects.get()
     assert told(name).identity in page
     assert told(name).in_any_case in page
-    assert not [each for each in ARRIVALS if each != name and told(each).identity in page]
+    assert not [other for other in ARRIVALS if other != name and told(other).identity in page]
     assert [kept.rater.external_id, kept.submission_id] == ids or name == "open-link"
     assert (ADDRESS in page) == bool(kept.address)
     assert (name == "mturk") == bool(kept.submission.return_params)  # said where the worker's id is

@@ -87,7 +87,7 @@ def on_prolific(
 
 
 def asked(channel: Channel, action: str, **arguments: str) -> Channel:
-    """What a button does; tasks run at once here."""
+    """Press a button; tasks run at once here."""
     enqueue_action(channel=channel, action=action, **arguments)
     channel.refresh_from_db()
     return channel
@@ -328,9 +328,9 @@ def test_webhooks_are_let_in_by_their_signature_and_only_say_where_to_look(
     assert post(returned, secret="guessed") == 403
     assert post(returned, sent_at=timezone.now() - timedelta(hours=1)) == 403
     assert not PlatformEvent.objects.exclude(event_id__startswith="entry:").exists()
-    # Out of order and twice: the state that counts is the platform's present one.
+    # Out of order and twice, because only the platform's current state counts.
     at = timezone.now()
-    assert [post(each, sent_at=at) for each in (back, returned, returned)] == [204, 204, 204]
+    assert [post(event, sent_at=at) for event in (back, returned, returned)] == [204, 204, 204]
     assert PlatformEvent.objects.exclude(event_id__startswith="entry:").count() == 2
     assert Participation.objects.get().submission.platform_status == "AWAITING REVIEW"
     assert Rating.objects.counted().count() == 2
@@ -371,7 +371,7 @@ def test_a_bonus_is_paid_once_and_a_lost_answer_is_not_paid_again(fake):
     participation = Participation.objects.get()
     bonus = pay(participation=participation, kind=Payment.Kind.BONUS, amount=Decimal("0.50"))
     assert (bonus.status, len(fake.bonuses)) == ("paid", 1)
-    # Setting up fails: nobody was paid, and it may be asked for again.
+    # The set-up fails, so nobody was paid, and the payment may be requested again.
     fake.fail_next(500)
     with refused("platform_broken"):
         pay(participation=participation, kind=Payment.Kind.BONUS, amount=Decimal("0.70"))
@@ -572,7 +572,7 @@ def test_an_unknown_key_lets_nobody_in_by_ids(fake):
     with_old_keys(channel)
     thief = Participant(channel.study)
     answers = [thief.follow(forged) for _ in range(4)]
-    assert [each.status_code for each in answers] == [200, 403, 403, 403]  # waits, then refused
+    assert [answer.status_code for answer in answers] == [200, 403, 403, 403]  # waits, then refused
     assert asked_for_keys(fake) <= 2  # when it was published, and once more
     assert thief.client.get(f"/s/{channel.study_id}/").status_code == 404
     assert not Participation.objects.exists()
@@ -708,7 +708,7 @@ def test_whom_a_round_met_before_they_agreed_is_confirmed_by_their_signature(fak
     sync_channel(channel=channel)
     met = Participation.objects.get()
     assert (met.consented_at, met.confirmed_at) == (None, None)
-    said = give_consent(
+    participation = give_consent(
         study=channel.study,
         entrant=Entrant(
             provider="prolific",
@@ -718,6 +718,6 @@ def test_whom_a_round_met_before_they_agreed_is_confirmed_by_their_signature(fak
             is_confirmed=True,
         ),
     )
-    assert said.pk == met.pk
-    assert said.confirmed_at
-    assert said.consented_at
+    assert participation.pk == met.pk
+    assert participation.confirmed_at
+    assert participation.consented_at

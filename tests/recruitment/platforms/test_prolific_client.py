@@ -109,13 +109,13 @@ class TestSubmissions:
         assert client.submission(own_submission).status == "RESERVED"
         fake.start(own_submission)
         fake.complete(own_submission, "DONE1")
-        found = client.submission(own_submission)
-        assert (found.id, found.participant, found.study) == (own_submission, "ann", study)
-        assert (found.status, found.entered_code) == ("APPROVED", "DONE1")
-        assert found.started_at is not None
-        assert found.started_at.tzinfo is not None
-        assert found.time_taken_s is not None
-        assert found.time_taken_s >= 0
+        answer = client.submission(own_submission)
+        assert (answer.id, answer.participant, answer.study) == (own_submission, "ann", study)
+        assert (answer.status, answer.entered_code) == ("APPROVED", "DONE1")
+        assert answer.started_at is not None
+        assert answer.started_at.tzinfo is not None
+        assert answer.time_taken_s is not None
+        assert answer.time_taken_s >= 0
         check_all(fake)
 
     @pytest.mark.parametrize("cap", [2, 100])
@@ -123,19 +123,19 @@ class TestSubmissions:
         with FakeProlific(page_cap=cap) as fake, connect(fake) as client:
             study = active_study(client, total_available_places=5)
             turns = [fake.reserve(study, f"person{n}") for n in range(5)]
-            found = list(client.submissions(study))
-            assert [one.id for one in found] == turns
-            assert {one.study for one in found} == {study}
-            assert found[0].participant == "person0"
+            submissions = list(client.submissions(study))
+            assert [one.id for one in submissions] == turns
+            assert {one.study for one in submissions} == {study}
+            assert submissions[0].participant == "person0"
             check_all(fake)
 
     def test_no_page_after_the_last(self, fake: FakeProlific, client: ProlificClient) -> None:
         study = active_study(client)
         fake.reserve(study, "ann")
-        found = client.submissions(study)
-        assert next(found).participant == "ann"
+        submissions = client.submissions(study)
+        assert next(submissions).participant == "ann"
         fake.fail_next(404)
-        assert list(found) == []
+        assert list(submissions) == []
 
     def test_an_unknown_study_is_an_error(self, client: ProlificClient) -> None:
         with refused("platform_unknown"):

@@ -1,4 +1,4 @@
-"""What we keep of Prolific's description of its API is what the description says."""
+"""The stored part of Prolific's API description agrees with the whole description."""
 
 import yaml
 

@@ -45,14 +45,14 @@ NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
 class TestWebhooks:
     def verify(self, headers: dict[str, str], content: bytes, **changes: Any) -> None:
-        own = {
+        arguments = {
             "secret": "s3cret",
             "timestamp": headers["X-Prolific-Request-Timestamp"],
             "signature": headers["X-Prolific-Request-Signature"],
             "body": content,
             "now": NOW,
         }
-        verify_webhook(**{**own, **changes})
+        verify_webhook(**{**arguments, **changes})
 
     def signed(self, fake: FakeProlific, sent_at: datetime = NOW) -> tuple[dict[str, str], bytes]:
         event = fake.announce("submission.status.change", "turn", status="RETURNED")
@@ -120,13 +120,13 @@ class TestWebhooks:
 
 class TestEntryTokens:
     def verify(self, token: str, **changes: Any) -> dict[str, str]:
-        own = {
+        arguments = {
             "keys": jwt.PyJWKSet.from_dict(jwks()),
             "audience": URL,
             "submission_id": "turn1",
             "now": NOW,
         }
-        return verify_entry_token(token, **{**own, **changes})
+        return verify_entry_token(token, **{**arguments, **changes})
 
     def token(self, fake: FakeProlific, **claims: Any) -> str:
         return fake.entry_token(URL, "turn1", now=claims.pop("now", NOW), **claims)
@@ -152,8 +152,8 @@ class TestEntryTokens:
 
     @pytest.mark.parametrize("late_s", [-10, 0, 120, 130])
     def test_within_two_minutes(self, fake: FakeProlific, late_s: int) -> None:
-        found = self.verify(self.token(fake), now=NOW + timedelta(seconds=late_s))
-        assert found == {"workspace_id": "workspace"}
+        signed = self.verify(self.token(fake), now=NOW + timedelta(seconds=late_s))
+        assert signed == {"workspace_id": "workspace"}
 
     @pytest.mark.parametrize(
         "claims",

@@ -1,4 +1,4 @@
-"""The ways into a study: who can enter by which, and what closing one does and does not."""
+"""Channels: who can enter through which, and what closing one does and does not change."""
 
 import re
 from decimal import Decimal
@@ -52,7 +52,7 @@ def page(researcher_client, study: Study) -> str:
 
 
 def states(researcher_client, study: Study) -> dict[str, ChannelState]:
-    """How the page says that each way stands."""
+    """The state of each channel on the page."""
     return {
         channel["platform"].name: ChannelState(channel["state"])
         for channel in look(researcher_client, study).context["channels"]
@@ -60,7 +60,7 @@ def states(researcher_client, study: Study) -> dict[str, ChannelState]:
 
 
 def open_channels(researcher_client, study: Study) -> list[str]:
-    """The ways by which the page says that people can enter."""
+    """The channels through which people can enter, according to the page."""
     return re.findall(r'data-open="([a-z-]+)"', page(researcher_client, study))
 
 
@@ -82,7 +82,7 @@ def change_state(researcher_client, study: Study, provider: str, verb: str):
 
 
 def follow(study: Study, provider: str, query: str = "") -> Annotator:
-    """A new browser that opens a way's link."""
+    """A new browser that opens the link of a channel."""
     browser = Annotator(study)
     address = reverse("recruitment:arrive", args=[study.pk, provider])
     browser.client.get(f"{address}?{query}")
@@ -216,11 +216,11 @@ def test_a_way_by_which_somebody_came_is_closed_and_not_removed(researcher_clien
 def test_closing_says_what_is_to_be_done_on_the_platform(researcher_client):
     study = a_study(researcher_client)
     channel = Channel.objects.create(study=study, provider="prolific", external_id="s1")
-    said = STILL_ON_PLATFORM.format("Prolific")
-    assert said not in page(researcher_client, study)
+    advice = STILL_ON_PLATFORM.format("Prolific")
+    assert advice not in page(researcher_client, study)
     close_channel(channel=channel)
     html = page(researcher_client, study)
-    assert said in html
+    assert advice in html
     assert "/recruitment/prolific/stop/" in html
 
 
@@ -231,10 +231,12 @@ def test_another_researchers_ways_cannot_be_turned(researcher_client):
         assert change_state(researcher_client, study, "panel", verb).status_code == 404
     channel.refresh_from_db()
     assert channel.closed_at is None
-    own = a_study(researcher_client)
-    assert codes_on(change_state(researcher_client, own, "panel", "close")) == {"no_such_channel"}
-    assert change_state(researcher_client, own, "nowhere", "close").status_code == 404
-    assert change_state(researcher_client, own, "open-link", "burn").status_code == 404
+    own_study = a_study(researcher_client)
+    assert codes_on(change_state(researcher_client, own_study, "panel", "close")) == {
+        "no_such_channel"
+    }
+    assert change_state(researcher_client, own_study, "nowhere", "close").status_code == 404
+    assert change_state(researcher_client, own_study, "open-link", "burn").status_code == 404
 
 
 def test_invitations_to_nobody_are_refused_and_close_nothing(researcher_client):
@@ -264,9 +266,9 @@ def test_a_way_that_is_being_prepared_leaves_the_open_link_open(researcher_clien
 def test_that_the_open_link_closed_is_said_when_it_happens(researcher_client):
     study = a_study(researcher_client)
     save(researcher_client, study, "invitation", people="Ann\nBob")
-    said = look(researcher_client, study)
-    assert codes_on(said) == {"open_link_closed"}
-    (channel,) = said.context["open_channels"]
+    response = look(researcher_client, study)
+    assert codes_on(response) == {"open_link_closed"}
+    (channel,) = response.context["open_channels"]
     assert (channel.platform.name, numbers_in(channel.sentence)) == ("invitation", {"2"})
     save(researcher_client, study, "open-link")
     assert Client().get(f"/s/{study.pk}/").status_code == 200

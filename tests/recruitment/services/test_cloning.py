@@ -22,12 +22,12 @@ pytestmark = pytest.mark.django_db
 def models_of_a_study() -> set[str]:
     """Every model with a foreign key to a study, whichever app it is in."""
     fields = Study._meta.get_fields(include_hidden=True)
-    found = [field for field in fields if field.one_to_many or field.one_to_one]
-    return {field.related_model._meta.label for field in found}
+    relations = [field for field in fields if field.one_to_many or field.one_to_one]
+    return {field.related_model._meta.label for field in relations}
 
 
 def make_whole_study() -> Study:
-    """A draft that holds a row of everything that belongs to a design, and of what does not."""
+    """A draft with a row of everything that belongs to a design, and of everything else."""
     study = make_study(instances=6, member=User.objects.create_user("ruth", is_staff=True))
     for generation in _generations(study):
         generation.text = " ".join(f"{generation.text} word{i}" for i in range(20))
@@ -80,7 +80,7 @@ def _draw(study):
 
 
 def design_of(study: Study) -> dict[str, list[dict]]:
-    """What the copied models hold, without keys and without the study they belong to."""
+    """The rows of the copied models, without their keys and their study."""
     rows = {}
     for label in COPIED:
         model = next(
@@ -88,11 +88,11 @@ def design_of(study: Study) -> dict[str, list[dict]]:
             for f in Study._meta.get_fields(include_hidden=True)
             if (f.one_to_many or f.one_to_one) and f.related_model._meta.label == label
         )
-        own = model._default_manager.filter(study=study).order_by("pk")
+        rows_of_study = model._default_manager.filter(study=study).order_by("pk")
         if model is Unit:
-            own = own.exclude(role=Unit.Role.MAIN)
+            rows_of_study = rows_of_study.exclude(role=Unit.Role.MAIN)
         if model is HIT:
-            own = own.exclude(kind=HIT.Kind.MAIN)
+            rows_of_study = rows_of_study.exclude(kind=HIT.Kind.MAIN)
         if model is Channel:
             continue
         rows[label] = [
@@ -101,7 +101,7 @@ def design_of(study: Study) -> dict[str, list[dict]]:
                 for f in model._meta.concrete_fields
                 if not f.primary_key and f.name not in {"study", "created_at"}
             }
-            for row in own
+            for row in rows_of_study
         ]
     return rows
 
@@ -174,7 +174,7 @@ def test_cloning_says_what_was_left_behind_and_nothing_that_was_not_there():
     answer_all(take_place(participation=make_participation(study)))
     *counts, connection, invited = clone_study(study=study).not_copied
     # HITs, annotators, ratings, versions of the texts and jobs.
-    assert [numbers_in(each) for each in counts] == [{"2"}, {"1"}, {"5"}, {"1"}, {"1"}]
+    assert [numbers_in(count) for count in counts] == [{"2"}, {"1"}, {"5"}, {"1"}, {"1"}]
     assert "Prolific" in connection
     assert numbers_in(invited) == {"2"}
 

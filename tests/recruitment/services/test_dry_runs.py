@@ -1,4 +1,4 @@
-"""Dry runs: bots rate a copy, and the page says what they met."""
+"""Dry runs: bots rate a copy, and the page reports what happened to them."""
 
 import json
 from io import StringIO
@@ -301,9 +301,9 @@ def test_the_command_takes_a_dry_run_and_names_its_dashboard():
     study = make_study(instances=3)
     out = StringIO()
     call_command("simulate_raters", study.pk, "--dry-run", "--json", stdout=out)
-    found = json.loads(out.getvalue())
-    assert found["dashboard"] == reverse("metrics:dashboard", args=[found["study"]])
-    assert (found["answers"], found["conclusions"]) == (45, [])
+    report = json.loads(out.getvalue())
+    assert report["dashboard"] == reverse("metrics:dashboard", args=[report["study"]])
+    assert (report["answers"], report["conclusions"]) == (45, [])
     assert not study.participations.exists()
 
 

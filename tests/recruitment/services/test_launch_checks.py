@@ -122,8 +122,8 @@ def test_fewer_generations_than_n_are_counted_before_and_after_planning(samples,
     study = Study.objects.get(pk=study.pk)
     study.comparisons_per_hit = 5
     study.save()
-    found = {c.code: c.sentence for c in launch_checks(study)}
-    assert {str(max(n, 1)), "3"} <= numbers_in(found["too_few_generations"])
+    sentences = {check.code: check.sentence for check in launch_checks(study)}
+    assert {str(max(n, 1)), "3"} <= numbers_in(sentences["too_few_generations"])
     plan_hits(study=study)
     assert "too_few_generations" in warnings(study)
 
@@ -189,8 +189,8 @@ def test_fewer_people_than_r_takes_warn():
     ],
 )
 def test_limits_that_contradict_each_other_are_found(limits, code):
-    found = {check.code for check in launch_checks(make_planned(**limits))}
-    assert found == ({code} if code else set())
+    codes = {check.code for check in launch_checks(make_planned(**limits))}
+    assert codes == ({code} if code else set())
 
 
 def test_repeats_that_short_hits_cannot_hold_warn():
@@ -254,10 +254,10 @@ def test_scores_are_missed_where_some_are_there_or_the_draw_needs_them():
 
 def test_a_similarity_that_cannot_be_scored_here_warns(monkeypatch):
     study = make_planned(similarity="bertscore")
-    said = "Install the encoder."
-    monkeypatch.setattr("recruitment.launch.plan.what_is_missing", lambda name: said)
+    advice = "Install the encoder."
+    monkeypatch.setattr("recruitment.launch.plan.what_is_missing", lambda name: advice)
     assert warnings(study) == {"encoder_missing"}
-    assert said in launch_checks(study)[0].sentence
+    assert advice in launch_checks(study)[0].sentence
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Stopping between two HITs: what is done counts and is paid, where the way in pays by HIT."""
+"""Stopping between two HITs: completed HITs count, and are paid where the channel pays per HIT."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -88,7 +88,7 @@ def test_what_is_owed_stands_whatever_becomes_of_the_study_or_of_them():
     assert owed(ann.participation) == Decimal("0.50")
     reinstate_work(participation=ann.participation)
     assert (ann.participation.status, owed(ann.participation)) == ("left", Decimal("0.50"))
-    assert [str(each.participation.submission.owed) for each in ledger(study).awaiting_payment] == [
+    assert [str(row.participation.submission.owed) for row in ledger(study).awaiting_payment] == [
         "0.50"
     ]
 

@@ -1,4 +1,4 @@
-"""Bots follow pages as people do: every kind of page and field, and never for ever."""
+"""Bots follow pages as people do, handle every kind of page and field, and always stop."""
 
 from io import StringIO
 from random import Random
@@ -49,7 +49,7 @@ def with_long_texts(study: Study) -> Study:
 
 
 def known(study: Study, role: Unit.Role, n: int, **labels: str) -> None:
-    """Reference units of the study's first instances, with these labels held right."""
+    """Reference units of the study's first instances, with these expected labels."""
     first, second = study.ordered_systems()
     is_pair = study.unit_kind == Study.UnitKind.COMPARISON
     pairs = [

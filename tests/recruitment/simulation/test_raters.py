@@ -1,4 +1,4 @@
-"""Bots through the real pages: the numbers give back what was put in."""
+"""Bots on the real pages: the computed numbers reproduce the bots' settings."""
 
 import random
 from itertools import count
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def known_draws(monkeypatch):
-    """What is drawn by chance is the same each time, so that no bound has to give way to luck."""
+    """Random draws are the same each time, so that no bound has to allow for chance."""
     numbers = count(1)
     for model, name in ((Study, "seed"), (Participation, "order_seed")):
         field = model._meta.get_field(name)
@@ -36,7 +36,7 @@ WORDS = [f"word{n}" for n in range(400)]
 
 
 def readable_study(instances: int = 60, *, gold: int = 0, **design) -> Study:
-    """One comparison a HIT, of a text that keeps the source's words with one that does not."""
+    """One comparison per HIT, of a text with the source's words and a text without them."""
     study = make_study(
         instances=instances, samples=1, comparisons_per_hit=1, scale="preference", **design
     )

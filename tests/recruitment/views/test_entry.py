@@ -1,4 +1,4 @@
-"""The welcome, the consent and the guidelines: nothing is kept of who does not agree."""
+"""Welcome page, consent and guidelines: nothing is stored about people who do not agree."""
 
 import re
 from typing import Any
@@ -21,7 +21,7 @@ AGREE = {"choice": "agree", "version": "1"}
 
 
 def rows_of_collecting() -> dict[str, int]:
-    """How many rows every table has that a visit might write to."""
+    """The number of rows in every table that a visit might write to."""
     ours = ("annotation", "recruitment")
     models: list[Any] = [m for app in ours for m in apps.get_app_config(app).get_models()]
     models.append(Session)

@@ -1,4 +1,4 @@
-"""The researcher's pages of people and money."""
+"""The researcher's pages of participants and payments."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -63,8 +63,8 @@ def test_it_works():
     ann, bob = make_participation(study, "ann"), make_participation(study, "bob")
     complete(ann)
     complete(bob)
-    for each in (ann, bob):
-        finish_participation(participation=each)
+    for participation in (ann, bob):
+        finish_participation(participation=participation)
     note_payment(participation=bob, amount=Decimal("2.00"))
     study_ledger = ledger(study)
     assert names(study_ledger.awaiting_payment) == ["ann"]
@@ -228,8 +228,8 @@ def test_people_of_another_researchers_study_do_not_exist(researcher_client):
             ).status_code
             == 404
         )
-    own = paying_study(member=researcher_client.researcher)
-    for target in (study, own):
+    own_study = paying_study(member=researcher_client.researcher)
+    for target in (study, own_study):
         act = reverse(
             "recruitment:ledger-action", args=[target.pk, page.participation.public_id, "exclude"]
         )
@@ -278,9 +278,9 @@ def test_a_token_is_stored_encrypted_and_never_shown(researcher_client):
 
 def test_money_that_nobody_knows_of_is_listed_until_somebody_looked(researcher_client):
     study, other = paying_study(member=researcher_client.researcher), paying_study()
-    for each in (study, other):
+    for payer in (study, other):
         Payment.objects.create(
-            participation=make_participation(each, f"ann-{each.pk}"),
+            participation=make_participation(payer, f"ann-{payer.pk}"),
             kind="bonus",
             amount=Decimal("0.70"),
             currency="GBP",
@@ -288,10 +288,10 @@ def test_money_that_nobody_knows_of_is_listed_until_somebody_looked(researcher_c
         )
     ledger_page = reverse("recruitment:ledger", args=[study.pk])
     assert len(researcher_client.get(ledger_page).context["unknown"]) == 1
-    own, foreign = (Payment.objects.get(participation__study=each) for each in (study, other))
-    paid = reverse("recruitment:settle-payment", args=[study.pk, own.public_id, "paid"])
+    payment, foreign = (Payment.objects.get(participation__study=payer) for payer in (study, other))
+    paid = reverse("recruitment:settle-payment", args=[study.pk, payment.public_id, "paid"])
     assert not researcher_client.post(paid, follow=True).context["unknown"]
-    assert Payment.objects.get(pk=own.pk).status == "paid"
+    assert Payment.objects.get(pk=payment.pk).status == "paid"
     for target in (study, other):
         address = reverse("recruitment:settle-payment", args=[target.pk, foreign.public_id, "paid"])
         assert researcher_client.post(address).status_code == 404
@@ -307,7 +307,7 @@ def test_what_is_owed_after_a_closed_submission_is_paid_once(researcher_client, 
     Submission.objects.update(channel=channel)
     asked = []
     monkeypatch.setattr(
-        "recruitment.views.ledger.enqueue_action", lambda **said: asked.append(said)
+        "recruitment.views.ledger.enqueue_action", lambda **arguments: asked.append(arguments)
     )
     post_confirmed(
         researcher_client,
@@ -327,8 +327,8 @@ def test_an_odd_amount_is_not_paid(researcher_client, amount):
     complete(ann)
     finish_participation(participation=ann)
     pay = reverse("recruitment:ledger-action", args=[study.pk, ann.public_id, "approve"])
-    said = researcher_client.post(pay, {"amount": amount}, follow=True)
-    assert codes_on(said) == {"no_amount"}
+    response = researcher_client.post(pay, {"amount": amount}, follow=True)
+    assert codes_on(response) == {"no_amount"}
     assert not Payment.objects.exists()
 
 

@@ -1,4 +1,4 @@
-"""What pages say to whom: only what is true of them, and only what is there."""
+"""Pages tell each person only what is true for them, and refer only to what is on the page."""
 
 import pytest
 from django.test import Client
@@ -27,7 +27,7 @@ def test_a_newcomer_is_not_told_that_answers_of_theirs_are_saved(verb):
 
 
 def screened_out_page(browser) -> tuple[str, str]:
-    """The page, and what it advises to do now."""
+    """The page, and its advice on what to do next."""
     Participation.objects.update(status="screened_out")
     page = browser.here()
     assert codes_on(page) == {"screened_out"}

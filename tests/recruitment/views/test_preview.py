@@ -1,4 +1,4 @@
-"""The researcher's look at a study: the same pages, nothing written, nobody else let in."""
+"""The researcher's preview: the annotators' pages, without storing anything, for members only."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -1,4 +1,4 @@
-"""The recruitment page of Prolific: it says what is true there, and tries a token when it is typed."""
+"""Prolific on the recruitment page: it shows the true state there, and tests a new token."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Webhooks: what is signed decides, and whatever is posted gets a named answer."""
+"""Webhooks: only signed content counts, and every request gets an answer with a code."""
 
 import base64
 import hashlib
@@ -33,7 +33,7 @@ def channel():
 
 @pytest.fixture
 def looked_at(monkeypatch):
-    """The submissions that a worker was sent to look at."""
+    """The submissions that a worker was told to read again."""
     seen: list[str] = []
     monkeypatch.setattr(
         sync_submission_task, "apply_async", lambda args, queue: seen.append(args[1])

@@ -1,4 +1,4 @@
-"""From two systems' generations to a plan of the instances that are worth a human's time."""
+"""Drawing instances by separability, previewing the draw, and planning the drawn instances."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 
 def scored_study(instances: int = 40, **design) -> Study:
-    """δ from 0 to 1 in even steps."""
+    """Create a study whose instances have separabilities (δ) from 0 to 1 in equal steps."""
     study = make_study(instances=instances, comparisons_per_hit=1, **design)
     systems = list(study.systems.order_by("name"))
     for step, instance in enumerate(study.dataset.instances.order_by("pk")):
@@ -90,9 +90,9 @@ def test_what_is_shown_before_is_what_is_drawn(design):
     assert plan_hits(study=study).instances == len(
         set(study.selected.values_list("instance", flat=True))
     )
-    assert sum(each.instances for each in shown.values()) == 36
+    assert sum(preview.instances for preview in shown.values()) == 36
     if design == "top":
-        assert all(each.gain > 0.02 for each in shown.values())
+        assert all(preview.gain > 0.02 for preview in shown.values())
 
 
 def test_scores_of_another_study_in_the_other_order_double_nothing():
@@ -123,12 +123,14 @@ def test_a_pair_without_scores_is_named_and_not_left_out():
 def test_top_alone_warns_that_it_speaks_of_the_selected_only():
     study = scored_study()
     shown = selection_previews(study, design_of(design="top", control_share=0))
-    assert {each.warning for each in shown.values()} == {ONLY_TOP}
-    assert all(each.warning is None for each in selection_previews(study, design_of()).values())
+    assert {preview.warning for preview in shown.values()} == {ONLY_TOP}
+    assert all(
+        preview.warning is None for preview in selection_previews(study, design_of()).values()
+    )
 
 
 def test_inclusion_probabilities_are_those_of_the_draw():
-    """Over 300 seeds each instance is drawn as often as its stored probability says."""
+    """Over 300 seeds, each instance is drawn as often as its stored probability predicts."""
     study = scored_study(instances=20)
     (frame,) = sampling_frames(study).values()
 

@@ -1,4 +1,4 @@
-"""Whether δ depends on the temperature: the same systems once more, on some instances."""
+"""Variants of systems at other temperatures, to see whether separability depends on them."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def study() -> Study:
 
 def test_it_works(study):
     job = sampled(study, 0.3, 1.5)
-    assert (job.done, job.total) == (72, 72)  # 2 systems × 2 temperatures × 6 instances × 3
+    assert (job.done, job.total) == (72, 72)  # 2 systems × 2 temperatures × 6 × 3 samples
     names = set(System.objects.exclude(variant_of=None).values_list("name", flat=True))
     assert names == {f"system-{n} @ τ={t}" for n in (0, 1) for t in (0.3, 1.5)}
     warm = Generation.objects.filter(system__name="system-0 @ τ=1.5")
@@ -51,11 +51,13 @@ def test_it_works(study):
     run(study, "scoring", similarity="rouge1")
     assert SeparabilityScore.objects.count() == 12 + 2 * 6
     (pair,) = study.system_pairs()
-    found = {each.name: each for each in variants(study, pair) if each.name.startswith("τ")}
-    assert {name: each.n for name, each in found.items()} == {"τ = 0.3": 6, "τ = 1.5": 6}
-    assert all(each.difference > 0 and -1 <= each.rho <= 1 for each in found.values())
-    # The colder a system, the more it is like itself.
-    assert found["τ = 0.3"].mean > found["τ = 1.5"].mean
+    by_name = {
+        variant.name: variant for variant in variants(study, pair) if variant.name.startswith("τ")
+    }
+    assert {name: variant.n for name, variant in by_name.items()} == {"τ = 0.3": 6, "τ = 1.5": 6}
+    assert all(variant.difference > 0 and -1 <= variant.rho <= 1 for variant in by_name.values())
+    # The lower the temperature, the more similar are the generations of a system.
+    assert by_name["τ = 0.3"].mean > by_name["τ = 1.5"].mean
 
 
 def test_asked_again_nothing_is_made_again(study):
@@ -66,11 +68,11 @@ def test_asked_again_nothing_is_made_again(study):
 
 
 def test_a_variant_is_not_compared(study):
-    own = list(study.systems.all())
+    systems = list(study.systems.all())
     sampled(study, 0.3)
     study.study_systems.all().delete()
     use_dataset_systems(study=study)
-    assert list(study.systems.all()) == own
+    assert list(study.systems.all()) == systems
     assert len(pairs_at_temperatures(study)) == 1
 
 

@@ -1,4 +1,4 @@
-"""A small good bundle on disk, for tests to break."""
+"""A small valid bundle on disk, which tests break."""
 
 import json
 from pathlib import Path
@@ -68,7 +68,7 @@ def append(path: Path, line: str) -> None:
         file.write(line + "\n")
 
 
-# What is done to a good bundle, and the first problem that is named: file, line and code.
+# Changes to a valid bundle, with the first problem that is reported: its file, line and code.
 FLAWS = {
     "no study.toml": (lambda b: (b / "study.toml").unlink(), ("study.toml", None, "file_missing")),
     "no instances": (

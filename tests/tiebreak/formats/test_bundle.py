@@ -70,7 +70,7 @@ def test_a_zip_bomb_is_refused_before_it_is_unpacked(tmp_path):
 
 
 class Interrupted(OSError):
-    """The disk is full."""
+    """An error as from a full disk."""
 
 
 def test_an_interrupted_write_leaves_nothing(tmp_path):

@@ -20,12 +20,12 @@ ROWS = [
 def test_what_is_written_is_read_back(ending, tmp_path):
     path = tmp_path / f"ratings.{ending}"
     assert write_rows(path, ROWS, COLUMNS) == 3
-    found, expected = read_ratings(path), RatingTable.from_rows(ROWS)
-    assert canonical_digest(found) == canonical_digest(expected)
-    assert list(found["surplus"]) == [False, True, False]
-    assert found["separability"][0] == 0.25
-    assert found["raw"][2] == "=1+1"
-    assert found["label"][2] is None
+    table, expected = read_ratings(path), RatingTable.from_rows(ROWS)
+    assert canonical_digest(table) == canonical_digest(expected)
+    assert list(table["surplus"]) == [False, True, False]
+    assert table["separability"][0] == 0.25
+    assert table["raw"][2] == "=1+1"
+    assert table["label"][2] is None
 
 
 def test_what_people_typed_is_no_formula_in_a_spreadsheet(tmp_path):
@@ -37,7 +37,7 @@ def test_what_people_typed_is_no_formula_in_a_spreadsheet(tmp_path):
 
 
 class Interrupted(OSError):
-    """The disk is full."""
+    """An error as from a full disk."""
 
 
 def test_an_interrupted_write_leaves_the_old_file(tmp_path):
@@ -51,7 +51,7 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path):
     with pytest.raises(Interrupted):
         write_rows(path, broken(), COLUMNS)
     assert path.read_text() == "old"
-    assert [each.name for each in tmp_path.iterdir()] == ["r.jsonl"]
+    assert [file.name for file in tmp_path.iterdir()] == ["r.jsonl"]
 
 
 def test_a_sample_index_stands_for_both_samples():

@@ -1,4 +1,4 @@
-"""A model server of this machine's own."""
+"""A model server on this machine."""
 
 from collections.abc import Iterator
 

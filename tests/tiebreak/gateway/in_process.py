@@ -1,4 +1,4 @@
-"""Asks vLLM in this process, and prints what it answered as JSON, for `test_vllm`."""
+"""Sends requests to vLLM in this process, and prints the answers as JSON, for `test_vllm`."""
 
 import json
 import sys
@@ -29,13 +29,13 @@ def main(folder: str) -> None:
     mixed = [SampleRequest(name, text, 1, 1, max_tokens=8) for name, text in texts.items()]
     results = list(models.sample(mixed))
     failed = [one for one in results if isinstance(one, Failed)]
-    said = dict(labels.logprobs)
+    logprobs = dict(labels.logprobs)
     models.close()
     print(
         json.dumps(
             {
-                "nan": isnan(said.pop("A B C")),
-                "labels": said,
+                "nan": isnan(logprobs.pop("A B C")),
+                "labels": logprobs,
                 "answer": [answer.logprob, answer.tokens],
                 "texts": [one.text for one in sampled.samples],
                 "seeds": [one.seed for one in sampled.samples],

@@ -1,4 +1,4 @@
-"""Requests to the stub server, and what became of them."""
+"""Requests to the stub server, and their results."""
 
 from collections import Counter
 from typing import Any
@@ -19,13 +19,13 @@ NONSENSE = ["html", "half_json", "list", "shape", "types", "deep", "empty", "twi
 
 
 def connect(stub: StubServer, **options: Any) -> OpenAIServer:
-    own: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "allowed_hosts": [stub.host],
         "max_attempts": 2,
         "initial_backoff_s": 0.01,
         "timeout_s": 5.0,
     }
-    return OpenAIServer(options.pop("base_url", stub.base_url), MODEL, **own | options)
+    return OpenAIServer(options.pop("base_url", stub.base_url), MODEL, **defaults | options)
 
 
 def request(name: object = "1", n: int = 1, seed: int | None = 7, **changes: Any) -> SampleRequest:

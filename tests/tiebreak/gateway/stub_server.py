@@ -1,7 +1,8 @@
 """A model server as a client sees it, over real HTTP on the loopback; its faults are scripted.
 
-It speaks OpenAI's completions and chat and, where it calls itself vLLM, vLLM's tokeniser, token
-ids and log-probabilities. A text is the seed's own, so that what was asked can be told from it.
+It has OpenAI's completions and chat completions and, if it calls itself vLLM, also vLLM's
+tokeniser, token ids and log-probabilities. A text contains its seed, so that tests can see which
+request it answers.
 """
 
 import json
@@ -33,7 +34,7 @@ BODIES = {
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong instead of an answer: a status, a body of `BODIES`, or a way to behave."""
+    """A fault instead of an answer: a status, a body of `BODIES`, or a kind of behaviour."""
 
     kind: str
     retry_after: str = ""
@@ -42,9 +43,10 @@ class Fault:
 
 @dataclass
 class StubServer:
-    """Use as a context manager. Faults happen to generations; other paths always work.
+    """A context manager that serves; faults affect only generations, and other paths always work.
 
-    `faults` are used up one by one, `always` stays, `by_prompt` decides by the text that was sent.
+    Each of `faults` happens once, `always` happens every time, and `by_prompt` decides by the text
+    that was sent.
     """
 
     owner: str = "vllm"
@@ -108,7 +110,7 @@ class StubServer:
             self._at_once -= 1
 
     def token_ids(self, text: str) -> list[int]:
-        """Words with the space before them; each gets a number when it is first seen."""
+        """Return a number for each word, which includes the space before it."""
         words = re.findall(r" ?\w+| ?[^\w\s]|\s", text)
         with self._lock:
             return [self._ids.setdefault(word, len(self._ids) + 1) for word in words]
@@ -118,7 +120,7 @@ class StubServer:
 
 
 def logprob(word: str) -> float:
-    """Any number that a test can compute too."""
+    """Return a number that tests can compute as well."""
     return -0.5 - len(word) / 8
 
 
@@ -177,7 +179,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def _drip(self, body: Data) -> None:
-        """A byte now and then, for ever."""
+        """Send a byte now and then, for ever."""
         self.send_response(200)
         self.send_header("Content-Length", "1000000")
         self.end_headers()
@@ -234,7 +236,7 @@ class Handler(BaseHTTPRequestHandler):
             choices = [self._choice(body, index) for index in range(body.get("n", 1))]
         tokens = sum(len(choice.get("token_ids") or [1, 2, 3]) for choice in choices)
         usage = {"completion_tokens": tokens}
-        # Some servers finish them in another order.
+        # Some servers return choices in another order.
         return {"model": body["model"], "choices": choices[::-1], "usage": usage}
 
     def _choice(self, body: Data, index: int) -> Data:
@@ -250,12 +252,12 @@ class Handler(BaseHTTPRequestHandler):
     def _alternatives(self, body: Data) -> Data:
         asked = body.get("logprob_token_ids")
         if asked is None:
-            found = {word: logprob(word) for word in (" A", "B", "\n")}
+            logprobs = {word: logprob(word) for word in (" A", "B", "\n")}
         else:
-            found = {f"token_id:{one}": logprob(self.stub.word(one)) for one in asked}
+            logprobs = {f"token_id:{one}": logprob(self.stub.word(one)) for one in asked}
         if "messages" not in body:
-            return {"top_logprobs": [found]}
-        rows = [{"token": token, "logprob": value} for token, value in found.items()]
+            return {"top_logprobs": [logprobs]}
+        rows = [{"token": token, "logprob": value} for token, value in logprobs.items()]
         return {"content": [{"token": rows[0]["token"], "top_logprobs": rows}]}
 
     def _of_prompt(self, body: Data) -> list[Data | None]:
@@ -267,7 +269,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _echo(self, body: Data) -> Data:
         text = body["prompt"]
-        # As vLLM does, with a first token that is not in the text, and shifts the offsets.
+        # Like in vLLM, there is a first token that is not in the text and shifts the offsets.
         words = ["<s>", *(self.stub.word(one) for one in self.stub.token_ids(text))]
         offsets = [sum(map(len, words[:i])) for i in range(len(words))]
         values = [None, *(logprob(word) for word in words[1:])]
@@ -289,7 +291,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def tokenized(body: Data) -> str:
-    """A chat's template is its roles and texts, and a colon for the assistant's turn."""
+    """Return the text to tokenise; a chat's template has roles, texts and the assistant's turn."""
     if "prompt" in body:
         return str(body["prompt"])
     text = text_of(body)

@@ -99,9 +99,9 @@ def test_odd_prompts_are_only_text(prompt):
 
 
 def test_messages_are_read():
-    said = texts([Message("system", "Be brief."), Message("user", STORY)])
+    drawn = texts([Message("system", "Be brief."), Message("user", STORY)])
 
-    assert len(set(said)) > 1
+    assert len(set(drawn)) > 1
 
 
 def test_global_chance_is_left_alone():
@@ -150,7 +150,7 @@ def test_an_answer_in_the_prompts_words_is_likelier():
         AnswerLogprobRequest("own", STORY, "Two roads were closed."),
         AnswerLogprobRequest("odd", STORY, "Purple zebras sang loudly."),
     ]
-    own, odd = FakeModels().answer_logprobs(requests)
+    familiar, odd = FakeModels().answer_logprobs(requests)
 
-    assert odd.logprob < own.logprob < log(1)
-    assert own.tokens == odd.tokens == 5
+    assert odd.logprob < familiar.logprob < log(1)
+    assert familiar.tokens == odd.tokens == 5

@@ -1,4 +1,4 @@
-"""Over HTTP: what is asked, what comes back, and many at once."""
+"""Requests and results over HTTP, one at a time and many at once."""
 
 import threading
 import time

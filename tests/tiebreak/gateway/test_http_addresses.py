@@ -1,4 +1,4 @@
-"""Where requests go, and the key that goes with them."""
+"""The addresses to which requests are sent, and the key that is sent with them."""
 
 import logging
 import traceback
@@ -130,7 +130,7 @@ def test_the_key_is_in_no_error_repr_or_log(stub, kind, caplog):
 
     assert isinstance(result, Failed)
     error = result.error
-    said = [repr(server), repr(result), str(error), repr(error), *error.args, caplog.text]
-    said += traceback.format_exception(error)
-    assert not [text for text in said if KEY in text]
+    shown = [repr(server), repr(result), str(error), repr(error), *error.args, caplog.text]
+    shown += traceback.format_exception(error)
+    assert not [text for text in shown if KEY in text]
     assert error.__traceback__ is error.__context__ is error.__cause__ is None

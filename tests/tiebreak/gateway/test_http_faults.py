@@ -1,4 +1,4 @@
-"""What a model server does wrong, each fault as a sentence, and nothing lost."""
+"""Each fault of a model server becomes a sentence, and no request is lost."""
 
 import socket
 import ssl
@@ -93,10 +93,10 @@ def test_an_attempt_has_its_time_from_end_to_end(stub, kind):
 
 
 def test_the_servers_own_words_are_passed_on(stub):
-    said = "The prompt is longer than 256 tokens"
-    stub.always = Fault("400", message=f"{said}.")
+    reason = "The prompt is longer than 256 tokens"
+    stub.always = Fault("400", message=f"{reason}.")
 
-    assert said in failure(stub).message
+    assert reason in failure(stub).message
 
 
 def test_a_fault_of_single_requests_never_stops_the_others(stub):
@@ -203,7 +203,7 @@ def test_half_characters_are_replaced(stub, monkeypatch):
 
 
 def own_certificate(folder: Path) -> ssl.SSLContext:
-    """Of an authority that nobody has heard of."""
+    """Return a context with a certificate from an unknown authority."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
     now = datetime.now(UTC)

@@ -157,7 +157,7 @@ READERS = {
 
 
 def spoiled(value: Any, chance: Random) -> Any:
-    """The same with junk for some of its parts, or without them."""
+    """Return the value with some parts replaced by junk, and others left out."""
     if chance.random() < 0.1:
         return chance.choice(JUNK)
     if isinstance(value, dict):

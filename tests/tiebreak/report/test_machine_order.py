@@ -1,4 +1,4 @@
-"""A machine's position bias is known from the order of its pass."""
+"""A machine's position bias is computed from the presentation order of its passes."""
 
 import pytest
 
@@ -29,20 +29,20 @@ def position(rows):
 
 
 def test_what_a_pass_shows_first_is_said_by_its_order():
-    # First shown preferred three times of four: A in "ab" twice, B in "ba" once.
-    found = position(passes(["ab", "ab", "ba", "BA"], [-1, -1, 1, -1]))
-    assert (found["value"], found["n"]) == (0.25, 4)
+    # The first text is preferred three times out of four: A in "ab" twice, B in "ba" once.
+    bias = position(passes(["ab", "ab", "ba", "BA"], [-1, -1, 1, -1]))
+    assert (bias["value"], bias["n"]) == (0.25, 4)
 
 
 def test_a_side_that_is_given_counts_for_more_than_the_order():
-    found = position(passes(["ab", "ab"], [-1, -1], side_a="right"))
-    assert (found["value"], found["n"]) == (-0.5, 2)
+    bias = position(passes(["ab", "ab"], [-1, -1], side_a="right"))
+    assert (bias["value"], bias["n"]) == (-0.5, 2)
 
 
 def test_an_order_of_another_kind_says_nothing_of_sides():
-    found = position(passes(["shuffled", ""], [-1, 1]))
-    assert found["value"] is None
-    assert found["reason"]
+    bias = position(passes(["shuffled", ""], [-1, 1]))
+    assert bias["value"] is None
+    assert bias["reason"]
 
 
 @pytest.mark.parametrize("phase", ["control", "design"])

@@ -1,4 +1,4 @@
-"""What a report says, on small ratings made by hand."""
+"""The contents of reports on small sets of ratings made by hand."""
 
 import json
 import random
@@ -63,15 +63,15 @@ def rows(units=6, raters=3, machine=True) -> list[dict]:
 
 
 def report(made: list[dict], **options) -> dict:
-    found = build_report(RatingTable.from_rows(made), replicates=50, **options)
-    jsonschema.validate(found, SCHEMA)
-    json.dumps(found, allow_nan=False)
-    return found
+    built = build_report(RatingTable.from_rows(made), replicates=50, **options)
+    jsonschema.validate(built, SCHEMA)
+    json.dumps(built, allow_nan=False)
+    return built
 
 
 def test_it_works():
-    found = report(rows())
-    section = found["criteria"]["preference"]
+    built = report(rows())
+    section = built["criteria"]["preference"]
     assert section["scale"] == "preference:tie"
     assert section["scale_inferred"]
     assert section["n_units"] == 6
@@ -80,7 +80,7 @@ def test_it_works():
     assert section["resampling"] == "instance"
     assert sum(section["votes"].values()) == 18
     assert set(section["systems"]["win_rate"]) == {"old", "new"}
-    assert {name for name, each in section["raters"].items() if each["kind"] == "machine"} == {
+    assert {name for name, rater in section["raters"].items() if rater["kind"] == "machine"} == {
         "judge"
     }
 
@@ -97,7 +97,7 @@ def test_the_order_of_the_rows_changes_no_digit():
 def test_the_seed_changes_intervals_and_no_value():
     made = rows(units=24)
     a, b = (report(made, seed=seed)["criteria"]["preference"] for seed in (0, 1))
-    of_a, of_b = (each["strata"][0]["human_human"]["leave_one_out"] for each in (a, b))
+    of_a, of_b = (section["strata"][0]["human_human"]["leave_one_out"] for section in (a, b))
     assert of_a["value"] == of_b["value"]
     assert of_a["standard_error"] != of_b["standard_error"]
 
@@ -105,8 +105,8 @@ def test_the_seed_changes_intervals_and_no_value():
 def test_shares_of_every_stratifier_add_to_one_and_empty_strata_are_there():
     strata = report(rows())["criteria"]["preference"]["strata"]
     shares: dict[str, float] = {}
-    for each in strata:
-        shares[each["stratifier"]] = shares.get(each["stratifier"], 0) + each["share"]
+    for stratum in strata:
+        shares[stratum["stratifier"]] = shares.get(stratum["stratifier"], 0) + stratum["share"]
     assert set(shares) >= {
         "all",
         "agreement",
@@ -116,7 +116,7 @@ def test_shares_of_every_stratifier_add_to_one_and_empty_strata_are_there():
         "systems",
     }
     assert all(share == pytest.approx(1) for share in shares.values())
-    empty = next(each for each in strata if each["stratum"] == "0.8<=PA<1")
+    empty = next(stratum for stratum in strata if stratum["stratum"] == "0.8<=PA<1")
     assert empty["n_units"] == 0
     assert empty["human_human"]["krippendorff_alpha"]["reason"]
 
@@ -132,8 +132,8 @@ def test_an_unparsed_answer_disagrees_or_stands_for_what_is_said():
     made = rows()
     machine = "judge"
 
-    def agreement(found):
-        everything = found["criteria"]["preference"]["strata"][0]["machines"][machine]
+    def agreement(built):
+        everything = built["criteria"]["preference"]["strata"][0]["machines"][machine]
         return everything["human_machine"]["percentage_agreement"]
 
     assert agreement(report(made))["n"] == 6
@@ -157,9 +157,9 @@ def test_gold_and_repeats_stay_out(change):
 
 def test_simulated_ratings_count_and_are_named():
     made = [{**row, "simulated": True} for row in rows(machine=False)]
-    found = report(made)
-    assert found["simulated"]
-    assert found["source"]["n_used"] == 18
+    built = report(made)
+    assert built["simulated"]
+    assert built["source"]["n_used"] == 18
 
 
 def test_a_label_off_its_scale_is_named_by_line():
@@ -241,7 +241,7 @@ def section_of(made: list[dict], **options) -> dict:
 
 
 def compared(pairs: str, labels: list[int], **more) -> list[dict]:
-    """Two raters' labels for each pair such as "ab": the same label by both."""
+    """Return ratings of pairs such as "ab" by two raters, who give the same label."""
     return [
         {
             "unit": f"u{k}-{a}{b}",
@@ -262,9 +262,9 @@ def test_every_ranking_puts_the_winner_first():
     made = compared("ab bc ac", [-1, -1, -1, 1, 0], separability=0.5)
     systems = section_of(made)["systems"]
     for name in ("win_rate", "bradley_terry", "elo", "sep_elo"):
-        values = {system: each["value"] for system, each in systems[name].items()}
+        values = {system: estimate["value"] for system, estimate in systems[name].items()}
         assert values["a"] > values["b"] > values["c"], name
-    places = {name: each["value"] for name, each in systems["bradley_terry_rank"].items()}
+    places = {name: estimate["value"] for name, estimate in systems["bradley_terry_rank"].items()}
     assert places == {"a": 1, "b": 2, "c": 3}
     assert systems["prediction_powered"] == {}
 
@@ -326,7 +326,7 @@ def test_every_run_of_a_machine_is_a_rating_set():
     machine = sets["machines"]["judge"]
     assert machine["n"] == 3
     assert machine["consistency"]["value"] == pytest.approx(1 / 3)
-    assert [each["zero"]["value"] for each in machine["by_separability"] if each["n"]] == [
+    assert [row["zero"]["value"] for row in machine["by_separability"] if row["n"]] == [
         pytest.approx(2 / 3)
     ]
 

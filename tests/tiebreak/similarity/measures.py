@@ -1,4 +1,4 @@
-"""Every similarity in a form that needs no weights, and texts that are hard to compare."""
+"""Every similarity in a form that does not need weights, and texts that are hard to compare."""
 
 import random
 
@@ -41,7 +41,7 @@ MIXED = [
 
 
 class CapitalisedWords:
-    """Calls every capitalised word an entity."""
+    """A recogniser that takes every capitalised word for an entity."""
 
     settings = {"pipeline": "capitals"}
 

@@ -1,4 +1,4 @@
-"""Matrices of many instances: order, duplicates, processes, what was cut, published values."""
+"""Matrices of many instances: order, duplicates, processes, truncation and published values."""
 
 from itertools import islice
 
@@ -37,10 +37,10 @@ class Counting(Rouge1):
 
 
 def test_alignments_have_every_pair():
-    found = align(["a b", "a c"], ["a b", "d", "a"], similarity("rouge1"))
-    assert found.self_a.shape == (2, 2)
-    assert found.self_b.shape == (3, 3)
-    assert found.cross[0].tolist() == pytest.approx([1, 0, 2 / 3])
+    alignments = align(["a b", "a c"], ["a b", "d", "a"], similarity("rouge1"))
+    assert alignments.self_a.shape == (2, 2)
+    assert alignments.self_b.shape == (3, 3)
+    assert alignments.cross[0].tolist() == pytest.approx([1, 0, 2 / 3])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -49,7 +49,8 @@ def test_many_are_the_same_as_one_by_one(name):
     many = list(align_many(instances(), used, chunk=9))
     assert len(many) == 70
     assert all(
-        same(found, align(*each, used)) for found, each in zip(many, instances(), strict=True)
+        same(alignments, align(*instance, used))
+        for alignments, instance in zip(many, instances(), strict=True)
     )
 
 
@@ -60,49 +61,49 @@ def test_each_distinct_text_of_a_chunk_is_prepared_once():
 
 
 class Elsewhere(Rouge1):
-    """Says that a device computes it."""
+    """A similarity that claims to be computed on a device."""
 
     is_on_device = True
 
     def between_each(self, groups):
-        if any(each == ["stop"] for group in groups for each in group):
+        if any(words == ["stop"] for group in groups for words in group):
             raise RuntimeError("the device is gone")
         return super().between_each(groups)
 
 
 def test_a_device_has_the_next_chunk_made_ready_and_gives_them_in_order():
-    found = list(align_many(instances(), Elsewhere(), chunk=3))
+    alignments = list(align_many(instances(), Elsewhere(), chunk=3))
     expected = list(align_many(instances(), Rouge1()))
-    assert all(same(one, other) for one, other in zip(found, expected, strict=True))
-    given = iter(instances())
-    next(align_many(given, Elsewhere(), chunk=3))
-    assert len(list(given)) == 70 - 5 * 3
+    assert all(same(one, other) for one, other in zip(alignments, expected, strict=True))
+    remaining = iter(instances())
+    next(align_many(remaining, Elsewhere(), chunk=3))
+    assert len(list(remaining)) == 70 - 5 * 3
 
 
 def test_what_a_device_did_before_it_failed_is_kept():
-    found = align_many([*instances(6), (["stop"], ["a"])], Elsewhere(), chunk=3)
-    assert len([next(found) for _ in range(6)]) == 6
+    alignments = align_many([*instances(6), (["stop"], ["a"])], Elsewhere(), chunk=3)
+    assert len([next(alignments) for _ in range(6)]) == 6
     with pytest.raises(RuntimeError, match="gone"):
-        next(found)
+        next(alignments)
 
 
 def test_no_more_is_read_than_a_chunk():
-    given = iter(instances())
-    next(align_many(given, similarity("rouge1"), chunk=8))
-    assert len(list(given)) == 62
+    remaining = iter(instances())
+    next(align_many(remaining, similarity("rouge1"), chunk=8))
+    assert len(list(remaining)) == 62
 
 
 def test_equal_generations_are_exactly_alike():
-    found = align(["a cat", "a cat"], ["a cat"], measure("bertscore"))
-    assert found.self_a.tolist() == [[1, 1], [1, 1]]
-    assert found.cross.tolist() == [[1], [1]]
+    alignments = align(["a cat", "a cat"], ["a cat"], measure("bertscore"))
+    assert alignments.self_a.tolist() == [[1, 1], [1, 1]]
+    assert alignments.cross.tolist() == [[1], [1]]
 
 
 def test_truncated_generations_are_counted_each_time_they_occur():
     used = measure("bertscore", window=6)
     long, short = "one two three four five", "one two three four"
-    found = list(align_many([([long, short], [long]), ([short], [short])], used))
-    assert [each.truncated for each in found] == [2, 0]
+    alignments = list(align_many([([long, short], [long]), ([short], [short])], used))
+    assert [matrices.truncated for matrices in alignments] == [2, 0]
 
 
 @pytest.mark.parametrize("name", ["rouge1", "bleu", "entities"])
@@ -118,9 +119,9 @@ def test_processes_share_the_work_and_keep_the_order():
 
 
 def test_processes_can_be_left_before_the_end():
-    found = align_many(instances(), similarity("bleu"), chunk=2, workers=2)
-    assert len(list(islice(found, 3))) == 3
-    found.close()
+    alignments = align_many(instances(), similarity("bleu"), chunk=2, workers=2)
+    assert len(list(islice(alignments, 3))) == 3
+    alignments.close()
 
 
 def test_a_model_is_not_loaded_once_a_process():
@@ -133,16 +134,16 @@ def test_separability_of_the_published_configurations(dataset):
     converted = READERS["mturk"]([GOLDEN / "separability" / SEPARABILITY[dataset]], None)
     a, b = converted.spec.systems
     of = {}
-    for each in converted.generations:
-        of.setdefault((each.instance, each.system), []).append(each.text)
-    generations = [(of[each.id, a], of[each.id, b]) for each in converted.instances]
-    found = [
-        separability(each.self_a, each.self_b, each.cross)
-        for each in align_many(generations, similarity("rouge1"))
+    for generation in converted.generations:
+        of.setdefault((generation.instance, generation.system), []).append(generation.text)
+    generations = [(of[instance.id, a], of[instance.id, b]) for instance in converted.instances]
+    scores = [
+        separability(matrices.self_a, matrices.self_b, matrices.cross)
+        for matrices in align_many(generations, similarity("rouge1"))
     ]
-    delta = np.array([each.delta for each in found])
+    delta = np.array([score.delta for score in scores])
     columns = [
-        [getattr(each, name) for each in found]
+        [getattr(score, name) for score in scores]
         for name in ("self_alignment_a", "self_alignment_b", "cross_alignment")
     ]
     check(delta.mean(), dataset, "rouge1_separability_raw_mean", "25 pairs")

@@ -38,14 +38,14 @@ def test_opposite_directions_score_0_and_not_less():
 
 def test_f1_equals_a_loop_over_tokens():
     some = FakeEncoder().encode_tokens(texts(6))
-    found = greedy_f1(some)
+    f1 = greedy_f1(some)
     for i, first in enumerate(some):
         for j, second in enumerate(some):
             cosines = first.vectors.astype(float) @ second.vectors.T.astype(float)
             precision = np.mean([max(0, *row) for row in cosines[first.is_counted]])
             recall = np.mean([max(0, *row) for row in cosines.T[second.is_counted]])
             expected = 2 * precision * recall / (precision + recall)
-            assert found[i, j] == pytest.approx(expected, abs=1e-6)
+            assert f1[i, j] == pytest.approx(expected, abs=1e-6)
 
 
 def test_products_in_parts_are_the_same(monkeypatch):
@@ -144,5 +144,5 @@ def test_groups_are_padded_together_by_both_of_their_sizes(monkeypatch):
     assert len(parts) < len(groups)
     for part in parts:
         widest = max(len(groups[index]) for index in part)
-        longest = max(len(each.vectors) for index in part for each in groups[index])
+        longest = max(len(text.vectors) for index in part for text in groups[index])
         assert len(part) == 1 or len(part) * (widest * longest) ** 2 <= 40_000

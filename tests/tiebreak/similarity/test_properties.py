@@ -1,4 +1,4 @@
-"""What holds for every similarity."""
+"""Properties of all similarities."""
 
 import json
 
@@ -53,8 +53,12 @@ def test_any_string_has_a_similarity_to_any_other(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_texts_have_no_pairs(name):
-    found = align([], ["one", "two"], measure(name))
-    assert (found.self_a.shape, found.self_b.shape, found.cross.shape) == ((0, 0), (2, 2), (0, 2))
+    alignments = align([], ["one", "two"], measure(name))
+    assert (alignments.self_a.shape, alignments.self_b.shape, alignments.cross.shape) == (
+        (0, 0),
+        (2, 2),
+        (0, 2),
+    )
     assert align([], [], measure(name)).cross.shape == (0, 0)
 
 

@@ -1,4 +1,4 @@
-"""With weights: all-MiniLM-L6-v2 on the CPU, against bert-score and sentence-transformers."""
+"""all-MiniLM-L6-v2 on the CPU agrees with bert-score and sentence-transformers."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
@@ -41,17 +41,17 @@ def test_bertscore_equals_the_reference_package(layer):
     expected = reference.score([a for a, _ in pairs], [b for _, b in pairs])[2].numpy()
     used = similarity("bertscore", encoder=TransformersEncoder(path, layer=layer))
     matrix = align(SOME, [], used).self_a
-    found = [matrix[SOME.index(a), SOME.index(b)] for a, b in pairs]
-    assert found == pytest.approx(expected, abs=1e-4)
+    values = [matrix[SOME.index(a), SOME.index(b)] for a, b in pairs]
+    assert values == pytest.approx(expected, abs=1e-4)
 
 
 def test_sentence_cosines_equal_the_reference_package(encoder):
     library = pytest.importorskip("sentence_transformers", reason=REASON)
     vectors = library.SentenceTransformer(str(minilm.get_model_path()), device="cpu").encode(SOME)
     expected = library.util.cos_sim(vectors, vectors).numpy()
-    found = align(SOME, [], similarity("sentence_cosine", encoder=encoder)).self_a
-    assert found == pytest.approx(expected, abs=1e-5)
-    assert found[0, 1] > found[0, 2]
+    cosines = align(SOME, [], similarity("sentence_cosine", encoder=encoder)).self_a
+    assert cosines == pytest.approx(expected, abs=1e-5)
+    assert cosines[0, 1] > cosines[0, 2]
 
 
 def test_vectors_do_not_depend_on_the_batch(encoder):
@@ -67,10 +67,10 @@ def test_vectors_do_not_depend_on_the_batch(encoder):
 @pytest.mark.parametrize("name", ["bertscore", "bertscore_length_adjusted", "sentence_cosine"])
 def test_texts_longer_than_the_window_are_cut_and_counted(encoder, name):
     used = similarity(name, encoder=encoder)
-    found = align(["word " * 600, "word " * 100], [""], used)
-    assert found.truncated == 1
-    assert found.self_a[0, 1] > 0
-    assert found.cross.tolist() == [[0], [0]]
+    alignments = align(["word " * 600, "word " * 100], [""], used)
+    assert alignments.truncated == 1
+    assert alignments.self_a[0, 1] > 0
+    assert alignments.cross.tolist() == [[0], [0]]
 
 
 def test_any_string_can_be_encoded(encoder):
@@ -87,13 +87,19 @@ def test_no_texts_have_no_pairs(encoder):
 
 def test_vectors_stay_on_a_device_and_give_the_same(encoder):
     device = TransformersEncoder(minilm.get_model_path(), device="cpu:0", batch_tokens=60)
-    assert all(torch.is_tensor(each.vectors) for each in device.encode_tokens(SOME))
-    given = [(SOME[:3], SOME[3:]), (MIXED, SOME), ([], []), (["", " "], [""]), (SOME, ["", *SOME])]
+    assert all(torch.is_tensor(tokens.vectors) for tokens in device.encode_tokens(SOME))
+    instances = [
+        (SOME[:3], SOME[3:]),
+        (MIXED, SOME),
+        ([], []),
+        (["", " "], [""]),
+        (SOME, ["", *SOME]),
+    ]
     for name in ("bertscore", "bertscore_length_adjusted"):
-        found = list(align_many(given * 3, similarity(name, encoder=device), chunk=2))
-        expected = list(align_many(given * 3, similarity(name, encoder=encoder)))
-        assert len(found) == 15
-        for one, other in zip(found, expected, strict=True):
+        alignments = list(align_many(instances * 3, similarity(name, encoder=device), chunk=2))
+        expected = list(align_many(instances * 3, similarity(name, encoder=encoder)))
+        assert len(alignments) == 15
+        for one, other in zip(alignments, expected, strict=True):
             assert one.self_a == pytest.approx(other.self_a, abs=1e-5)
             assert one.self_b == pytest.approx(other.self_b, abs=1e-5)
             assert one.cross == pytest.approx(other.cross, abs=1e-5)
@@ -108,9 +114,9 @@ def test_rows_of_a_device_come_in_parts_too(encoder, monkeypatch):
 
 def test_threads_may_share_an_encoder(encoder):
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(encoder.encode_tokens, [SOME] * 16))
-    expected = [len(each.vectors) for each in encoder.encode_tokens(SOME)]
-    assert all([len(each.vectors) for each in one] == expected for one in found)
+        encoded = list(pool.map(encoder.encode_tokens, [SOME] * 16))
+    expected = [len(tokens.vectors) for tokens in encoder.encode_tokens(SOME)]
+    assert all([len(tokens.vectors) for tokens in one] == expected for one in encoded)
 
 
 def test_the_settings_say_which_weights(encoder):
@@ -135,10 +141,10 @@ def test_half_precision_is_near_and_says_so(encoder):
     half = TransformersEncoder(minilm.get_model_path(), device="cpu:0", dtype="bfloat16")
     assert half.settings["dtype"] == "bfloat16"
     for name in ("bertscore", "sentence_cosine"):
-        found = align(SOME, [], similarity(name, encoder=half)).self_a
+        similarities = align(SOME, [], similarity(name, encoder=half)).self_a
         expected = align(SOME, [], similarity(name, encoder=encoder)).self_a
-        assert found == pytest.approx(expected, abs=0.02)
-        assert (found != expected).any()
+        assert similarities == pytest.approx(expected, abs=0.02)
+        assert (similarities != expected).any()
 
 
 def test_a_model_that_is_not_there_is_refused(tmp_path):

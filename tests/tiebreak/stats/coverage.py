@@ -1,6 +1,8 @@
-"""How often 95% intervals hold the truth, by simulation: `python -m tests.tiebreak.stats.coverage`.
+"""Simulate how often 95% intervals contain the true value.
 
-Studies are drawn from one population, whose statistics are known from a very large sample of it.
+Run `python -m tests.tiebreak.stats.coverage 1500` for 1,500 studies of each design.
+
+Studies are drawn from one population, whose statistics are known from a very large sample.
 """
 
 import sys
@@ -23,7 +25,7 @@ REPLICATES = 1000
 
 @dataclass(frozen=True)
 class Design:
-    """A study: so many instances, units of each, human ratings of a unit."""
+    """Numbers of instances, of units per instance, and of human ratings per unit in a study."""
 
     instances: int
     units: int = 1
@@ -35,12 +37,12 @@ class Design:
 
 
 def draw(design: Design, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Human counts, machine counts and instances; what an instance is like, its units share."""
+    """Draw human counts, machine counts and instances; units of an instance are alike."""
     instance = np.repeat(np.arange(design.instances), design.units)
     leaning = rng.dirichlet([1.2, 0.8, 1.5], size=design.instances)[instance]
-    own = 0.7 * leaning + 0.3 * rng.dirichlet([1.0] * LABELS, size=len(instance))
-    humans = rng.multinomial(design.raters, own)
-    machine = rng.multinomial(1, 0.6 * own + 0.4 * np.array([0.2, 0.3, 0.5]))
+    shares = 0.7 * leaning + 0.3 * rng.dirichlet([1.0] * LABELS, size=len(instance))
+    humans = rng.multinomial(design.raters, shares)
+    machine = rng.multinomial(1, 0.6 * shares + 0.4 * np.array([0.2, 0.3, 0.5]))
     return humans, machine, instance
 
 
@@ -53,34 +55,39 @@ def estimates(design: Design, rng: np.random.Generator, replicates: int) -> dict
     statistics = {f"human_human {n}": on_columns(s, pair.humans) for n, s in among.items()}
     statistics |= {f"{g} {name}": s for g in kept for name, s in groups[g].items()}
     options = {"rng": rng, "replicates": replicates}
-    found = estimate_each(statistics, pair.patterns, **options)
+    by_name = estimate_each(statistics, pair.patterns, **options)
     patterns = Patterns.of(humans, clusters=instance)
-    found["win_rate"] = win_rate(patterns, **options)
+    by_name["win_rate"] = win_rate(patterns, **options)
     sets = RatingSets(_sets(humans), instance, 1, 0)
     summary = summarise_rating_sets(sets, **options)
     for name in ("consistency", "zero", "perfect", "preference_strength"):
-        found[f"rating_sets {name}"] = getattr(summary, name)
-    return found
+        by_name[f"rating_sets {name}"] = getattr(summary, name)
+    return by_name
 
 
 def _sets(humans: np.ndarray) -> np.ndarray:
-    """Each unit's ratings read as one rater's set."""
+    """Return the ratings of each unit as if they were the rating set of one rater."""
     return np.column_stack([humans[:, 0], humans[:, 2], humans.sum(axis=1)])
 
 
 def truth(design: Design) -> dict[str, float]:
     large = Design(POPULATION, design.units, design.raters, design.level)
-    found = estimates(large, np.random.default_rng(99), replicates=0)
-    return {name: each.value for name, each in found.items() if each.is_defined}
+    by_name = estimates(large, np.random.default_rng(99), replicates=0)
+    return {name: estimate.value for name, estimate in by_name.items() if estimate.is_defined}
 
 
 def coverage(design: Design, *, studies: int, seed: int = 0) -> dict[str, float]:
-    """Share of the simulated studies whose interval holds the truth; NaN where most have none."""
+    """Return the share of intervals that contain the true value.
+
+    It is NaN if 5% or more of the simulated studies have no interval.
+    """
     true, hits = truth(design), defaultdict(list)
-    for found in _studies(design, studies, seed):
+    for by_name in _studies(design, studies, seed):
         for name, value in true.items():
-            each = found[name]
-            hits[name].append(np.nan if np.isnan(each.low) else each.low <= value <= each.high)
+            estimate = by_name[name]
+            hits[name].append(
+                np.nan if np.isnan(estimate.low) else estimate.low <= value <= estimate.high
+            )
     return {
         name: np.nanmean(held) if np.isnan(held).mean() < 0.05 else np.nan
         for name, held in hits.items()

@@ -1,4 +1,4 @@
-"""The labels of the published studies, as arrays, and the values they must give."""
+"""Labels of the published studies, as arrays, and the published values."""
 
 import csv
 import json
@@ -12,7 +12,7 @@ from tiebreak.stats import count_matrix
 
 @cache
 def golden():
-    """(dataset, statistic, stratum) → value, as text, of every row."""
+    """Return the value of every row, as text, by dataset, statistic and stratum."""
     with (GOLDEN / "golden.csv").open(encoding="utf-8") as lines:
         return {
             (row["dataset"], row["statistic"], row["stratum"]): row["value"]
@@ -22,21 +22,21 @@ def golden():
 
 @cache
 def pandalm():
-    """(999, 3) labels 0 tie, 1, 2 of three annotators."""
+    """Return labels (0 is a tie) of 999 units by three annotators, one column for each."""
     rows = json.loads((GOLDEN / "pandalm" / "testset-v1.json").read_text())
     return np.array([[row[f"annotator{number}"] for number in (1, 2, 3)] for row in rows])
 
 
 @cache
 def pandalm_machine():
-    """(999,) labels of PandaLM-7B."""
+    """Return the labels of 999 units by PandaLM-7B."""
     rows = json.loads((GOLDEN / "pandalm" / "pandalm-7b-testset-v1.json").read_text())
     return np.array([row["pandalm_result"] for row in rows])
 
 
 @cache
 def gpt_machine():
-    """(999,) labels of gpt-3.5, −1 where its answer could not be read."""
+    """Return the labels of 999 units by gpt-3.5; −1 if its answer could not be read."""
     rows = json.loads((GOLDEN / "pandalm" / "gpt-3.5-turbo-testset-v1.json").read_text())
     labels = {"Tie": 0, "1": 1, "2": 2}
     return np.array([labels.get(str(row["gpt_result"]), -1) for row in rows])
@@ -44,7 +44,7 @@ def gpt_machine():
 
 @cache
 def summeval(criterion):
-    """(1600, 5) counts of three experts' labels 1–5."""
+    """Return counts of three experts' labels 1–5 for 1,600 units, one column for each label."""
     path = GOLDEN / "summeval" / "experts_coherence_relevance.jsonl"
     labels = np.array([json.loads(line)[criterion] for line in path.read_text().splitlines()])
     return counts_of(labels - 1, 5)
@@ -52,7 +52,7 @@ def summeval(criterion):
 
 @cache
 def separability(name):
-    """Long ratings of one configuration: label in system order, instance, rater, unit."""
+    """Return the label (in system order), instance, rater and unit of each rating."""
     path = GOLDEN / "separability" / f"{name}_pref_data.csv"
     with path.open(encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
@@ -71,6 +71,6 @@ def separability(name):
 
 
 def counts_of(labels, n_labels):
-    """Counts of aligned labels (units, raters), −1 missing."""
+    """Return counts of labels, from a matrix of units × raters in which −1 is missing."""
     units = np.repeat(np.arange(len(labels)), labels.shape[1] if labels.ndim > 1 else 1)
     return count_matrix(units, labels.ravel(), n_units=len(labels), n_labels=n_labels)

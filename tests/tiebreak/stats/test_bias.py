@@ -9,7 +9,7 @@ from tiebreak.stats.bias import wilson_interval
 
 
 def test_wilson_equals_a_published_interval():
-    """Newcombe 1998, table I, method 3: 81 of 263."""
+    """The interval of 81 of 263 is in Newcombe 1998, table I, method 3."""
     assert wilson_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
 
 
@@ -17,8 +17,8 @@ def test_wilson_equals_a_published_interval():
 @pytest.mark.parametrize("confidence_level", [0.8, 0.95])
 def test_wilson_equals_statsmodels(successes, n, confidence_level):
     expected = proportion_confint(successes, n, alpha=1 - confidence_level, method="wilson")
-    found = wilson_interval(successes, n, confidence_level=confidence_level)
-    assert found == pytest.approx(expected, abs=1e-12)
+    interval = wilson_interval(successes, n, confidence_level=confidence_level)
+    assert interval == pytest.approx(expected, abs=1e-12)
 
 
 def test_biases_are_shares_on_their_own_scales():

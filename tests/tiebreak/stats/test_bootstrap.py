@@ -1,4 +1,4 @@
-"""Intervals: what is resampled, that it is the bootstrap, and that digits stay put."""
+"""Intervals resample the right units, are bootstrap intervals, and are reproducible."""
 
 import re
 
@@ -23,7 +23,7 @@ from tiebreak.stats.resampling import replicate_weights
 
 
 def clustered(seed=0, instances=60, units=5):
-    """Units of one instance lean the same way."""
+    """Return counts in which units of the same instance have similar labels, and the instances."""
     rng = np.random.default_rng(seed)
     shares = np.repeat(rng.dirichlet([0.7] * 3, size=instances), units, axis=0)
     return np.array([rng.multinomial(3, share) for share in shares]), np.repeat(
@@ -32,7 +32,7 @@ def clustered(seed=0, instances=60, units=5):
 
 
 def naive_alphas(counts, clusters, replicates, seed):
-    """The bootstrap as one would write it: draw instances, take their units, compute."""
+    """Yield α for naive bootstrap replicates, which draw instances and take their units."""
     rng = np.random.default_rng(seed)
     members = [np.flatnonzero(clusters == name) for name in np.unique(clusters)]
     for _ in range(replicates):
@@ -43,19 +43,23 @@ def naive_alphas(counts, clusters, replicates, seed):
 def test_instances_are_resampled_as_the_naive_loop_does():
     counts, clusters = clustered()
     naive = np.array(list(naive_alphas(counts, clusters, 1500, 1)))
-    found = krippendorff_alpha(counts, clusters=clusters, rng=generator_for(0))
-    assert found.standard_error == pytest.approx(naive.std(), rel=0.08)
-    assert [found.low, found.high] == pytest.approx(np.quantile(naive, [0.025, 0.975]), abs=0.015)
-    assert "instances" in found.method
+    estimate = krippendorff_alpha(counts, clusters=clusters, rng=generator_for(0))
+    assert estimate.standard_error == pytest.approx(naive.std(), rel=0.08)
+    assert [estimate.low, estimate.high] == pytest.approx(
+        np.quantile(naive, [0.025, 0.975]), abs=0.015
+    )
+    assert "instances" in estimate.method
 
 
 def test_units_are_resampled_as_the_naive_loop_does():
     counts, _ = clustered(1)
     naive = np.array(list(naive_alphas(counts, np.arange(len(counts)), 1500, 1)))
-    found = krippendorff_alpha(counts, rng=generator_for(0))
-    assert found.standard_error == pytest.approx(naive.std(), rel=0.08)
-    assert [found.low, found.high] == pytest.approx(np.quantile(naive, [0.025, 0.975]), abs=0.015)
-    assert "units" in found.method
+    estimate = krippendorff_alpha(counts, rng=generator_for(0))
+    assert estimate.standard_error == pytest.approx(naive.std(), rel=0.08)
+    assert [estimate.low, estimate.high] == pytest.approx(
+        np.quantile(naive, [0.025, 0.975]), abs=0.015
+    )
+    assert "units" in estimate.method
 
 
 def test_instances_give_wider_intervals_than_units_where_units_share_them():
@@ -98,7 +102,7 @@ def test_digits_do_not_depend_on_the_order_of_rows_or_on_the_names_of_instances(
 def test_instances_of_different_sizes_are_whole():
     counts, clusters = clustered(units=3)
     kept = np.random.default_rng(0).random(len(counts)) < 0.7
-    found = percentage_agreement(counts[kept], clusters=clusters[kept], rng=generator_for(0))
+    estimate = percentage_agreement(counts[kept], clusters=clusters[kept], rng=generator_for(0))
     naive = []
     rng = np.random.default_rng(1)
     shares = [
@@ -107,7 +111,7 @@ def test_instances_of_different_sizes_are_whole():
     for _ in range(3000):
         drawn = rng.integers(0, len(shares), size=len(shares))
         naive.append(np.concatenate([shares[i] for i in drawn]).mean())
-    assert found.standard_error == pytest.approx(np.std(naive), rel=0.06)
+    assert estimate.standard_error == pytest.approx(np.std(naive), rel=0.06)
 
 
 def test_instances_with_one_unit_each_are_units():
@@ -151,34 +155,34 @@ def test_many_distinct_clusters_are_drawn_in_bounded_blocks():
 def test_without_a_generator_or_replicates_there_is_no_interval():
     counts, _ = clustered()
     for options in ({}, {"rng": generator_for(0), "replicates": 0}):
-        found = krippendorff_alpha(counts, **options)
-        assert np.isfinite(found.value)
-        assert np.isnan([found.low, found.high, found.standard_error]).all()
-        assert found.reason is None
+        estimate = krippendorff_alpha(counts, **options)
+        assert np.isfinite(estimate.value)
+        assert np.isnan([estimate.low, estimate.high, estimate.standard_error]).all()
+        assert estimate.reason is None
 
 
 def test_one_cluster_has_no_interval_and_says_so():
-    found = percentage_agreement([[2, 1]], rng=generator_for(0))
-    assert found.value == pytest.approx(2 / 3)
-    assert np.isnan(found.low)
-    assert found.reason == too_few_clusters(1, "unit")
+    estimate = percentage_agreement([[2, 1]], rng=generator_for(0))
+    assert estimate.value == pytest.approx(2 / 3)
+    assert np.isnan(estimate.low)
+    assert estimate.reason == too_few_clusters(1, "unit")
 
 
 def test_more_than_a_twentieth_undefined_replicates_have_no_interval():
-    # One unit of ten differs: a third of the replicates has one label only.
+    # One unit of ten differs, so a third of the replicates have only one label.
     counts = [[2, 0]] * 9 + [[0, 2]]
-    found = krippendorff_alpha(counts, rng=generator_for(0))
-    assert found.value == 1.0
-    assert np.isnan([found.low, found.high]).all()
-    lost, of = (int(number) for number in re.findall(r"\d+", found.reason))
-    assert found.reason == OFTEN_UNDEFINED.format(lost=lost, of=of)
+    estimate = krippendorff_alpha(counts, rng=generator_for(0))
+    assert estimate.value == 1.0
+    assert np.isnan([estimate.low, estimate.high]).all()
+    lost, of = (int(number) for number in re.findall(r"\d+", estimate.reason))
+    assert estimate.reason == OFTEN_UNDEFINED.format(lost=lost, of=of)
     assert lost == pytest.approx(10_000 * (0.9**10 + 0.1**10), rel=0.06)
 
 
 def test_a_few_undefined_replicates_are_left_out():
     drawn = np.array([1.0] * 48 + [0.5] * 48 + [np.nan] * 4)
-    found = bootstrap_estimate(1.0, drawn, n=10, clusters=10)
-    assert (found.low, found.high) == (0.5, 1.0)
+    estimate = bootstrap_estimate(1.0, drawn, n=10, clusters=10)
+    assert (estimate.low, estimate.high) == (0.5, 1.0)
 
 
 def test_a_wider_confidence_level_gives_a_wider_interval():
@@ -200,15 +204,15 @@ def test_generators_differ_by_every_name_and_repeat():
 
 
 def test_the_bias_corrected_interval_of_js_covers_a_distance_of_zero():
-    # Machine and humans draw from one distribution: the truth is 0, the plug-in is above it.
+    # Machine and humans have the same label distribution, so the true distance is 0.
     rng = np.random.default_rng(0)
     humans = rng.multinomial(3, [0.5, 0.3, 0.2], size=400)
     machine = rng.permutation(humans)
     pair = Comparison.of(humans, machine)
-    found = human_machine(pair, rng=generator_for(0)).binned_js
-    assert found.low >= 0
-    assert found.low <= found.value
-    assert "bias-corrected" in found.method
+    distance = human_machine(pair, rng=generator_for(0)).binned_js
+    assert distance.low >= 0
+    assert distance.low <= distance.value
+    assert "bias-corrected" in distance.method
 
 
 def test_patterns_are_reduced_once_and_used_often():

@@ -1,4 +1,4 @@
-"""Bradley–Terry: by hand, against direct optimisation and another library, and where no fit is."""
+"""Bradley–Terry against manual values, direct optimisation and another library; missing fits."""
 
 import choix
 import numpy as np
@@ -29,12 +29,12 @@ def fitted(counts, a, b, **options):
     return bradley_terry(counts, system_a=NAMES[a], system_b=NAMES[b], **options)
 
 
-def values(found):
-    return np.array([each.value for each in found.systems.values()])
+def values(fit):
+    return np.array([strength.value for strength in fit.systems.values()])
 
 
 def wins_by_rating(counts, a, b):
-    """(winner, loser) of every rating; a tie as one of each."""
+    """Return (winner, loser) pairs, two for every rating; a tie gives one pair in each order."""
     pairs = []
     for (win, tie, loss), one, other in zip(counts.tolist(), a.tolist(), b.tolist(), strict=True):
         pairs += [(one, other)] * (2 * win + tie) + [(other, one)] * (2 * loss + tie)
@@ -56,12 +56,12 @@ def davidson_by_optimisation(counts, a, b, weights=None):
 
 
 def test_two_systems_differ_by_the_logit_of_the_win_rate():
-    found = bradley_terry([[5, 2, 1]], system_a=["x"], system_b=["y"])
-    x, y = values(found)
+    fit = bradley_terry([[5, 2, 1]], system_a=["x"], system_b=["y"])
+    x, y = values(fit)
     assert x - y == pytest.approx(np.log(6 / 2))
     assert x + y == pytest.approx(0)
-    assert found.converged
-    assert found.systems["x"].n == 1
+    assert fit.converged
+    assert fit.systems["x"].n == 1
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -77,23 +77,23 @@ def test_davidson_equals_direct_optimisation(seed, weighted):
     data = games(seed)
     weights = np.random.default_rng(seed).random(120) if weighted else None
     theta, log_nu = davidson_by_optimisation(*data, weights)
-    found = fitted(*data, ties="davidson", weights=weights)
-    assert values(found) == pytest.approx(theta, abs=1e-5)
-    assert found.tie.value == pytest.approx(log_nu, abs=1e-5)
+    fit = fitted(*data, ties="davidson", weights=weights)
+    assert values(fit) == pytest.approx(theta, abs=1e-5)
+    assert fit.tie.value == pytest.approx(log_nu, abs=1e-5)
 
 
 def test_davidson_on_two_systems_by_hand():
     # P = (π, ν √π, 1) / D fits the shares (6, 3, 2) / 11: π = 3, ν = 3 / √12.
-    found = bradley_terry([[6, 3, 2]], system_a=["x"], system_b=["y"], ties="davidson")
-    assert np.subtract(*values(found)) == pytest.approx(np.log(3))
-    assert found.tie.value == pytest.approx(np.log(3 / np.sqrt(12)))
+    fit = bradley_terry([[6, 3, 2]], system_a=["x"], system_b=["y"], ties="davidson")
+    assert np.subtract(*values(fit)) == pytest.approx(np.log(3))
+    assert fit.tie.value == pytest.approx(np.log(3 / np.sqrt(12)))
 
 
 def test_weights_count_like_ratings():
     counts, a, b = games(5)
     twice = np.where(np.arange(120)[:, None] < 40, 2 * counts, counts)
-    found = fitted(counts, a, b, weights=np.where(np.arange(120) < 40, 2.0, 1.0))
-    assert values(found) == pytest.approx(values(fitted(twice, a, b)), abs=1e-9)
+    fit = fitted(counts, a, b, weights=np.where(np.arange(120) < 40, 2.0, 1.0))
+    assert values(fit) == pytest.approx(values(fitted(twice, a, b)), abs=1e-9)
     without = fitted(counts[40:], a[40:], b[40:])
     nothing = fitted(counts, a, b, weights=np.where(np.arange(120) < 40, 0.0, 1.0))
     assert values(nothing) == pytest.approx(values(without), abs=1e-9)
@@ -106,39 +106,39 @@ def test_digits_do_not_depend_on_order_sides_or_batch(ties, clusters):
     counts, a, b = games(6)
     order = np.random.default_rng(0).permutation(120)
     turned = order % 2 == 0
-    own = None if clusters is None else clusters[order]
+    reordered_clusters = None if clusters is None else clusters[order]
     options = {"ties": ties, "replicates": 60}
-    found = fitted(counts, a, b, clusters=clusters, rng=generator_for(1), **options)
+    fit = fitted(counts, a, b, clusters=clusters, rng=generator_for(1), **options)
     again = fitted(
         np.where(turned[:, None], counts[order][:, ::-1], counts[order]),
         np.where(turned, b[order], a[order]),
         np.where(turned, a[order], b[order]),
-        clusters=own,
+        clusters=reordered_clusters,
         rng=generator_for(1),
         batch=7,
         **options,
     )
-    assert again.systems == found.systems
-    assert "instances" in found.systems["ada"].method or clusters is None
+    assert again.systems == fit.systems
+    assert "instances" in fit.systems["ada"].method or clusters is None
 
 
 def test_intervals_are_those_of_refits():
     counts, a, b = games(7, units=60, ties=0)
-    found = fitted(counts, a, b, rng=generator_for(2), replicates=400)
+    fit = fitted(counts, a, b, rng=generator_for(2), replicates=400)
     rng, slow = np.random.default_rng(3), []
     for _ in range(400):
         drawn = rng.integers(0, 60, 60)
         slow.append(values(fitted(counts[drawn], a[drawn], b[drawn])))
-    errors = [each.standard_error for each in found.systems.values()]
+    errors = [strength.standard_error for strength in fit.systems.values()]
     assert errors == pytest.approx(np.std(slow, axis=0), rel=0.15)
-    assert found.bootstrap_values.shape == (400, 4)
+    assert fit.bootstrap_values.shape == (400, 4)
 
 
 def test_groups_that_never_meet_are_refused_by_name():
     with refused("disconnected", naming="ada, bel; cyd, dov"):
         bradley_terry([[1, 0, 1], [1, 0, 1]], system_a=["ada", "cyd"], system_b=["bel", "dov"])
     with refused("disconnected"):
-        # The unit that joins them has no rating.
+        # The unit that would connect the two groups has no rating.
         bradley_terry(
             [[1, 0, 1], [1, 0, 1], [0, 0, 0]],
             system_a=["ada", "cyd", "ada"],
@@ -148,33 +148,33 @@ def test_groups_that_never_meet_are_refused_by_name():
 
 @pytest.mark.parametrize("ties", ["half", "davidson"])
 def test_who_never_loses_has_no_bound(ties):
-    found = bradley_terry(
+    fit = bradley_terry(
         [[2, 0, 0], [1, 1, 1]], system_a=["ada", "bel"], system_b=["bel", "cyd"], ties=ties
     )
-    assert np.isnan(values(found)).all()
-    assert found.systems["bel"].reason == NEVER_BEATEN.format(group="ada")
-    assert not found.converged
+    assert np.isnan(values(fit)).all()
+    assert fit.systems["bel"].reason == NEVER_BEATEN.format(group="ada")
+    assert not fit.converged
 
 
 def test_an_order_that_explains_every_tie_has_no_maximum_for_davidson():
     data = {"system_a": ["x"], "system_b": ["y"]}
-    found = bradley_terry([[5, 3, 0]], ties="davidson", **data)
-    assert found.systems["x"].reason == TIES_BETWEEN
+    fit = bradley_terry([[5, 3, 0]], ties="davidson", **data)
+    assert fit.systems["x"].reason == TIES_BETWEEN
     assert bradley_terry([[5, 3, 0]], **data).systems["x"].value == pytest.approx(
         np.log(13 / 3) / 2
     )
 
 
 def test_a_cycle_of_wins_bounds_the_ties():
-    # Nobody loses to somebody they beat, but x > y > z > x is no order.
-    found = bradley_terry(
+    # No system loses to a system that it beats, but x > y > z > x is not an order.
+    fit = bradley_terry(
         [[2, 1, 0], [2, 1, 0], [2, 1, 0]],
         system_a=["x", "y", "z"],
         system_b=["y", "z", "x"],
         ties="davidson",
     )
-    assert values(found) == pytest.approx([0, 0, 0], abs=1e-9)
-    assert found.tie.value == pytest.approx(np.log(1))
+    assert values(fit) == pytest.approx([0, 0, 0], abs=1e-9)
+    assert fit.tie.value == pytest.approx(np.log(1))
 
 
 def test_ties_alone():
@@ -187,34 +187,34 @@ def test_ties_alone():
 
 def test_no_tie_leaves_the_strengths_and_says_so():
     counts, a, b = games(8, ties=0)
-    found = fitted(counts, a, b, ties="davidson")
-    assert values(found) == pytest.approx(values(fitted(counts, a, b)), abs=1e-9)
-    assert found.tie.reason == NO_TIE
+    fit = fitted(counts, a, b, ties="davidson")
+    assert values(fit) == pytest.approx(values(fitted(counts, a, b)), abs=1e-9)
+    assert fit.tie.reason == NO_TIE
 
 
 def test_replicates_without_a_maximum_are_counted():
-    # One loss in twelve games: a third of the replicates have none.
+    # With one loss in twelve games, a third of the replicates have no loss.
     counts = [[1, 0, 0]] * 11 + [[0, 0, 1]]
-    found = bradley_terry(
+    fit = bradley_terry(
         counts, system_a=["x"] * 12, system_b=["y"] * 12, rng=generator_for(0), replicates=300
     )
-    assert found.systems["x"].value == pytest.approx(np.log(11) / 2)
-    lost = np.isnan(found.bootstrap_values[:, 0])
-    assert found.systems["x"].reason == OFTEN_UNDEFINED.format(lost=lost.sum(), of=300)
-    assert np.isnan(found.systems["x"].low)
+    assert fit.systems["x"].value == pytest.approx(np.log(11) / 2)
+    lost = np.isnan(fit.bootstrap_values[:, 0])
+    assert fit.systems["x"].reason == OFTEN_UNDEFINED.format(lost=lost.sum(), of=300)
+    assert np.isnan(fit.systems["x"].low)
     assert 0.25 < lost.mean() < 0.45
 
 
 def test_one_unit_has_no_interval():
-    found = bradley_terry([[3, 0, 2]], system_a=["x"], system_b=["y"], rng=generator_for(0))
-    assert found.systems["x"].reason == too_few_clusters(1, "unit")
-    assert found.systems["x"].value == pytest.approx(np.log(3 / 2) / 2)
+    fit = bradley_terry([[3, 0, 2]], system_a=["x"], system_b=["y"], rng=generator_for(0))
+    assert fit.systems["x"].reason == too_few_clusters(1, "unit")
+    assert fit.systems["x"].value == pytest.approx(np.log(3 / 2) / 2)
 
 
 def test_nothing_rated():
-    found = bradley_terry(np.zeros((2, 3), int), system_a=["x", "x"], system_b=["y", "z"])
-    assert found.systems == {}
-    assert not found.converged
+    fit = bradley_terry(np.zeros((2, 3), int), system_a=["x", "x"], system_b=["y", "z"])
+    assert fit.systems == {}
+    assert not fit.converged
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_bad_arguments_are_named(change, code, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("ties", ["half", "davidson"])
 def test_intervals_cover(ties):
-    """Four systems, 300 comparisons by one rater each, ties as Davidson's model has them."""
+    """Simulate 300 comparisons of four systems by one rater each, with ties by Davidson's model."""
     theta, nu = np.array([0.6, 0.1, -0.2, -0.5]), 0.5
     a = np.tile([0, 0, 0, 1, 1, 2], 50)
     b = np.tile([1, 2, 3, 2, 3, 3], 50)
@@ -251,11 +251,11 @@ def test_intervals_cover(ties):
     truth, rng, held = values(many), np.random.default_rng(0), []
     for seed in range(500):
         counts = rng.multinomial(1, shares)
-        found = fitted(counts, a, b, ties=ties, rng=generator_for(seed), replicates=400)
+        fit = fitted(counts, a, b, ties=ties, rng=generator_for(seed), replicates=400)
         held.append(
             [
-                each.low <= t <= each.high
-                for each, t in zip(found.systems.values(), truth, strict=True)
+                strength.low <= t <= strength.high
+                for strength, t in zip(fit.systems.values(), truth, strict=True)
             ]
         )
     assert 0.93 <= np.mean(held) <= 0.97

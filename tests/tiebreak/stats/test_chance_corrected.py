@@ -1,4 +1,4 @@
-"""Sixty simulated tables, some with missing ratings, as irrCAC evaluates them."""
+"""Coefficients for sixty simulated tables, some with missing ratings, equal those of irrCAC."""
 
 import json
 
@@ -17,8 +17,8 @@ def as_counts(table):
     return counts_of(np.array(labels), table["labels"])
 
 
-def assert_value(found, table, name):
-    assert found.value == pytest.approx(table["values"][name]["value"], abs=5.1e-6)
+def assert_value(estimate, table, name):
+    assert estimate.value == pytest.approx(table["values"][name]["value"], abs=5.1e-6)
 
 
 @pytest.mark.parametrize("number", range(len(TABLES)))
@@ -32,7 +32,7 @@ def test_values_are_those_of_another_package(number):
 
 
 def test_fleiss_agrees_where_no_unit_has_a_single_rating():
-    """Ours leaves such units out of the label shares; the other package counts them there."""
+    """Our label shares leave out units with one rating; those of the other package include them."""
     whole = [table for table in TABLES if (as_counts(table).sum(axis=1) != 1).all()]
     assert len(whole) == 55
     for table in whole:

@@ -1,4 +1,4 @@
-"""Intervals that hold at every look: by hand, by an independent capital, by simulation."""
+"""Confidence sequences against manual values, an independent capital process and simulations."""
 
 import re
 
@@ -13,10 +13,11 @@ ROUNDING = 1e-12
 
 
 def studies(seed, number, *, instances, win=0.3, tie=0.3, spread=2.0):
-    """Win shares (number, instances) of 3 to 5 ratings each, and when each was complete.
+    """Simulate win shares of instances with 3 to 5 ratings, and the times of completion.
 
-    The chances of an instance's ratings are its own, so that its ratings are correlated, and
-    ties take long, so that what is complete early has fewer of them.
+    Both arrays have one row for each study and one column for each instance. Every instance has
+    different label probabilities, so its ratings are correlated. Ties take longer, so instances
+    that are complete early have fewer ties.
     """
     rng = np.random.default_rng(seed)
     centre = np.array([win, tie, 1 - win - tie])
@@ -29,9 +30,9 @@ def studies(seed, number, *, instances, win=0.3, tie=0.3, spread=2.0):
 
 
 def misses(shares, truth, **options):
-    """Whether any look after any instance excludes the truth."""
-    found = confidence_sequence(shares, **options)
-    inside = (found.low <= truth + ROUNDING) & (truth - ROUNDING <= found.high)
+    """Return whether the interval after any instance excludes the true value."""
+    sequence = confidence_sequence(shares, **options)
+    inside = (sequence.low <= truth + ROUNDING) & (truth - ROUNDING <= sequence.high)
     return not inside.all()
 
 
@@ -44,7 +45,7 @@ def error(shares, truths, **options):
 
 
 def capital(x, m, population=None):
-    """The capital against one candidate, written as in the paper, one observation at a time."""
+    """Return the capital after each observation for one candidate, written as in the paper."""
     total, centre, squares, best = 0.0, 0.5, 0.25, [1.0]
     for t, value in enumerate(x, start=1):
         at = m if population is None else (population * m - total) / (population - t + 1)
@@ -59,22 +60,22 @@ def capital(x, m, population=None):
 
 
 def test_one_win_excludes_what_the_capital_of_one_bet_excludes():
-    # Bets are 0 at ½ and at most ½ / m: the capital of one observation is 1.5 at the most.
-    found = confidence_sequence([1.0])
-    assert (found.low[0], found.high[0]) == (0, 1)
-    assert not found.stop.stop
+    # The bet is 0 at ½ and at most ½ / m, so the capital after one observation is at most 1.5.
+    sequence = confidence_sequence([1.0])
+    assert (sequence.low[0], sequence.high[0]) == (0, 1)
+    assert not sequence.stop.stop
 
 
 @pytest.mark.parametrize("population", [None, 200])
 def test_ends_agree_with_the_capital_of_the_paper(population):
     x = studies(1, 1, instances=120)[0][0]
-    found = confidence_sequence(x, population=population)
+    sequence = confidence_sequence(x, population=population)
     step = 1 / CELLS
-    for end, inward in ((found.current.low, step), (found.current.high, -step)):
+    for end, inward in ((sequence.current.low, step), (sequence.current.high, -step)):
         outside = capital(x, end - inward, population).max()
         inside = capital(x, end + 3 * inward, population).max()
         assert inside < 1 / ALPHA < outside * 1.1
-        # Rounding is outward: what is excluded, the paper's capital excludes too.
+        # Rounding is outward, so the paper's capital also excludes what is excluded here.
         assert outside > 1 / ALPHA
 
 
@@ -83,8 +84,8 @@ def test_coarse_cells_round_outward():
     for population in (None, 400):
         coarse = confidence_sequence(x, cells=100, population=population)
         fine = confidence_sequence(x, cells=4000, population=population)
-        # A coarse cell has one bet for all its candidates, so that it may win by chance, by less
-        # than its own width.
+        # A coarse cell has one bet for all its candidates, so its interval may be narrower by
+        # chance, but by less than the width of a cell.
         assert (coarse.low < fine.low + 0.01).all()
         assert (coarse.high > fine.high - 0.01).all()
         assert (
@@ -94,29 +95,29 @@ def test_coarse_cells_round_outward():
 
 def test_intervals_never_widen_and_digits_do_not_depend_on_the_batch():
     x = studies(3, 1, instances=200)[0][0]
-    found = confidence_sequence(x, population=300)
-    assert (np.diff(found.low) >= 0).all()
-    assert (np.diff(found.high) <= 0).all()
+    sequence = confidence_sequence(x, population=300)
+    assert (np.diff(sequence.low) >= 0).all()
+    assert (np.diff(sequence.high) <= 0).all()
     for batch in (1, 7, 1000):
         again = confidence_sequence(x, population=300, batch=batch)
-        assert again.low.tolist() == found.low.tolist()
-        assert again.high.tolist() == found.high.tolist()
+        assert again.low.tolist() == sequence.low.tolist()
+        assert again.high.tolist() == sequence.high.tolist()
 
 
 def test_wins_and_losses_mirror():
     x = studies(4, 1, instances=150)[0][0]
-    found, other = confidence_sequence(x), confidence_sequence(1 - x)
-    assert other.low == pytest.approx(1 - found.high)
-    assert other.high == pytest.approx(1 - found.low)
+    sequence, other = confidence_sequence(x), confidence_sequence(1 - x)
+    assert other.low == pytest.approx(1 - sequence.high)
+    assert other.high == pytest.approx(1 - sequence.low)
 
 
 def test_an_unfinished_instance_holds_back_all_later_ones():
     x = studies(5, 1, instances=60)[0][0]
     waiting = x.copy()
     waiting[[40, 45]] = np.nan
-    found, prefix = confidence_sequence(waiting), confidence_sequence(x[:40])
-    assert (found.current, found.stop) == (prefix.current, prefix.stop)
-    assert (found.current.n, found.n_held_back, found.next_index) == (40, 18, 40)
+    sequence, prefix = confidence_sequence(waiting), confidence_sequence(x[:40])
+    assert (sequence.current, sequence.stop) == (prefix.current, prefix.stop)
+    assert (sequence.current.n, sequence.n_held_back, sequence.next_index) == (40, 18, 40)
     assert (prefix.n_held_back, prefix.next_index) == (0, None)
 
 
@@ -129,8 +130,8 @@ def test_what_comes_later_does_not_change_an_earlier_look():
 
 def test_a_whole_dataset_is_known():
     x = studies(7, 1, instances=80)[0][0]
-    found = confidence_sequence(x, population=80)
-    assert found.current.low == found.current.high == pytest.approx(x.mean())
+    sequence = confidence_sequence(x, population=80)
+    assert sequence.current.low == sequence.current.high == pytest.approx(x.mean())
     almost = confidence_sequence(x[:-1], population=80).current
     assert almost.low >= x[:-1].sum() / 80 - ROUNDING
     assert almost.high <= (x[:-1].sum() + 1) / 80 + ROUNDING
@@ -138,10 +139,10 @@ def test_a_whole_dataset_is_known():
 
 
 def test_a_whole_dataset_that_is_even_stops_because_it_is_whole():
-    found = confidence_sequence([0.0, 1.0], population=2)
-    assert found.stop.rule == "complete"
-    assert (found.stop.stop, found.stop.n) == (True, 2)
-    assert "2" in found.stop.sentence
+    sequence = confidence_sequence([0.0, 1.0], population=2)
+    assert sequence.stop.rule == "complete"
+    assert (sequence.stop.stop, sequence.stop.n) == (True, 2)
+    assert "2" in sequence.stop.sentence
 
 
 def test_a_known_dataset_needs_fewer_instances():
@@ -167,9 +168,9 @@ def test_it_stops_when_even_is_excluded_or_when_it_is_narrow():
 
 
 def test_a_drift_that_leaves_nothing_is_undefined_with_a_reason():
-    found = confidence_sequence([0.0] * 150 + [1.0] * 400)
-    assert np.isnan([found.current.low, found.current.high]).all()
-    assert found.current.reason == EMPTY
+    sequence = confidence_sequence([0.0] * 150 + [1.0] * 400)
+    assert np.isnan([sequence.current.low, sequence.current.high]).all()
+    assert sequence.current.reason == EMPTY
     of_a_dataset = confidence_sequence([0.0] * 400 + [1.0] * 300, population=700)
     assert np.isnan(of_a_dataset.low[-2])
     assert of_a_dataset.current.low == pytest.approx(3 / 7)
@@ -177,11 +178,11 @@ def test_a_drift_that_leaves_nothing_is_undefined_with_a_reason():
 
 def test_nothing_complete_is_undefined_with_a_reason():
     for means in ([], [np.nan, 0.5]):
-        found = confidence_sequence(means)
-        assert np.isnan(found.current.value)
-        assert found.current.reason == NOTHING_RATED
-        assert not found.stop.stop
-        assert len(found.low) == len(found.mean) == 0
+        sequence = confidence_sequence(means)
+        assert np.isnan(sequence.current.value)
+        assert sequence.current.reason == NOTHING_RATED
+        assert not sequence.stop.stop
+        assert len(sequence.low) == len(sequence.mean) == 0
     assert confidence_sequence([np.nan, 0.5]).n_held_back == 1
 
 
@@ -242,7 +243,7 @@ def test_error_stays_under_five_percent_without_replacement(rated):
 
 @pytest.mark.slow
 def test_single_ratings_break_the_error_that_instances_keep():
-    # Five ratings of an instance that its chances all but settle count five times.
+    # The five ratings of an instance are equal, so they must not count as five observations.
     rng = np.random.default_rng(13)
     settled = rng.beta(0.05, 0.05, size=(500, 200)) > 0.5
     ratings = np.repeat(settled, 5, axis=1).astype(float)

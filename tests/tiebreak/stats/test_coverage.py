@@ -1,4 +1,4 @@
-"""95% intervals hold the truth in 93% to 97% of simulated studies."""
+"""95% intervals contain the true value in 93% to 97% of simulated studies."""
 
 import pytest
 

@@ -37,30 +37,30 @@ def fitted(unit, rater, label, *, units, **options):
 @pytest.mark.parametrize("missing", [0.0, 0.4])
 def test_a_known_truth_is_recovered(missing):
     _, *ratings = simulated(0, units=4000, missing=missing)
-    found = fitted(*ratings, units=4000)
-    assert found.converged
-    assert np.abs(found.confusion - CONFUSION).max() < 0.1
-    assert found.prior == pytest.approx(PRIOR, abs=0.03)
+    fit = fitted(*ratings, units=4000)
+    assert fit.converged
+    assert np.abs(fit.confusion - CONFUSION).max() < 0.1
+    assert fit.prior == pytest.approx(PRIOR, abs=0.03)
     expected = np.einsum("t,rtt->r", PRIOR, CONFUSION)
-    assert found.accuracy == pytest.approx(expected, abs=0.04)
+    assert fit.accuracy == pytest.approx(expected, abs=0.04)
 
 
 def test_it_beats_the_majority_where_raters_differ():
     truth, unit, rater, label = simulated(1, units=3000)
-    found = fitted(unit, rater, label, units=3000)
+    fit = fitted(unit, rater, label, units=3000)
     votes = np.zeros((3000, 3))
     np.add.at(votes, (unit, label), 1)
-    assert np.mean(found.labels == truth) > np.mean(votes.argmax(axis=1) == truth) + 0.03
+    assert np.mean(fit.labels == truth) > np.mean(votes.argmax(axis=1) == truth) + 0.03
 
 
 def test_posteriors_are_calibrated():
     truth, *ratings = simulated(2, units=6000)
-    found = fitted(*ratings, units=6000)
-    sure = found.posterior.max(axis=1)
-    right = found.labels == truth
+    fit = fitted(*ratings, units=6000)
+    sure = fit.posterior.max(axis=1)
+    right = fit.labels == truth
     for low, high in ((0.5, 0.7), (0.7, 0.9), (0.9, 0.99)):
-        own = (sure >= low) & (sure < high)
-        assert right[own].mean() == pytest.approx(sure[own].mean(), abs=0.05)
+        in_range = (sure >= low) & (sure < high)
+        assert right[in_range].mean() == pytest.approx(sure[in_range].mean(), abs=0.05)
 
 
 def test_the_likelihood_is_that_of_direct_optimisation():
@@ -74,15 +74,15 @@ def test_the_likelihood_is_that_of_direct_optimisation():
         np.add.at(joint, unit, np.log(confusion[rater, :, label]))
         return -np.logaddexp.reduce(joint, axis=1).sum()
 
-    found = dawid_skene(unit, rater, label, n_units=40, n_raters=3, n_labels=3, smoothing=0)
-    start = np.log(np.concatenate([found.prior, found.confusion.ravel()]) + 1e-4)
+    fit = dawid_skene(unit, rater, label, n_units=40, n_raters=3, n_labels=3, smoothing=0)
+    start = np.log(np.concatenate([fit.prior, fit.confusion.ravel()]) + 1e-4)
     best = minimize(cost, start, method="BFGS")
-    assert found.log_likelihood == pytest.approx(-best.fun, abs=1e-3)
+    assert fit.log_likelihood == pytest.approx(-best.fun, abs=1e-3)
 
 
 def test_one_step_by_hand():
-    """Two units, two raters who agree on the first and differ on the second."""
-    found = dawid_skene(
+    """Two raters agree on the first of two units and differ on the second."""
+    fit = dawid_skene(
         [0, 0, 1, 1],
         [0, 1, 0, 1],
         [0, 0, 0, 1],
@@ -92,41 +92,42 @@ def test_one_step_by_hand():
         smoothing=0,
         max_steps=1,
     )
-    # From shares (1, 0) and (½, ½): prior (¾, ¼); rater 0 always says 0, rater 1 says 1 in
-    # ½ of 1½ units with truth 0 and in all of the ½ with truth 1.
-    assert found.prior == pytest.approx([0.75, 0.25])
-    assert found.confusion[1] == pytest.approx(np.array([[2 / 3, 1 / 3], [0, 1]]))
-    assert found.posterior[1] == pytest.approx([0.5, 0.5])
-    assert not found.converged
+    # The label shares (1, 0) and (½, ½) give the prior (¾, ¼). Rater 0 always gives label 0. Rater
+    # 1 gives label 1 to ½ of the 1½ units with true label 0, and to all of the ½ unit with true
+    # label 1.
+    assert fit.prior == pytest.approx([0.75, 0.25])
+    assert fit.confusion[1] == pytest.approx(np.array([[2 / 3, 1 / 3], [0, 1]]))
+    assert fit.posterior[1] == pytest.approx([0.5, 0.5])
+    assert not fit.converged
 
 
 def test_order_of_ratings_and_names_of_labels_do_not_matter():
     _, unit, rater, label = simulated(4, units=200)
     order = np.random.default_rng(0).permutation(len(unit))
-    found = fitted(unit, rater, label, units=200)
+    fit = fitted(unit, rater, label, units=200)
     again = fitted(unit[order], rater[order], label[order], units=200)
-    assert again.posterior == pytest.approx(found.posterior)
+    assert again.posterior == pytest.approx(fit.posterior)
     renamed = fitted(unit, rater, np.array([2, 0, 1])[label], units=200)
-    assert renamed.posterior[:, [2, 0, 1]] == pytest.approx(found.posterior, abs=1e-6)
+    assert renamed.posterior[:, [2, 0, 1]] == pytest.approx(fit.posterior, abs=1e-6)
 
 
 def test_what_is_missing_stays_unknown():
     units, raters, labels = [0, 0, 1, 1, 2], [0, 1, 0, 1, 2], [0, 0, 1, 1, -1]
-    found = dawid_skene(units, raters, labels, n_units=3, n_raters=3, n_labels=2)
-    assert found.labels.tolist() == [0, 1, -1]
-    assert np.isnan(found.posterior[2]).all()
-    assert np.isnan(found.confusion[2]).all()
-    assert np.isnan(found.accuracy[2])
-    assert found.n_units == 2
+    fit = dawid_skene(units, raters, labels, n_units=3, n_raters=3, n_labels=2)
+    assert fit.labels.tolist() == [0, 1, -1]
+    assert np.isnan(fit.posterior[2]).all()
+    assert np.isnan(fit.confusion[2]).all()
+    assert np.isnan(fit.accuracy[2])
+    assert fit.n_units == 2
     nothing = dawid_skene([0], [0], [-1], n_units=1, n_raters=1, n_labels=2)
     assert np.isnan(nothing.log_likelihood)
     assert (nothing.n_units, nothing.labels.tolist(), nothing.converged) == (0, [-1], False)
 
 
 def test_one_label():
-    found = dawid_skene([0, 0], [0, 1], [0, 0], n_units=1, n_raters=2, n_labels=1)
-    assert found.posterior.tolist() == [[1.0]]
-    assert found.accuracy.tolist() == [1.0, 1.0]
+    fit = dawid_skene([0, 0], [0, 1], [0, 0], n_units=1, n_raters=2, n_labels=1)
+    assert fit.posterior.tolist() == [[1.0]]
+    assert fit.accuracy.tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize(

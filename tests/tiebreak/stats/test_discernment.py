@@ -1,4 +1,4 @@
-"""Discernment: tests by hand and by enumeration, the harmonic mean, and its caps."""
+"""Discernment against manual values and enumeration, the harmonic mean, and limits of scores."""
 
 from itertools import product
 
@@ -17,8 +17,8 @@ from tiebreak.stats.discernment import NO_PAIRS, NO_SCORES, UNDEFINED_SCORE
 
 
 def by_enumeration(differences):
-    """P(signed-rank sum ≥ observed) over all signs of the differences that are not 0."""
-    d = np.array([each for each in differences if each])
+    """Return P(signed-rank sum ≥ observed) over all signs of the differences that are not 0."""
+    d = np.array([difference for difference in differences if difference])
     ranks = rankdata(np.abs(d))
     observed = ranks[d > 0].sum()
     sums = [ranks[np.array(signs, bool)].sum() for signs in product([0, 1], repeat=len(d))]
@@ -27,9 +27,9 @@ def by_enumeration(differences):
 
 @pytest.mark.parametrize("differences", [[2, 1, 3, -4, 5, 6], [1, 2, 3, 4, 5], [-1, -2, 3.5, 7]])
 def test_one_criterion_equals_the_enumeration_of_signs(differences):
-    found = discernment(np.array(differences)[:, None], np.zeros((len(differences), 1)))
-    assert found.p.value == pytest.approx(by_enumeration(differences))
-    assert found.score.value == pytest.approx(np.log(found.p.value) / np.log(0.05))
+    outcome = discernment(np.array(differences)[:, None], np.zeros((len(differences), 1)))
+    assert outcome.p.value == pytest.approx(by_enumeration(differences))
+    assert outcome.score.value == pytest.approx(np.log(outcome.p.value) / np.log(0.05))
 
 
 @pytest.mark.parametrize("zero_method", ["wilcox", "pratt", "zsplit"])
@@ -37,12 +37,12 @@ def test_zeros_are_treated_as_asked(zero_method):
     rng = np.random.default_rng(0)
     original = rng.integers(1, 6, size=(80, 2)).astype(float)
     perturbed = np.clip(original - rng.integers(0, 2, size=(80, 2)), 1, 5)
-    found = discernment(original, perturbed, zero_method=zero_method)
-    for column, each in enumerate(found.p_values):
+    outcome = discernment(original, perturbed, zero_method=zero_method)
+    for column, p_value in enumerate(outcome.p_values):
         difference = (original - perturbed)[:, column]
         expected = wilcoxon(difference, alternative="greater", zero_method=zero_method).pvalue
-        assert each.value == pytest.approx(expected)
-        assert zero_method in each.method
+        assert p_value.value == pytest.approx(expected)
+        assert zero_method in p_value.method
 
 
 def test_it_is_one_sided():
@@ -53,8 +53,8 @@ def test_it_is_one_sided():
 
 
 def test_no_difference_has_p_1_and_discerns_nothing():
-    found = discernment([[3, 4], [5, 5]], [[3, 4], [5, 5]])
-    assert (found.p.value, found.score.value) == (1, 0)
+    outcome = discernment([[3, 4], [5, 5]], [[3, 4], [5, 5]])
+    assert (outcome.p.value, outcome.score.value) == (1, 0)
 
 
 def test_harmonic_mean_by_hand():
@@ -62,7 +62,7 @@ def test_harmonic_mean_by_hand():
     assert harmonic_mean_p([0.1, 0.2], weights=[3, 1]) == pytest.approx(4 / (30 + 5))
     assert harmonic_mean_p([0.1, 0.2], weights=[5, 5]) == pytest.approx(harmonic_mean_p([0.1, 0.2]))
     assert harmonic_mean_p([0.1, 0.2], literal=True) == pytest.approx(1 / 15)
-    # With weights the paper's formula is the weighted harmonic mean already.
+    # With weights, the paper's formula is already the weighted harmonic mean.
     assert harmonic_mean_p([0.1, 0.2], weights=[3, 1], literal=True) == pytest.approx(4 / 35)
     assert harmonic_mean_p([0.0, 0.9]) == 0
     assert harmonic_mean_p([0.0, 0.9], weights=[0, 1]) == pytest.approx(0.9)
@@ -72,9 +72,9 @@ def test_criteria_are_weighted():
     rng = np.random.default_rng(1)
     original = rng.normal(size=(30, 3))
     perturbed = original - rng.normal([1, 0, 0.3], 1, size=(30, 3))
-    found = discernment(original, perturbed, weights=[0.5, 0.25, 0.25])
-    values = [each.value for each in found.p_values]
-    assert found.p.value == pytest.approx(harmonic_mean_p(values, weights=[2, 1, 1]))
+    outcome = discernment(original, perturbed, weights=[0.5, 0.25, 0.25])
+    values = [p_value.value for p_value in outcome.p_values]
+    assert outcome.p.value == pytest.approx(harmonic_mean_p(values, weights=[2, 1, 1]))
     alone = discernment(original, perturbed, weights=[0, 0, 7])
     assert alone.p.value == pytest.approx(values[2])
 
@@ -82,13 +82,13 @@ def test_criteria_are_weighted():
 def test_missing_scores_leave_their_criterion():
     original, perturbed = np.array([[5.0, 1], [4, 2], [5, 9]]), np.array([[1.0, 0], [2, 0], [4, 0]])
     perturbed[2, 1] = np.nan
-    found = discernment(original, perturbed)
-    assert [each.n for each in found.p_values] == [3, 2]
-    assert found.p.n == 2
+    outcome = discernment(original, perturbed)
+    assert [p_value.n for p_value in outcome.p_values] == [3, 2]
+    assert outcome.p.n == 2
     perturbed[:, 1] = np.nan
-    found = discernment(original, perturbed)
-    assert np.isnan(found.score.value)
-    assert found.score.reason == NO_PAIRS
+    outcome = discernment(original, perturbed)
+    assert np.isnan(outcome.score.value)
+    assert outcome.score.reason == NO_PAIRS
     assert discernment(original, perturbed, weights=[1, 0]).score.is_defined
 
 
@@ -101,18 +101,18 @@ def test_a_score_is_capped_where_p_underflows():
 
 def test_levels_weigh_alike():
     levels = {"a": "characters", "b": "words", "c": "words", "d": "words", "e": "sentences"}
-    found = summarise_discernment({"a": 6.0, "b": 1.0, "c": 2.0, "d": 3.0, "e": 1.0}, levels)
-    assert found.average.value == pytest.approx((6 + 2 + 1) / 3)
-    assert found.minimum.value == 1
-    assert found.levels["words"].value == 2
-    assert found.average.n == 5
+    summary = summarise_discernment({"a": 6.0, "b": 1.0, "c": 2.0, "d": 3.0, "e": 1.0}, levels)
+    assert summary.average.value == pytest.approx((6 + 2 + 1) / 3)
+    assert summary.minimum.value == 1
+    assert summary.levels["words"].value == 2
+    assert summary.average.n == 5
 
 
 def test_an_undefined_score_is_not_averaged_away():
-    found = summarise_discernment({"a": np.nan, "b": 1.0}, {"a": "words", "b": "characters"})
-    assert np.isnan(found.average.value)
-    assert found.minimum.reason == UNDEFINED_SCORE.format(level="words")
-    assert found.levels["characters"].value == 1
+    summary = summarise_discernment({"a": np.nan, "b": 1.0}, {"a": "words", "b": "characters"})
+    assert np.isnan(summary.average.value)
+    assert summary.minimum.reason == UNDEFINED_SCORE.format(level="words")
+    assert summary.levels["characters"].value == 1
     assert summarise_discernment({}, {}).average.reason == NO_SCORES
 
 

@@ -1,4 +1,4 @@
-"""Elo and SEP-Elo: published values, games by hand, and what must not matter."""
+"""Elo and SEP-Elo against published values and manual games, and invariances."""
 
 from itertools import permutations
 
@@ -17,7 +17,7 @@ def of_two(counts, **options):
 
 
 def played(games, steps=None):
-    """Final ratings of x and y, game by game: scores of x in their order."""
+    """Return the final ratings of x and y, given the scores of x in the order of play."""
     x = y = 1000.0
     for k, score in enumerate(games):
         gain = (4 if steps is None else steps[k]) * (score - 1 / (1 + 10 ** ((y - x) / 400)))
@@ -40,8 +40,8 @@ def test_steps_keep_what_is_missing_and_refuse_what_is_infinite():
 
 
 def test_one_game_by_hand():
-    found = of_two([[1, 0, 0]])
-    assert (found.systems["x"].value, found.systems["y"].value) == (1002, 998)
+    ratings = of_two([[1, 0, 0]])
+    assert (ratings.systems["x"].value, ratings.systems["y"].value) == (1002, 998)
     assert of_two([[0, 1, 0]]).systems["x"].value == 1000
 
 
@@ -53,8 +53,8 @@ def test_the_value_is_the_mean_over_orders():
 
 
 def test_one_rating_of_a_unit_is_drawn():
-    found = of_two([[3, 0, 1]], orders=4000).systems["x"].value
-    assert found == pytest.approx(1002 * 0.75 + 998 * 0.25, abs=0.15)
+    rating = of_two([[3, 0, 1]], orders=4000).systems["x"].value
+    assert rating == pytest.approx(1002 * 0.75 + 998 * 0.25, abs=0.15)
 
 
 def test_both_ratings_move_by_the_same_amount():
@@ -63,23 +63,23 @@ def test_both_ratings_move_by_the_same_amount():
     a = rng.integers(0, 4, 30)
     b = (a + rng.integers(1, 4, 30)) % 4
     a[:4], b[:4] = range(4), [1, 2, 3, 0]
-    found = elo(
+    ratings = elo(
         counts, system_a=a.astype(str), system_b=b.astype(str), rng=generator_for(0), replicates=50
     )
-    assert found.bootstrap_values.sum(axis=1) == pytest.approx(4000)
+    assert ratings.bootstrap_values.sum(axis=1) == pytest.approx(4000)
 
 
 def test_separable_instances_move_ratings_more():
     counts = [[1, 0, 0]]
     for delta in (0.0, 0.4, 1.0):
-        found = of_two(counts, separability=[delta]).systems["x"].value
-        assert found - 1000 == pytest.approx(separability_step([delta])[0] / 2)
+        rating = of_two(counts, separability=[delta]).systems["x"].value
+        assert rating - 1000 == pytest.approx(separability_step([delta])[0] / 2)
 
 
 def test_units_without_separability_are_counted_and_not_played():
-    found = of_two([[1, 0, 0], [0, 0, 1], [0, 0, 0]], separability=[0.4, np.nan, np.nan])
-    assert found.systems["x"].value == 1002
-    assert (found.systems["x"].n, found.n_without_separability) == (1, 1)
+    ratings = of_two([[1, 0, 0], [0, 0, 1], [0, 0, 0]], separability=[0.4, np.nan, np.nan])
+    assert ratings.systems["x"].value == 1002
+    assert (ratings.systems["x"].n, ratings.n_without_separability) == (1, 1)
 
 
 @pytest.mark.parametrize("clusters", [None, np.arange(40) // 4])
@@ -88,18 +88,18 @@ def test_digits_do_not_depend_on_the_order_of_the_rows(clusters):
     counts = rng.multinomial(3, [0.5, 0.2, 0.3], size=40)
     delta = rng.random(40)
     order = rng.permutation(40)
-    found = of_two(counts, separability=delta, clusters=clusters, replicates=30)
+    ratings = of_two(counts, separability=delta, clusters=clusters, replicates=30)
     again = of_two(
         counts[order],
         separability=delta[order],
         clusters=None if clusters is None else clusters[order],
         replicates=30,
     )
-    assert again.systems == found.systems
+    assert again.systems == ratings.systems
 
 
 def test_instances_are_drawn_whole():
-    """Ten units of one instance say no more than the instance."""
+    """Ten units of one instance must not increase the precision."""
     counts = np.repeat([[1, 0, 0], [0, 0, 1]] * 10, 10, axis=0)
     alone = of_two(counts).systems["x"]
     shared = of_two(counts, clusters=np.arange(200) // 10).systems["x"]
@@ -109,8 +109,8 @@ def test_instances_are_drawn_whole():
 
 def test_clusters_of_different_sizes_are_played_whole():
     counts = [[1, 0, 0]] * 3 + [[0, 0, 1]]
-    found = of_two(counts, clusters=["p", "p", "p", "q"], replicates=400)
-    kinds = np.unique(found.bootstrap_values[:, 0].round(6))
+    ratings = of_two(counts, clusters=["p", "p", "p", "q"], replicates=400)
+    kinds = np.unique(ratings.bootstrap_values[:, 0].round(6))
     all_wins, all_losses = played([1] * 6)[0], played([0] * 2)[0]
     assert kinds.max() == pytest.approx(all_wins, abs=1e-6)
     assert kinds.min() == pytest.approx(all_losses, abs=1e-6)

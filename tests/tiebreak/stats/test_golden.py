@@ -1,4 +1,4 @@
-"""The published numbers, to the four decimals that golden.csv gives."""
+"""Statistics equal the published values to the four decimals in golden.csv."""
 
 import numpy as np
 import pytest
@@ -35,13 +35,13 @@ from tiebreak.stats.agreement_statistics import NO_PAIR
 CONFIGURATIONS = ("mistral-7b_vicuna-7b_samsum", "vicuna-7b_gpt-3.5-turbo-instruct_cnn_dm")
 
 
-def assert_golden(found, dataset, statistic, stratum):
+def assert_golden(value, dataset, statistic, stratum):
     expected = golden()[dataset, statistic, stratum]
-    assert f"{found:.4f}" == f"{float(expected):.4f}", (dataset, statistic, stratum)
+    assert f"{value:.4f}" == f"{float(expected):.4f}", (dataset, statistic, stratum)
 
 
 def pooled(strata, *names):
-    return np.logical_or.reduce([each.members for each in strata if each.name in names])
+    return np.logical_or.reduce([stratum.members for stratum in strata if stratum.name in names])
 
 
 @pytest.mark.parametrize("criterion", ["coherence", "relevance"])
@@ -79,9 +79,9 @@ class TestSummEval:
         counts = summeval(criterion)
         strata = {stratum.name: stratum for stratum in unique_label_strata(counts)}
         assert set(strata) == {"1", "2", "3"}
-        found = strata[str(unique)]
-        alpha = krippendorff_alpha(counts[found.members], level="ordinal").value
-        stratum = f"unique={unique} (n={found.n_units})"
+        units = strata[str(unique)]
+        alpha = krippendorff_alpha(counts[units.members], level="ordinal").value
+        stratum = f"unique={unique} (n={units.n_units})"
         assert_golden(alpha, f"SummEval-expert-{criterion}", "kalpha_ordinal_HH", stratum)
 
 
@@ -89,7 +89,7 @@ class TestPandaLM:
     dataset = "PandaLM-test"
 
     def test_humans(self):
-        found = agreement(counts_of(pandalm(), 3))
+        among_humans = agreement(counts_of(pandalm(), 3))
         for statistic, name in (
             ("kalpha_nominal_HH", "krippendorff_alpha"),
             ("pct_agreement_HH", "percentage_agreement"),
@@ -97,13 +97,13 @@ class TestPandaLM:
             ("fleiss_HH", "fleiss_kappa"),
             ("LOO_expected_HH", "leave_one_out"),
         ):
-            assert_golden(found.estimates()[name].value, self.dataset, statistic, "All")
+            assert_golden(among_humans.estimates()[name].value, self.dataset, statistic, "All")
 
     @pytest.mark.parametrize(("first", "second"), [(1, 2), (1, 3), (2, 3)])
     def test_cohen_of_two_annotators(self, first, second):
         labels = pandalm()
-        found = cohen_kappa(labels[:, first - 1], labels[:, second - 1], n_labels=3)
-        assert_golden(found.value, self.dataset, "cohen_kappa", f"annotator{first} vs {second}")
+        kappa = cohen_kappa(labels[:, first - 1], labels[:, second - 1], n_labels=3)
+        assert_golden(kappa.value, self.dataset, "cohen_kappa", f"annotator{first} vs {second}")
 
     def test_strata_of_agreement(self):
         counts = counts_of(pandalm(), 3)
@@ -132,12 +132,16 @@ class TestPandaLM:
     def test_pandalm_7b_against_the_majority(self):
         counts = counts_of(pandalm(), 3)
         pair = Comparison.of(counts, counts_of(pandalm_machine(), 3))
-        found = human_machine(pair)
+        against_machine = human_machine(pair)
         judge = "judge pandalm-7b"
-        assert_golden(found.krippendorff_alpha.value, self.dataset, "kalpha_HwMw", f"{judge} All")
-        assert_golden(found.leave_one_out.value, self.dataset, "LOO_expected_HM", f"{judge} All")
+        assert_golden(
+            against_machine.krippendorff_alpha.value, self.dataset, "kalpha_HwMw", f"{judge} All"
+        )
+        assert_golden(
+            against_machine.leave_one_out.value, self.dataset, "LOO_expected_HM", f"{judge} All"
+        )
         distance = "binned_JS_distance_base_e"
-        assert_golden(found.binned_js.value, self.dataset, distance, f"{judge} All")
+        assert_golden(against_machine.binned_js.value, self.dataset, distance, f"{judge} All")
         divergence = binned_js(pair, form="divergence").value
         assert_golden(divergence, self.dataset, "binned_JS_divergence_base_2", f"{judge} All")
 
@@ -149,35 +153,37 @@ class TestPandaLM:
         counts = counts_of(pandalm(), 3)
         machine = counts_of(pandalm_machine(), 3)
         inside = pooled(agreement_strata(counts, level="nominal"), *names)
-        found = human_machine(Comparison.of(counts[inside], machine[inside]))
+        against_machine = human_machine(Comparison.of(counts[inside], machine[inside]))
         named = f"judge pandalm-7b {stratum}"
-        assert_golden(found.krippendorff_alpha.value, self.dataset, "kalpha_HwMw", named)
-        assert_golden(found.percentage_agreement.value, self.dataset, "pct_agreement_HwMw", named)
+        assert_golden(against_machine.krippendorff_alpha.value, self.dataset, "kalpha_HwMw", named)
+        assert_golden(
+            against_machine.percentage_agreement.value, self.dataset, "pct_agreement_HwMw", named
+        )
 
     @pytest.mark.parametrize(
         ("judge", "machine"), [("gpt-3.5", gpt_machine), ("pandalm-7b", pandalm_machine)]
     )
     def test_judges_as_classifiers(self, judge, machine):
-        # As published: an unparsed answer is turned into a tie.
+        # As in the publication, an unparsed answer is converted to a tie.
         answers = np.maximum(machine(), 0)
         pair = Comparison.of(counts_of(pandalm(), 3), counts_of(answers, 3))
-        for name, found in classification(pair).estimates().items():
-            assert_golden(found.value, self.dataset, name, f"judge {judge} vs human majority")
+        for name, score in classification(pair).estimates().items():
+            assert_golden(score.value, self.dataset, name, f"judge {judge} vs human majority")
 
     def test_gpt_with_unparsed_answers_as_ties(self):
         pair = Comparison.of(counts_of(pandalm(), 3), counts_of(np.maximum(gpt_machine(), 0), 3))
-        found = human_machine(pair)
+        against_machine = human_machine(pair)
         for statistic, name in (
             ("kalpha_HwMw", "krippendorff_alpha"),
             ("LOO_expected_HM", "leave_one_out"),
             ("binned_JS_distance_base_e", "binned_js"),
         ):
-            estimate = found.estimates()[name]
+            estimate = against_machine.estimates()[name]
             assert_golden(estimate.value, self.dataset, statistic, "judge gpt-3.5 All")
 
 
 class TestBeyondCorrelationTable4:
-    """Two units in bin 2 and one in bin 3, with label distributions that give the printed bins."""
+    """Two units in bin 2 and one unit in bin 3, whose label distributions give the printed bins."""
 
     dataset = "BC-Table4-toy"
     humans = [[1, 2, 0], [0, 2, 1], [0, 1, 2]]
@@ -193,8 +199,8 @@ class TestBeyondCorrelationTable4:
     )
     def test_binned(self, form, stratum):
         pair = Comparison.of(self.humans, self.machine)
-        found = binned_js(pair, level="ordinal", form=form)
-        assert_golden(found.value, self.dataset, "binned_JS", stratum)
+        distance = binned_js(pair, level="ordinal", form=form)
+        assert_golden(distance.value, self.dataset, "binned_JS", stratum)
 
     @pytest.mark.parametrize(("form", "words"), [("distance", "ln"), ("divergence", "log2")])
     def test_bins(self, form, words):
@@ -208,8 +214,8 @@ class TestBeyondCorrelationTable4:
     "labels", [[1, 1, 2, 2], [1, 2, 0, 1], [0, 1, 2, 2], [1, 1, 1, 2], [1, 1, 1, 1]]
 )
 def test_href_leave_one_out(labels):
-    found = leave_one_out(counts_of(np.array([labels]), 3))
-    assert_golden(found.value, "HREF-unit", "LOO_inner expected", str(labels))
+    estimate = leave_one_out(counts_of(np.array([labels]), 3))
+    assert_golden(estimate.value, "HREF-unit", "LOO_inner expected", str(labels))
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
@@ -224,9 +230,9 @@ def test_krippendorffs_three_coders(level):
     )
     labels = np.where(coders > 0, coders - 1, -1).T
     counts = counts_of(labels, 4)
-    found = krippendorff_alpha(counts, level=level, values=[1, 2, 3, 4]).value
+    alpha = krippendorff_alpha(counts, level=level, values=[1, 2, 3, 4]).value
     dataset = "Krippendorff-canonical-3coders"
-    assert_golden(found, dataset, f"kalpha_{level}", "15 units, missing data")
+    assert_golden(alpha, dataset, f"kalpha_{level}", "15 units, missing data")
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
@@ -234,18 +240,20 @@ class TestSeparabilityStudy:
     def test_rating_sets(self, name):
         labels, instances, raters, units = separability(name)
         sets = collect_rating_sets(labels, instances=instances, raters=raters, units=units)
-        found = summarise_rating_sets(sets)
+        summary = summarise_rating_sets(sets)
         dataset = f"SEP-{name}"
-        assert (found.n, found.n_incomplete) == (150, 0)
+        assert (summary.n, summary.n_incomplete) == (150, 0)
         zero = "rating_sets inconsistent (c=0)"
-        assert_golden(found.zero.value, dataset, zero, "150 sets")
+        assert_golden(summary.zero.value, dataset, zero, "150 sets")
         perfect = "rating_sets perfectly consistent (c=1)"
-        assert_golden(found.perfect.value, dataset, perfect, "150 sets")
-        assert_golden(found.consistency.value, dataset, "mean_consistency", "150 sets")
+        assert_golden(summary.perfect.value, dataset, perfect, "150 sets")
+        assert_golden(summary.consistency.value, dataset, "mean_consistency", "150 sets")
         strength = "mean preference strength (Eq.7)"
-        assert_golden(found.preference_strength.value, dataset, strength, "150 sets")
-        assert_golden(150 * found.all_ties.value, dataset, "all-tie rating sets", "150 sets")
-        assert found.zero.value == pytest.approx(found.contradictory.value + found.all_ties.value)
+        assert_golden(summary.preference_strength.value, dataset, strength, "150 sets")
+        assert_golden(150 * summary.all_ties.value, dataset, "all-tie rating sets", "150 sets")
+        assert summary.zero.value == pytest.approx(
+            summary.contradictory.value + summary.all_ties.value
+        )
 
     def test_units(self, name):
         labels, _, _, units = separability(name)

@@ -1,4 +1,4 @@
-"""Credits against modes, by hand."""
+"""Leave-one-out credits against manual values."""
 
 import numpy as np
 import pytest
@@ -14,9 +14,9 @@ def test_modes_share_the_credit():
 
 
 def test_a_label_from_outside_is_held_against_every_subset():
-    found = outer_credits(np.array([[2, 1, 0], [1, 0, 0]]))
-    assert found[0] == pytest.approx([2 / 3, 1 / 3, 0])
-    assert found[1].tolist() == [0, 0, 0]
+    credits = outer_credits(np.array([[2, 1, 0], [1, 0, 0]]))
+    assert credits[0] == pytest.approx([2 / 3, 1 / 3, 0])
+    assert credits[1].tolist() == [0, 0, 0]
 
 
 def test_the_value_is_the_mean_over_units_and_not_over_ratings():

@@ -28,7 +28,7 @@ SEEDS = range(12)
 
 
 def ragged(seed, *, units=40, labels=4):
-    """Counts with 0 to 6 ratings a unit."""
+    """Return counts with 0 to 6 ratings per unit."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(0, 7, size=units)
     return np.array([rng.multinomial(size, rng.dirichlet(np.ones(labels))) for size in sizes])
@@ -51,9 +51,9 @@ def test_alpha_equals_the_krippendorff_package(seed, level):
     expected = krippendorff.alpha(
         value_counts=counts, value_domain=values.tolist(), level_of_measurement=level
     )
-    found = krippendorff_alpha(counts, level=level, values=values)
-    assert found.value == pytest.approx(expected, abs=1e-12)
-    assert found.n == (counts.sum(axis=1) >= 2).sum()
+    estimate = krippendorff_alpha(counts, level=level, values=values)
+    assert estimate.value == pytest.approx(expected, abs=1e-12)
+    assert estimate.n == (counts.sum(axis=1) >= 2).sum()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -77,9 +77,9 @@ def test_cohen_equals_scikit_learn_on_the_units_that_both_rated(seed):
     rng = np.random.default_rng(seed)
     first, second = rng.integers(-1, 4, size=(2, 60))
     both = (first >= 0) & (second >= 0)
-    found = cohen_kappa(first, second, n_labels=4)
-    assert found.value == pytest.approx(cohen_kappa_score(first[both], second[both]))
-    assert found.n == both.sum()
+    estimate = cohen_kappa(first, second, n_labels=4)
+    assert estimate.value == pytest.approx(cohen_kappa_score(first[both], second[both]))
+    assert estimate.n == both.sum()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -105,9 +105,9 @@ def test_rank_correlations_of_medians_equal_scipy(seed):
     humans = even(seed, raters=3)
     machine = rng.integers(0, 4, size=50)
     medians = np.array([np.median(np.repeat(np.arange(4), row)) for row in humans])
-    found = human_machine(Comparison.of(humans, one_hot(machine, 4)), level="ordinal")
-    assert found.spearman.value == pytest.approx(spearmanr(medians, machine).statistic)
-    assert found.kendall.value == pytest.approx(kendalltau(medians, machine).statistic)
+    statistics = human_machine(Comparison.of(humans, one_hot(machine, 4)), level="ordinal")
+    assert statistics.spearman.value == pytest.approx(spearmanr(medians, machine).statistic)
+    assert statistics.kendall.value == pytest.approx(kendalltau(medians, machine).statistic)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -117,8 +117,8 @@ def test_rank_correlations_of_means_equal_scipy(seed):
     pair = Comparison.of(humans, machine)
     means = humans @ values / 4, machine @ values / 2
     for correlation, oracle in (("spearman", spearmanr), ("kendall", kendalltau)):
-        found = rank_correlation(pair, correlation=correlation, of="means", values=values)
-        assert found.value == pytest.approx(oracle(*means).statistic)
+        estimate = rank_correlation(pair, correlation=correlation, of="means", values=values)
+        assert estimate.value == pytest.approx(oracle(*means).statistic)
 
 
 @pytest.mark.parametrize("tenth", [1, 0.1, 1 / 3])
@@ -127,8 +127,8 @@ def test_means_that_are_equal_but_for_rounding_are_ties(tenth):
     whole = np.array([1, 2, 4, 7])
     expected = spearmanr(humans @ whole / 4, machine @ whole / 2).statistic
     pair = Comparison.of(humans, machine)
-    found = rank_correlation(pair, of="means", values=whole * tenth)
-    assert found.value == pytest.approx(expected, abs=1e-12)
+    estimate = rank_correlation(pair, of="means", values=whole * tenth)
+    assert estimate.value == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("correlation", ["spearman", "kendall"])
@@ -136,12 +136,12 @@ def test_a_large_table_of_labels_gives_scipys_value(correlation):
     rng = np.random.default_rng(4)
     codes = rng.integers(0, 80, size=(2, 300))
     pair = Comparison.of(one_hot(codes[0], 80), one_hot(codes[1], 80))
-    found = rank_correlation(pair, correlation=correlation, rng=rng)
+    estimate = rank_correlation(pair, correlation=correlation, rng=rng)
     expected = {"spearman": spearmanr, "kendall": kendalltau}[correlation](*codes).statistic
-    assert found.value == pytest.approx(expected)
+    assert estimate.value == pytest.approx(expected)
     if correlation == "kendall":
-        assert np.isnan(found.low)
-        assert found.reason == MANY_CELLS
+        assert np.isnan(estimate.low)
+        assert estimate.reason == MANY_CELLS
 
 
 def test_spearmans_interval_is_the_same_by_rows_and_by_table(monkeypatch):
@@ -174,8 +174,8 @@ def test_binned_js_equals_the_loop_over_bins(seed):
         * jensenshannon(humans[bins == b].sum(axis=0), machine[bins == b].sum(axis=0))
         for b in np.unique(bins)
     )
-    found = binned_js(Comparison.of(humans, machine), level="ordinal")
-    assert found.value == pytest.approx(expected)
+    estimate = binned_js(Comparison.of(humans, machine), level="ordinal")
+    assert estimate.value == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -187,11 +187,11 @@ def test_classification_equals_scikit_learn(seed):
     precision, recall, f1, _ = precision_recall_fscore_support(
         truth, named, average="macro", zero_division=0
     )
-    found = classification(pair)
-    assert found.accuracy.value == pytest.approx((truth == named).mean())
-    assert found.macro_precision.value == pytest.approx(precision)
-    assert found.macro_recall.value == pytest.approx(recall)
-    assert found.macro_f1.value == pytest.approx(f1)
+    scores = classification(pair)
+    assert scores.accuracy.value == pytest.approx((truth == named).mean())
+    assert scores.macro_precision.value == pytest.approx(precision)
+    assert scores.macro_recall.value == pytest.approx(recall)
+    assert scores.macro_f1.value == pytest.approx(f1)
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
@@ -202,10 +202,10 @@ def test_human_machine_alpha_equals_two_raters_in_the_krippendorff_package(level
     expected = krippendorff.alpha(
         reliability_data=np.stack([human, machine]) + 1, level_of_measurement=level
     )
-    found = human_machine(pair, level=level, values=[1, 2, 3, 4])
-    assert found.krippendorff_alpha.value == pytest.approx(expected)
-    assert found.cohen_kappa.value == pytest.approx(cohen_kappa_score(human, machine))
+    statistics = human_machine(pair, level=level, values=[1, 2, 3, 4])
+    assert statistics.krippendorff_alpha.value == pytest.approx(expected)
+    assert statistics.cohen_kappa.value == pytest.approx(cohen_kappa_score(human, machine))
     table = one_hot(human, 4) + one_hot(machine, 4)
-    assert found.fleiss_kappa.value == pytest.approx(statsmodels_kappa(table))
+    assert statistics.fleiss_kappa.value == pytest.approx(statsmodels_kappa(table))
     randolph = statsmodels_kappa(table, method="randolph")
-    assert found.randolph_kappa.value == pytest.approx(randolph)
+    assert statistics.randolph_kappa.value == pytest.approx(randolph)

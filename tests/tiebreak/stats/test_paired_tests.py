@@ -1,4 +1,4 @@
-"""Paired tests against statsmodels and enumeration, and how p falls with more instances."""
+"""Paired tests against statsmodels and enumeration, and p-values by number of instances."""
 
 from itertools import product
 
@@ -22,9 +22,9 @@ def test_permutations_of_few_instances_are_all_of_them():
     d = np.array([1, 0.5, -0.5, 1, 0, 1, -1, 0.5])
     sums = [abs(np.dot(signs, d)) for signs in product([-1, 1], repeat=8)]
     expected = np.mean(np.array(sums) >= abs(d.sum()))
-    found = permutation_test(d, rng=generator_for(0))
-    assert found.value == pytest.approx(expected)
-    assert "exact" in found.method
+    estimate = permutation_test(d, rng=generator_for(0))
+    assert estimate.value == pytest.approx(expected)
+    assert "exact" in estimate.method
 
 
 def test_random_permutations_equal_a_matrix_of_signs():
@@ -32,14 +32,14 @@ def test_random_permutations_equal_a_matrix_of_signs():
     d = rng.normal(0.25, 1, size=60)
     sums = rng.choice([-1, 1], size=(20_000, 60)) @ d
     expected = np.mean(np.abs(sums) >= abs(d.sum()))
-    found = permutation_test(d, rng=generator_for(0), permutations=20_000)
-    assert found.value == pytest.approx(expected, abs=0.01)
-    assert "20000" in found.method
+    estimate = permutation_test(d, rng=generator_for(0), permutations=20_000)
+    assert estimate.value == pytest.approx(expected, abs=0.01)
+    assert "20000" in estimate.method
 
 
 def test_a_permutation_p_is_never_0():
-    found = permutation_test(np.ones(100), rng=generator_for(0), permutations=500)
-    assert found.value == pytest.approx(1 / 501)
+    estimate = permutation_test(np.ones(100), rng=generator_for(0), permutations=500)
+    assert estimate.value == pytest.approx(1 / 501)
 
 
 def test_p_is_uniform_where_nothing_differs():
@@ -66,22 +66,22 @@ class TestCurve:
     def test_p_falls_with_more_instances(self):
         d = np.random.default_rng(3).normal(0.35, 1, size=400)
         for test in ("t", "permutation"):
-            found = p_value_curve(d, [10, 40, 160], rng=generator_for(0), draws=60, test=test)
-            assert (np.diff(found.median) < 0).all()
-            assert (np.diff(found.significant) > 0).all()
-            assert (found.low <= found.median).all()
-            assert (found.median <= found.high).all()
+            curve = p_value_curve(d, [10, 40, 160], rng=generator_for(0), draws=60, test=test)
+            assert (np.diff(curve.median) < 0).all()
+            assert (np.diff(curve.significant) > 0).all()
+            assert (curve.low <= curve.median).all()
+            assert (curve.median <= curve.high).all()
 
     def test_all_instances_give_the_test_itself(self):
         d = np.random.default_rng(4).normal(0.2, 1, size=50)
-        found = p_value_curve(d, [50], rng=generator_for(0), draws=5)
-        assert [found.median[0], found.high[0]] == pytest.approx([paired_t_test(d).value] * 2)
+        curve = p_value_curve(d, [50], rng=generator_for(0), draws=5)
+        assert [curve.median[0], curve.high[0]] == pytest.approx([paired_t_test(d).value] * 2)
 
     def test_power_is_that_of_the_t_test(self):
-        """Subsets of a large population are as good as new studies."""
+        """Subsets of a large population are equivalent to new studies."""
         d = np.random.default_rng(5).normal(0.5, 1, size=100_000)
-        found = p_value_curve(d, [34], rng=generator_for(0), draws=1500)
-        assert found.significant[0] == pytest.approx(0.808, abs=0.03)
+        curve = p_value_curve(d, [34], rng=generator_for(0), draws=1500)
+        assert curve.significant[0] == pytest.approx(0.808, abs=0.03)
 
     def test_digits_are_those_of_the_seed(self):
         d = np.random.default_rng(6).normal(size=60)

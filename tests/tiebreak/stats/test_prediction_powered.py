@@ -1,4 +1,4 @@
-"""Prediction-powered estimates: published values, the reference package, and their edges."""
+"""Prediction-powered estimates against published values and the reference package; edge cases."""
 
 import warnings
 from statistics import NormalDist
@@ -24,14 +24,14 @@ FOREST, PANDALM = "ppi-forest_badmodel", "PandaLM-gpt3.5-perm0"
 
 
 def forest():
-    """Labels and predictions in the file's order."""
+    """Return labels and predictions in the order of the file."""
     path = GOLDEN / "ppi" / "forest_badmodel.csv"
     labels, predictions = np.loadtxt(path, delimiter=",", skiprows=1, unpack=True)
     return labels, predictions
 
 
 def pandalm_scores():
-    """1 where the second answer won, ½ for a tie; an unread machine label is the recipe's tie."""
+    """Return human and machine scores: 1 if the second answer won, ½ for a tie or if unparsed."""
     points = np.array([0.5, 0.0, 1.0])
     humans = pandalm()
     votes = np.stack([(humans == label).sum(axis=1) for label in range(3)], axis=1)
@@ -57,9 +57,9 @@ class TestPublished:
     def test_true_and_classical_mean(self, dataset):
         truth, machine = self.scores(dataset)
         assert f"{truth.mean():.4f}" == self.expected(dataset, "true_mean_all")
-        found = prediction_powered_mean(truth[:200], machine[:200], machine[200:]).classical
-        assert as_row(found) == self.expected(dataset, "classical_mean_ci95")
-        assert found.n == 200
+        classical = prediction_powered_mean(truth[:200], machine[:200], machine[200:]).classical
+        assert as_row(classical) == self.expected(dataset, "classical_mean_ci95")
+        assert classical.n == 200
 
     @pytest.mark.parametrize(
         ("statistic", "lam", "start"),
@@ -72,9 +72,9 @@ class TestPublished:
     )
     def test_prediction_powered_mean(self, dataset, statistic, lam, start):
         truth, machine = self.scores(dataset)
-        found = prediction_powered_mean(truth[:200], machine[:200], machine[start:], lam=lam)
-        assert as_row(found.estimate) == self.expected(dataset, statistic)
-        assert (found.n_labelled, found.n_unlabelled) == (200, len(truth) - start)
+        means = prediction_powered_mean(truth[:200], machine[:200], machine[start:], lam=lam)
+        assert as_row(means.estimate) == self.expected(dataset, statistic)
+        assert (means.n_labelled, means.n_unlabelled) == (200, len(truth) - start)
 
 
 def sample(seed, *, n=60, others=300):
@@ -86,7 +86,7 @@ def sample(seed, *, n=60, others=300):
 
 @pytest.fixture
 def reference():
-    """The reference package, which on import silences every warning of its host."""
+    """Import the reference package without letting it silence all warnings."""
     with warnings.catch_warnings():
         yield pytest.importorskip("ppi_py", reason="ppi-python is not installed.")
 
@@ -97,8 +97,10 @@ def test_equals_the_reference_package(reference, seed, lam):
     parts = sample(seed)
     value = float(np.squeeze(reference.ppi_mean_pointestimate(*parts, lam=lam)))
     low, high = np.squeeze(reference.ppi_mean_ci(*parts, alpha=0.05, lam=lam))
-    found = prediction_powered_mean(*parts, lam=lam).estimate
-    assert [found.value, found.low, found.high] == pytest.approx([value, low, high], abs=1e-12)
+    estimate = prediction_powered_mean(*parts, lam=lam).estimate
+    assert [estimate.value, estimate.low, estimate.high] == pytest.approx(
+        [value, low, high], abs=1e-12
+    )
 
 
 class TestByHand:
@@ -106,40 +108,40 @@ class TestByHand:
     OTHERS = np.array([1.0, 0, 1, 1, 1, 0])
 
     def test_rectified_mean(self):
-        found = prediction_powered_mean(self.LABELS, self.PREDICTIONS, self.OTHERS, lam=1)
-        assert found.estimate.value == pytest.approx(4 / 6 + 1 / 4)
+        means = prediction_powered_mean(self.LABELS, self.PREDICTIONS, self.OTHERS, lam=1)
+        assert means.estimate.value == pytest.approx(4 / 6 + 1 / 4)
         error = np.sqrt((3 / 16) / 4 + (2 / 9) / 6)
-        assert found.estimate.standard_error == pytest.approx(error)
-        assert found.estimate.high == pytest.approx(4 / 6 + 1 / 4 + 1.959963984540054 * error)
-        assert (found.lam, found.n_labelled, found.n_unlabelled) == (1, 4, 6)
+        assert means.estimate.standard_error == pytest.approx(error)
+        assert means.estimate.high == pytest.approx(4 / 6 + 1 / 4 + 1.959963984540054 * error)
+        assert (means.lam, means.n_labelled, means.n_unlabelled) == (1, 4, 6)
 
     def test_power_tuned(self):
-        found = prediction_powered_mean(self.LABELS, self.PREDICTIONS, self.OTHERS)
+        means = prediction_powered_mean(self.LABELS, self.PREDICTIONS, self.OTHERS)
         # cov = 2/4 − 3/4·2/4 = 1/8; six of ten predictions are 1, variance .24·10/9
         lam = (1 / 8) / ((1 + 4 / 6) * (0.24 * 10 / 9))
-        assert found.lam == pytest.approx(lam)
-        assert found.estimate.value == pytest.approx(0.75 + lam * (4 / 6 - 1 / 2))
-        assert f"{lam:.4g}" in found.estimate.method
+        assert means.lam == pytest.approx(lam)
+        assert means.estimate.value == pytest.approx(0.75 + lam * (4 / 6 - 1 / 2))
+        assert f"{lam:.4g}" in means.estimate.method
 
     def test_unbiased_variances(self):
-        found = prediction_powered_mean(self.LABELS, self.PREDICTIONS, self.OTHERS, lam=1, ddof=1)
+        means = prediction_powered_mean(self.LABELS, self.PREDICTIONS, self.OTHERS, lam=1, ddof=1)
         rest = self.LABELS - self.PREDICTIONS
         error = np.sqrt(rest.var(ddof=1) / 4 + self.OTHERS.var(ddof=1) / 6)
-        assert found.estimate.standard_error == pytest.approx(error)
+        assert means.estimate.standard_error == pytest.approx(error)
 
     def test_without_the_machine_it_is_the_classical_mean(self):
-        found = prediction_powered_mean(self.LABELS, self.PREDICTIONS, self.OTHERS, lam=0)
+        means = prediction_powered_mean(self.LABELS, self.PREDICTIONS, self.OTHERS, lam=0)
         for field in ("value", "low", "high", "standard_error", "n"):
-            expected = getattr(found.classical, field)
-            assert getattr(found.estimate, field) == pytest.approx(expected)
+            expected = getattr(means.classical, field)
+            assert getattr(means.estimate, field) == pytest.approx(expected)
 
     def test_confidence_level(self):
         arguments = self.LABELS, self.PREDICTIONS, self.OTHERS
         wide = prediction_powered_mean(*arguments, confidence_level=0.99).estimate
         narrow = prediction_powered_mean(*arguments, confidence_level=0.8).estimate
         expected = NormalDist().inv_cdf(0.995) / NormalDist().inv_cdf(0.9)
-        found = (wide.high - wide.low) / (narrow.high - narrow.low)
-        assert found == pytest.approx(expected)
+        ratio = (wide.high - wide.low) / (narrow.high - narrow.low)
+        assert ratio == pytest.approx(expected)
 
 
 class TestLambda:
@@ -149,10 +151,10 @@ class TestLambda:
         assert prediction_powered_mean(10 * predictions, predictions, others).lam == 1
 
     def test_constant_predictions_are_not_believed(self):
-        found = prediction_powered_mean([0.0, 1, 1], [0.1] * 3, [0.1] * 7)
-        assert found.lam == 0
-        assert found.estimate.value == found.classical.value
-        assert found.estimate.low == pytest.approx(found.classical.low)
+        means = prediction_powered_mean([0.0, 1, 1], [0.1] * 3, [0.1] * 7)
+        assert means.lam == 0
+        assert means.estimate.value == means.classical.value
+        assert means.estimate.low == pytest.approx(means.classical.low)
 
     def test_minimises_the_standard_error_of_shared_instances(self):
         rng = np.random.default_rng(5)
@@ -171,13 +173,13 @@ class TestLambda:
         assert abs(np.linspace(0, 1, 201)[np.argmin(grid)] - tuned.lam) <= 0.005
 
 
-def assert_same_numbers(found, expected):
-    """Equal but for rounding: sums over arrays of other lengths round differently."""
+def assert_same_numbers(actual, expected):
+    """Compare approximately, because sums over arrays of different lengths round differently."""
     for name in ("value", "low", "high", "standard_error"):
         wanted = getattr(expected.estimate, name)
-        assert getattr(found.estimate, name) == pytest.approx(wanted, rel=1e-12), name
-    assert found.estimate.n == expected.estimate.n
-    assert found.lam == pytest.approx(expected.lam)
+        assert getattr(actual.estimate, name) == pytest.approx(wanted, rel=1e-12), name
+    assert actual.estimate.n == expected.estimate.n
+    assert actual.lam == pytest.approx(expected.lam)
 
 
 class TestMissingMachineLabels:
@@ -185,31 +187,31 @@ class TestMissingMachineLabels:
         labels, predictions, others = sample(2)
         holes, other_holes = predictions.copy(), others.copy()
         holes[:3], other_holes[:10] = np.nan, np.nan
-        found = prediction_powered_mean(labels, holes, other_holes)
+        means = prediction_powered_mean(labels, holes, other_holes)
         expected = prediction_powered_mean(labels[3:], predictions[3:], others[10:])
-        assert_same_numbers(found, expected)
-        assert (found.unparsed_labelled, found.unparsed_unlabelled) == (3, 10)
-        assert (found.n_labelled, found.n_unlabelled) == (57, 290)
+        assert_same_numbers(means, expected)
+        assert (means.unparsed_labelled, means.unparsed_unlabelled) == (3, 10)
+        assert (means.n_labelled, means.n_unlabelled) == (57, 290)
 
     def test_do_not_take_human_labels_from_the_classical_mean(self):
         labels, predictions, others = sample(2)
         predictions[:3] = np.nan
-        found = prediction_powered_mean(labels, predictions, others)
-        assert found.classical.value == pytest.approx(labels.mean())
-        assert found.classical.n == 60
+        means = prediction_powered_mean(labels, predictions, others)
+        assert means.classical.value == pytest.approx(labels.mean())
+        assert means.classical.n == 60
 
     def test_all_of_them(self):
-        found = prediction_powered_mean([1.0, 0, 1], [np.nan] * 3, [1.0, 0])
-        assert (found.estimate.reason, found.estimate.is_defined) == (NO_PAIR, False)
-        assert np.isnan(found.lam)
-        assert found.classical.value == pytest.approx(2 / 3)
-        found = prediction_powered_mean([1.0, 0, 1], [1.0, 0, 0], [np.nan], lam=1)
-        assert (found.estimate.reason, found.lam) == (NO_UNLABELLED, 1)
+        means = prediction_powered_mean([1.0, 0, 1], [np.nan] * 3, [1.0, 0])
+        assert (means.estimate.reason, means.estimate.is_defined) == (NO_PAIR, False)
+        assert np.isnan(means.lam)
+        assert means.classical.value == pytest.approx(2 / 3)
+        means = prediction_powered_mean([1.0, 0, 1], [1.0, 0, 0], [np.nan], lam=1)
+        assert (means.estimate.reason, means.lam) == (NO_UNLABELLED, 1)
 
 
 class TestSharedInstances:
     def repeated(self, labels, predictions, others, **options):
-        """Every unit twice, in an instance of its own."""
+        """Return the estimate if every unit occurs twice and both copies share an instance."""
         n, total = len(labels), len(labels) + len(others)
         return prediction_powered_mean(
             *(np.repeat(part, 2) for part in (labels, predictions, others)),
@@ -233,15 +235,15 @@ class TestSharedInstances:
     def test_a_cluster_for_every_unit_is_none(self):
         labels, predictions, others = sample(3)
         names = np.array([f"i{k:04}" for k in np.random.default_rng(1).permutation(360)])
-        found = prediction_powered_mean(
+        means = prediction_powered_mean(
             labels, predictions, others, clusters=names[:60], unlabelled_clusters=names[60:]
         )
         expected = prediction_powered_mean(labels, predictions, others)
-        assert found.estimate.standard_error == pytest.approx(expected.estimate.standard_error)
-        assert (found.lam, found.estimate.method) == (expected.lam, expected.estimate.method)
+        assert means.estimate.standard_error == pytest.approx(expected.estimate.standard_error)
+        assert (means.lam, means.estimate.method) == (expected.lam, expected.estimate.method)
 
     def test_by_hand(self):
-        found = prediction_powered_mean(
+        means = prediction_powered_mean(
             [1.0, 1, 0],
             [1.0, 0, 0],
             [1.0, 0, 0, 1],
@@ -255,24 +257,24 @@ class TestSharedInstances:
             rest[2] / 3,
             (others[1] + others[2] + others[3]) / 4,
         )
-        assert found.estimate.standard_error == pytest.approx(np.hypot.reduce(sums))
+        assert means.estimate.standard_error == pytest.approx(np.hypot.reduce(sums))
         classical = np.array([1, 1, 0]) - 2 / 3
         expected = np.hypot(classical[0] + classical[1], classical[2]) / 3
-        assert found.classical.standard_error == pytest.approx(expected)
+        assert means.classical.standard_error == pytest.approx(expected)
 
     def test_a_unit_on_both_sides_is_one_unit(self):
         labels, predictions, others = sample(4)
         everything = np.concatenate([predictions, others])
         rows = np.arange(360)
-        found = prediction_powered_mean(
+        means = prediction_powered_mean(
             labels, predictions, everything, lam=1, clusters=rows[:60], unlabelled_clusters=rows
         )
         naive = prediction_powered_mean(labels, predictions, everything, lam=1)
-        assert found.estimate.value == naive.estimate.value
+        assert means.estimate.value == naive.estimate.value
         rest = labels - predictions
         covariance = ((rest - rest.mean()) @ (predictions - everything.mean())) / (60 * 360)
         expected = naive.estimate.standard_error**2 + 2 * covariance
-        assert found.estimate.standard_error**2 == pytest.approx(expected)
+        assert means.estimate.standard_error**2 == pytest.approx(expected)
 
 
 class TestWinRate:
@@ -280,13 +282,13 @@ class TestWinRate:
     MACHINE = ((1, 0, 0), (1, 1, 0), (0, 0, 0), (0, 1, 1), (1, 0, 0), (0, 0, 2), (0, 0, 0))
 
     def test_units_weigh_alike_whatever_their_ratings(self):
-        found = prediction_powered_win_rate(self.HUMANS, self.MACHINE, lam=1)
+        rates = prediction_powered_win_rate(self.HUMANS, self.MACHINE, lam=1)
         expected = prediction_powered_mean(
             [2 / 3, 1 / 2, 1 / 6, 1], [1, 3 / 4, np.nan, 1 / 4], [1, 0, np.nan], lam=1
         )
-        assert_same_numbers(found, expected)
-        assert (found.unparsed_labelled, found.unparsed_unlabelled) == (1, 1)
-        assert found.classical.value == pytest.approx(7 / 12)
+        assert_same_numbers(rates, expected)
+        assert (rates.unparsed_labelled, rates.unparsed_unlabelled) == (1, 1)
+        assert rates.classical.value == pytest.approx(7 / 12)
 
     def test_the_other_system_has_the_rest(self):
         one = prediction_powered_win_rate(self.HUMANS, self.MACHINE, ddof=1)
@@ -300,13 +302,13 @@ class TestWinRate:
     def test_classical_equals_the_win_rate_of_equally_rated_units(self):
         humans = np.random.default_rng(0).multinomial(3, [0.5, 0.2, 0.3], size=40)
         machine = np.eye(3, dtype=int)[np.random.default_rng(1).integers(0, 3, size=40)]
-        found = prediction_powered_win_rate(humans, machine)
-        assert found.classical.value == pytest.approx(win_rate(humans).value)
-        assert found.estimate.reason == NO_UNLABELLED
+        rates = prediction_powered_win_rate(humans, machine)
+        assert rates.classical.value == pytest.approx(win_rate(humans).value)
+        assert rates.estimate.reason == NO_UNLABELLED
 
     def test_instances(self):
         clusters = ["a", "a", "b", "c", "a", "c", "d"]
-        found = prediction_powered_win_rate(self.HUMANS, self.MACHINE, lam=1, clusters=clusters)
+        rates = prediction_powered_win_rate(self.HUMANS, self.MACHINE, lam=1, clusters=clusters)
         expected = prediction_powered_mean(
             [2 / 3, 1 / 2, 1 / 6, 1],
             [1, 3 / 4, np.nan, 1 / 4],
@@ -315,52 +317,52 @@ class TestWinRate:
             clusters=clusters[:4],
             unlabelled_clusters=clusters[4:],
         )
-        assert_same_numbers(found, expected)
+        assert_same_numbers(rates, expected)
 
     def test_pandalm_with_unread_answers_missing(self):
         labels, machine = pandalm(), gpt_machine()
         humans = np.stack([(labels == label).sum(axis=1) for label in (1, 0, 2)], axis=1)
         humans[300:] = 0
-        found = prediction_powered_win_rate(
+        rates = prediction_powered_win_rate(
             humans, np.stack([machine == label for label in (1, 0, 2)], axis=1).astype(int)
         )
-        assert found.unparsed_labelled + found.unparsed_unlabelled == (machine < 0).sum() > 0
-        assert found.n_labelled + found.unparsed_labelled == 300
+        assert rates.unparsed_labelled + rates.unparsed_unlabelled == (machine < 0).sum() > 0
+        assert rates.n_labelled + rates.unparsed_labelled == 300
         truth = np.where(labels == 1, 1, np.where(labels == 0, 0.5, 0)).mean()
-        assert found.estimate.low < truth < found.estimate.high
+        assert rates.estimate.low < truth < rates.estimate.high
 
 
 class TestDegenerate:
     def test_nothing_at_all(self):
-        found = prediction_powered_mean([], [], [])
-        assert (found.estimate.reason, found.classical.reason) == (NO_PAIR, NO_LABEL)
-        assert (found.estimate.n, found.n_labelled) == (0, 0)
+        means = prediction_powered_mean([], [], [])
+        assert (means.estimate.reason, means.classical.reason) == (NO_PAIR, NO_LABEL)
+        assert (means.estimate.n, means.n_labelled) == (0, 0)
         empty = np.zeros((4, 3), dtype=int)
         assert prediction_powered_win_rate(empty, empty, clusters=[1, 1, 2, 2]).estimate.n == 0
 
     @pytest.mark.parametrize("ddof", [0, 1])
     def test_one_human_label_has_no_interval(self, ddof):
-        found = prediction_powered_mean([1.0], [0.0], [0.0, 1, 1], lam=1, ddof=ddof)
-        assert found.estimate.value == pytest.approx(5 / 3)
-        for estimate in (found.estimate, found.classical):
+        means = prediction_powered_mean([1.0], [0.0], [0.0, 1, 1], lam=1, ddof=ddof)
+        assert means.estimate.value == pytest.approx(5 / 3)
+        for estimate in (means.estimate, means.classical):
             assert estimate.reason == ONE_INSTANCE
             assert np.isnan([estimate.low, estimate.high, estimate.standard_error]).all()
 
     def test_one_unlabelled_unit_has_no_interval(self):
-        found = prediction_powered_mean([1.0, 0, 1], [0.0, 0, 1], [1.0], lam=1)
-        assert (found.estimate.reason, found.classical.reason) == (ONE_INSTANCE, None)
+        means = prediction_powered_mean([1.0, 0, 1], [0.0, 0, 1], [1.0], lam=1)
+        assert (means.estimate.reason, means.classical.reason) == (ONE_INSTANCE, None)
 
     def test_one_instance_has_no_interval(self):
-        found = prediction_powered_mean(
+        means = prediction_powered_mean(
             [1.0, 0], [0.0, 0], [1.0, 1], clusters=["a", "a"], unlabelled_clusters=["a", "b"]
         )
-        assert found.estimate.reason == found.classical.reason == ONE_INSTANCE
+        assert means.estimate.reason == means.classical.reason == ONE_INSTANCE
 
     def test_labels_that_do_not_vary_claim_no_certainty(self):
-        found = prediction_powered_mean([0.1] * 7, [0.3] * 7, [0.3] * 9, lam=1)
-        assert found.estimate.reason == found.classical.reason == NO_VARIATION
-        assert found.estimate.value == pytest.approx(0.1)
-        assert np.isnan(found.estimate.low)
+        means = prediction_powered_mean([0.1] * 7, [0.3] * 7, [0.3] * 9, lam=1)
+        assert means.estimate.reason == means.classical.reason == NO_VARIATION
+        assert means.estimate.value == pytest.approx(0.1)
+        assert np.isnan(means.estimate.low)
 
     @pytest.mark.parametrize(
         ("change", "code", "name"),
@@ -407,7 +409,7 @@ class TestDegenerate:
 @pytest.mark.parametrize("shared", [1, 3])
 @pytest.mark.parametrize("lam", [None, 1])
 def test_intervals_cover(lam, shared):
-    """With units sharing instances, and with the same instances on both sides."""
+    """Units share instances, and some instances are in both sets."""
     rng, hits, studies = np.random.default_rng(7), 0, 2000
     for _ in range(studies):
         instance = rng.normal(size=(150, 1))
@@ -417,7 +419,7 @@ def test_intervals_cover(lam, shared):
         names = np.repeat(np.arange(150), shared)
         if shared > 1:
             labelled = rng.random(truth.size) < 0.4
-        found = prediction_powered_mean(
+        estimate = prediction_powered_mean(
             truth.ravel()[labelled],
             machine.ravel()[labelled],
             machine.ravel()[~labelled],
@@ -425,5 +427,5 @@ def test_intervals_cover(lam, shared):
             clusters=names[labelled],
             unlabelled_clusters=names[~labelled],
         ).estimate
-        hits += found.low <= 0 <= found.high
+        hits += estimate.low <= 0 <= estimate.high
     assert 0.93 <= hits / studies <= 0.965

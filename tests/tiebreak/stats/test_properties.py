@@ -1,4 +1,4 @@
-"""One table of statistics, and what must hold for each of them."""
+"""Properties that every statistic must have."""
 
 from functools import partial
 
@@ -112,7 +112,7 @@ def test_duplicated_units_move_alpha_by_its_small_sample_correction(level):
     counts = [[2, 1, 0], [0, 2, 1], [3, 0, 0], [0, 0, 2]]
     once, twice = (krippendorff_alpha(c, level=level) for c in (counts, counts * 2))
     n = 11
-    # α = 1 − (n − 1) · Do / De: De grows fourfold, Do twofold, n − 1 to 2n − 1.
+    # In α = 1 − (n − 1) · Do / De, De is multiplied by 4 and Do by 2; n − 1 becomes 2n − 1.
     assert 1 - twice.value == pytest.approx((1 - once.value) * (2 * n - 1) / (2 * (n - 1)))
 
 
@@ -128,34 +128,34 @@ def test_units_with_one_rating_and_none_leave(name, counts):
 @settings(max_examples=40, deadline=None)
 @given(counts=matrices)
 def test_undefined_has_a_reason_and_no_value_ever_is_infinite(statistic, counts):
-    found = statistic(counts, rng=generator_for(0), replicates=20)
-    assert found.is_defined or found.reason
-    assert not np.isinf([found.value, found.low, found.high]).any()
-    if not np.isnan(found.low):
-        assert found.low <= found.high
+    estimate = statistic(counts, rng=generator_for(0), replicates=20)
+    assert estimate.is_defined or estimate.reason
+    assert not np.isinf([estimate.value, estimate.low, estimate.high]).any()
+    if not np.isnan(estimate.low):
+        assert estimate.low <= estimate.high
 
 
 @every
 def test_no_units(statistic):
-    found = statistic(np.zeros((0, 3), dtype=int), rng=generator_for(0))
-    assert np.isnan(found.value)
-    assert (found.n, bool(found.reason)) == (0, True)
+    estimate = statistic(np.zeros((0, 3), dtype=int), rng=generator_for(0))
+    assert np.isnan(estimate.value)
+    assert (estimate.n, bool(estimate.reason)) == (0, True)
 
 
 @pytest.mark.parametrize("name", sorted(set(EVERY) - {"win_rate"}))
 def test_one_rater(name):
-    found = EVERY[name]([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
-    assert np.isnan(found.value)
-    assert found.reason == NO_PAIR
+    estimate = EVERY[name]([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    assert np.isnan(estimate.value)
+    assert estimate.reason == NO_PAIR
 
 
 @pytest.mark.parametrize(
     "name", ["alpha", "alpha_ordinal", "alpha_interval", "alpha_ratio", "fleiss"]
 )
 def test_one_label(name):
-    found = EVERY[name]([[0, 3, 0], [0, 2, 0]])
-    assert np.isnan(found.value)
-    assert (found.n, found.reason) == (2, ONE_LABEL)
+    estimate = EVERY[name]([[0, 3, 0], [0, 2, 0]])
+    assert np.isnan(estimate.value)
+    assert (estimate.n, estimate.reason) == (2, ONE_LABEL)
 
 
 @pytest.mark.parametrize(
@@ -173,9 +173,9 @@ def test_one_unit_gives_the_value_of_the_formula():
 
 
 def test_one_label_in_the_scale_has_no_randolph():
-    found = randolph_kappa([[3], [2]])
-    assert np.isnan(found.value)
-    assert (found.n, found.reason) == (2, CERTAIN)
+    estimate = randolph_kappa([[3], [2]])
+    assert np.isnan(estimate.value)
+    assert (estimate.n, estimate.reason) == (2, CERTAIN)
     assert np.isnan(randolph_kappa([[3, 0], [2, 0]], k="observed").value)
 
 
@@ -186,10 +186,10 @@ def test_human_machine_is_defined_or_says_why(level, humans, machine):
     size = min(len(humans), len(machine))
     pair = Comparison.of(humans[:size], machine[:size])
     for group in (human_machine(pair, level=level), single_human_machine(pair, level=level)):
-        for name, found in group.estimates().items():
-            assert found.is_defined or found.reason, name
-    for found in classification(pair, level=level).estimates().values():
-        assert found.is_defined or found.reason
+        for name, estimate in group.estimates().items():
+            assert estimate.is_defined or estimate.reason, name
+    for estimate in classification(pair, level=level).estimates().values():
+        assert estimate.is_defined or estimate.reason
 
 
 @settings(max_examples=30, deadline=None)
@@ -197,8 +197,8 @@ def test_human_machine_is_defined_or_says_why(level, humans, machine):
 def test_js_lies_between_zero_and_one_and_is_zero_for_equal_labels(humans, machine):
     size = min(len(humans), len(machine))
     for form in ("distance", "divergence", "distance_base_2"):
-        found = binned_js(Comparison.of(humans[:size], machine[:size]), form=form)
-        assert np.isnan(found.value) or 0 <= found.value <= 1 + 1e-12
+        estimate = binned_js(Comparison.of(humans[:size], machine[:size]), form=form)
+        assert np.isnan(estimate.value) or 0 <= estimate.value <= 1 + 1e-12
         same_labels = binned_js(Comparison.of(humans, humans), form=form)
         assert np.isnan(same_labels.value) or same_labels.value == 0
 
@@ -264,7 +264,7 @@ def test_bad_values_of_alpha_are_refused_by_name(options, code, name):
 
 @st.composite
 def comparisons(draw):
-    """Counts, and systems of which every two met, so that no group is alone."""
+    """Draw counts for comparisons in which every two systems were compared."""
     a, b = (list("ppq") * 2, list("qrr") * 2)
     row = st.lists(st.integers(0, 3), min_size=3, max_size=3).filter(any)
     return np.array(draw(st.lists(row, min_size=6, max_size=6))), a, b
@@ -272,10 +272,10 @@ def comparisons(draw):
 
 def same_systems(first, second, *, names=None, abs_=1e-6):
     assert len(first) == len(second)
-    for name, each in first.items():
+    for name, estimate in first.items():
         other = second[(names or {}).get(name, name)]
-        assert other.value == pytest.approx(each.value, abs=abs_, nan_ok=True)
-        assert other.n == each.n
+        assert other.value == pytest.approx(estimate.value, abs=abs_, nan_ok=True)
+        assert other.n == estimate.n
 
 
 of_systems = pytest.mark.parametrize("statistic", OF_SYSTEMS.values(), ids=OF_SYSTEMS)
@@ -317,9 +317,9 @@ def test_duplicated_comparisons_leave_the_value(name, data):
         OF_SYSTEMS[name](counts, a, b),
         OF_SYSTEMS[name](np.tile(counts, (2, 1)), a * 2, b * 2),
     )
-    for system, each in once.items():
-        assert twice[system].value == pytest.approx(each.value, abs=1e-6, nan_ok=True)
-        assert twice[system].n == 2 * each.n
+    for system, estimate in once.items():
+        assert twice[system].value == pytest.approx(estimate.value, abs=1e-6, nan_ok=True)
+        assert twice[system].n == 2 * estimate.n
 
 
 @of_systems
@@ -333,10 +333,10 @@ def test_comparisons_without_a_rating_leave(statistic, data):
 
 @of_systems
 def test_systems_that_only_tie_are_alike_or_undefined(statistic):
-    found = statistic(np.tile([0, 2, 0], (3, 1)), list("ppq"), list("qrr"))
-    values = [each.value for each in found.values()]
+    systems = statistic(np.tile([0, 2, 0], (3, 1)), list("ppq"), list("qrr"))
+    values = [estimate.value for estimate in systems.values()]
     assert np.isnan(values).all() or np.ptp(values) < 1e-9
-    assert all(each.is_defined or each.reason for each in found.values())
+    assert all(estimate.is_defined or estimate.reason for estimate in systems.values())
 
 
 @settings(max_examples=25, deadline=None)
@@ -344,9 +344,9 @@ def test_systems_that_only_tie_are_alike_or_undefined(statistic):
 def test_elo_and_bradley_terry_order_two_systems_as_wins_do(data):
     counts = data[0].sum(axis=0, keepdims=True)
     wins, losses = counts[0, 0], counts[0, 2]
-    found = _bradley_terry(counts, ["p"], ["q"])["p"]
-    if found.is_defined:
-        assert np.sign(round(found.value, 9)) == np.sign(wins - losses)
+    estimate = _bradley_terry(counts, ["p"], ["q"])["p"]
+    if estimate.is_defined:
+        assert np.sign(round(estimate.value, 9)) == np.sign(wins - losses)
 
 
 @settings(max_examples=25, deadline=None)
@@ -383,8 +383,8 @@ def test_names_of_raters_do_not_matter(data, raters):
     pairs, again = (pairwise_agreement(unit, r, label, **shape) for r in (rater, renamed))
     for name in ("shared", "agreement", "kappa"):
         expected = getattr(pairs, name)
-        found = getattr(again, name)[np.ix_(raters, raters)]
-        assert found == pytest.approx(expected, nan_ok=True)
+        actual = getattr(again, name)[np.ix_(raters, raters)]
+        assert actual == pytest.approx(expected, nan_ok=True)
     model, other = (dawid_skene(unit, r, label, **shape) for r in (rater, renamed))
     assert other.posterior == pytest.approx(model.posterior, abs=1e-6, nan_ok=True)
     assert other.accuracy[raters] == pytest.approx(model.accuracy, abs=1e-6, nan_ok=True)

@@ -1,4 +1,4 @@
-"""Ranks, and scores under comparison schedules."""
+"""Ranks of systems, comparison schedules and win–loss ratios."""
 
 import numpy as np
 import pytest
@@ -42,21 +42,21 @@ def test_touching_intervals_overlap():
 
 def test_ranks_with_intervals():
     drawn = np.array([[3, 2, 1]] * 95 + [[2, 3, 1]] * 5)
-    found = ranks({"x": Estimate(3, n=7), "y": Estimate(2), "z": Estimate(1)}, drawn)
-    assert [each.value for each in found.values()] == [1, 2, 3]
-    assert (found["x"].low, found["x"].high, found["x"].n) == (1, 2, 7)
-    assert (found["z"].low, found["z"].high) == (3, 3)
+    by_system = ranks({"x": Estimate(3, n=7), "y": Estimate(2), "z": Estimate(1)}, drawn)
+    assert [rank.value for rank in by_system.values()] == [1, 2, 3]
+    assert (by_system["x"].low, by_system["x"].high, by_system["x"].n) == (1, 2, 7)
+    assert (by_system["z"].low, by_system["z"].high) == (3, 3)
 
 
 def test_equal_scores_share_their_mean_rank():
-    found = ranks({"x": Estimate(2), "y": Estimate(2), "z": Estimate(1)}, np.zeros((0, 3)))
-    assert [each.value for each in found.values()] == [1.5, 1.5, 3]
+    by_system = ranks({"x": Estimate(2), "y": Estimate(2), "z": Estimate(1)}, np.zeros((0, 3)))
+    assert [rank.value for rank in by_system.values()] == [1.5, 1.5, 3]
 
 
 def test_undefined_scores_have_no_rank_and_replicates_are_counted():
     drawn = np.array([[2.0, 1.0]] * 9 + [[np.nan, 1.0]])
-    found = ranks({"x": Estimate(2), "y": Estimate(1)}, drawn)
-    assert found["x"].reason == OFTEN_UNDEFINED.format(lost=1, of=10)
+    by_system = ranks({"x": Estimate(2), "y": Estimate(1)}, drawn)
+    assert by_system["x"].reason == OFTEN_UNDEFINED.format(lost=1, of=10)
     missing = ranks({"x": Estimate(2), "y": Estimate(np.nan, reason="Why.")}, np.zeros((0, 2)))
     assert (missing["x"].value, missing["y"].reason) == (1, "Why.")
     assert ranks({"x": Estimate(np.nan)}, np.zeros((0, 1)))["x"].reason == NO_SCORE
@@ -67,13 +67,13 @@ def test_ranks_of_a_fit():
     counts = rng.multinomial(5, [0.6, 0.1, 0.3], size=200)
     a, b = np.array([["p", "q", "p"], ["q", "r", "r"]])[:, np.arange(200) % 3]
     fit = bradley_terry(counts, system_a=a, system_b=b, rng=generator_for(0), replicates=200)
-    found = ranks(fit.systems, fit.bootstrap_values)
-    assert [each.value for each in found.values()] == [1, 2, 3]
+    by_system = ranks(fit.systems, fit.bootstrap_values)
+    assert [rank.value for rank in by_system.values()] == [1, 2, 3]
     assert shared_ranks(fit.systems) == {"p": 1, "q": 2, "r": 3}
 
 
 def test_bad_replicates_are_named():
-    with refused("wrong_shape", naming="drawn"):
+    with refused("wrong_shape", naming="bootstrap_values"):
         ranks({"x": Estimate(1)}, [[1, 2]])
 
 
@@ -134,27 +134,27 @@ class TestSchedules:
 
 class TestWinLossRatio:
     def test_by_hand(self):
-        found = win_loss_ratio([[0, 1], [1, 2], [2, 0]], [1, 0.5, 0.25], candidates=4)
-        assert [each.value for each in found[:3]] == [(1 + 0.75) / 2, 0.25, 0.375]
-        assert found[3].reason == NEVER_COMPARED
+        scores = win_loss_ratio([[0, 1], [1, 2], [2, 0]], [1, 0.5, 0.25], candidates=4)
+        assert [score.value for score in scores[:3]] == [(1 + 0.75) / 2, 0.25, 0.375]
+        assert scores[3].reason == NEVER_COMPARED
 
     def test_unparsed_answers_are_no_comparison(self):
-        found = win_loss_ratio([[0, 1], [0, 1]], [1, np.nan], candidates=2)
-        assert [(each.value, each.n) for each in found] == [(1, 1), (0, 1)]
+        scores = win_loss_ratio([[0, 1], [0, 1]], [1, np.nan], candidates=2)
+        assert [(score.value, score.n) for score in scores] == [(1, 1), (0, 1)]
 
     def test_position_bias_cancels_in_a_symmetric_schedule_and_not_in_others(self):
-        """A judge who always prefers the first shown says nothing."""
+        """The judge always prefers the text shown first."""
         for kind, alike in (("symmetric", True), ("no-repeat", False)):
             pairs = schedule(6, 8, kind=kind, rng=generator_for(1))
-            found = win_loss_ratio(pairs, np.ones(8), candidates=6)
-            known = [each.value for each in found if each.is_defined]
+            scores = win_loss_ratio(pairs, np.ones(8), candidates=6)
+            known = [score.value for score in scores if score.is_defined]
             assert bool(np.ptp(known) == 0) is alike
 
     def test_scores_stay_between_0_and_1(self):
         rng = np.random.default_rng(0)
         pairs = schedule(8, 20, kind="random", rng=rng)
-        found = win_loss_ratio(pairs, rng.random(20), candidates=8)
-        assert all(0 <= each.value <= 1 for each in found if each.is_defined)
+        scores = win_loss_ratio(pairs, rng.random(20), candidates=8)
+        assert all(0 <= score.value <= 1 for score in scores if score.is_defined)
 
     @pytest.mark.parametrize(
         ("pairs", "outcomes", "code", "name"),

@@ -1,4 +1,4 @@
-"""Raters two by two, without one, and against themselves."""
+"""Agreement of pairs of raters, influence of single raters, and self-consistency."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ SHAPE = {"n_units": UNITS, "n_raters": RATERS, "n_labels": LABELS}
 
 
 def study(seed=0):
-    """Ratings with holes; rater 4 answers at random."""
+    """Return ratings with gaps, in which rater 4 answers at random."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, LABELS, UNITS)
     table = np.where(
@@ -38,45 +38,45 @@ def counts_of(table):
 
 def test_pairs_equal_scikit_learn():
     table, ratings = study()
-    found = pairwise_agreement(*ratings, **SHAPE)
+    pairs = pairwise_agreement(*ratings, **SHAPE)
     for r in range(RATERS):
         for s in range(RATERS):
             both = (table[:, r] >= 0) & (table[:, s] >= 0)
             first, second = table[both, r], table[both, s]
-            assert found.shared[r, s] == both.sum()
-            assert found.agreement[r, s] == pytest.approx(np.mean(first == second))
-            assert found.kappa[r, s] == pytest.approx(cohen_kappa_score(first, second))
+            assert pairs.shared[r, s] == both.sum()
+            assert pairs.agreement[r, s] == pytest.approx(np.mean(first == second))
+            assert pairs.kappa[r, s] == pytest.approx(cohen_kappa_score(first, second))
 
 
 def test_pairs_without_a_shared_unit_or_without_variation_are_undefined():
-    found = pairwise_agreement(
+    pairs = pairwise_agreement(
         [0, 0, 1, 2], [0, 1, 0, 2], [1, 1, -1, 0], n_units=3, n_raters=3, n_labels=2
     )
-    assert found.shared.tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
-    assert np.isnan(found.agreement[0, 2])
-    assert np.isnan(found.kappa[0, 1])
-    assert found.agreement[0, 1] == 1
+    assert pairs.shared.tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
+    assert np.isnan(pairs.agreement[0, 2])
+    assert np.isnan(pairs.kappa[0, 1])
+    assert pairs.agreement[0, 1] == 1
 
 
 def test_influence_is_alpha_without_a_rater():
     table, ratings = study()
     whole = krippendorff_alpha(counts_of(table)).value
-    found = drop_one_influence(*ratings, **SHAPE)
-    for rater, each in enumerate(found):
+    influences = drop_one_influence(*ratings, **SHAPE)
+    for rater, influence in enumerate(influences):
         expected = krippendorff_alpha(counts_of(np.delete(table, rater, axis=1))).value
-        assert each.without.value == pytest.approx(expected)
-        assert each.change.value == pytest.approx(expected - whole)
-        assert each.n_ratings == (table[:, rater] >= 0).sum()
-    assert max(range(RATERS), key=lambda r: found[r].change.value) == 4
+        assert influence.without.value == pytest.approx(expected)
+        assert influence.change.value == pytest.approx(expected - whole)
+        assert influence.n_ratings == (table[:, rater] >= 0).sum()
+    assert max(range(RATERS), key=lambda r: influences[r].change.value) == 4
 
 
 def test_influence_has_an_interval_on_the_same_replicates():
     _, ratings = study()
-    found = drop_one_influence(*ratings, **SHAPE, rng=generator_for(0), replicates=300)
-    random = found[4].change
+    influences = drop_one_influence(*ratings, **SHAPE, rng=generator_for(0), replicates=300)
+    random = influences[4].change
     assert 0 < random.low < random.value < random.high
-    # Both sides see the same units: the change is known better than α itself.
-    assert random.standard_error < found[4].without.standard_error
+    # Both values use the same units, so the change has a smaller error than α.
+    assert random.standard_error < influences[4].without.standard_error
     by_instance = drop_one_influence(
         *ratings, **SHAPE, clusters=np.arange(UNITS) // 3, rng=generator_for(0), replicates=50
     )
@@ -85,25 +85,27 @@ def test_influence_has_an_interval_on_the_same_replicates():
 
 def test_influence_of_an_ordinal_scale():
     table, ratings = study(1)
-    found = drop_one_influence(*ratings, **SHAPE, level="ordinal")
+    influences = drop_one_influence(*ratings, **SHAPE, level="ordinal")
     expected = krippendorff_alpha(counts_of(table[:, 1:]), level="ordinal").value
-    assert found[0].without.value == pytest.approx(expected)
+    assert influences[0].without.value == pytest.approx(expected)
 
 
 def test_influence_where_nobody_else_pairs_is_undefined():
-    found = drop_one_influence([0, 0, 1], [0, 1, 0], [0, 1, 0], n_units=2, n_raters=2, n_labels=2)
-    assert np.isnan(found[0].without.value)
-    assert NO_PAIR in found[0].change.reason
+    influences = drop_one_influence(
+        [0, 0, 1], [0, 1, 0], [0, 1, 0], n_units=2, n_raters=2, n_labels=2
+    )
+    assert np.isnan(influences[0].without.value)
+    assert NO_PAIR in influences[0].change.reason
 
 
 def test_self_consistency_by_hand():
-    found = self_consistency([0, 0, 0, 1, 2], [0, 1, 2, 1, -1], [0, 1, 0, 0, 1], n_raters=4)
-    assert [each.n for each in found] == [3, 1, 0, 0]
-    assert found[0].value == pytest.approx(2 / 3)
-    assert found[1].value == 0
-    assert 0 < found[1].high < 1
-    assert found[2].reason == NO_REPEAT
-    assert np.isnan(found[3].value)
+    shares = self_consistency([0, 0, 0, 1, 2], [0, 1, 2, 1, -1], [0, 1, 0, 0, 1], n_raters=4)
+    assert [share.n for share in shares] == [3, 1, 0, 0]
+    assert shares[0].value == pytest.approx(2 / 3)
+    assert shares[1].value == 0
+    assert 0 < shares[1].high < 1
+    assert shares[2].reason == NO_REPEAT
+    assert np.isnan(shares[3].value)
 
 
 @pytest.mark.parametrize("function", [pairwise_agreement, drop_one_influence])

@@ -1,4 +1,4 @@
-"""Rating sets and win rates, by hand."""
+"""Rating sets and win rates against manual values."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_strength_counts_on_a_longer_scale():
 
 
 def three_sets():
-    """Rater r on instance i: (1, 1), (1, −1), (0, 0); the fourth set lacks a rating."""
+    """Return the sets (1, 1), (1, −1) and (0, 0); a fourth set lacks a rating and is incomplete."""
     labels = [1, 1, 1, -1, 0, 0, 1]
     instances = ["i", "i", "i", "i", "j", "j", "j"]
     raters = ["r", "r", "s", "s", "r", "r", "s"]
@@ -55,20 +55,20 @@ def test_sets_are_one_rater_on_one_instance_and_complete():
 
 
 def test_the_two_kinds_of_zero_are_told_apart():
-    found = summarise_rating_sets(three_sets())
-    assert found.n == 3
-    assert found.zero.value == pytest.approx(2 / 3)
-    assert found.contradictory.value == pytest.approx(1 / 3)
-    assert found.all_ties.value == pytest.approx(1 / 3)
-    assert found.perfect.value == pytest.approx(1 / 3)
-    assert found.consistency.value == pytest.approx(1 / 3)
+    summary = summarise_rating_sets(three_sets())
+    assert summary.n == 3
+    assert summary.zero.value == pytest.approx(2 / 3)
+    assert summary.contradictory.value == pytest.approx(1 / 3)
+    assert summary.all_ties.value == pytest.approx(1 / 3)
+    assert summary.perfect.value == pytest.approx(1 / 3)
+    assert summary.consistency.value == pytest.approx(1 / 3)
 
 
 def test_a_missing_rating_makes_its_set_incomplete():
     sets = collect_rating_sets([1, NAN], instances=[0, 0], raters=[0, 0], units=[0, 1])
     assert (len(sets.totals), sets.n_incomplete) == (0, 1)
-    found = summarise_rating_sets(sets)
-    assert found.consistency.reason == NO_SET
+    summary = summarise_rating_sets(sets)
+    assert summary.consistency.reason == NO_SET
 
 
 def test_the_design_may_say_how_large_a_set_is():
@@ -94,47 +94,47 @@ def test_ranges_of_separability_hold_all_sets_with_one():
     sets = collect_rating_sets(labels, instances=instances, raters=raters, units=units)
     delta = np.linspace(0, 1, 40)[sets.instances]
     delta[:2] = NAN
-    found = consistency_by_separability(sets, delta, rng=generator_for(0))
-    assert [each.n for each in found] == [20, 18, 20, 20]
-    assert (found[0].low, found[-1].high) == (pytest.approx(1 / 39), 1)
-    first = sets.consistency[(delta >= found[0].low) & (delta < found[0].high)]
-    assert found[0].consistency.value == pytest.approx(first.mean())
-    assert "instances" in found[0].consistency.method
-    own = consistency_by_separability(sets, delta, edges=[0, 0.5, 1])
-    assert sum(each.n for each in own) == 78
+    by_range = consistency_by_separability(sets, delta, rng=generator_for(0))
+    assert [entry.n for entry in by_range] == [20, 18, 20, 20]
+    assert (by_range[0].low, by_range[-1].high) == (pytest.approx(1 / 39), 1)
+    first = sets.consistency[(delta >= by_range[0].low) & (delta < by_range[0].high)]
+    assert by_range[0].consistency.value == pytest.approx(first.mean())
+    assert "instances" in by_range[0].consistency.method
+    by_edges = consistency_by_separability(sets, delta, edges=[0, 0.5, 1])
+    assert sum(entry.n for entry in by_edges) == 78
     assert consistency_by_separability(sets, np.full(80, NAN)) == ()
 
 
 def test_win_rate_is_wins_and_half_the_ties():
-    found = win_rate([[2, 1, 0], [0, 0, 1], [0, 0, 0]])
-    assert found.value == pytest.approx(2.5 / 4)
-    assert found.n == 2
+    rate = win_rate([[2, 1, 0], [0, 0, 1], [0, 0, 0]])
+    assert rate.value == pytest.approx(2.5 / 4)
+    assert rate.n == 2
     assert win_rate([[0, 0, 0]]).reason == NO_RATING
 
 
 def test_two_systems_mirror_each_other():
     counts = np.random.default_rng(0).multinomial(3, [0.5, 0.2, 0.3], size=50)
-    found = win_rates(counts, system_a=["x"] * 50, system_b=["y"] * 50, rng=generator_for(0))
-    x, y = found.systems["x"], found.systems["y"]
-    assert x == found.pairs["x", "y"]
+    rates = win_rates(counts, system_a=["x"] * 50, system_b=["y"] * 50, rng=generator_for(0))
+    x, y = rates.systems["x"], rates.systems["y"]
+    assert x == rates.pairs["x", "y"]
     assert (x.value + y.value, x.low + y.high, x.high + y.low) == pytest.approx((1, 1, 1))
 
 
 def test_many_systems_are_rated_over_all_their_units():
     counts = [[3, 0, 0], [3, 0, 0], [0, 3, 0], [0, 0, 3]]
-    found = win_rates(counts, system_a=["x", "y", "x", "z"], system_b=["y", "x", "z", "y"])
-    assert found.pairs["x", "y"].value == 0.5
-    assert found.pairs["x", "z"].value == 0.5
-    assert found.pairs["y", "z"].value == 1.0
-    assert found.systems["x"].value == 0.5
-    assert found.systems["y"].value == pytest.approx(2 / 3)
-    assert found.systems["z"].value == 0.25
+    rates = win_rates(counts, system_a=["x", "y", "x", "z"], system_b=["y", "x", "z", "y"])
+    assert rates.pairs["x", "y"].value == 0.5
+    assert rates.pairs["x", "z"].value == 0.5
+    assert rates.pairs["y", "z"].value == 1.0
+    assert rates.systems["x"].value == 0.5
+    assert rates.systems["y"].value == pytest.approx(2 / 3)
+    assert rates.systems["z"].value == 0.25
     with refused("same_system"):
         win_rates([[1, 0, 0]], system_a=["x"], system_b=["x"])
 
 
 def test_outcomes_are_signs_of_the_preference_and_leave_out_both_bad():
     counts = [[1, 2, 3, 4, 5, 6]]
-    found = outcome_counts(counts, [-2, -1, 0, 1, 2, "bad"])
-    assert found.tolist() == [[3, 3, 9]]
+    outcomes = outcome_counts(counts, [-2, -1, 0, 1, 2, "bad"])
+    assert outcomes.tolist() == [[3, 3, 9]]
     assert outcome_counts([[4, 6]], [-1, 1]).tolist() == [[4, 0, 6]]

@@ -1,4 +1,4 @@
-"""Strata and machines off one table: what replicates hold, and that company moves no digit."""
+"""Statistics of several strata and machines from the same replicates."""
 
 import numpy as np
 import pytest
@@ -42,19 +42,19 @@ def test_membership_says_which_units_a_cluster_has():
     patterns = Patterns.of(counts, clusters=["a", "a", "b", "b", "c", "d", "d"])
     assert patterns.rows.tolist() == [[0, 1], [1, 0]]
     assert patterns.representatives.tolist() == [1, 0]
-    found = dict(
+    multiplicity_of = dict(
         zip(
             map(tuple, patterns.membership.toarray().tolist()),
             patterns.multiplicities.tolist(),
             strict=True,
         )
     )
-    assert found == {(1.0, 0.0): 1, (1.0, 1.0): 2, (0.0, 2.0): 1}
+    assert multiplicity_of == {(1.0, 0.0): 1, (1.0, 1.0): 2, (0.0, 2.0): 1}
     assert patterns.clusters_with(np.array([True, False])) == 3
 
 
 def naive(counts, clusters, inside, replicates=2000):
-    """Draw instances of the whole study; share of the modal label over the stratum's units."""
+    """Yield the mean share of the modal label in a stratum, for replicates of the whole study."""
     rng, members = np.random.default_rng(1), np.arange(len(counts)).reshape(-1, 3)
     for _ in range(replicates):
         units = members[rng.integers(0, len(members), size=len(members))].ravel()
@@ -68,13 +68,13 @@ def test_a_stratum_varies_as_in_the_naive_bootstrap_of_the_whole_study():
     patterns = Patterns.of(counts, clusters=clusters)
     masks = [patterns.rows[:, 0] >= 2, patterns.rows[:, 0] < 2]
     statistics = {"percentage": percentage_statistic(level="nominal")}
-    found = estimate_strata(statistics, patterns, masks, rng=generator_for(0))[0]["percentage"]
+    percentage = estimate_strata(statistics, patterns, masks, rng=generator_for(0))[0]["percentage"]
     expected = list(naive(counts, clusters, inside))
-    assert found.value == pytest.approx((counts[inside].max(axis=1) / 4).mean())
-    assert found.n == inside.sum()
-    assert found.standard_error == pytest.approx(np.std(expected), rel=0.08)
+    assert percentage.value == pytest.approx((counts[inside].max(axis=1) / 4).mean())
+    assert percentage.n == inside.sum()
+    assert percentage.standard_error == pytest.approx(np.std(expected), rel=0.08)
     ends = np.quantile(expected, [0.025, 0.975])
-    assert [found.low, found.high] == pytest.approx(ends, abs=0.006)
+    assert [percentage.low, percentage.high] == pytest.approx(ends, abs=0.006)
 
 
 def test_digits_do_not_depend_on_company():
@@ -94,8 +94,8 @@ def test_a_stratum_of_one_instance_has_no_interval_and_an_empty_one_no_value():
     patterns = Patterns.of(counts, clusters=[*range(30), 30, 30])
     masks = [patterns.rows[:, 1] > 0, np.zeros(len(patterns.rows), dtype=bool)]
     one, none = (
-        each["percentage"]
-        for each in estimate_strata(
+        stratum["percentage"]
+        for stratum in estimate_strata(
             {"percentage": percentage_statistic(level="nominal")},
             patterns,
             masks,
@@ -129,27 +129,27 @@ def test_the_random_baseline_is_the_mean_of_random_labellers(level):
     expected = random_baseline(
         Comparison.of(counts, np.eye(3, dtype=int)[[0] * len(counts)]), level=level
     ).estimates()
-    rng, found = np.random.default_rng(3), []
+    rng, draws = np.random.default_rng(3), []
     for _ in range(300):
         answers = np.eye(3, dtype=int)[rng.integers(0, 3, size=len(counts))]
         pair = Comparison.of(counts, answers)
-        found.append({n: e.value for n, e in human_machine(pair, level=level).estimates().items()})
+        draws.append({n: e.value for n, e in human_machine(pair, level=level).estimates().items()})
     for name in ("percentage_agreement", "leave_one_out", "randolph_kappa", "cohen_kappa"):
-        drawn = [each[name] for each in found]
+        drawn = [values[name] for values in draws]
         error = 4 * np.std(drawn) / np.sqrt(len(drawn)) + 0.003
         assert np.mean(drawn) == pytest.approx(expected[name].value, abs=error), name
 
 
 def test_the_random_baseline_of_k_labels_agrees_with_one_in_k():
     counts, _ = study()
-    found = random_baseline(Comparison.of(counts, np.roll(counts, 1, axis=0)))
-    assert found.percentage_agreement.value == pytest.approx(1 / 3)
-    assert found.randolph_kappa.value == pytest.approx(0, abs=1e-12)
-    assert found.cohen_kappa.value == pytest.approx(0, abs=1e-12)
-    assert found.leave_one_out.value == pytest.approx(1 / 3)
+    baseline = random_baseline(Comparison.of(counts, np.roll(counts, 1, axis=0)))
+    assert baseline.percentage_agreement.value == pytest.approx(1 / 3)
+    assert baseline.randolph_kappa.value == pytest.approx(0, abs=1e-12)
+    assert baseline.cohen_kappa.value == pytest.approx(0, abs=1e-12)
+    assert baseline.leave_one_out.value == pytest.approx(1 / 3)
 
 
 def test_a_machine_that_never_answered_has_no_baseline():
-    found = random_baseline(Comparison.of([[2, 0], [1, 1]], [[0, 0], [0, 0]]))
-    assert np.isnan(found.percentage_agreement.value)
-    assert found.percentage_agreement.reason
+    baseline = random_baseline(Comparison.of([[2, 0], [1, 1]], [[0, 0], [0, 0]]))
+    assert np.isnan(baseline.percentage_agreement.value)
+    assert baseline.percentage_agreement.reason

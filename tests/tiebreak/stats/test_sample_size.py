@@ -1,4 +1,4 @@
-"""Variance components of a known population, and sizes that reach their target."""
+"""Variance components of a known population, and numbers of instances that reach a target."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from tiebreak.stats.sample_size import NO_RATERS, NO_UNITS, TOO_MANY
 
 
 def pilot(seed, *, instances=400, units=2, raters=40, ratings=3, sd=(0.3, 0.2, 0.15, 0.4)):
-    """Long ratings with known standard deviations of instance, unit, rater and rating."""
+    """Return ratings with known standard deviations between instances, units, raters and ratings."""
     rng = np.random.default_rng(seed)
     instance = np.repeat(np.arange(instances), units * ratings)
     unit = np.repeat(np.arange(instances * units), ratings)
@@ -26,12 +26,14 @@ def pilot(seed, *, instances=400, units=2, raters=40, ratings=3, sd=(0.3, 0.2, 0
 
 
 def test_known_components_are_recovered():
-    found = [variance_components(values, **names) for values, names in map(pilot, range(8))]
+    estimates = [variance_components(values, **names) for values, names in map(pilot, range(8))]
     for name, expected in zip(
         ("instance", "unit", "rater", "rating"), (0.09, 0.04, 0.0225, 0.16), strict=True
     ):
-        assert np.mean([getattr(each, name) for each in found]) == pytest.approx(expected, rel=0.12)
-    assert found[0].notes == ()
+        assert np.mean([getattr(components, name) for components in estimates]) == pytest.approx(
+            expected, rel=0.12
+        )
+    assert estimates[0].notes == ()
 
 
 def test_pairs_by_brute_force():
@@ -50,22 +52,24 @@ def test_pairs_by_brute_force():
                 kinds["rater"].append(half)
             elif not same_rater:
                 kinds["nothing"].append(half)
-    in_unit, other, by_rater, nothing = (np.mean(each) for each in kinds.values())
-    found = variance_components(values, **names)
-    assert found.rater == pytest.approx(max(nothing - by_rater, 0))
-    assert found.unit == pytest.approx(max(other - in_unit, 0))
-    assert found.rating == pytest.approx(in_unit - found.rater)
+    in_unit, other, by_rater, nothing = (np.mean(halves) for halves in kinds.values())
+    components = variance_components(values, **names)
+    assert components.rater == pytest.approx(max(nothing - by_rater, 0))
+    assert components.unit == pytest.approx(max(other - in_unit, 0))
+    assert components.rating == pytest.approx(in_unit - components.rater)
 
 
 def test_what_cannot_be_told_apart_is_said():
     values, names = pilot(2, units=1)
-    found = variance_components(values, **names)
-    assert found.unit == 0
-    assert found.notes[0] == NO_UNITS
-    assert found.instance == pytest.approx(0.09 + 0.04, rel=0.2)
-    own = variance_components(values, units=names["units"], raters=np.arange(len(values)))
-    assert own.notes[0] == NO_RATERS
-    assert own.rater == 0
+    components = variance_components(values, **names)
+    assert components.unit == 0
+    assert components.notes[0] == NO_UNITS
+    assert components.instance == pytest.approx(0.09 + 0.04, rel=0.2)
+    with_distinct_raters = variance_components(
+        values, units=names["units"], raters=np.arange(len(values))
+    )
+    assert with_distinct_raters.notes[0] == NO_RATERS
+    assert with_distinct_raters.rater == 0
 
 
 @pytest.mark.parametrize(
@@ -86,21 +90,21 @@ def test_bad_pilots_are_named(change, code, name):
 
 def test_the_width_is_that_of_theory():
     components = VarianceComponents(0.6, instance=0.04, unit=0.02, rater=0, rating=0.12)
-    found = sample_size(components, target_width=0.08, units=2, ratings=3, rng=generator_for(0))
+    size = sample_size(components, target_width=0.08, units=2, ratings=3, rng=generator_for(0))
     variance = 0.04 + 0.02 / 2 + 0.12 / 6
-    assert found.instances == pytest.approx((2 * 1.96 / 0.08) ** 2 * variance, rel=0.06)
-    assert found.ratings == found.instances * 6
-    assert found.reason is None
-    assert [each.instances for each in found.tried] == sorted(
-        each.instances for each in found.tried
+    assert size.instances == pytest.approx((2 * 1.96 / 0.08) ** 2 * variance, rel=0.06)
+    assert size.ratings == size.instances * 6
+    assert size.reason is None
+    assert [study.instances for study in size.tried] == sorted(
+        study.instances for study in size.tried
     )
 
 
 def test_the_power_is_that_of_theory():
     components = VarianceComponents(0.6, instance=0.09, unit=0, rater=0, rating=0)
-    found = sample_size(components, power=0.8, rng=generator_for(0))
+    size = sample_size(components, power=0.8, rng=generator_for(0))
     expected = TTestPower().solve_power(effect_size=0.1 / 0.3, power=0.8, alpha=0.05)
-    assert found.instances == pytest.approx(expected, rel=0.15)
+    assert size.instances == pytest.approx(expected, rel=0.15)
 
 
 def test_raters_cost_coverage_and_more_of_them_cost_less():
@@ -115,10 +119,10 @@ def test_raters_cost_coverage_and_more_of_them_cost_less():
 
 def test_a_target_out_of_reach_says_so():
     components = VarianceComponents(0.5, instance=0.04, unit=0, rater=0, rating=0.1)
-    found = sample_size(components, power=0.9, max_instances=100, rng=generator_for(0))
-    assert (found.instances, found.ratings) == (None, None)
-    assert found.reason == TOO_MANY.format(number=100)
-    assert found.tried[-1].instances == 100
+    size = sample_size(components, power=0.9, max_instances=100, rng=generator_for(0))
+    assert (size.instances, size.ratings) == (None, None)
+    assert size.reason == TOO_MANY.format(number=100)
+    assert size.tried[-1].instances == 100
 
 
 def test_a_plan_is_reproducible_from_its_seed():

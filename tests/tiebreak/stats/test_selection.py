@@ -1,4 +1,4 @@
-"""Selection designs: probabilities by simulation, estimates without bias, and edges."""
+"""Selection designs: probabilities against simulations, unbiased estimates, and edge cases."""
 
 from itertools import combinations
 
@@ -33,32 +33,35 @@ def drawn(design, n=12, seed=0, delta=DELTA, **options):
 @pytest.mark.parametrize("n", [1, 7, 12, 40])
 def test_as_many_as_asked_are_drawn(design, control_share, n):
     for seed in range(5):
-        found = drawn(design, n, seed, control_share=control_share)
-        assert found.selected.sum() == n
-        assert (found.phase == "control").sum() == round(control_share * n)
-        assert found.inclusion.sum() == pytest.approx(n, rel=0.01)
-        assert np.isnan(found.conditional).tolist() == (found.phase == "control").tolist()
-        assert np.nansum(found.conditional) == pytest.approx((found.phase == "design").sum())
-        assert ((found.inclusion >= 0) & (found.inclusion <= 1 + 1e-9)).all()
+        selection = drawn(design, n, seed, control_share=control_share)
+        assert selection.selected.sum() == n
+        assert (selection.phase == "control").sum() == round(control_share * n)
+        assert selection.inclusion.sum() == pytest.approx(n, rel=0.01)
+        assert np.isnan(selection.conditional).tolist() == (selection.phase == "control").tolist()
+        assert np.nansum(selection.conditional) == pytest.approx(
+            (selection.phase == "design").sum()
+        )
+        assert ((selection.inclusion >= 0) & (selection.inclusion <= 1 + 1e-9)).all()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("control_share", [0, 0.25])
 def test_inclusion_probabilities_are_those_of_many_draws(design, control_share):
-    """1,500 draws: the random error of a frequency is up to 0.013."""
-    delta = np.arange(40) / 40  # no equal ones: their random order is part of the draw
+    """With 1,500 draws, the standard error of a frequency is up to 0.013."""
+    # All δ differ, because the random order of equal δ would be part of the draw.
+    delta = np.arange(40) / 40
     times = np.zeros(40)
     for seed in range(1500):
-        found = drawn(design, 12, seed, delta, control_share=control_share)
-        times += found.selected
-    assert times / 1500 == pytest.approx(found.inclusion, abs=0.055)
-    assert np.abs(times / 1500 - found.inclusion).mean() < 0.015
+        selection = drawn(design, 12, seed, delta, control_share=control_share)
+        times += selection.selected
+    assert times / 1500 == pytest.approx(selection.inclusion, abs=0.055)
+    assert np.abs(times / 1500 - selection.inclusion).mean() < 0.015
 
 
 @pytest.mark.slow
 def test_conditional_probabilities_are_those_of_many_draws():
-    """Of the same control sample: what is left differs by the design's own randomness."""
+    """The control sample is fixed, so draws differ only in the second phase."""
     first = drawn("proportional", 12, 1, control_share=0.25)
     control = first.phase == "control"
     rng, times = generator_for(3), np.zeros(40)
@@ -70,17 +73,17 @@ def test_conditional_probabilities_are_those_of_many_draws():
 
 def test_proportional_probabilities_are_proportional_until_certain():
     delta = np.array([0.1, 0.2, 0.3, 0.4])
-    found = select(
+    selection = select(
         delta, 2, design="proportional", weights=[1, 1, 1, 7], rng=generator_for(0), control_share=0
     )
-    # 7 of 10 is more than one of two: certain, and one is left for three alike.
-    assert found.inclusion == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1])
-    assert found.selected[3]
+    # 7/10 of two draws is more than 1, so this instance is certain; the others share one draw.
+    assert selection.inclusion == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1])
+    assert selection.selected[3]
 
 
 def test_certainty_is_found_again_after_what_was_shared_out():
     weights = [1, 1, 4, 20]
-    found = select(
+    selection = select(
         np.arange(4) / 4,
         3,
         design="proportional",
@@ -88,28 +91,28 @@ def test_certainty_is_found_again_after_what_was_shared_out():
         rng=generator_for(0),
         control_share=0,
     )
-    assert found.inclusion == pytest.approx([1 / 2, 1 / 2, 1, 1])
+    assert selection.inclusion == pytest.approx([1 / 2, 1 / 2, 1, 1])
 
 
 def test_top_with_a_control_sample_by_enumeration():
-    """4 of 6, one of them by control: the top three of what is left."""
+    """Of six instances, one is drawn for the control sample, and the top three of the others."""
     delta = np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
     times = np.zeros(6)
     for (control,) in combinations(range(6), 1):
         rest = [k for k in range(6) if k != control][:3]
         times[[control, *rest]] += 1 / 6
-    found = select(delta, 4, design="top", rng=generator_for(0), control_share=0.25)
-    assert found.inclusion == pytest.approx(times)
-    assert found.covers
-    assert found.warning is None
+    selection = select(delta, 4, design="top", rng=generator_for(0), control_share=0.25)
+    assert selection.inclusion == pytest.approx(times)
+    assert selection.covers
+    assert selection.warning is None
 
 
 def test_top_alone_covers_the_top_only_and_says_so():
-    found = drawn("top", control_share=0)
-    chosen = np.sort(DELTA[found.selected])
-    assert chosen[0] >= np.sort(DELTA[~found.selected])[-1]
-    assert not found.covers
-    assert found.warning == ONLY_TOP
+    selection = drawn("top", control_share=0)
+    chosen = np.sort(DELTA[selection.selected])
+    assert chosen[0] >= np.sort(DELTA[~selection.selected])[-1]
+    assert not selection.covers
+    assert selection.warning == ONLY_TOP
 
 
 def test_equals_at_the_top_are_drawn_at_random():
@@ -122,13 +125,13 @@ def test_equals_at_the_top_are_drawn_at_random():
 
 def test_strata_share_equally_and_pass_on_what_they_lack():
     delta = np.array([0.0] * 20 + [0.4] * 2 + [0.6] * 10 + [1.0] * 10)
-    found = drawn("strata", 16, 0, delta, control_share=0)
-    counts = [int(found.selected[delta == value].sum()) for value in (0, 0.4, 0.6, 1)]
+    selection = drawn("strata", 16, 0, delta, control_share=0)
+    counts = [int(selection.selected[delta == value].sum()) for value in (0, 0.4, 0.6, 1)]
     assert counts[1] == 2
     assert sum(counts) == 16
     assert all(4 <= count <= 5 for k, count in enumerate(counts) if k != 1)
-    assert found.inclusion[20] == 1
-    assert found.inclusion[0] == pytest.approx(14 / 3 / 20)
+    assert selection.inclusion[20] == 1
+    assert selection.inclusion[0] == pytest.approx(14 / 3 / 20)
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -156,33 +159,35 @@ def test_hajek_estimates_have_no_bias_where_the_selected_mean_has(design):
     estimates, naive, inside = [], [], 0
     weights = logistic_weights(delta) if design == "proportional" else None
     for seed in range(150):
-        found = select(
+        selection = select(
             delta, 80, design=design, weights=weights, rng=generator_for(seed), control_share=0
         )
-        each = hajek_estimate(value[found.selected], found.inclusion[found.selected])
-        estimates.append(each.value)
-        naive.append(value[found.selected].mean())
-        inside += each.low <= value.mean() <= each.high
+        estimate = hajek_estimate(
+            value[selection.selected], selection.inclusion[selection.selected]
+        )
+        estimates.append(estimate.value)
+        naive.append(value[selection.selected].mean())
+        inside += estimate.low <= value.mean() <= estimate.high
     assert np.mean(estimates) == pytest.approx(value.mean(), abs=0.006)
     assert abs(np.mean(naive) - value.mean()) > 0.02
     assert inside / 150 >= 0.9
 
 
 def test_hajek_by_hand():
-    found = hajek_estimate([2, 0, 3], [0.5, 0.25, 1], sizes=[3, 3, 3])
+    estimate = hajek_estimate([2, 0, 3], [0.5, 0.25, 1], sizes=[3, 3, 3])
     value = (4 + 0 + 3) / (6 + 12 + 3)
     shares = np.array([(2 - 3 * value) * 2, (0 - 3 * value) * 4, 3 - 3 * value]) / 21
-    assert found.value == pytest.approx(value)
-    assert found.standard_error == pytest.approx(np.sqrt(1.5 * (shares**2).sum()))
-    assert OF_EVERY in found.method
+    assert estimate.value == pytest.approx(value)
+    assert estimate.standard_error == pytest.approx(np.sqrt(1.5 * (shares**2).sum()))
+    assert OF_EVERY in estimate.method
     assert OF_SELECTED in hajek_estimate([1, 0], [1, 1], covers=False).method
 
 
 def test_equal_probabilities_give_the_mean_and_its_error():
     y = np.random.default_rng(0).random(30)
-    found = hajek_estimate(y, np.full(30, 0.2))
-    assert found.value == pytest.approx(y.mean())
-    assert found.standard_error == pytest.approx(y.std(ddof=1) / np.sqrt(30))
+    estimate = hajek_estimate(y, np.full(30, 0.2))
+    assert estimate.value == pytest.approx(y.mean())
+    assert estimate.standard_error == pytest.approx(y.std(ddof=1) / np.sqrt(30))
 
 
 def test_hajek_of_one_or_none():
@@ -236,10 +241,10 @@ def test_bad_totals_are_named(arguments, code, name):
 
 
 def drawn_study(rng, *, effect=0.0, control_share=0.2):
-    """300 of 1,000 instances with three ratings each, whose separability may tell who wins."""
+    """Draw 300 of 1,000 instances with three ratings each; wins may depend on separability."""
     delta = rng.beta(2, 3, size=1000)
     wins = np.clip(0.5 + effect * (delta - 0.4) + 0.2 * rng.standard_normal(1000), 0.02, 0.98)
-    found = select(
+    selection = select(
         delta,
         300,
         design="proportional",
@@ -247,14 +252,14 @@ def drawn_study(rng, *, effect=0.0, control_share=0.2):
         control_share=control_share,
         rng=rng,
     )
-    place = np.flatnonzero(found.selected)
+    place = np.flatnonzero(selection.selected)
     totals = rng.binomial(3, wins[place])
-    return totals, found.inclusion[place], found.phase[place] == "control", np.full(300, 3)
+    return totals, selection.inclusion[place], selection.phase[place] == "control", np.full(300, 3)
 
 
 def test_the_interval_of_a_saving_leaves_instances_out_one_at_a_time():
     totals, inclusion, control, sizes = drawn_study(generator_for(1))
-    found = instances_saved(totals, inclusion, control, sizes=sizes)
+    saving = instances_saved(totals, inclusion, control, sizes=sizes)
 
     def log_ratio(kept):
         chosen = hajek_estimate(totals[kept], inclusion[kept], sizes=sizes[kept])
@@ -263,32 +268,32 @@ def test_the_interval_of_a_saving_leaves_instances_out_one_at_a_time():
         return np.log(ratings_saved(chosen, uniform).value / chosen.n + 1)
 
     everything = np.ones(300, dtype=bool)
-    assert log_ratio(everything) == pytest.approx(np.log(found.value / 300 + 1))
+    assert log_ratio(everything) == pytest.approx(np.log(saving.value / 300 + 1))
     without = np.array([log_ratio(np.arange(300) != i) for i in range(300)])
     variance = sum((m.sum() - 1) * without[m].var() for m in (control, ~control))
-    reach = np.log((found.high + 300) / (found.value + 300))
-    assert reach == pytest.approx(np.log((found.value + 300) / (found.low + 300)))
+    reach = np.log((saving.high + 300) / (saving.value + 300))
+    assert reach == pytest.approx(np.log((saving.value + 300) / (saving.low + 300)))
     assert 1.96 < reach / np.sqrt(variance) < 2.02
-    assert found.scope.instances == "dataset"
+    assert saving.scope.instances == "dataset"
 
 
 @pytest.mark.parametrize("controls", [0, 4, 9])
 def test_a_saving_against_few_control_instances_is_undefined(controls):
     totals, inclusion, _, sizes = drawn_study(generator_for(1))
-    found = instances_saved(totals, inclusion, np.arange(300) < controls, sizes=sizes)
-    assert not found.is_defined
-    assert found.reason
+    saving = instances_saved(totals, inclusion, np.arange(300) < controls, sizes=sizes)
+    assert not saving.is_defined
+    assert saving.reason
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("effect", [0.0, 0.6])
 def test_the_interval_of_a_saving_covers(effect):
-    """Of 400 studies 92% at least hold the ratio of the variances' means over all of them."""
+    """At least 92% of 400 intervals contain the saving computed from the mean variances."""
     ends, chosen, uniform = [], [], []
     for seed in range(400):
         totals, inclusion, control, sizes = drawn_study(generator_for(seed), effect=effect)
-        found = instances_saved(totals, inclusion, control, sizes=sizes)
-        ends.append((found.low, found.high))
+        saving = instances_saved(totals, inclusion, control, sizes=sizes)
+        ends.append((saving.low, saving.high))
         chosen.append(hajek_estimate(totals, inclusion, sizes=sizes).standard_error)
         alone = hajek_estimate(totals[control], np.ones(60), sizes=sizes[control])
         uniform.append(alone.standard_error)

@@ -1,4 +1,4 @@
-"""Alignments, δ and its view, by hand and against a simulation."""
+"""Alignments and separability δ against manual values and a simulation."""
 
 import numpy as np
 import pytest
@@ -14,12 +14,12 @@ def test_alignments_by_hand():
     a = [[9, 0.8, 0.6], [0.8, 9, 0.7], [0.6, 0.7, 9]]
     b = [[9, 0.4], [0.4, 9]]
     cross = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]
-    found = separability(a, b, cross)
-    assert found.self_alignment_a == pytest.approx(0.7)
-    assert found.self_alignment_b == pytest.approx(0.4)
-    assert found.cross_alignment == pytest.approx(0.35)
-    assert found.delta == pytest.approx(0.35)
-    assert found.reason is None
+    score = separability(a, b, cross)
+    assert score.self_alignment_a == pytest.approx(0.7)
+    assert score.self_alignment_b == pytest.approx(0.4)
+    assert score.cross_alignment == pytest.approx(0.35)
+    assert score.delta == pytest.approx(0.35)
+    assert score.reason is None
 
 
 def test_ordered_pairs_are_all_used_where_a_similarity_is_not_symmetric():
@@ -32,31 +32,31 @@ def test_missing_generations_leave_the_means():
     cross = np.full((4, 3), 0.2)
     cross[3, :] = NAN
     b = np.full((3, 3), 0.5)
-    found = separability(a, b, cross)
+    score = separability(a, b, cross)
     whole = separability(a[:3, :3], b, cross[:3])
-    assert found == whole
-    assert found.delta == pytest.approx(0.7)
+    assert score == whole
+    assert score.delta == pytest.approx(0.7)
 
 
 @pytest.mark.parametrize("k", [0, 1])
 def test_a_self_alignment_needs_two_generations(k):
-    found = separability(np.ones((k, k)), np.full((2, 2), 0.5), np.full((k, 2), 0.1))
-    assert np.isnan([found.self_alignment_a, found.delta, found.standard_error]).all()
-    assert found.reason == TOO_FEW.format(systems="A")
+    score = separability(np.ones((k, k)), np.full((2, 2), 0.5), np.full((k, 2), 0.1))
+    assert np.isnan([score.self_alignment_a, score.delta, score.standard_error]).all()
+    assert score.reason == TOO_FEW.format(systems="A")
     other = separability(np.full((2, 2), 0.5), np.ones((k, k)), np.full((2, k), 0.1))
     assert np.isnan(other.delta)
     assert other.reason == TOO_FEW.format(systems="B")
 
 
 def test_a_standard_error_needs_three():
-    found = separability(np.ones((2, 2)), np.ones((2, 2)), np.zeros((2, 2)))
-    assert found.delta == 1
-    assert np.isnan(found.standard_error)
+    score = separability(np.ones((2, 2)), np.ones((2, 2)), np.zeros((2, 2)))
+    assert score.delta == 1
+    assert np.isnan(score.standard_error)
 
 
 def test_equal_similarities_have_no_error():
-    found = separability(np.full((5, 5), 0.9), np.full((5, 5), 0.4), np.full((5, 5), 0.1))
-    assert found.standard_error == pytest.approx(0, abs=1e-12)
+    score = separability(np.full((5, 5), 0.9), np.full((5, 5), 0.4), np.full((5, 5), 0.1))
+    assert score.standard_error == pytest.approx(0, abs=1e-12)
 
 
 def test_the_jackknife_error_is_the_spread_over_new_generations():
@@ -68,9 +68,9 @@ def test_the_jackknife_error_is_the_spread_over_new_generations():
 
         return separability(kernel(a, a), kernel(b, b), kernel(a, b))
 
-    found = [draw(np.random.default_rng(seed)) for seed in range(600)]
-    spread = np.std([each.delta for each in found])
-    errors = np.sqrt(np.mean([each.standard_error**2 for each in found]))
+    scores = [draw(np.random.default_rng(seed)) for seed in range(600)]
+    spread = np.std([score.delta for score in scores])
+    errors = np.sqrt(np.mean([score.standard_error**2 for score in scores]))
     assert errors == pytest.approx(spread, rel=0.2)
 
 
@@ -92,9 +92,9 @@ def test_the_jackknife_error_is_that_of_leaving_each_generation_out(missing):
 
 
 def test_the_normalised_view_spans_all_three_columns_and_names_its_scope():
-    found = normalised_separability([0.9, 0.5], [0.6, 0.8], [0.1, 0.3], scope="A–B on notes")
-    assert (found.minimum, found.maximum, found.scope) == (0.1, 0.9, "A–B on notes")
-    assert found.delta == pytest.approx([1.0, 0.625])
+    normalised = normalised_separability([0.9, 0.5], [0.6, 0.8], [0.1, 0.3], scope="A–B on notes")
+    assert (normalised.minimum, normalised.maximum, normalised.scope) == (0.1, 0.9, "A–B on notes")
+    assert normalised.delta == pytest.approx([1.0, 0.625])
 
 
 @pytest.mark.parametrize("columns", [([NAN], [NAN], [NAN]), ([0.5], [0.5], [0.5]), ([], [], [])])
@@ -126,8 +126,8 @@ class TestSomeCrossPairs:
 
     def test_all_of_them_are_eq_2(self):
         rng = np.random.default_rng(1)
-        found = separability(self.A, self.B, self.CROSS, cross_pairs=25, rng=rng)
-        assert found == separability(self.A, self.B, self.CROSS)
+        score = separability(self.A, self.B, self.CROSS, cross_pairs=25, rng=rng)
+        assert score == separability(self.A, self.B, self.CROSS)
 
     def test_the_mean_is_of_as_many_as_asked_and_has_no_bias(self):
         rng = np.random.default_rng(2)
@@ -143,8 +143,8 @@ class TestSomeCrossPairs:
         cross = self.CROSS.copy()
         cross[1:, 1:] = NAN
         rng = np.random.default_rng(3)
-        found = separability(self.A, self.B, cross, cross_pairs=9, rng=rng)
-        assert found.cross_alignment == pytest.approx(np.nanmean(cross))
+        score = separability(self.A, self.B, cross, cross_pairs=9, rng=rng)
+        assert score.cross_alignment == pytest.approx(np.nanmean(cross))
 
     @pytest.mark.parametrize(
         ("pairs", "rng", "code"),

@@ -1,4 +1,4 @@
-"""Strata: every possible one is there, and their shares add to 1."""
+"""Strata include every possible stratum, and their shares sum to 1."""
 
 import numpy as np
 import pytest
@@ -43,9 +43,9 @@ def test_agreement_edges_are_half_open_and_one_is_on_its_own():
 
 
 def test_ordinal_agreement_is_at_the_lower_median():
-    # Labels 1, 1, 2, 3, 3: the median 2 holds a fifth, the mode two fifths.
+    # Of the labels 1, 1, 2, 3, 3, a fifth equal the median 2, and two fifths equal a mode.
     assert sizes(agreement_strata([[2, 1, 2]], level="ordinal"))["PA<0.6"] == 1
-    # Labels 1, 1, 3, 3: the lower median is 1, with a half.
+    # Half of the labels 1, 1, 3, 3 equal the lower median 1.
     assert sizes(agreement_strata([[2, 0, 2]], level="ordinal"))["PA<0.6"] == 1
     assert sizes(agreement_strata([[0, 3, 1]], level="ordinal"))["0.6<=PA<0.8"] == 1
 

@@ -1,4 +1,4 @@
-"""Intervals over instances and raters: by hand, and by simulation where raters differ."""
+"""Intervals over instances and raters against manual values and simulations."""
 
 from functools import partial
 
@@ -10,7 +10,7 @@ from tiebreak.stats.two_way import ONE_RATER, UNDEFINED_WITHOUT
 
 
 def study(seed, *, units=150, raters=12, per_unit=3, severity=1.0):
-    """Ratings of A, tie, B; raters lean to one side, each in their own way."""
+    """Return ratings by raters who differ in how strongly they prefer one side."""
     rng = np.random.default_rng(seed)
     unit = np.repeat(np.arange(units), per_unit)
     rater = np.concatenate([rng.choice(raters, per_unit, replace=False) for _ in range(units)])
@@ -20,13 +20,13 @@ def study(seed, *, units=150, raters=12, per_unit=3, severity=1.0):
     return unit, rater, label
 
 
-def found(statistic, ratings, *, units=150, raters=12, **options):
+def interval_of(statistic, ratings, *, units=150, raters=12, **options):
     return two_way(statistic, *ratings, n_units=units, n_raters=raters, n_labels=3, **options)
 
 
 def test_the_variance_is_the_sum_of_both_parts():
     unit, rater, label = study(0)
-    both = found(win_rate, (unit, rater, label), rng=generator_for(0), replicates=500)
+    both = interval_of(win_rate, (unit, rater, label), rng=generator_for(0), replicates=500)
     counts = np.zeros((150, 3), int)
     np.add.at(counts, (unit, label), 1)
     alone = win_rate(counts, rng=generator_for(0), replicates=500)
@@ -43,13 +43,13 @@ def test_the_variance_is_the_sum_of_both_parts():
 
 
 def test_without_a_generator_there_is_no_interval():
-    each = found(krippendorff_alpha, study(1))
-    assert np.isnan(each.low)
-    assert each.is_defined
+    estimate = interval_of(krippendorff_alpha, study(1))
+    assert np.isnan(estimate.low)
+    assert estimate.is_defined
 
 
 def test_one_rater_has_no_interval():
-    each = two_way(
+    estimate = two_way(
         win_rate,
         range(12),
         [0] * 12,
@@ -60,13 +60,13 @@ def test_one_rater_has_no_interval():
         rng=generator_for(0),
         replicates=50,
     )
-    assert each.value == 0.5
-    assert each.reason == ONE_RATER
-    assert np.isnan(each.standard_error)
+    assert estimate.value == 0.5
+    assert estimate.reason == ONE_RATER
+    assert np.isnan(estimate.standard_error)
 
 
 def test_raters_without_whom_nothing_is_defined_are_counted():
-    each = two_way(
+    estimate = two_way(
         krippendorff_alpha,
         np.repeat(range(12), 2),
         [0, 1] * 12,
@@ -77,14 +77,14 @@ def test_raters_without_whom_nothing_is_defined_are_counted():
         rng=generator_for(0),
         replicates=200,
     )
-    assert each.reason == UNDEFINED_WITHOUT.format(lost=2)
-    assert np.isnan(each.low)
+    assert estimate.reason == UNDEFINED_WITHOUT.format(lost=2)
+    assert np.isnan(estimate.low)
 
 
 def test_instances_and_options_are_passed_on():
     ratings = study(2)
     statistic = partial(krippendorff_alpha, level="ordinal")
-    each = found(
+    estimate = interval_of(
         statistic,
         ratings,
         clusters=np.arange(150) // 3,
@@ -92,20 +92,22 @@ def test_instances_and_options_are_passed_on():
         replicates=100,
         confidence_level=0.9,
     )
-    assert "instances" in each.method
-    assert each.high - each.value == pytest.approx(1.644854 * each.standard_error, rel=1e-5)
+    assert "instances" in estimate.method
+    assert estimate.high - estimate.value == pytest.approx(
+        1.644854 * estimate.standard_error, rel=1e-5
+    )
 
 
 @pytest.mark.slow
 def test_it_covers_where_raters_differ_and_instances_alone_do_not():
-    """The truth is that of many instances and many raters."""
+    """The true win rate comes from many instances and many raters."""
     *_, label = study(999, units=60_000, raters=4000)
     truth = (np.mean(label == 0) + np.mean(label == 1) / 2).item()
     held = {"both": 0, "instances": 0}
     for seed in range(400):
         ratings = study(seed, raters=30)
         options = {"rng": generator_for(seed), "replicates": 300}
-        both = found(win_rate, ratings, raters=30, **options)
+        both = interval_of(win_rate, ratings, raters=30, **options)
         counts = np.zeros((150, 3), int)
         np.add.at(counts, (ratings[0], ratings[2]), 1)
         alone = win_rate(counts, rng=generator_for(seed), replicates=300)

@@ -1,4 +1,4 @@
-"""A folder of files in the layout of each reader, small enough to be kept with the tests."""
+"""A folder of small files in the layout of each reader, which are kept with the tests."""
 
 from pathlib import Path
 

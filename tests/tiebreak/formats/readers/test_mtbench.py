@@ -3,10 +3,10 @@ from tiebreak.formats.readers import convert
 
 
 def votes(unit):
-    found = convert("mtbench", [FOLDERS["mtbench"]]).ratings
+    rows = convert("mtbench", [FOLDERS["mtbench"]]).ratings
     return [
         (row["rater"], row["label"], row["side_a"], row["superseded"])
-        for row in found
+        for row in rows
         if row["unit"] == unit
     ]
 
@@ -32,7 +32,7 @@ def test_an_inconsistent_tie_is_a_tie():
 
 
 def test_what_a_machine_said_otherwise_is_kept_raw():
-    found = convert("mtbench", [FOLDERS["mtbench"]])
-    (row,) = (row for row in found.ratings if row["label"] is None)
+    converted = convert("mtbench", [FOLDERS["mtbench"]])
+    (row,) = (row for row in converted.ratings if row["label"] is None)
     assert (row["kind"], row["raw"]) == ("machine", "error")
-    assert found.spec.systems == ("alder", "birch", "cedar")
+    assert converted.spec.systems == ("alder", "birch", "cedar")

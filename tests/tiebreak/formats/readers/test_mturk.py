@@ -28,12 +28,12 @@ def batch(tmp_path, *rows, name="old_new_topic_pref_data.csv"):
 
 def test_the_left_text_belongs_to_the_system_that_its_id_names(tmp_path):
     path = batch(tmp_path, ["1", "left", "right", "2", "-1"], ["2", "left", "right", "1", "1"])
-    found = READERS["mturk"]([path], None)
-    first, second = found.ratings
-    assert found.spec.systems == ("old", "new")
+    converted = READERS["mturk"]([path], None)
+    first, second = converted.ratings
+    assert converted.spec.systems == ("old", "new")
     assert (first["label"], first["side_a"]) == (1, "right")
     assert (second["label"], second["side_a"]) == (1, "left")
-    texts = {(g.instance, g.system): g.text for g in found.generations}
+    texts = {(g.instance, g.system): g.text for g in converted.generations}
     assert texts[first["instance"], "new"] == "left"
     assert texts[second["instance"], "old"] == "left"
     assert first["instance"] != second["instance"]
@@ -42,9 +42,9 @@ def test_the_left_text_belongs_to_the_system_that_its_id_names(tmp_path):
 def test_workers_of_two_files_are_two_raters(tmp_path):
     one = batch(tmp_path, ["1", "a", "b", "1", "0"])
     two = batch(tmp_path, ["1", "c", "d", "1", "0"], name="old_other_topic.csv")
-    found = READERS["mturk"]([one, two], None)
-    assert len({row["rater"] for row in found.ratings}) == 2
-    assert found.spec.systems == ("old", "new", "other")
+    converted = READERS["mturk"]([one, two], None)
+    assert len({row["rater"] for row in converted.ratings}) == 2
+    assert converted.spec.systems == ("old", "new", "other")
 
 
 def test_systems_may_be_named_and_are_never_an_error(tmp_path):
@@ -79,8 +79,8 @@ def test_the_published_batches_become_a_bundle(tmp_path):
     assert (bundle.spec.ratings_per_hit, bundle.spec.comparisons_per_hit) == (3, 5)
     duplicates = {}
     for category in {instance.category for instance in bundle.instances}:
-        own = {i.id for i in bundle.instances if i.category == category}
-        texts = [(g.instance, g.system, g.text) for g in bundle.generations if g.instance in own]
+        ids = {i.id for i in bundle.instances if i.category == category}
+        texts = [(g.instance, g.system, g.text) for g in bundle.generations if g.instance in ids]
         duplicates[category] = len(texts) - len(set(texts))
     assert sorted(duplicates.values()) == [40, 97]
 

@@ -1,4 +1,4 @@
-"""Whatever file a reader is given: a bundle, or a sentence that names the file."""
+"""A reader turns any file into a bundle, or refuses it with a sentence that names the file."""
 
 import random
 

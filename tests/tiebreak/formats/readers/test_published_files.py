@@ -1,4 +1,4 @@
-"""The whole published files, where they lie beside the repository: what we keep of them is theirs."""
+"""The complete published files, if they are next to the repository; ours are excerpts of them."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def whole(reader):
 
 
 def facts(converted):
-    """Ratings in their order, with units and instances numbered as they come."""
+    """Yield ratings in their order, with units and instances numbered by first appearance."""
     units, instances = {}, {}
     for row in converted.ratings:
         unit = units.setdefault(row.pop("unit"), len(units))
@@ -32,18 +32,21 @@ def test_the_labels_we_keep_are_the_published_ones(reader):
 @pytest.mark.parametrize("reader", ["mturk", "pandalm"])
 def test_generations_stand_for_the_published_ones(reader):
     kept, published = convert(reader, [FOLDERS[reader]]), whole(reader)
-    assert [(each.system, each.sample_index) for each in kept.generations] == [
-        (each.system, each.sample_index) for each in published.generations
+    assert [(generation.system, generation.sample_index) for generation in kept.generations] == [
+        (generation.system, generation.sample_index) for generation in published.generations
     ]
 
 
 def test_numbered_words_overlap_as_the_published_words_do():
     def overlaps(converted):
         of = {}
-        for each in converted.generations:
-            of.setdefault(each.instance, []).append(each.text)
+        for generation in converted.generations:
+            of.setdefault(generation.instance, []).append(generation.text)
         used = similarity("rouge1")
-        return [found.self_a for found in align_many([(own, []) for own in of.values()], used)]
+        return [
+            alignments.self_a
+            for alignments in align_many([(texts, []) for texts in of.values()], used)
+        ]
 
     kept = overlaps(convert("mturk", [FOLDERS["mturk"]]))
     assert np.array_equal(kept, overlaps(whole("mturk")))
@@ -54,5 +57,5 @@ def test_numbered_words_overlap_as_the_published_words_do():
     ("reader", "units", "ratings"), [("llmbar", 100, 500), ("mtbench", 1240, 2991)]
 )
 def test_files_of_which_we_keep_nothing_are_read(reader, units, ratings):
-    found = convert(reader, [shared_path("data", reader)]).ratings
-    assert (len({row["unit"] for row in found}), len(found)) == (units, ratings)
+    rows = convert(reader, [shared_path("data", reader)]).ratings
+    assert (len({row["unit"] for row in rows}), len(rows)) == (units, ratings)
