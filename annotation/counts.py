@@ -8,7 +8,7 @@ from django.db.models import Count, Max, Q
 
 from annotation.models import Rating
 from annotation.models.rating import IN_STATISTICS, MAIN_FIRST, RatingQuerySet
-from studies.clock import database_now
+from jobs.clock import database_now
 from studies.models import Study, Unit
 
 # A rating with several flags is counted under the first one.

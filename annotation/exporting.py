@@ -103,14 +103,7 @@ def export_study(*, study: Study, out: Path, formats: Sequence[str] = ("jsonl",)
     meantime are left out of all files. Returns the counts of the exported ratings. Raises
     `DomainError` if the folder already has files, or if a format is unknown.
     """
-    unknown = set(formats) - set(FORMATS)
-    if unknown or not formats:
-        raise DomainError(
-            "unknown_format",
-            f"Unknown export format: {', '.join(sorted(unknown)) or '(none)'}. Please choose from"
-            f" {', '.join(FORMATS)}.",
-            status=400,
-        )
+    check_formats(formats)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise DomainError(
             "out_exists",
@@ -131,6 +124,18 @@ def export_study(*, study: Study, out: Path, formats: Sequence[str] = ("jsonl",)
         extra=ratings_and_codebook,
     )
     return rating_counts(ratings)
+
+
+def check_formats(formats: Sequence[str]) -> None:
+    """Raise `DomainError` if a format is unknown or none is named."""
+    unknown = set(formats) - set(FORMATS)
+    if unknown or not formats:
+        raise DomainError(
+            "unknown_format",
+            f"Unknown export format: {', '.join(sorted(unknown)) or '(none)'}. Please choose from"
+            f" {', '.join(FORMATS)}.",
+            status=400,
+        )
 
 
 def _ratings_so_far(study: Study) -> RatingQuerySet:

@@ -16,7 +16,7 @@ from django.db import connection, models
 
 from annotation.models import HIT, Assignment, HITUnit, Participation, Place, Rater, Rating
 from annotation.models.rating import EXCLUDING_FLAGS
-from studies.clock import database_now, moment_of, moment_sql
+from jobs.clock import database_now, moment_of, moment_sql
 from studies.models import Generation, Instance, Study, Unit
 
 Model = TypeVar("Model", bound=models.Model)

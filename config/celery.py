@@ -39,7 +39,7 @@ def _redact(logger: logging.Logger, **_: object) -> None:
 
 @worker_ready.connect  # type: ignore[untyped-decorator]
 def _propose_rounds(**_: object) -> None:
-    from studies.rounds import propose_rounds  # noqa: PLC0415  models need loaded apps
+    from jobs.rounds import propose_rounds  # noqa: PLC0415  models need loaded apps
 
     propose_rounds(app, _is_shutting_down)
 

@@ -82,7 +82,7 @@ def _start_web(port: int) -> subprocess.Popen[bytes]:
 
 
 def _start_worker() -> subprocess.Popen[bytes]:
-    queues = ["-Q", "default,analytics,gpu"]
+    queues = ["-Q", "interactive,default,analytics,gpu"]
     pool = ["--pool", "threads", "--concurrency", "2", "--loglevel", "ERROR"]
     return _start(["celery", "-A", "config", "--quiet", "worker", *queues, *pool])
 

@@ -357,14 +357,20 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_DEFAULT_QUEUE = "default"
-CELERY_TASK_ROUTES = {"metrics.tasks.*": {"queue": "analytics"}}
+# `interactive` is for tasks whose result somebody is waiting for on a page.
+CELERY_TASK_ROUTES = {
+    "metrics.tasks.*": {"queue": "analytics"},
+    "recruitment.tasks.confirm_participation_task": {"queue": "interactive"},
+    "recruitment.tasks.renew_keys_task": {"queue": "interactive"},
+    "recruitment.tasks.platform_action_task": {"queue": "interactive"},
+}
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# Periodic tasks and their intervals in seconds; see `studies.rounds`. They also find changes on
+# Periodic tasks and their intervals in seconds; see `jobs.rounds`. They also find changes on
 # platforms for which no webhook arrived.
 TIEBREAK_ROUNDS = {
-    "jobs": ("studies.tasks.requeue_stale_jobs_task", 60),
+    "jobs": ("jobs.tasks.requeue_stale_jobs_task", 60),
     "platforms": ("recruitment.tasks.sync_channels_task", 120),
 }
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 2, "interval_start": 0.1, "interval_max": 0.5}
@@ -400,6 +406,9 @@ TIEBREAK_ENCODER_DTYPE = _choice(
 )
 # Whether the workers that score separability have packages that the web process may lack.
 TIEBREAK_SCORES_ELSEWHERE = _boolean("TIEBREAK_SCORES_ELSEWHERE", default=False)
+
+# Where workers put exports for download; with several hosts, a folder that all of them share.
+TIEBREAK_EXPORT_FOLDER = str(env.str("TIEBREAK_EXPORT_FOLDER", default=str(VAR_DIR / "exports")))
 
 # Limits of bundles and files that are uploaded on pages. Management commands have options instead.
 TIEBREAK_MAX_CELL_CHARACTERS = _integer("TIEBREAK_MAX_CELL_CHARACTERS", 1_000_000, 1_000)

@@ -7,7 +7,7 @@ from django.templatetags.static import static
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from studies.health import health
+from jobs.health import health
 
 
 def favicon(_: HttpRequest) -> HttpResponse:

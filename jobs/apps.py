@@ -6,5 +6,5 @@ class JobsConfig(AppConfig):
     name = "jobs"
 
     def ready(self) -> None:
-        """Load every app's tasks, so that a web process can send them by name."""
-        autodiscover_modules("tasks")
+        """Load every app's tasks, so that a web process can send them by name, and job kinds."""
+        autodiscover_modules("tasks", "job_kinds")

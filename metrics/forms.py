@@ -17,9 +17,10 @@ from metrics.messages import (
     SERVER_HELP,
     TEMPERATURES_HELP,
 )
-from studies.instance_selection.sampling import FAKE
+from studies.dataset_jobs import jobs_of
+from studies.instance_selection.sampling import FAKE, SamplingJob
 from studies.instance_selection.scoring import what_is_missing
-from studies.models import InstanceSelection, Job, Study
+from studies.models import InstanceSelection, Study
 from tiebreak.similarity import SIMILARITIES
 
 MAX_TEMPERATURE, MAX_TEMPERATURES = 2, 8
@@ -140,7 +141,7 @@ class DesignForm(FocusedForm, forms.ModelForm):  # type: ignore[type-arg]
 
 def sampling_form(study: Study, data: Any = None) -> SamplingForm:
     """Return the form with the last job's options, so that the next job uses the same server."""
-    last = study.jobs.filter(kind=Job.Kind.SAMPLING).first()
+    last = jobs_of(study).filter(kind=SamplingJob.name).first()
     options = last.options if last is not None else {}
     names = ("server", "samples", "seed", "prompt")
     initial = {name: options[name] for name in names if name in options}

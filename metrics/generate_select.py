@@ -21,6 +21,9 @@ from django_htmx.http import trigger_client_event
 
 from annotation.services.dummies import dummy_texts, remove_dummy_generations
 from annotation.services.planning import Plan, forecast_plan, plan_hits
+from jobs.models import Job
+from jobs.rows import job_rows, newest_and_unfinished
+from jobs.services import pause_job, resume_job, stop_job
 from metrics.charts import scenarios_chart, separability_histogram
 from metrics.forms import DesignForm, design_form, sampling_form, scoring_form
 from metrics.messages import (
@@ -36,6 +39,7 @@ from metrics.messages import (
 from recruitment.confirmations import replacing_plan
 from studies.access import researchers_only, study_for
 from studies.confirming import Question, ask, is_confirmed
+from studies.dataset_jobs import jobs_of, start_dataset_job
 from studies.instance_selection.drawing import (
     draw_instances,
     extremes,
@@ -44,13 +48,15 @@ from studies.instance_selection.drawing import (
     take_all_instances,
 )
 from studies.instance_selection.robustness import similarity_of_parts, variants
-from studies.instance_selection.sampling import SAMPLES, is_dummy_job, start_sampling
-from studies.jobs import Pace, pace_of, pause_job, resume_job, start_job, stop_job
-from studies.models import Generation, Job, SeparabilityScore, Study, System
+from studies.instance_selection.sampling import (
+    SamplingJob,
+    start_sampling,
+)
+from studies.instance_selection.scoring import ScoringJob
+from studies.models import Generation, SeparabilityScore, Study, System
 from studies.refusals import form_errors
-from studies.stuck_jobs import StuckJob, stuck_jobs
 from tiebreak.errors import DomainError, InvalidInput
-from tiebreak.similarity import ENCODED, similarity_title
+from tiebreak.similarity import similarity_title
 
 Json = dict[str, Any]
 MAX_JOBS = 6
@@ -157,26 +163,10 @@ def _page(request: HttpRequest, study: Study, refused: Json | None = None) -> Js
     }
 
 
-@dataclass(frozen=True)
-class JobRow:
-    """A job with its options as text, its pace, and the reason if it is stuck."""
-
-    job: Job
-    summary: str
-    pace: Pace
-    stuck: StuckJob | None
-
-
 def _jobs(study: Study) -> Json:
-    study_jobs = study.jobs.filter(kind__in=[Job.Kind.SAMPLING, Job.Kind.SCORING])
-    unfinished = list(study_jobs.filter(finished_at=None))
-    ended = study_jobs.exclude(finished_at=None)[: max(0, MAX_JOBS - len(unfinished))]
-    stuck = {stuck_job.job.pk: stuck_job for stuck_job in stuck_jobs(unfinished)}
-    rows = [
-        JobRow(job, _summary(job), pace_of(job), stuck.get(job.pk)) for job in [*unfinished, *ended]
-    ]
-    is_moving = any(row.job.status in {"queued", "running"} for row in rows)
-    return {"study": study, "jobs": rows, "is_moving": is_moving}
+    jobs = jobs_of(study).filter(kind__in=[SamplingJob.name, ScoringJob.name])
+    rows = job_rows(newest_and_unfinished(jobs, MAX_JOBS))
+    return {"study": study, "jobs": rows, "is_moving": any(row.job.is_moving for row in rows)}
 
 
 def _jobs_part(
@@ -189,27 +179,6 @@ def _jobs_part(
     context |= {"status_message": message, "code": code}
     response = render(request, "metrics/generate_select_jobs.html", context)
     return response if context["is_moving"] else trigger_client_event(response, "jobs-ended")
-
-
-def _summary(job: Job) -> str:
-    """Return the options that distinguish a job from others of its kind."""
-    options = job.options
-    if job.kind == Job.Kind.SCORING:
-        encoder = f", encoder {options['encoder']}" if "encoder" in options else ""
-        return f"{similarity_title(options.get('similarity') or job.study.similarity)}{encoder}"
-    temperatures = ", ".join(
-        f"{temperature:g}" for temperature in options.get("temperatures") or []
-    )
-    return ", ".join(
-        [
-            "dummy texts" if is_dummy_job(options) else f"server {options.get('server', '')}",
-            f"K = {options.get('samples', SAMPLES)}",
-            f"τ = {temperatures} on {options.get('instances')} instances"
-            if temperatures
-            else "each system's own τ",
-            f"seed {options.get('seed', 0)}",
-        ]
-    )
 
 
 def _results(request: HttpRequest, study: Study) -> Json:
@@ -347,9 +316,7 @@ def _start_sampling(study: Study, form: forms.BaseForm, by: User) -> str:
 
 
 def _start_scoring(study: Study, form: forms.BaseForm, by: User) -> str:
-    queue = "gpu" if form.cleaned_data["similarity"] in ENCODED else "default"
-    options = {**form.cleaned_data, "queue": queue}
-    start_job(study=study, kind=Job.Kind.SCORING, options=options, by=by)
+    start_dataset_job(study=study, kind=ScoringJob.name, options=form.cleaned_data, by=by)
     return SCORING_STARTED
 
 
@@ -415,7 +382,7 @@ def _take_all(request: HttpRequest, study: Study) -> str:
 
 def _job(request: HttpRequest, study: Study) -> Job:
     public_id = request.POST.get("job", "")
-    job = next((job for job in study.jobs.all() if job.public_id == public_id), None)
+    job = jobs_of(study).filter(public_id=public_id).first()
     if job is None:
         raise DomainError("no_such_job", NO_SUCH_JOB, status=404)
     return job

@@ -4,10 +4,10 @@ import hashlib
 from datetime import datetime, timedelta
 
 from annotation.models import Rating
+from jobs.clock import database_now
 from jobs.queue import enqueue
 from metrics.models import ReportSnapshot
 from metrics.selectors import source_of
-from studies.clock import database_now
 from studies.models import Study
 from tiebreak.errors import DomainError
 from tiebreak.report import build_report

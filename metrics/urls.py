@@ -1,7 +1,7 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id and name
-from metrics import generate_select, views
+from metrics import generate_select, job_views, views
 
 app_name = "metrics"
 
@@ -32,6 +32,30 @@ urlpatterns = [
         generate_select.act,
         name="selection-action",
     ),
+    path("studies/<public_id:public_id>/jobs/", job_views.study_jobs, name="jobs"),
+    path("studies/<public_id:public_id>/jobs/list/", job_views.study_jobs_part, name="jobs-part"),
+    path("studies/<public_id:public_id>/jobs/export/", job_views.export, name="export"),
+    path(
+        "studies/<public_id:public_id>/exports/<public_id:job_id>.zip",
+        job_views.download_export,
+        name="download-export",
+    ),
+    path(
+        "studies/<public_id:public_id>/jobs/<public_id:job_id>/pause/",
+        job_views.pause,
+        name="pause-job",
+    ),
+    path(
+        "studies/<public_id:public_id>/jobs/<public_id:job_id>/resume/",
+        job_views.resume,
+        name="resume-job",
+    ),
+    path(
+        "studies/<public_id:public_id>/jobs/<public_id:job_id>/stop/",
+        job_views.stop,
+        name="stop-job",
+    ),
+    path("jobs/", job_views.server_jobs, name="server-jobs"),
     path("studies/<public_id:public_id>/numbers/", views.numbers, name="numbers"),
     path("studies/<public_id:public_id>/report.json", views.report, name="report"),
     path(

@@ -11,9 +11,9 @@ from django.db.models.functions import Coalesce
 
 from annotation.counts import ParticipationCounts, RatingCounts, counts_by_participation
 from annotation.models import HIT, Assignment, Participation, Place
+from jobs.clock import database_now
 from recruitment.models import Channel, Payment
 from recruitment.platforms import get_platform
-from studies.clock import database_now
 from studies.models import Study
 from tiebreak.errors import DomainError
 

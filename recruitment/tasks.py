@@ -6,7 +6,6 @@ from functools import partial
 
 from celery import shared_task
 
-import recruitment.services.dry_runs  # noqa: F401  registers the job handler
 from annotation.models import Participation
 from recruitment.models import Channel
 from recruitment.services.platform_actions import run_action

@@ -8,11 +8,12 @@ from django.contrib.admin.views.decorators import staff_member_required
 from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 
 from studies.models import Dataset, Study
 from tiebreak.identifiers import looks_like_public_id
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 
 
 def researchers_only(view: View) -> View:
@@ -24,7 +25,7 @@ def researchers_only(view: View) -> View:
     checked = staff_member_required(view)
 
     @wraps(view)
-    def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         is_researcher = request.user.is_active and request.user.is_staff
         if "HX-Request" in request.headers and not is_researcher:
             return HttpResponse(status=204, headers={"HX-Refresh": "true"})

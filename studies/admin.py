@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 
 from studies.access import datasets_of, studies_of
 from studies.admin_lookups import DeclaredLookups
+from studies.dataset_jobs import jobs_of
 from studies.members import MembershipForm
 from studies.models import Criterion, Dataset, Generation, Membership, Study, StudySystem, System
 from studies.services import FROZEN_FIELDS, is_frozen, save_design, use_dataset_systems
@@ -227,6 +228,10 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
         """Whether the study is a draft. Other studies are kept, because ratings are append-only."""
         return obj is not None and not is_frozen(obj)
+
+    def delete_model(self, request: HttpRequest, obj: Study) -> None:
+        jobs_of(obj).delete()
+        super().delete_model(request, obj)
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "dataset":

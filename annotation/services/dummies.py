@@ -7,7 +7,7 @@ from django.db.models import Q, QuerySet
 
 from annotation.models import Rating
 from annotation.services.planning import remove_plan
-from studies.jobs import UNFINISHED
+from studies.dataset_jobs import has_unfinished_job
 from studies.models import (
     Dataset,
     Generation,
@@ -69,7 +69,7 @@ def remove_dummy_generations(*, dataset: Dataset, confirmed: int) -> DummyTexts:
 
 
 def _check_can_remove(dataset: Dataset, present: DummyTexts, confirmed: int) -> None:
-    if dataset.jobs.filter(status__in=UNFINISHED).exists():
+    if has_unfinished_job(dataset):
         raise DomainError(
             "job_unfinished",
             "A job on this dataset is not finished. Wait until it is finished, or stop it, before"

@@ -19,7 +19,7 @@ from annotation.services.places import (
     place_for_unit,
 )
 from annotation.services.tallies import set_flags
-from studies.clock import database_now
+from jobs.clock import database_now
 from studies.freshness import changes_noted
 from studies.models import Study, StudyEvent
 from studies.services import record_event

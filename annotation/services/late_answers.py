@@ -20,7 +20,7 @@ from annotation.services.places import LockedPlaces, complete_if_full, lock_plac
 from annotation.services.ratings import complete_set
 from annotation.services.screening import is_right
 from annotation.services.tallies import TallyKey, apply_tally_deltas, set_flags, tally_key
-from studies.clock import database_now
+from jobs.clock import database_now
 from studies.freshness import changes_noted, note_change
 from studies.models import Study, StudyEvent
 from studies.services import record_event

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from annotation.models import Participation
 from annotation.services.screening import clear_participation
-from studies.clock import database_now
+from jobs.clock import database_now
 
 
 def mark_guidelines_read(*, participation: Participation, now: datetime | None = None) -> None:

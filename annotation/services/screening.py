@@ -16,7 +16,7 @@ from annotation.models import HIT, Assignment, Participation, Rating, ScreeningA
 from annotation.selectors import reference_units
 from annotation.services.addresses import has_room
 from annotation.services.exclusion import exclude_work, stop_work
-from studies.clock import database_now
+from jobs.clock import database_now
 from studies.models import Criterion, Screening, Study, Unit
 from tiebreak.errors import DomainError
 

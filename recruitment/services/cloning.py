@@ -10,6 +10,7 @@ from annotation.services.reference_units import plan_reference_units
 from recruitment.models import Channel, Payment
 from recruitment.platforms import get_platform
 from recruitment.platforms.invitation import people
+from studies.dataset_jobs import jobs_of
 from studies.models import Study, Unit
 from studies.services import copy_design, copy_rows
 from tiebreak.errors import DomainError
@@ -36,7 +37,6 @@ NOT_COPIED = frozenset(
         "studies.StudyVersion",
         "studies.StudyEvent",
         "studies.ReportChanges",
-        "studies.Job",
         "annotation.Place",
         "annotation.Participation",
         "annotation.ScreeningAttempt",
@@ -96,7 +96,7 @@ def _not_copied(study: Study) -> Iterator[str]:
         (Rating.objects.filter(unit__study=study).count(), "rating", "ratings"),
         (Payment.objects.filter(participation__study=study).count(), "payment", "payments"),
         (study.versions.count(), "version of the texts", "versions of the texts"),
-        (study.jobs.count(), "job", "jobs"),
+        (jobs_of(study).count(), "job", "jobs"),
         (study.events.count(), "log entry", "log entries"),
     )
     yield from (f"{n} {one if n == 1 else many}" for n, one, many in counts if n)

@@ -12,25 +12,28 @@ from typing import Any, TypedDict
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
+from django.urls import reverse
 
 from annotation.counts import study_counts
 from annotation.models import Assignment, Participation, Rater, Rating, ScreeningAttempt
 from annotation.services.planning import plan_hits
+from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.models import UNFINISHED, Job
+from jobs.services import create_job, send, stop_job
 from recruitment.forms import MAX_RATERS
 from recruitment.services.cloning import clone_study
 from recruitment.services.launch_checks import launch_checks
 from recruitment.services.lifecycle import close_study, open_study
 from recruitment.simulation.bots import Bot, Visit, Walk
 from recruitment.simulation.raters import known_choices, known_labels, one_connection, walk_study
-from studies.jobs import UNFINISHED, Progress, register_handler, send, stop_job
-from studies.models import Job, Study
+from studies.models import Study
 from tiebreak.errors import DomainError
 
 DRY_RUN = " (dry run)"
 # After this many raters in a row who completed no place, more would not help.
 MAX_IDLE_RATERS = 10
-# Small chunks, so that the page shows progress.
-PAGES_A_CHUNK = 20
+# After this many pages the progress is stored, so that the page shows it.
+PAGES_A_STEP = 20
 # Names and sentences stored of each kind, most frequent first.
 MAX_KEPT = 20
 COUNTS = ("raters", "answers", "last_sentence")
@@ -143,20 +146,14 @@ def prepare_dry_run(*, study: Study, options: DryRunOptions, by: User | None = N
     copy.save(update_fields=["title", "dry_run_of"])
     # Bots enter through the open link, which exists only while there is no other channel.
     copy.channels.all().delete()
-    return Job.objects.create(
-        study=copy,
-        dataset=study.dataset,
-        kind=Job.Kind.DRY_RUN,
-        options=vars(options),
-        created_by=by,
-    )
+    return create_job(kind=DryRunJob.name, owner=copy.pk, options=vars(options), by=by)
 
 
 def end_dry_run(*, job: Job) -> None:
     """Stop the run and close the copy."""
     stop_job(job=job)
     with suppress(DomainError):  # closed already, or never opened
-        close_study(study=job.study)
+        close_study(study=copy_of(job))
 
 
 @transaction.atomic
@@ -165,7 +162,7 @@ def remove_dry_run(*, job: Job) -> None:
 
     People's ratings are never deleted: raises `DomainError` if a person took part in the copy.
     """
-    study = Study.objects.select_for_update().get(pk=job.study_id)
+    study = Study.objects.select_for_update().get(pk=job.owner)
     if job.status in UNFINISHED:
         raise DomainError("dry_run_unfinished", "This dry run is still running. Stop it first.")
     if study.dry_run_of_id is None or study.participations.filter(simulated=False).exists():
@@ -183,35 +180,54 @@ def remove_dry_run(*, job: Job) -> None:
     Rater.objects.filter(pk__in=raters, participations__isnull=True).delete()
     study.hits.all().delete()
     study.delete()
+    job.delete()
 
 
 def dry_runs_of(study: Study) -> QuerySet[Job]:
-    """Return the jobs of the study's dry runs, newest first; a job's `study` is the copy."""
-    jobs = Job.objects.filter(kind=Job.Kind.DRY_RUN, study__dry_run_of=study)
-    return jobs.select_related("study").order_by("-pk")
+    """Return the jobs of the study's dry runs, newest first; a job's owner is the copy."""
+    return Job.objects.filter(kind=DryRunJob.name, owner__in=study.dry_runs.values("pk"))
 
 
-@register_handler(Job.Kind.DRY_RUN)
-def run_dry_run(job: Job) -> Iterator[Progress]:
-    """Plan and open the copy, send bots until every place is completed or none can be, close it.
+def copy_of(job: Job) -> Study:
+    """Return the copy that the bots of a dry run rate."""
+    return Study.objects.get(pk=job.owner)
+
+
+class DryRunJob(JobKind):
+    """Plans and opens the copy, sends bots until every place is completed or none can be, closes it.
 
     An interrupted run continues with further bots; the work of earlier ones is kept.
     """
-    options = DryRunOptions(**job.options)
-    study = _opened(job.study)
-    findings = Findings.stored_with(job)
-    yield _progress(study)
-    with one_connection():
-        for walk in _walks(study, options):
-            for number, _ in enumerate(walk.pages(), start=1):
-                if number % PAGES_A_CHUNK == 0:
-                    yield _progress(study)
-            findings.add(walk.visit)
-            _store(job, findings)
-            yield _progress(study)
-    _store(job, findings, conclusions(study, options, findings))
-    close_study(study=study)
-    yield _progress(study)
+
+    name = "dry_run"
+    label = "do a dry run"
+
+    def summary(self, job: Job) -> str:
+        return f"up to {job.options.get('raters', DryRunOptions.raters)} bots"
+
+    def page_of(self, job: Job) -> str:
+        study = Study.objects.filter(pk=job.owner).first()
+        return reverse("recruitment:dry-runs", args=[study.dry_run_of_id]) if study else ""
+
+    def plan(self, job: Job) -> list[ChunkPlan]:  # noqa: ARG002  as every kind
+        return [ChunkPlan(0)]  # one after another, because bots take places from each other
+
+    def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:  # noqa: ARG002
+        options = DryRunOptions(**job.options)
+        study = _opened(copy_of(job))
+        findings = Findings.stored_with(job)
+        yield _progress(study)
+        with one_connection():
+            for walk in _walks(study, options):
+                for number, _ in enumerate(walk.pages(), start=1):
+                    if number % PAGES_A_STEP == 0:
+                        yield _progress(study)
+                findings.add(walk.visit)
+                _store(job, findings)
+                yield _progress(study)
+        _store(job, findings, conclusions(study, options, findings))
+        close_study(study=study)
+        yield _progress(study)
 
 
 def _opened(study: Study) -> Study:
@@ -248,7 +264,7 @@ def _places_completed(study: Study) -> int:
 
 
 def _progress(study: Study) -> Progress:
-    return Progress(done=_places_completed(study), total=study.places.count())
+    return Progress(done=_places_completed(study), size=study.places.count())
 
 
 def _store(job: Job, findings: Findings, results: list[Conclusion] | None = None) -> None:

@@ -9,11 +9,11 @@ from annotation.messages import CLOSED_TO_NEWCOMERS
 from annotation.models import Participation, Rater
 from annotation.services.addresses import check_entry
 from annotation.services.screening import check_screening_can_be_passed
+from jobs.clock import database_now
 from recruitment.messages import OTHER_PERSON
 from recruitment.models import Channel, Payment, Submission
 from recruitment.platforms import get_platform
 from recruitment.services.reentry import Browser, is_allowed_reentry
-from studies.clock import database_now
 from studies.models import Study
 from tiebreak.errors import DomainError
 

@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from annotation.models import Participation
 from annotation.services.exclusion import OUT
+from jobs.clock import database_now
 from jobs.queue import enqueue
 from recruitment.ledger import LedgerRow, ledger
 from recruitment.messages import (
@@ -26,7 +27,6 @@ from recruitment.services.platform_sync import (
     sync_channel,
     transition_platform_study,
 )
-from studies.clock import database_now
 from tiebreak.errors import DomainError
 from tiebreak.identifiers import new_public_id
 

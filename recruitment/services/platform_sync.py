@@ -10,13 +10,13 @@ from django.db.models import Q
 from annotation.models import Participation
 from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.screening import clear_participation
+from jobs.clock import database_now
 from jobs.queue import enqueue
 from recruitment.models import Channel, Payment, PlatformEvent, Submission, encrypted
 from recruitment.platforms import PlatformEntry, PlatformReport, SubmissionStatus, get_platform
 from recruitment.platforms.errors import PlatformError
 from recruitment.services.entry import get_or_create_participation
 from recruitment.services.payments import note_reward
-from studies.clock import database_now
 from tiebreak.errors import DomainError
 
 # A platform is asked about one waiting participant at most this often.

@@ -11,9 +11,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.counts import StudyCounts, study_counts
+from jobs.models import Job
 from recruitment.forms import DryRunForm
 from recruitment.services.dry_runs import (
     DryRunOptions,
+    copy_of,
     dry_runs_of,
     end_dry_run,
     remove_dry_run,
@@ -22,7 +24,7 @@ from recruitment.services.dry_runs import (
 )
 from studies.access import researchers_only, study_for
 from studies.confirming import Question, ask, is_confirmed
-from studies.models import Job, Study
+from studies.models import Study
 from studies.refusals import form_errors
 from tiebreak.errors import DomainError
 
@@ -85,7 +87,7 @@ def remove(request: HttpRequest, study_id: str, job_id: str) -> HttpResponse:
 
 
 def _removing(job: Job) -> Question:
-    counts = study_counts(job.study)
+    counts = study_counts(copy_of(job))
     return Question(
         title="Delete this dry run?",
         sentences=(
@@ -114,7 +116,7 @@ class Run:
 
     @property
     def is_moving(self) -> bool:
-        return self.job.status in {Job.Status.QUEUED, Job.Status.RUNNING}
+        return self.job.is_moving
 
     @property
     def has_ended_well(self) -> bool:
@@ -128,5 +130,5 @@ class Run:
 
 
 def _runs(study: Study) -> dict[str, Any]:
-    runs = [Run(job, study_counts(job.study)) for job in dry_runs_of(study)[:MAX_SHOWN]]
+    runs = [Run(job, study_counts(copy_of(job))) for job in dry_runs_of(study)[:MAX_SHOWN]]
     return {"study": study, "runs": runs, "is_moving": any(run.is_moving for run in runs)}

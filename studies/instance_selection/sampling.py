@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
 from time import monotonic
@@ -15,9 +15,12 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.models import Job
+from studies.dataset_jobs import start_dataset_job
+from studies.instance_selection.resident import RESIDENT
 from studies.instance_selection.temperatures import at_temperatures, some_instances
-from studies.jobs import Progress, register_handler, start_job
-from studies.models import Generation, Instance, Job, Study, System
+from studies.models import Generation, Instance, Study, System
 from tiebreak.errors import DomainError
 from tiebreak.gateway import (
     Failed,
@@ -32,6 +35,8 @@ from tiebreak.gateway import (
 )
 from tiebreak.gateway.transport import FATAL_CODES
 
+# The requests of a chunk, which one worker sends.
+REQUESTS = 1_000
 CHUNK = 200
 # Responses are stored in lots of this size, or after this many seconds if that is earlier.
 LOT_SIZE, LOT_SECONDS = 50, 10.0
@@ -48,30 +53,60 @@ NO_SERVER = (
 )
 
 
-@register_handler(Job.Kind.SAMPLING)
-def sample_generations(job: Job) -> Iterator[Progress]:
-    """Sample missing generations system by system, and yield after each lot that is stored.
+class SamplingJob(JobKind):
+    """Samples missing generations, system by system.
 
     Seeds are derived from the job's seed, the instance and the system, so a repeated job requests
     the same texts. Existing generations are never requested again, so a job may run twice.
     """
-    samples = int(job.options.get("samples", SAMPLES))
-    _check_unmixed(job.study.ordered_systems(), is_dummy=is_dummy_job(job.options))
-    systems, instances = _scope(job)
-    present = Generation.objects.filter(
-        instance__in=instances, system__in=systems, sample_index__lt=samples
-    )
-    tally = _Tally(done=present.count(), total=instances.count() * len(systems) * samples)
-    yield tally.progress()
-    for system in systems:
-        with closing(_open(job, system)) as models:
-            missing = _missing(system, instances, samples)
+
+    name = "sampling"
+    label = "sample generations"
+    queue = "gpu"
+    lanes = 4
+
+    def summary(self, job: Job) -> str:
+        options = job.options
+        temperatures = ", ".join(f"{number:g}" for number in options.get("temperatures") or [])
+        return ", ".join(
+            [
+                "dummy texts" if is_dummy_job(options) else f"server {options.get('server', '')}",
+                f"K = {_samples(job)}",
+                f"τ = {temperatures} on {options.get('instances')} instances"
+                if temperatures
+                else "each system's own τ",
+                f"seed {options.get('seed', 0)}",
+            ]
+        )
+
+    def plan(self, job: Job) -> Iterator[ChunkPlan]:
+        """Divide the instances of each system; chunks with the same model follow each other."""
+        study = _study_of(job)
+        _check_unmixed(study.ordered_systems(), is_dummy=is_dummy_job(job.options))
+        systems, instances = _scope(job, study)
+        ids = list(instances.order_by("pk").values_list("pk", flat=True))
+        for system in systems:
+            for start in range(0, len(ids), REQUESTS):
+                chunk = ids[start : start + REQUESTS]
+                payload = {"system": system.pk, "instances": chunk}
+                yield ChunkPlan(len(chunk) * _samples(job), payload)
+
+    def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
+        """Sample what is missing of one system, and yield after each lot that is stored."""
+        _check_unmixed(_study_of(job).ordered_systems(), is_dummy=is_dummy_job(job.options))
+        system = System.objects.get(pk=payload["system"])
+        instances = Instance.objects.filter(pk__in=payload["instances"])
+        present = Generation.objects.filter(
+            instance__in=instances, system=system, sample_index__lt=_samples(job)
+        )
+        tally = _Tally(done=present.count())
+        yield tally.progress()
+        with _models(job, system) as models:
+            missing = _missing(system, instances, _samples(job))
             yield from _sample_system(job, system, models, missing, tally)
-        if tally.must_stop:
-            break
-    # Texts that were imported in the meantime were not counted above.
-    tally.done = present.count()
-    yield tally.progress()
+        # Texts that were imported in the meantime were not counted above.
+        tally.done = present.count()
+        yield tally.progress()
 
 
 def start_sampling(*, study: Study, options: dict[str, Any], by: User | None = None) -> Job:
@@ -79,7 +114,15 @@ def start_sampling(*, study: Study, options: dict[str, Any], by: User | None = N
     if not options.get("server"):
         raise DomainError("no_server", NO_SERVER, status=400)
     _check_unmixed(study.ordered_systems(), is_dummy=is_dummy_job(options))
-    return start_job(study=study, kind=Job.Kind.SAMPLING, options=options, by=by)
+    return start_dataset_job(study=study, kind=SamplingJob.name, options=options, by=by)
+
+
+def _study_of(job: Job) -> Study:
+    return Study.objects.select_related("dataset").get(pk=job.owner)
+
+
+def _samples(job: Job) -> int:
+    return int(job.options.get("samples", SAMPLES))
 
 
 def is_dummy_job(options: dict[str, Any]) -> bool:
@@ -108,28 +151,28 @@ def _check_unmixed(systems: list[System], *, is_dummy: bool) -> None:
         )
 
 
-def _scope(job: Job) -> tuple[list[System], QuerySet[Instance]]:
+def _scope(job: Job, study: Study) -> tuple[list[System], QuerySet[Instance]]:
     """Return the systems and instances to sample.
 
     They are the study's systems on all instances or, if the job has temperatures, the systems'
     variants on some instances.
     """
-    systems = job.study.ordered_systems()
+    dataset, systems = study.dataset, study.ordered_systems()
+    assert dataset is not None
     temperatures = job.options.get("temperatures")
     if not temperatures:
-        return systems, job.dataset.instances.all()
+        return systems, dataset.instances.all()
     ids = some_instances(
-        job.dataset, int(job.options["instances"]), seed=int(job.options.get("seed", 0))
+        dataset, int(job.options["instances"]), seed=int(job.options.get("seed", 0))
     )
-    return at_temperatures(systems, temperatures), job.dataset.instances.filter(pk__in=ids)
+    return at_temperatures(systems, temperatures), dataset.instances.filter(pk__in=ids)
 
 
 @dataclass
 class _Tally:
-    """Successes and failures so far, over all systems."""
+    """Successes and failures of a chunk so far."""
 
     done: int
-    total: int
     failed: int = 0
     in_a_row: int = 0
     problem: str = ""
@@ -149,9 +192,7 @@ class _Tally:
         self.in_a_row += not failure.is_request_fault
 
     def progress(self) -> Progress:
-        return Progress(
-            self.done, self.total, self.failed, problem=self.problem, must_stop=self.must_stop
-        )
+        return Progress(self.done, self.failed, problem=self.problem, must_stop=self.must_stop)
 
 
 def _sample_system(
@@ -354,12 +395,27 @@ def _turn(message: dict[str, Any]) -> Message:
     return Message("assistant" if role == "assistant" else "user", content)
 
 
-def _open(job: Job, system: System) -> Models:
-    """Open the model server of the system or the job, whose address comes from the settings."""
+@contextmanager
+def _models(job: Job, system: System) -> Iterator[Models]:
+    """Open the model server, or wait for the model that runs in this process."""
+    spec = _settings(job, system)
+    try:
+        if spec.provider == "vllm":
+            with RESIDENT.use(spec, lambda: open_models(spec)) as models:
+                yield models
+        else:
+            with closing(open_models(spec)) as models:
+                yield models
+    except GatewayError as error:
+        raise DomainError("model_server", error.message) from error
+
+
+def _settings(job: Job, system: System) -> ModelSettings:
+    """Return the settings of the model server that the system or the job names."""
     name = _server_of(job, system)
     model = system.language_model or str(job.options.get("model", ""))
     if name == FAKE:
-        return open_models(ModelSettings(provider="fake", model=model or system.name))
+        return ModelSettings(provider="fake", model=model or system.name)
     servers = django_settings.TIEBREAK_MODEL_SERVERS
     if not name:
         raise DomainError("no_server", NO_SERVER, status=400)
@@ -376,7 +432,4 @@ def _open(job: Job, system: System) -> Models:
         raise DomainError(
             "no_model", f"Please enter the language model of {system.name} in the dataset."
         )
-    try:
-        return open_models(ModelSettings(**server))
-    except GatewayError as error:
-        raise DomainError("model_server", error.message) from error
+    return ModelSettings(**server)

@@ -2,17 +2,21 @@
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice, product
+from typing import Any
 
 import numpy as np
 from django.conf import settings as django_settings
 from django.db import transaction
 
+from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.models import Job
 from studies.freshness import changes_noted, note_change
+from studies.instance_selection.resident import RESIDENT
 from studies.instance_selection.temperatures import Pair, pairs_at_temperatures
-from studies.jobs import Progress, register_handler
-from studies.models import Generation, Job, SeparabilityScore, Study, System, Unit
+from studies.models import Generation, SeparabilityScore, Study, System, Unit
 from tiebreak import optional
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.gateway import GatewayError
@@ -29,11 +33,14 @@ from tiebreak.similarity import (
     Similarity,
     align_many,
     similarity,
+    similarity_title,
 )
 from tiebreak.similarity.entities import PIPELINE
 from tiebreak.stats.separability import normalised_separability, separability
 
 CHUNK = 100
+# An encoder is faster with more texts at a time.
+ENCODED_CHUNK = 500
 # The fields that are replaced if a score is computed again with other settings.
 MEASURED = [
     "settings",
@@ -60,33 +67,76 @@ def score_separability(
     the number of instances done and their total. Returns the number of new scores. Units that were
     planned without a separability receive one; a separability frozen at planning never changes.
     """
-    scored = 0
+    instances, scored = _instances(study), 0
     measure = measure_named(similarity_name or study.similarity)
-    for chunk in _chunks(study, measure):
+    for chunk in _score_in_parts(study, instances, measure):
         scored = chunk.scored
         if report is not None:
-            report(chunk.done, chunk.total)
+            report(chunk.done, len(instances))
     freeze_separability(study=study)
     return scored
 
 
-@register_handler(Job.Kind.SCORING)
-def score_instances(job: Job) -> Iterator[Progress]:
-    """Run `score_separability` as a job."""
-    name = str(job.options.get("similarity") or job.study.similarity)
-    measure = measure_named(name)
-    _note_encoder(job, measure)
-    done = total = truncated = 0
-    for chunk in _chunks(job.study, measure):
-        done, total, truncated = chunk.done, chunk.total, chunk.truncated
-        yield Progress(done, total, truncated=truncated)
-    freeze_separability(study=job.study)
-    yield Progress(done, total, truncated=truncated, problem=_undefined(job.study, name))
+class ScoringJob(JobKind):
+    """Runs `score_separability` as a job."""
+
+    name = "scoring"
+    label = "score separability"
+    lanes = 8
+
+    def queue_for(self, options: dict[str, Any]) -> str:
+        return "gpu" if options.get("similarity") in ENCODED else "default"
+
+    def summary(self, job: Job) -> str:
+        encoder = f", encoder {job.options['encoder']}" if "encoder" in job.options else ""
+        return similarity_title(_similarity_of(job, Study.objects.get(pk=job.owner))) + encoder
+
+    def plan(self, job: Job) -> Iterator[ChunkPlan]:
+        study = Study.objects.get(pk=job.owner)
+        instances = _instances(study)
+        size = ENCODED_CHUNK if _similarity_of(job, study) in ENCODED else CHUNK
+        for start in range(0, len(instances), size):
+            chunk = instances[start : start + size]
+            yield ChunkPlan(len(chunk), {"instances": chunk})
+
+    def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:
+        study = Study.objects.select_related("dataset").get(pk=job.owner)
+        with _measure(_similarity_of(job, study)) as measure:
+            _note_encoder(job, measure)
+            for chunk in _score_in_parts(study, payload["instances"], measure):
+                yield Progress(chunk.done, truncated=chunk.truncated)
+
+    def finish(self, job: Job) -> str:
+        study = Study.objects.select_related("dataset").get(pk=job.owner)
+        freeze_separability(study=study)
+        return _undefined(study, _similarity_of(job, study))
+
+
+def _similarity_of(job: Job, study: Study) -> str:
+    return str(job.options.get("similarity") or study.similarity)
+
+
+def _instances(study: Study) -> list[int]:
+    if study.dataset is None:
+        raise DomainError("no_dataset", "The study has no dataset. Please choose one first.")
+    return list(study.dataset.instances.order_by("pk").values_list("pk", flat=True))
+
+
+@contextmanager
+def _measure(name: str) -> Iterator[Similarity]:
+    """Yield the similarity; one that holds a model stays in memory between chunks."""
+    if name not in ENCODED and name != EntityJaccard.name:
+        yield measure_named(name)
+        return
+    encoder = django_settings.TIEBREAK_ENCODER
+    device, dtype = django_settings.TIEBREAK_ENCODER_DEVICE, django_settings.TIEBREAK_ENCODER_DTYPE
+    with RESIDENT.use((name, encoder, device, dtype), lambda: measure_named(name)) as measure:
+        yield measure
 
 
 def _note_encoder(job: Job, measure: Similarity) -> None:
-    """Store the encoder's name on the job, because only the worker that loads it knows the name."""
-    if "encoder" in measure.settings:
+    """Store the encoder's name on the job; only the worker that loads it knows the name."""
+    if "encoder" in measure.settings and "encoder" not in job.options:
         options = {**job.options, "encoder": measure.settings["encoder"]}
         Job.objects.filter(pk=job.pk).update(options=options)
 
@@ -109,29 +159,25 @@ def _undefined(study: Study, name: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Chunk:
-    """The progress so far: new scores, instances done and in total, and truncated texts."""
+class _Scored:
+    """Progress so far: new scores, instances done, and truncated texts."""
 
     scored: int
     done: int
-    total: int
     truncated: int
 
 
-def _chunks(study: Study, measure: Similarity) -> Iterator[_Chunk]:
-    """Score and store instances chunk by chunk, and yield the progress after each chunk."""
-    if study.dataset is None:
-        raise DomainError("no_dataset", "The study has no dataset. Please choose one first.")
+def _score_in_parts(study: Study, instances: list[int], measure: Similarity) -> Iterator[_Scored]:
+    """Score and store some instances, and yield the progress after each transaction."""
     pairs = [*study.system_pairs(), *pairs_at_temperatures(study).values()]
-    instances = list(study.dataset.instances.order_by("pk").values_list("pk", flat=True))
     scored = truncated = 0
     scores = _scores(_missing_scores(instances, pairs, measure), measure)
     while chunk := list(islice(scores, CHUNK)):
         _store([score for _, score in chunk])
         scored += len(chunk)
         truncated += sum(score.truncated for _, score in chunk)
-        yield _Chunk(scored, chunk[-1][0], len(instances), truncated)
-    yield _Chunk(scored, len(instances), len(instances), truncated)
+        yield _Scored(scored, chunk[-1][0], truncated)
+    yield _Scored(scored, len(instances), truncated)
 
 
 @transaction.atomic

@@ -3,8 +3,6 @@
 from studies.models.changes import ReportChanges
 from studies.models.dataset import Dataset, Generation, Instance, System
 from studies.models.event import StudyEvent
-from studies.models.job import Job
-from studies.models.round import Round
 from studies.models.screening import ComprehensionQuestion, Screening
 from studies.models.selection import InstanceSelection, SelectedInstance
 from studies.models.separability import SeparabilityScore
@@ -18,10 +16,8 @@ __all__ = [
     "Generation",
     "Instance",
     "InstanceSelection",
-    "Job",
     "Membership",
     "ReportChanges",
-    "Round",
     "Screening",
     "SelectedInstance",
     "SeparabilityScore",

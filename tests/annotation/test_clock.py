@@ -15,10 +15,12 @@ from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.places import NoWorkLeft, has_work, take_place
 from annotation.services.ratings import Answer, submit_rating
 from annotation.services.screening import begin_stage
-from studies.clock import database_now
-from studies.jobs import LEASE, requeue_stale_jobs, run_job
-from studies.models import Job, Study
+from jobs.clock import database_now
+from jobs.services import LEASE, requeue_stale_jobs
+from jobs.worker import run_job
+from studies.models import Study
 from tests.annotation.services.test_screening import study_with
+from tests.jobs.factories import make_job
 from tests.studies.factories import make_open_study, make_participation, make_study
 
 pytestmark = pytest.mark.django_db
@@ -147,22 +149,13 @@ def test_a_test_passed_at_a_host_with_another_clock_is_valid_as_long(offset):
 
 
 def test_a_host_an_hour_ahead_takes_no_live_job(monkeypatch):
-    monkeypatch.setattr("studies.jobs.send", lambda job: pytest.fail("queued twice"))
+    monkeypatch.setattr("jobs.services.send", lambda job: pytest.fail("queued twice"))
     study, now = make_study(instances=1), database_now()
-    job = Job.objects.create(
-        study=study,
-        dataset=study.dataset,
-        kind="scoring",
-        status="running",
-        claim="another",
-        lease_until=now + LEASE,
-        sent_at=now,
-    )
+    job = make_job(study, status="running", lease_until=now + LEASE, sent_at=now)
     with host_clock_off_by(HOUR):
         assert requeue_stale_jobs() == 0
         assert not run_job(job_id=job.pk)
-    job.refresh_from_db()
-    assert job.claim == "another"
+    assert job.chunks.get().claim == "another"
 
 
 def test_a_save_at_a_host_costs_no_statement_for_the_clock():

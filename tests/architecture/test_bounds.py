@@ -14,11 +14,12 @@ from recruitment.platforms import platforms
 from studies.models import System
 from studies.models.bounds import bounds_of
 
-OURS = ("studies", "annotation", "recruitment", "metrics")
+OURS = ("jobs", "studies", "annotation", "recruitment", "metrics")
 NUMBERS = (models.IntegerField, models.FloatField, models.DecimalField)
 # Counted, drawn or copied by the server itself: no page, file or platform sets them.
 SET_BY_THE_SERVER = {
-    "studies.Job": {"done", "total", "done_before", "failed", "truncated"},
+    "jobs.Job": {"done", "total", "done_before", "failed", "truncated"},
+    "jobs.JobChunk": {"number", "size", "attempts", "done", "failed", "truncated"},
     "studies.SeparabilityScore": {
         *("self_alignment_a", "self_alignment_b", "cross_alignment", "delta"),
         *("delta_standard_error", "truncated", "samples_a", "samples_b"),

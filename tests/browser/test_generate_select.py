@@ -7,10 +7,11 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Browser, Page, expect
 
 from annotation.models import HIT
+from jobs.models import Job
+from jobs.services import STOPPED
 from studies.instance_selection.sampling import FAKE
 from studies.instance_selection.scoring import score_separability
-from studies.jobs import STOPPED
-from studies.models import Generation, Job, Membership, SeparabilityScore, Study
+from studies.models import Generation, Membership, SeparabilityScore, Study
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.browser.pages import numbers, success
 from tests.studies.factories import make_study
@@ -84,7 +85,7 @@ def test_from_two_systems_to_planned_hits(live_server, chromium_page: Page):
 
 def test_a_finished_job_shows_its_scores_and_keeps_form_input(live_server, chromium_page: Page):
     study = make_study(instances=4)
-    job = Job.objects.create(study=study, dataset=study.dataset, kind="scoring", total=4)
+    job = Job.objects.create(owner=study.pk, kind="scoring", total=4)
     page = chromium_page
     page.goto(log_in(page, live_server.url, study))
     expect(page.locator("#jobs [data-status=queued]")).to_be_visible()
@@ -102,7 +103,7 @@ def test_a_finished_job_shows_its_scores_and_keeps_form_input(live_server, chrom
 
 def test_a_job_is_stopped_in_place(live_server, chromium_page: Page):
     study = make_study(instances=4)
-    Job.objects.create(study=study, dataset=study.dataset, kind="scoring")
+    Job.objects.create(owner=study.pk, kind="scoring")
     page = chromium_page
     page.goto(log_in(page, live_server.url, study))
     page.get_by_label("Prompt").fill("Sum up {source}")

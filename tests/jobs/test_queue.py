@@ -8,7 +8,7 @@ from jobs.queue import enqueue
 from tests.paths import ROOT
 from tiebreak.errors import DomainError
 
-TASK = "studies.tasks.make_due_rounds_task"
+TASK = "jobs.tasks.make_due_rounds_task"
 
 
 def test_every_task_that_is_sent_by_name_exists():

@@ -9,10 +9,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.services.planning import plan_hits
+from jobs.models import Job
+from jobs.services import STOPPED
 from metrics.generate_select import _marked
 from studies.instance_selection.scoring import score_separability
-from studies.jobs import STOPPED
-from studies.models import Dataset, Generation, Job, Membership, SeparabilityScore
+from studies.models import Dataset, Generation, Membership, SeparabilityScore
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, numbers_in
 from tests.studies.factories import make_open_study, make_study
@@ -90,7 +91,7 @@ def test_a_pair_without_scores_is_named_before_anything_is_drawn(researcher_clie
 
 def test_a_stopped_job_cannot_be_resumed(researcher_client):
     study = make_study(instances=1, member=researcher_client.researcher)
-    job = Job.objects.create(study=study, dataset=study.dataset, kind="sampling")
+    job = Job.objects.create(owner=study.pk, kind="sampling")
     researcher_client.post(at(study, "stop"), {"job": job.public_id})
     html = researcher_client.get(at(study)).content.decode()
     assert STOPPED in html
@@ -156,7 +157,8 @@ def test_a_refusal_of_a_service_is_shown_in_its_form(researcher_client):
     html = page.content.decode()
     assert 'name="seed" value="77"' in html
     assert 'tabindex="-1" autofocus' in html
-    Job.objects.create(study=study, dataset=study.dataset, kind="sampling")
+    key = f"sampling:dataset:{study.dataset_id}"
+    Job.objects.create(owner=study.pk, kind="sampling", exclusive_key=key)
     Generation.objects.update(is_dummy=True)
     page = researcher_client.post(at(study, "sample"), SAMPLE)
     assert errors_of(page, "sampling_form", code="job_unfinished")
@@ -182,7 +184,7 @@ def part(study, name: str) -> str:
 
 def test_only_the_list_of_jobs_is_polled_and_only_while_they_run(researcher_client):
     study = make_study(instances=1, member=researcher_client.researcher)
-    job = Job.objects.create(study=study, dataset=study.dataset, kind="sampling", total=9)
+    job = Job.objects.create(owner=study.pk, kind="sampling", total=9)
     html = researcher_client.get(at(study)).content.decode()
     assert 'http-equiv="refresh"' not in html
     again = 'hx-get="' + part(study, "generate-select-jobs") + '"'
@@ -216,7 +218,7 @@ def test_results_are_reloaded_with_the_similarity_of_the_page(researcher_client)
 
 def test_htmx_pauses_a_job_without_a_page_load(researcher_client):
     study = make_study(instances=1, member=researcher_client.researcher)
-    job = Job.objects.create(study=study, dataset=study.dataset, kind="sampling")
+    job = Job.objects.create(owner=study.pk, kind="sampling")
     headers = {"HX-Request": "true"}
     part = researcher_client.post(at(study, "pause"), {"job": job.public_id}, headers=headers)
     job.refresh_from_db()
@@ -235,7 +237,7 @@ def test_jobs_are_told_apart_by_their_options(researcher_client):
         ("scoring", {}),
     ]
     for kind, options in jobs:
-        Job.objects.create(study=study, dataset=study.dataset, kind=kind, options=options)
+        Job.objects.create(owner=study.pk, kind=kind, options=options)
     rouge, bertscore, dummies, gpu1 = (
         row.summary for row in researcher_client.get(at(study)).context["jobs"]
     )
@@ -307,7 +309,7 @@ def test_a_job_of_another_study_cannot_be_paused(researcher_client):
         make_study(instances=1, member=researcher_client.researcher),
         make_study(instances=1),
     )
-    job = Job.objects.create(study=other, dataset=other.dataset, kind="sampling")
+    job = Job.objects.create(owner=other.pk, kind="sampling")
     researcher_client.post(at(study, "pause"), {"job": job.public_id})
     job.refresh_from_db()
     assert job.status == "queued"
@@ -539,11 +541,10 @@ def test_a_floor_that_hides_every_separability_is_refused(researcher_client):
 
 def test_an_unfinished_job_is_listed_however_old_it_is(researcher_client):
     study = make_study(instances=1, member=researcher_client.researcher)
-    old = Job.objects.create(study=study, dataset=study.dataset, kind="sampling", status="running")
+    old = Job.objects.create(owner=study.pk, kind="sampling", status="running")
     for _ in range(8):
         Job.objects.create(
-            study=study,
-            dataset=study.dataset,
+            owner=study.pk,
             kind="scoring",
             status="done",
             finished_at=timezone.now(),

@@ -8,6 +8,7 @@ from django.utils.html import strip_tags
 
 from annotation.models import HIT, Place
 from annotation.services.places import take_place
+from jobs.models import Job
 from studies.models import Dataset, Membership, Screening, Study
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, levels_on, numbers_in
@@ -271,3 +272,13 @@ def test_the_similarity_is_one_of_those_there_are_or_stays_what_it_was(client, r
     assert client.post(change(study), form_of(study, similarity="bleu")).status_code == 302
     study.refresh_from_db()
     assert study.similarity == "bleu"
+
+
+def test_a_deleted_draft_takes_its_jobs_with_it(client, researcher):
+    study = make_study(instances=1, member=researcher)
+    kept = Job.objects.create(kind="scoring", owner="another")
+    Job.objects.create(kind="scoring", owner=study.pk)
+    address = reverse("admin:studies_study_delete", args=[study.pk])
+    assert client.post(address, {"post": "yes"}).status_code == 302
+    assert not Study.objects.filter(pk=study.pk).exists()
+    assert list(Job.objects.all()) == [kept]

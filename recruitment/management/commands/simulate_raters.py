@@ -7,11 +7,12 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.counts import study_counts
+from jobs.models import Job
+from jobs.worker import run_job
 from recruitment.launch.check import counted
 from recruitment.services.dry_runs import DryRunOptions, prepare_dry_run, suggested_raters
 from recruitment.simulation.raters import Bot, simulate_raters
-from studies.jobs import run_job
-from studies.models import Job, Study
+from studies.models import Study
 from tiebreak.errors import DomainError
 
 RATERS = 3
@@ -117,8 +118,8 @@ class Command(BaseCommand):
         self._print_result(job, is_json=options["json"])
 
     def _print_result(self, job: Job, *, is_json: bool) -> None:
-        page = f"{settings.TIEBREAK_PUBLIC_URL}/studies/{job.study_id}/"
-        result = {"study": job.study_id, "dashboard": page, **job.result}
+        page = f"{settings.TIEBREAK_PUBLIC_URL}/studies/{job.owner}/"
+        result = {"study": job.owner, "dashboard": page, **job.result}
         if is_json:
             self.stdout.write(json.dumps(result))
             return

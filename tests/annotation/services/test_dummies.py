@@ -10,15 +10,15 @@ from annotation.models import HITUnit
 from annotation.services.dummies import dummy_texts, remove_dummy_generations
 from annotation.services.planning import plan_hits
 from annotation.services.reference_units import degrade_copies
+from jobs.models import Job
+from jobs.worker import run_job
 from studies.instance_selection.drawing import draw_instances
 from studies.instance_selection.sampling import FAKE, start_sampling
 from studies.instance_selection.scoring import score_separability
-from studies.jobs import run_job
 from studies.models import (
     Generation,
     Instance,
     InstanceSelection,
-    Job,
     SeparabilityScore,
     Study,
     System,
@@ -54,7 +54,7 @@ def test_without_a_server_nothing_is_sampled():
         with refused("no_server"):
             start_sampling(study=study, options=options)
     # A job that was queued without a server does not run either.
-    job = Job.objects.create(study=study, dataset=study.dataset, kind="sampling", options={})
+    job = Job.objects.create(owner=study.pk, kind="sampling", options={})
     run_job(job_id=job.pk)
     job.refresh_from_db()
     assert job.status == "failed"
@@ -79,7 +79,7 @@ def test_dummy_and_real_texts_of_a_system_never_mix(study, options):
     with refused("dummy_into_real"):
         start_sampling(study=study, options=dummy)
     # A job that was queued before there were real texts is refused, too.
-    job = Job.objects.create(study=study, dataset=study.dataset, kind="sampling", options=dummy)
+    job = Job.objects.create(owner=study.pk, kind="sampling", options=dummy)
     run_job(job_id=job.pk)
     job.refresh_from_db()
     assert (job.status, job.done) == ("failed", 0)
@@ -161,7 +161,7 @@ def test_removing_dummy_texts_leaves_real_ones_and_what_was_made_of_them(study):
 def test_only_the_number_that_was_confirmed_is_removed(study):
     with refused("dummies_changed"):
         remove_dummy_generations(dataset=study.dataset, confirmed=23)
-    Job.objects.create(study=study, dataset=study.dataset, kind="sampling")
+    Job.objects.create(owner=study.pk, kind="sampling")
     with refused("job_unfinished"):
         remove_dummy_generations(dataset=study.dataset, confirmed=24)
     assert Generation.objects.count() == 24

@@ -5,11 +5,12 @@ from annotation.models import HIT, HITUnit
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
 from annotation.services.reference_units import degrade_copies
+from jobs.models import Job
 from metrics.models import ReportSnapshot
 from recruitment.models import Channel, encrypted
 from recruitment.platforms import get_platform
 from recruitment.services.cloning import COPIED, NOT_COPIED, clone_study
-from studies.models import InstanceSelection, Job, Screening, Study, Unit
+from studies.models import InstanceSelection, Screening, Study, Unit
 from studies.services import copy_rows, record_version
 from tests.annotation.services.test_ratings import answer_all
 from tests.pages import numbers_in
@@ -55,7 +56,7 @@ def make_whole_study() -> Study:
         },
     )
     study.channels.create(provider="invitation", settings={"people": "Ada\nBea"})
-    Job.objects.create(study=study, dataset=study.dataset, kind=Job.Kind.SCORING)
+    Job.objects.create(owner=study.pk, kind="scoring")
     ReportSnapshot.objects.create(study=study)
     record_version(study=study)
     return study

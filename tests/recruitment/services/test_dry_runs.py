@@ -11,21 +11,22 @@ from django.urls import reverse
 from annotation.models import Participation, Rater, Rating
 from annotation.services.planning import plan_hits
 from annotation.services.reference_units import degrade_copies
+from jobs.models import Job
+from jobs.worker import run_job
 from recruitment.models import Channel
 from recruitment.services import dry_runs
 from recruitment.services.dry_runs import (
     DryRunOptions,
+    copy_of,
     dry_runs_of,
     prepare_dry_run,
     remove_dry_run,
     start_dry_run,
 )
-from studies.jobs import run_job
 from studies.models import (
     ComprehensionQuestion,
     Criterion,
     Generation,
-    Job,
     Membership,
     Screening,
     Study,
@@ -77,7 +78,7 @@ def test_a_draft_is_taken_to_its_end_in_a_copy():
     study = screened_study()
     job = finished(study)
     assert (job.status, job.problem, job.result["conclusions"]) == ("done", "", [])
-    copy = job.study
+    copy = copy_of(job)
     assert copy.dry_run_of == study
     assert copy.title.endswith(dry_runs.DRY_RUN)
     assert copy.status == "closed"
@@ -114,9 +115,9 @@ def test_what_no_rater_can_pass_is_said():
     study.comprehension.all().delete()
     job = finished(study, accuracy=0)
     assert codes(job) == ["nobody_passed_qualification", "places_unfilled"]
-    assert str(job.study.places.count()) in job.result["conclusions"][1]["sentence"]
+    assert str(copy_of(job).places.count()) in job.result["conclusions"][1]["sentence"]
     assert job.result["raters"] == 10
-    assert set(job.study.participations.values_list("status", flat=True)) == {"screened_out"}
+    assert set(copy_of(job).participations.values_list("status", flat=True)) == {"screened_out"}
 
 
 def test_places_that_too_few_raters_leave_open_are_said():
@@ -130,7 +131,7 @@ def test_places_that_are_left_are_said():
     job = finished(make_study(instances=3, ratings_per_hit=1), drop_out=1.0)
     assert codes(job) == ["places_unfilled"]
     assert "3" in numbers_in(job.result["conclusions"][0]["sentence"])
-    assert job.study.participations.filter(assignments__status="active").exists()
+    assert copy_of(job).participations.filter(assignments__status="active").exists()
 
 
 def test_a_study_that_cannot_be_planned_says_why():
@@ -149,10 +150,9 @@ def test_a_run_that_was_broken_off_goes_on():
     whole = job.result["raters"]
     again = prepare_dry_run(study=study, options=DryRunOptions(raters=3))
     run_job(job_id=again.pk)
-    Study.objects.filter(pk=again.study_id).update(status="open")
-    Job.objects.filter(pk=again.pk).update(
-        status="running", options=vars(DryRunOptions(raters=50)), lease_until=None
-    )
+    Study.objects.filter(pk=again.owner).update(status="open")
+    Job.objects.filter(pk=again.pk).update(status="running", options=vars(DryRunOptions(raters=50)))
+    again.chunks.update(status="waiting")
     run_job(job_id=again.pk)
     again.refresh_from_db()
     assert again.result["raters"] == whole == 8
@@ -164,15 +164,15 @@ def test_platforms_of_the_study_are_left_out_of_the_copy():
     Channel.objects.create(study=study, provider="prolific", external_id="abc", secret="x")
     job = finished(study)
     assert job.result["conclusions"] == []
-    assert not job.study.channels.exists()
+    assert not copy_of(job).channels.exists()
 
 
 def test_people_who_find_a_dry_run_do_not_enter_it(client):
     study = make_study(instances=2)
     job = prepare_dry_run(study=study, options=DryRunOptions())
-    plan_hits(study=job.study)
-    Study.objects.filter(pk=job.study_id).update(status="open")
-    answer = client.post(f"/s/{job.study_id}/", {"choice": "agree", "version": 0})
+    plan_hits(study=copy_of(job))
+    Study.objects.filter(pk=job.owner).update(status="open")
+    answer = client.post(f"/s/{job.owner}/", {"choice": "agree", "version": 0})
     assert answer.status_code == 409
     assert not Participation.objects.exists()
 
@@ -189,7 +189,7 @@ def test_one_dry_run_of_a_study_at_a_time():
 def test_a_dry_run_has_no_dry_run():
     job = finished(make_study(instances=2))
     with refused("is_dry_run"):
-        prepare_dry_run(study=job.study, options=DryRunOptions())
+        prepare_dry_run(study=copy_of(job), options=DryRunOptions())
 
 
 def test_the_page_starts_one_shows_it_and_leads_to_its_dashboard(client, ruth):
@@ -200,7 +200,7 @@ def test_the_page_starts_one_shows_it_and_leads_to_its_dashboard(client, ruth):
     form = {"raters": 20, "accuracy": 0.8, "position_bias": 0, "drop_out": 0}
     answer = client.post(page, form, follow=True)
     job = dry_runs_of(study).get()
-    dashboard = reverse("metrics:dashboard", args=[job.study_id])
+    dashboard = reverse("metrics:dashboard", args=[job.owner])
     assert dashboard in answer.text
     (run,) = answer.context["runs"]
     assert (run.progress.completed, run.progress.places) == (9, 9)
@@ -235,7 +235,7 @@ def test_a_run_under_way_is_polled_and_can_be_stopped(client, ruth):
 def test_a_stopped_run_stops_in_the_middle_of_a_rater(monkeypatch):
     study = make_study(instances=60, comparisons_per_hit=1, ratings_per_hit=1)
     job = prepare_dry_run(study=study, options=DryRunOptions())
-    monkeypatch.setattr("recruitment.services.dry_runs.PAGES_A_CHUNK", 5)
+    monkeypatch.setattr("recruitment.services.dry_runs.PAGES_A_STEP", 5)
     whole = dry_runs._progress
     calls = []
 
@@ -256,11 +256,11 @@ def test_an_ended_run_can_be_deleted_and_nothing_else_goes(client, ruth):
     other = make_open_study(instances=1)
     make_participation(other)
     gone, kept = finished(study), finished(study)
-    n = Rating.objects.filter(unit__study=kept.study).count()
-    raters = Rater.objects.count() - gone.study.participations.count()
+    n = Rating.objects.filter(unit__study=copy_of(kept)).count()
+    raters = Rater.objects.count() - copy_of(gone).participations.count()
     client.force_login(ruth)
     post_confirmed(client, reverse("recruitment:remove-dry-run", args=[study.pk, gone.public_id]))
-    assert not Study.objects.filter(pk=gone.study_id).exists()
+    assert not Study.objects.filter(pk=gone.owner).exists()
     assert list(dry_runs_of(study)) == [kept]
     assert Rating.objects.count() == n
     assert Rater.objects.count() == raters
@@ -275,10 +275,10 @@ def test_a_run_under_way_is_not_deleted():
 
 def test_what_people_did_is_not_deleted_with_a_run():
     job = finished(make_study(instances=2))
-    Participation.objects.filter(study=job.study).update(simulated=False)
+    Participation.objects.filter(study=copy_of(job)).update(simulated=False)
     with refused("not_simulated"):
         remove_dry_run(job=job)
-    assert Study.objects.filter(pk=job.study_id).exists()
+    assert Study.objects.filter(pk=job.owner).exists()
 
 
 def test_strangers_see_no_dry_run(client):
@@ -289,7 +289,7 @@ def test_strangers_see_no_dry_run(client):
     for name, args in (
         ("dry-runs", [study.pk]),
         ("dry-runs-part", [study.pk]),
-        ("dry-runs", [job.study_id]),
+        ("dry-runs", [job.owner]),
     ):
         assert client.get(reverse(f"recruitment:{name}", args=args)).status_code == 404
     for name in ("stop-dry-run", "remove-dry-run"):

@@ -9,12 +9,14 @@ from django.conf import settings
 from kombu.exceptions import OperationalError
 
 from config.celery import app
-from studies.clock import database_now
-from studies.jobs import LEASE, REQUEUE_AFTER, pause_job, requeue_stale_jobs, resume_job, start_job
-from studies.models import Job, Round, Study
-from studies.rounds import LATE, is_late, last_round, make_due_rounds, propose_rounds
-from studies.stuck_jobs import stuck_jobs
-from studies.tasks import make_due_rounds_task
+from jobs.clock import database_now
+from jobs.models import Job, Round
+from jobs.rounds import LATE, is_late, last_round, make_due_rounds, propose_rounds
+from jobs.services import LEASE, REQUEUE_AFTER, pause_job, requeue_stale_jobs, resume_job
+from jobs.stuck_jobs import stuck_jobs
+from jobs.tasks import make_due_rounds_task
+from studies.dataset_jobs import start_dataset_job
+from tests.jobs.factories import make_job
 from tests.studies.factories import make_study
 
 pytestmark = pytest.mark.django_db
@@ -29,11 +31,6 @@ def begun(monkeypatch) -> list[str]:
     for task, _ in settings.TIEBREAK_ROUNDS.values():
         monkeypatch.setattr(current_app.tasks[task], "delay", lambda n=task: names.append(n))
     return names
-
-
-def make_job(study: Study, **values) -> Job:
-    made = {"kind": "scoring", "status": "queued", "queued_at": database_now()} | values
-    return Job.objects.create(study=study, dataset=study.dataset, **made)
 
 
 def test_every_worker_proposes_and_one_makes_the_round(begun):
@@ -66,7 +63,7 @@ def test_a_workers_proposals_outlive_a_broker_that_is_away(monkeypatch):
                 is_over.set()
             raise OperationalError
 
-    monkeypatch.setattr("studies.rounds.PROPOSE_EVERY", timedelta(milliseconds=5))
+    monkeypatch.setattr("jobs.rounds.PROPOSE_EVERY", timedelta(milliseconds=5))
     propose_rounds(Broker(), is_over).join(timeout=10)
     assert len(sent) == 3
     # Proposals expire, because otherwise they would pile up during a long job.
@@ -76,7 +73,7 @@ def test_a_workers_proposals_outlive_a_broker_that_is_away(monkeypatch):
 def test_a_job_whose_worker_died_goes_on_without_any_scheduler(monkeypatch):
     """The round's task sends the job again. Any living worker can propose the round."""
     taken_up = []
-    monkeypatch.setattr("studies.jobs.send", taken_up.append)
+    monkeypatch.setattr("jobs.services.send", taken_up.append)
     silent = database_now() - 2 * LEASE
     job = make_job(make_study(), status="running", lease_until=silent, sent_at=silent)
     make_due_rounds_task.delay()
@@ -86,10 +83,10 @@ def test_a_job_whose_worker_died_goes_on_without_any_scheduler(monkeypatch):
 def test_a_job_in_which_nothing_moves_is_stuck_and_says_what_to_do():
     study, now = make_study(), database_now()
     Round.objects.create(name="jobs", begun_at=now)
-    dead = make_job(study, status="running", kind="sampling", lease_until=now - LEASE)
+    dead = make_job(study, status="running", kind="sampling", queue="gpu", lease_until=now - LEASE)
     assert [stuck_job.job for stuck_job in stuck_jobs(now=now)] == [dead]
     (stuck,) = stuck_jobs(now=now)
-    assert stuck.since == dead.lease_until
+    assert stuck.since == dead.chunks.get().lease_until
     assert stuck.code == "no_worker_of_queue"
     assert "gpu" in stuck.reason
     Round.objects.update(begun_at=now - LATE - MINUTE)
@@ -106,16 +103,16 @@ def test_a_job_that_works_waits_its_turn_or_was_paused_is_not_stuck():
     study, now = make_study(), database_now()
     make_job(study, status="running", lease_until=now + LEASE)
     make_job(study, queued_at=now - 10 * REQUEUE_AFTER)  # waits for the job above
-    make_job(study, kind="sampling", queued_at=now - REQUEUE_AFTER / 2)
-    make_job(study, kind="sampling", status="running", lease_until=now - LEASE / 2)
+    make_job(study, kind="sampling", queue="gpu", queued_at=now - REQUEUE_AFTER / 2)
+    make_job(study, kind="sampling", queue="gpu", status="running", lease_until=now - LEASE / 2)
     for status in ("paused", "done", "failed", "stopped"):
-        make_job(study, status=status, queued_at=now - 10 * REQUEUE_AFTER, lease_until=None)
+        make_job(study, status=status, queued_at=now - 10 * REQUEUE_AFTER)
     assert stuck_jobs(now=now) == []
 
 
 def test_a_job_that_goes_on_waits_anew(monkeypatch):
-    monkeypatch.setattr("studies.jobs.send", lambda job: None)
-    job = start_job(study=make_study(), kind=Job.Kind.SCORING, options={})
+    monkeypatch.setattr("jobs.services.send", lambda job: None)
+    job = start_dataset_job(study=make_study(), kind="scoring", options={})
     assert job.queued_at == job.created_at
     Job.objects.update(queued_at=database_now() - 10 * REQUEUE_AFTER)
     pause_job(job=job)

@@ -13,8 +13,8 @@ from celery import Celery, current_app
 from django.conf import settings
 from kombu.exceptions import OperationalError
 
-from studies.clock import database_now
-from studies.models import Round
+from jobs.clock import database_now
+from jobs.models import Round
 
 log = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ def propose_rounds(app: Celery, is_over: Event) -> Thread:
         while not is_over.is_set():
             try:
                 app.send_task(
-                    "studies.tasks.make_due_rounds_task", expires=PROPOSE_EVERY.total_seconds()
+                    "jobs.tasks.make_due_rounds_task", expires=PROPOSE_EVERY.total_seconds()
                 )
             except OperationalError:
                 log.warning("the message broker does not accept the proposal of a round")

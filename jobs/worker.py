@@ -1,0 +1,230 @@
+"""Works on jobs: claims chunks, renews their leases, stores their progress, ends the job.
+
+Every change is a compare-and-set on the chunk's claim. A worker that was too slow and lost its
+chunk therefore changes nothing, and leaves.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import datetime, timedelta
+from threading import Event, Thread
+
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from jobs.clock import database_now
+from jobs.kinds import JobKind, Progress, kind_of
+from jobs.models import Job, JobChunk
+from jobs.services import LEASE, send
+from tiebreak.errors import DomainError
+from tiebreak.gateway import GatewayError
+from tiebreak.identifiers import new_public_id
+
+log = logging.getLogger(__name__)
+
+# After this long a worker sends itself a new message, so that other jobs have their turn.
+TURN = timedelta(seconds=20)
+UNFORESEEN = (
+    "An unexpected error occurred ({}). The worker's log has the details. The results so far are"
+    " kept, and the job can be resumed."
+)
+Status, ChunkStatus = Job.Status, JobChunk.Status
+Clock = Callable[[], datetime]
+# A chunk of a running job. As `EXISTS` and not as a join, because PostgreSQL would then check the
+# other conditions of an update on an old version of the row.
+IS_RUNNING = Exists(Job.objects.filter(pk=OuterRef("job"), status=Status.RUNNING))
+
+
+def run_job(*, job_id: int, now: Clock = database_now) -> bool:
+    """Do all free chunks of a job. Returns whether there was one."""
+    job = _begin(job_id, now())
+    if job is None:
+        return False
+    chunks = sum(1 for _ in _free_chunks(job, now))
+    _end_if_complete(job, now())
+    return chunks > 0
+
+
+def work(*, job_id: int, now: Clock = database_now) -> bool:
+    """Work on a job for one turn. Returns whether there may be more to do."""
+    until = now() + TURN
+    job = _begin(job_id, now())
+    if job is None:
+        return False
+    if job.planned_at is None:  # this worker planned it, so the others need not come earlier
+        send(Job.objects.get(pk=job_id))
+    for _ in _free_chunks(job, now):
+        if now() >= until:
+            return True
+    _end_if_complete(job, now())
+    return False
+
+
+def _begin(job_id: int, now: datetime) -> Job | None:
+    """Mark a queued job as running and plan its chunks. Returns None if it may not run."""
+    jobs = Job.objects.filter(pk=job_id)
+    jobs.filter(status=Status.QUEUED).update(
+        status=Status.RUNNING, started_at=now, done_before=F("done"), problem=""
+    )
+    job = jobs.filter(status=Status.RUNNING).first()
+    if job is None:
+        return None
+    with _failing(job, now):
+        _plan(job, now)
+        return job
+    return None
+
+
+def _plan(job: Job, now: datetime) -> None:
+    """Create the chunks, unless another worker did or is just doing it."""
+    with transaction.atomic():
+        if not Job.objects.filter(pk=job.pk, planned_at=None).update(planned_at=now):
+            return
+        chunks = [
+            JobChunk(job=job, number=number, size=chunk.size, payload=chunk.payload)
+            for number, chunk in enumerate(kind_of(job).plan(job))
+        ]
+        JobChunk.objects.bulk_create(chunks, batch_size=1000)
+        Job.objects.filter(pk=job.pk).update(total=sum(chunk.size for chunk in chunks))
+
+
+def _free_chunks(job: Job, now: Clock) -> Iterator[None]:
+    """Claim and do one chunk after another; yield after each."""
+    kind = kind_of(job)
+    while (chunk := _claim(job, kind, now())) is not None:
+        _do(job, kind, chunk, now)
+        yield
+
+
+def _claim(job: Job, kind: JobKind, now: datetime) -> JobChunk | None:
+    """Claim the next chunk that is free. Returns None if as many workers as may are at work."""
+    free = Q(status=ChunkStatus.WAITING) | Q(status=ChunkStatus.RUNNING, lease_until__lte=now)
+    candidates = job.chunks.filter(free, IS_RUNNING, attempts__lt=kind.max_attempts)
+    while job.chunks.filter(status=ChunkStatus.RUNNING, lease_until__gt=now).count() < kind.lanes:
+        chunk = candidates.order_by("number").first()
+        if chunk is None:
+            break
+        claimed = candidates.filter(pk=chunk.pk, attempts=chunk.attempts).update(
+            claim=(claim := new_public_id()),
+            status=ChunkStatus.RUNNING,
+            attempts=chunk.attempts + 1,
+            lease_until=now + LEASE,
+        )
+        if claimed:
+            return JobChunk.objects.get(pk=chunk.pk, claim=claim)
+    return None
+
+
+def _do(job: Job, kind: JobKind, chunk: JobChunk, now: Clock) -> None:
+    """Do a chunk until it is done, the job is paused or ended, or the chunk was taken over."""
+    claimed = JobChunk.objects.filter(pk=chunk.pk, claim=chunk.claim, status=ChunkStatus.RUNNING)
+    try:
+        with _failing(job, now()), _heartbeat(claimed, now):
+            if _is_finished(job, kind, chunk, claimed, now):
+                status = ChunkStatus.FAILED if chunk.failed else ChunkStatus.DONE
+                claimed.update(status=status, claim="", lease_until=None)
+                return
+    except Exception as error:
+        log.exception("chunk %s of job %s failed", chunk.number, job.public_id)
+        is_last = chunk.attempts >= kind.max_attempts
+        problem = UNFORESEEN.format(type(error).__name__)
+        status = ChunkStatus.FAILED if is_last else ChunkStatus.WAITING
+        claimed.update(status=status, claim="", lease_until=None, problem=problem)
+    else:
+        claimed.update(
+            status=ChunkStatus.WAITING, claim="", lease_until=None, attempts=chunk.attempts - 1
+        )
+
+
+def _is_finished(
+    job: Job, kind: JobKind, chunk: JobChunk, claimed: QuerySet[JobChunk], now: Clock
+) -> bool:
+    """Do the parts of a chunk and store the progress after each. False if it was interrupted."""
+    with closing(kind.run(job, chunk.payload)) as parts:  # type: ignore[type-var]
+        for progress in parts:
+            if not _is_stored(job, chunk, progress, claimed, now):
+                return False
+            if progress.must_stop:
+                _fail(job, progress.problem, now())
+                return False
+    return True
+
+
+@transaction.atomic
+def _is_stored(
+    job: Job, chunk: JobChunk, progress: Progress, claimed: QuerySet[JobChunk], now: Clock
+) -> bool:
+    """Add the progress to the chunk and the job. False if the chunk is not this worker's any more."""
+    size = chunk.size if progress.size is None else progress.size
+    counts = {
+        "size": size,
+        "done": progress.done,
+        "failed": progress.failed,
+        "truncated": progress.truncated,
+    }
+    is_ours = claimed.filter(IS_RUNNING).update(
+        **counts, problem=progress.problem, lease_until=now() + LEASE
+    )
+    if not is_ours:
+        return False
+    added = {name: n - getattr(chunk, name) for name, n in counts.items()}
+    added["total"] = added.pop("size")
+    changes = {name: F(name) + n for name, n in added.items() if n}
+    if progress.problem:
+        changes["problem"] = progress.problem
+    if changes:
+        Job.objects.filter(pk=job.pk).update(**changes)
+    for name, n in counts.items():
+        setattr(chunk, name, n)
+    return True
+
+
+@contextmanager
+def _heartbeat(claimed: QuerySet[JobChunk], now: Clock) -> Iterator[None]:
+    """Renew the lease from a thread, because a part may take longer than the lease."""
+    is_over = Event()
+
+    def renew() -> None:
+        while not is_over.wait(LEASE.total_seconds() / 4):
+            with suppress(DatabaseError):  # the chunk itself will fail on it too
+                claimed.update(lease_until=now() + LEASE)
+        connection.close()
+
+    thread = Thread(target=renew, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+
+
+@contextmanager
+def _failing(job: Job, now: datetime) -> Iterator[None]:
+    """End the job as failed if it is refused something that no further attempt would change."""
+    try:
+        yield
+    except (DomainError, GatewayError) as error:
+        _fail(job, error.message, now)
+
+
+def _fail(job: Job, problem: str, now: datetime) -> None:
+    Job.objects.filter(pk=job.pk, status=Status.RUNNING).update(
+        status=Status.FAILED, problem=problem, finished_at=now
+    )
+
+
+def _end_if_complete(job: Job, now: datetime) -> None:
+    """End the job if every chunk is done or failed."""
+    is_settled = Q(status__in=[ChunkStatus.DONE, ChunkStatus.FAILED])
+    running = Job.objects.filter(pk=job.pk, status=Status.RUNNING)
+    if job.chunks.exclude(is_settled).exists() or not running.exists():
+        return
+    failed = job.chunks.filter(status=ChunkStatus.FAILED).order_by("number").last()
+    if failed is not None:
+        _fail(job, failed.problem, now)
+        return
+    with _failing(job, now):
+        note = kind_of(job).finish(job)
+        running.update(status=Status.DONE, problem=note, finished_at=now)

@@ -1,0 +1,143 @@
+"""The jobs of a study, and for the server's administrators all jobs."""
+
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db.models import Q
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.export_jobs import finished_export, start_export
+from annotation.exporting import FORMATS
+from jobs.models import UNFINISHED, Job
+from jobs.rows import job_rows, newest_and_unfinished
+from jobs.services import pause_job, resume_job, stop_job
+from metrics.messages import EXPORT_STARTED, JOB_PAUSES, JOB_RESUMED, JOB_STOPPED
+from studies.access import researchers_only, study_for
+from studies.dataset_jobs import jobs_of
+from studies.models import Study
+from tiebreak.errors import DomainError
+
+MAX_JOBS = 30
+
+
+class ExportForm(forms.Form):
+    formats = forms.MultipleChoiceField(
+        label="Formats of the ratings",
+        choices=[(name, name) for name in FORMATS],
+        initial=["jsonl"],
+        widget=forms.CheckboxSelectMultiple,
+        help_text="jsonl can be imported again; csv opens in spreadsheets; parquet loads fastest.",
+    )
+
+
+@require_safe
+@researchers_only
+def study_jobs(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Show a study's jobs."""
+    study = study_for(request.user, public_id)
+    return render(request, "metrics/jobs.html", _page(study, ExportForm()))
+
+
+@require_safe
+@researchers_only
+def study_jobs_part(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Return the list alone, which the page polls while a job is moving."""
+    study = study_for(request.user, public_id)
+    return render(request, "metrics/job_list.html", _list(study))
+
+
+def _page(study: Study, form: ExportForm) -> dict[str, Any]:
+    return {"here": "jobs", "form": form, **_list(study)}
+
+
+def _list(study: Study) -> dict[str, Any]:
+    jobs = Job.objects.filter(Q(owner=study.pk) | Q(owner__in=study.dry_runs.values("pk")))
+    rows = job_rows(newest_and_unfinished(jobs, MAX_JOBS))
+    return {"study": study, "rows": rows, "is_moving": any(row.job.is_moving for row in rows)}
+
+
+@require_POST
+@researchers_only
+def export(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Start an export."""
+    study = study_for(request.user, public_id)
+    form = ExportForm(request.POST)
+    if not form.is_valid():
+        return render(request, "metrics/jobs.html", _page(study, form), status=400)
+    try:
+        start_export(study=study, formats=form.cleaned_data["formats"], by=cast(User, request.user))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    else:
+        messages.success(request, EXPORT_STARTED)
+    return redirect("metrics:jobs", study.pk)
+
+
+@require_safe
+@researchers_only
+def download_export(request: HttpRequest, public_id: str, job_id: str) -> FileResponse:
+    """Send the file of a finished export."""
+    study = study_for(request.user, public_id)
+    try:
+        file = finished_export(study=study, job_id=job_id)
+    except DomainError as refusal:
+        raise Http404(refusal.message) from refusal
+    return FileResponse(file.open("rb"), as_attachment=True, filename=f"tiebreak-{study.pk}.zip")
+
+
+@require_POST
+@researchers_only
+def pause(request: HttpRequest, public_id: str, job_id: str) -> HttpResponse:
+    study = study_for(request.user, public_id)
+    pause_job(job=_job(study, job_id))
+    messages.success(request, JOB_PAUSES)
+    return redirect("metrics:jobs", study.pk)
+
+
+@require_POST
+@researchers_only
+def resume(request: HttpRequest, public_id: str, job_id: str) -> HttpResponse:
+    study = study_for(request.user, public_id)
+    try:
+        resume_job(job=_job(study, job_id))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    else:
+        messages.success(request, JOB_RESUMED)
+    return redirect("metrics:jobs", study.pk)
+
+
+@require_POST
+@researchers_only
+def stop(request: HttpRequest, public_id: str, job_id: str) -> HttpResponse:
+    study = study_for(request.user, public_id)
+    stop_job(job=_job(study, job_id))
+    messages.success(request, JOB_STOPPED)
+    return redirect("metrics:jobs", study.pk)
+
+
+def _job(study: Study, job_id: str) -> Job:
+    job = jobs_of(study).filter(public_id=job_id).first()
+    if job is None:
+        raise Http404("This study has no such job.")
+    return job
+
+
+@require_safe
+@researchers_only
+def server_jobs(request: HttpRequest) -> HttpResponse:
+    """Show the server's unfinished and newest jobs to its administrators."""
+    if not cast(User, request.user).is_superuser:
+        raise Http404("There is no such page.")
+    newest = Job.objects.filter(pk__in=Job.objects.order_by("-pk")[:MAX_JOBS].values("pk"))
+    jobs = newest | Job.objects.filter(status__in=UNFINISHED)
+    rows = job_rows(newest_and_unfinished(jobs, MAX_JOBS))
+    titles = dict(
+        Study.objects.filter(pk__in={row.job.owner for row in rows}).values_list("pk", "title")
+    )
+    context = {"rows": [(row, titles.get(row.job.owner, "")) for row in rows]}
+    return render(request, "metrics/server_jobs.html", context)

@@ -1,0 +1,8 @@
+"""The kinds of jobs that work on a dataset."""
+
+from jobs.kinds import register_kind
+from studies.instance_selection.sampling import SamplingJob
+from studies.instance_selection.scoring import ScoringJob
+
+register_kind(SamplingJob)
+register_kind(ScoringJob)
