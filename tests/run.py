@@ -39,15 +39,15 @@ class Missing:
 
 @dataclass(frozen=True)
 class Services:
-    """Where each service is, None for one that is not here."""
+    """Where each service is, None if it is not here."""
 
     postgresql: str | None
     redis: str | None
     chromium: str | None
 
     def environment(self) -> dict[str, str]:
-        found = {"TIEBREAK_TEST_REDIS_URL": self.redis, "TIEBREAK_TEST_CHROMIUM": self.chromium}
-        return {name: value for name, value in found.items() if value}
+        variables = {"TIEBREAK_TEST_REDIS_URL": self.redis, "TIEBREAK_TEST_CHROMIUM": self.chromium}
+        return {name: value for name, value in variables.items() if value}
 
     def missing(self) -> Iterator[Missing]:
         if self.postgresql is None:
@@ -164,7 +164,7 @@ def run_all(options: list[str]) -> int:
     with ExitStack() as stack:
         urls = stack.enter_context(postgresql()), stack.enter_context(redis())
         services = Services(*urls, chromium())
-        codes = [each.run(options) for each in all_passes(services)]
+        codes = [one.run(options) for one in all_passes(services)]
     missing = list(services.missing())
     for service in missing:
         print(service)

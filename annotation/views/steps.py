@@ -126,7 +126,7 @@ def feedback_on(rating: Rating, is_right: bool) -> dict[str, Any]:
     expected = str(rating.unit.known_labels[rating.criterion.name])
     return {
         "question": rating.criterion.question,
-        "given": choice_as_shown(rating.label or "", rating.criterion, a_first=a_first),
+        "answer": choice_as_shown(rating.label or "", rating.criterion, a_first=a_first),
         "expected": choice_as_shown(expected, rating.criterion, a_first=a_first),
         "is_right": is_right,
         "explanation": rating.unit.explanation,

@@ -25,7 +25,7 @@
   });
 
   // A page that waits for a platform reloads by itself, unless it has unsaved changes.
-  const seconds = Number(document.documentElement.dataset.lookAgain);
+  const seconds = Number(document.documentElement.dataset.reloadSeconds);
   if (seconds) {
     setInterval(() => { if (!isUnsaved()) window.location.reload(); }, seconds * 1000);
   }

@@ -88,6 +88,8 @@ def test_every_constraint_on_the_page_is_in_the_database():
         for row in table("What the database guarantees")
         for name in re.findall(r"`(\w+)`", row[1])
     }
-    constraints = {each.name for model in apps.get_models() for each in model._meta.constraints}
+    constraints = {
+        constraint.name for model in apps.get_models() for constraint in model._meta.constraints
+    }
     assert len(named) >= 10
     assert named - constraints == set()

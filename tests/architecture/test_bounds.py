@@ -94,7 +94,7 @@ def test_no_page_of_the_admin_shows_a_number_that_is_excused():
 
 
 @pytest.mark.parametrize(
-    "form", [SamplingForm, *(each.settings_form for each in platforms().values())]
+    "form", [SamplingForm, *(platform.settings_form for platform in platforms().values())]
 )
 def test_a_number_of_a_form_has_two_ends(form):
     for name, field in form.base_fields.items():

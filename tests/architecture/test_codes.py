@@ -31,9 +31,9 @@ def trees(*folders: str) -> Iterator[tuple[str, ast.Module]]:
 
 def texts(node: ast.AST) -> Iterator[str]:
     """The string constants of an expression that hold two words or more."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.Constant) and re.search(r"\w \w", str(each.value)):
-            yield str(each.value)
+    for child in ast.walk(node):
+        if isinstance(child, ast.Constant) and re.search(r"\w \w", str(child.value)):
+            yield str(child.value)
 
 
 def matched_sentences(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -57,18 +57,18 @@ def compared_sentences(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.parametrize("sentences_of", [matched_sentences, compared_sentences])
 def test_no_test_depends_on_the_wording_of_a_message(sentences_of):
-    found = [
+    offenders = [
         f"{file}:{line}: {text!r}"
         for file, tree in trees("tests")
         for line, text in sentences_of(tree)
         if text not in ALLOWED
     ]
-    assert not found, "\n".join(found)
+    assert not offenders, "\n".join(offenders)
 
 
 def test_every_refusal_has_a_code():
     """A code is snake_case, and a bare ValueError has none."""
-    found = []
+    offenders = []
     for file, tree in trees(*PACKAGES):
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
@@ -78,5 +78,5 @@ def test_every_refusal_has_a_code():
                 r"[a-z][a-z0-9_]*", str(code.value)
             )
             if node.func.id == "ValueError" or (node.func.id in CODED and is_sentence):
-                found.append(f"{file}:{node.lineno}: {ast.unparse(node)[:80]}")
-    assert not found, "\n".join(found)
+                offenders.append(f"{file}:{node.lineno}: {ast.unparse(node)[:80]}")
+    assert not offenders, "\n".join(offenders)

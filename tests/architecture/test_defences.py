@@ -88,10 +88,10 @@ def test_a_report_is_a_file_and_never_a_page(client, rated):
 
 @pytest.mark.django_db
 def test_a_figure_is_a_file_and_never_a_page(client, rated):
-    found = client.get(reverse("metrics:figure", args=[rated.pk, "preference", "perception"]))
-    assert found.status_code == 200
-    assert found.headers["Content-Type"] == "image/svg+xml"
-    assert found.headers["Content-Disposition"].startswith("attachment;")
+    download = client.get(reverse("metrics:figure", args=[rated.pk, "preference", "perception"]))
+    assert download.status_code == 200
+    assert download.headers["Content-Type"] == "image/svg+xml"
+    assert download.headers["Content-Disposition"].startswith("attachment;")
 
 
 @pytest.mark.django_db
@@ -100,11 +100,11 @@ def test_a_report_needs_a_researcher_of_the_study(rated):
         reverse(name, args=[rated.pk]) for name in ("metrics:report", "metrics:report-api")
     ]
     stranger = Client()
-    assert {stranger.get(each).status_code for each in addresses} <= {302, 403}
+    assert {stranger.get(address).status_code for address in addresses} <= {302, 403}
     stranger.force_login(User.objects.create_user("annotator"))
-    assert {stranger.get(each).status_code for each in addresses} <= {302, 403, 404}
+    assert {stranger.get(address).status_code for address in addresses} <= {302, 403, 404}
     stranger.force_login(User.objects.create_user("other", is_staff=True))
-    assert {stranger.get(each).status_code for each in addresses} == {404}
+    assert {stranger.get(address).status_code for address in addresses} == {404}
 
 
 # Another researcher's objects, at every address and by every method.
@@ -183,12 +183,12 @@ def test_no_code_unpickles_evaluates_or_waits_without_an_end(path):
     assert not roots & {"requests", "urllib3"}
     for call in _calls(tree):
         name = ast.unparse(call.func)
-        keywords = {each.arg: each.value for each in call.keywords}
+        keywords = {keyword.arg: keyword.value for keyword in call.keywords}
         assert name not in {"eval", "exec", "compile"}, name
         trusted = keywords.get("trust_remote_code")
         assert trusted is None or ast.unparse(trusted) == "False"
         asks = name in {
-            f"httpx.{each}" for each in ("get", "post", "request", "Client", "AsyncClient")
+            f"httpx.{name}" for name in ("get", "post", "request", "Client", "AsyncClient")
         }
         is_in_process = "transport" in keywords
         assert not asks or is_in_process or "timeout" in keywords, f"{path}: {name}"

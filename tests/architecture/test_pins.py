@@ -27,10 +27,10 @@ def asked(extra: str) -> Iterator[Requirement]:
 
 
 def pinned(path: Path) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    versions: dict[str, set[str]] = {}
     for name, version in re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?==(\S+)", path.read_text(), re.M):
-        found.setdefault(name.lower(), set()).add(version)
-    return found
+        versions.setdefault(name.lower(), set()).add(version)
+    return versions
 
 
 @pytest.mark.parametrize(

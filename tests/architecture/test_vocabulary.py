@@ -148,6 +148,9 @@ NAMES = {
         is_exact=True,
         only="^tiebreak/stats/(bootstrap|replicates|resampling)",
     ),
+    "found, own, each, said": Retired(r"found|own|each|said", "what the thing is", is_exact=True),
+    # Hypothesis has a decorator of this name.
+    "given": Retired("given", "what the thing is", is_exact=True, allowed="^tests/"),
     "MOST_": Retired(r"_?(MOST|FEWEST)(_\w+)?", "MAX_ or MIN_", is_exact=True),
     "case number": Retired(r"test_\d\d_\w+", "the words of the case", is_exact=True),
 }

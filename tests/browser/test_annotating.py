@@ -302,7 +302,7 @@ def test_differences_are_marked_and_the_text_stays_the_same(chromium_page: Page,
     before = texts.all_text_contents()
     assert set(before) == {TEXT_A, TEXT_B}
     page.keyboard.press("d")
-    marks = dict(zip(before, (each.locator("mark") for each in texts.all()), strict=True))
+    marks = dict(zip(before, (text.locator("mark") for text in texts.all()), strict=True))
     assert marks[TEXT_A].all_text_contents() == ["tomatoes", "brings a heater."]
     assert marks[TEXT_B].all_text_contents() == ["all of", "plants", "will call."]
     assert texts.all_text_contents() == before

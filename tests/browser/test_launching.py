@@ -50,8 +50,10 @@ def look(page: Page, name: str, *, of_ours: bool = True) -> None:
 
 def check_section(page: Page, selector: str) -> None:
     """What axe finds in our part of a page of Django's."""
-    found = Axe().run(page, context=selector).response["violations"]
-    assert not found, [(each["id"], each["nodes"][0]["html"]) for each in found]
+    violations = Axe().run(page, context=selector).response["violations"]
+    assert not violations, [
+        (violation["id"], violation["nodes"][0]["html"]) for violation in violations
+    ]
 
 
 def log_in(page: Page, url: str) -> None:

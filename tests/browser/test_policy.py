@@ -48,7 +48,7 @@ def at(name: str, *args: object) -> str:
 def visit(page: Page, url: str) -> list[str]:
     page.goto(url)
     page.wait_for_load_state("networkidle")
-    return [f"{url}: {each}" for each in page.evaluate("window.violations")]
+    return [f"{url}: {violation}" for violation in page.evaluate("window.violations")]
 
 
 def log_in(page: Page, server: str) -> User:
@@ -84,24 +84,26 @@ def test_no_page_of_the_researcher_breaks_the_policy(watched, live_server):
     ruth = log_in(watched, live_server.url)
     study = with_everything(make_open_study(instances=2))
     Membership.objects.create(study=study, user=ruth)
-    found = [
-        each for path in researcher_pages(study) for each in visit(watched, live_server.url + path)
+    violations = [
+        violation
+        for path in researcher_pages(study)
+        for violation in visit(watched, live_server.url + path)
     ]
-    assert found == []
+    assert violations == []
 
 
 def test_no_page_of_the_annotator_breaks_the_policy(watched, live_server):
     study = make_open_study(instances=2)
     home = live_server.url + at("recruitment:welcome", study.pk)
-    found = [*visit(watched, live_server.url + at("admin:login")), *visit(watched, home)]
+    violations = [*visit(watched, live_server.url + at("admin:login")), *visit(watched, home)]
     watched.get_by_role("button").first.click()
     watched.wait_for_load_state("networkidle")
     for _ in range(2):
-        found += watched.evaluate("window.violations")
+        violations += watched.evaluate("window.violations")
         watched.goto(live_server.url + at("annotation:rate", study.pk))
         watched.wait_for_load_state("networkidle")
-    found += watched.evaluate("window.violations")
-    assert found == []
+    violations += watched.evaluate("window.violations")
+    assert violations == []
 
 
 def test_a_part_that_htmx_is_waiting_for_is_told_by_our_own_style(watched, live_server):

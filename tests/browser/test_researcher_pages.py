@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.xdist_group("browser"),
 ]
-PAGES = ("", "generate-and-select/?robustness=1", "dry-runs/", "recruitment/", "ledger/")
+PAGES = ("", "generate-and-select/?robustness=1", "dry-runs/", "recruitment/", "ledger/", "jobs/")
 
 
 def with_everything(study: Study) -> Study:
@@ -50,6 +50,13 @@ def with_everything(study: Study) -> Study:
     return study
 
 
+def log_in(page: Page, url: str) -> None:
+    page.goto(f"{url}/admin/login/")
+    page.get_by_label("Username").fill("ruth")
+    page.get_by_label("Password").fill("a long password")
+    page.get_by_role("button", name="Log in").click()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 360])
 @pytest.mark.parametrize("is_full", [True, False])
@@ -60,10 +67,7 @@ def test_every_page_is_accessible(chromium_page: Page, live_server, scheme, widt
     Membership.objects.create(study=study, user=ruth)
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
-    page.goto(f"{live_server.url}/admin/login/")
-    page.get_by_label("Username").fill("ruth")
-    page.get_by_label("Password").fill("a long password")
-    page.get_by_role("button", name="Log in").click()
+    log_in(page, live_server.url)
     for address in PAGES:
         page.goto(f"{live_server.url}/studies/{study.pk}/{address}")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
@@ -71,3 +75,18 @@ def test_every_page_is_accessible(chromium_page: Page, live_server, scheme, widt
         check_fits(page)
         check_ids(page)
         check_legible(page)
+
+
+def test_a_page_that_waits_for_a_platform_reloads_by_itself(chromium_page: Page, live_server):
+    page = chromium_page
+    ruth = User.objects.create_superuser("ruth", password="a long password")
+    study = make_study(instances=1)
+    Membership.objects.create(study=study, user=ruth)
+    channel = Channel.objects.create(
+        study=study, provider="prolific", pending="sync", pending_at=timezone.now()
+    )
+    log_in(page, live_server.url)
+    page.goto(f"{live_server.url}/studies/{study.pk}/recruitment/")
+    expect(page.locator("html")).to_have_attribute("data-reload-seconds", "3")
+    Channel.objects.filter(pk=channel.pk).update(pending="")
+    expect(page.locator("html")).not_to_have_attribute("data-reload-seconds", "3")

@@ -43,10 +43,10 @@ def a_study(researcher_client):
     )
 
 
-def save(researcher_client, study, **given: str):
+def save(researcher_client, study, **values: str):
     address = reverse("recruitment:save-channel", args=[study.pk, "prolific"])
     return researcher_client.post(
-        address, {"description": "Compare.", "is_secure": "on", **given}, follow=True
+        address, {"description": "Compare.", "is_secure": "on", **values}, follow=True
     )
 
 
