@@ -17,6 +17,7 @@ from metrics.findings import (
     win_rate_finding,
 )
 from metrics.messages import INSTANCES_WERE_SELECTED
+from tiebreak.scales import Scale
 
 Json = dict[str, Any]
 STRATIFIERS = {
@@ -295,13 +296,10 @@ def number(estimate: Json, *, low: float = -1.0, high: float = 1.0) -> Number:
 
 def label_names(section: Json) -> dict[str, str]:
     """Return the names of a preference's labels for figures."""
-    if not section["scale"].startswith("preference"):
+    scale = Scale.parse(section["scale"])
+    if scale.kind != "preference":
         return {}
-    names = {"0": "tie", "bad": "both bad"}
-    for label in section["labels"]:
-        if isinstance(label, int) and label:
-            names[str(label)] = ("A" if label < 0 else "B") * min(abs(label), 3)
-    return names
+    return {str(label): scale.short_name(label) for label in section["labels"]}
 
 
 def perception_figures(section: Json) -> list[tuple[str, SafeString]]:

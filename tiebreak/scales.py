@@ -16,14 +16,58 @@ BAD = "bad"
 MAX_POINTS = 101
 
 _RANGE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})", re.ASCII)
-_PREFERENCES: dict[str, tuple[Level, tuple[int, ...]]] = {
-    "preference": ("nominal", (-1, 1)),
-    "preference:tie": ("nominal", (-1, 0, 1)),
-    "preference:5": ("ordinal", tuple(range(-2, 3))),
-    "preference:7": ("ordinal", tuple(range(-3, 4))),
+TIE_WORDS, BAD_WORDS = "No preference", "Both are bad"
+
+
+@dataclass(frozen=True)
+class Preference:
+    """A preference scale. An entry in `PREFERENCES` is all that a new one needs.
+
+    Attributes
+    ----------
+    strengths : tuple of str
+        What annotators read after the name of the better side, from the weakest preference to the
+        strongest.
+    has_tie : bool, default True
+        Whether annotators may have no preference.
+    level : {"nominal", "ordinal"}
+        Level of measurement: preferences of several strengths have an order.
+    points : tuple of int
+        The labels, from the strongest preference for system A to the strongest for system B.
+
+    See Also
+    --------
+    Scale.parse : Read a scale from its specification.
+
+    Examples
+    --------
+    >>> Preference(("is better",)).points
+    (-1, 0, 1)
+    """
+
+    strengths: tuple[str, ...]
+    has_tie: bool = True
+
+    @property
+    def level(self) -> Level:
+        """The level of measurement: strengths have an order, a bare choice has none."""
+        return "ordinal" if len(self.strengths) > 1 else "nominal"
+
+    @property
+    def points(self) -> tuple[int, ...]:
+        """The labels, from the strongest preference for system A to that for system B."""
+        most = len(self.strengths)
+        return tuple(n for n in range(-most, most + 1) if n or self.has_tie)
+
+
+PREFERENCES = {
+    "preference": Preference(("is better",), has_tie=False),
+    "preference:tie": Preference(("is better",)),
+    "preference:5": Preference(("is slightly better", "is much better")),
+    "preference:7": Preference(("is slightly better", "is better", "is much better")),
 }
 _ALLOWED = (
-    "preference, preference:tie, preference:5, preference:7 (each may end in +bad), "
+    f"{', '.join(PREFERENCES)} (each may end in +bad), "
     "nominal:a,b, ordinal:1..5, interval:1..5, interval, ratio"
 )
 
@@ -73,9 +117,8 @@ class Scale:
         Parameters
         ----------
         spec : str
-            ``nominal:a,b``, ``ordinal:1..5``, ``interval:1..5``, ``interval``, ``ratio``,
-            ``preference``, ``preference:tie``, ``preference:5`` or ``preference:7``. Preference
-            scales may end in ``+bad``.
+            ``nominal:a,b``, ``ordinal:1..5``, ``interval:1..5``, ``interval``, ``ratio``, or the
+            name of a preference scale in `PREFERENCES`, which may end in ``+bad``.
 
         Returns
         -------
@@ -98,7 +141,7 @@ class Scale:
             )
         text = spec.strip()
         base, plus, extra = text.partition("+")
-        if base in _PREFERENCES and (not plus or extra == BAD):
+        if base in PREFERENCES and (not plus or extra == BAD):
             return cls._preference(text, base, bad=bool(plus))
         kind, _, rest = text.partition(":")
         reader = _READERS.get(kind)
@@ -111,9 +154,9 @@ class Scale:
 
     @classmethod
     def _preference(cls, text: str, base: str, *, bad: bool) -> Self:
-        level, points = _PREFERENCES[base]
-        labels: tuple[Label, ...] = (*points, BAD) if bad else points
-        return cls(text, "preference", level, labels, bad)
+        scale = PREFERENCES[base]
+        labels: tuple[Label, ...] = (*scale.points, BAD) if bad else scale.points
+        return cls(text, "preference", scale.level, labels, bad)
 
     @property
     def order_labels(self) -> tuple[Label, ...] | None:
@@ -121,6 +164,80 @@ class Scale:
         if self.labels is None or not self.bad:
             return self.labels
         return self.labels[:-1]
+
+    def side_of(self, label: Label) -> int:
+        """Return −1 or +1 for the side that a label prefers, or 0 if it prefers none.
+
+        Parameters
+        ----------
+        label : int, float or str
+            A label of the scale.
+
+        Returns
+        -------
+        int
+            −1 for the first text or system A, +1 for the second text or system B.
+
+        Examples
+        --------
+        >>> Scale.parse("preference:5").side_of(-2)
+        -1
+        """
+        if self.kind != "preference" or label == BAD:
+            return 0
+        return (int(label) > 0) - (int(label) < 0)
+
+    def words_for(self, label: Label) -> str:
+        """Return what annotators read on the button of a label, without the name of the side.
+
+        Parameters
+        ----------
+        label : int, float or str
+            A label of the scale.
+
+        Returns
+        -------
+        str
+            The words. Labels of scales other than preferences are their own words.
+
+        Examples
+        --------
+        >>> Scale.parse("preference:5").words_for(2)
+        'is much better'
+        """
+        if self.kind != "preference":
+            return str(label)
+        if label == BAD:
+            return BAD_WORDS
+        if label == 0:
+            return TIE_WORDS
+        base = self.spec.strip().partition("+")[0]
+        return PREFERENCES[base].strengths[abs(int(label)) - 1]
+
+    def short_name(self, label: Label) -> str:
+        """Return the name of a label in figures and tables.
+
+        Parameters
+        ----------
+        label : int, float or str
+            A label of the scale.
+
+        Returns
+        -------
+        str
+            For a preference the letter of the system, repeated by its strength; ``"tie"`` or
+            ``"both bad"``. Labels of other scales are their own names.
+
+        Examples
+        --------
+        >>> [Scale.parse("preference:5+bad").short_name(label) for label in (-2, 0, 1, "bad")]
+        ['AA', 'tie', 'B', 'both bad']
+        """
+        if self.kind != "preference":
+            return str(label)
+        if label == BAD:
+            return "both bad"
+        return ("A" if int(label) < 0 else "B") * abs(int(label)) or "tie"
 
     def parse_label(self, value: object) -> Label:
         """Convert a value to a label of the scale.
@@ -225,9 +342,9 @@ def _infer_preference(distinct: set[str], *, named: bool) -> Scale | None:
     if None in numbers or not (named or (numbers and BAD not in distinct)):
         return None
     suffix = f"+{BAD}" if BAD in distinct else ""
-    candidates = ("preference:tie", "preference:5", "preference:7")
+    candidates = [base for base, scale in PREFERENCES.items() if scale.has_tie]
     for base in candidates if named else candidates[:1]:
-        if numbers <= set(_PREFERENCES[base][1]):
+        if numbers <= set(PREFERENCES[base].points):
             return Scale.parse(base + suffix)
     return None
 

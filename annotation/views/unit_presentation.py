@@ -9,18 +9,12 @@ from typing import Any, Literal
 
 from annotation.selectors import as_shown
 from studies.models import Criterion, Instance, Unit
-from tiebreak.scales import BAD, Label, Scale
+from tiebreak.scales import Label, Scale
 
 FIELD = "criterion-{}"
 # Scales with more labels than this get a number field instead of buttons.
 MAX_CHOICES = 20
-# The wording of preferences, by the scale's largest label and by the label's absolute value.
-STRENGTHS = {
-    1: ("is better",),
-    2: ("is slightly better", "is much better"),
-    3: ("is slightly better", "is better", "is much better"),
-}
-TIE, BOTH_BAD = "No preference", "Both are bad"
+SIDES: dict[int, Literal["", "first", "second"]] = {-1: "first", 0: "", 1: "second"}
 
 
 @dataclass(frozen=True)
@@ -127,21 +121,8 @@ def question(criterion: Criterion, shown_label: str | None) -> Question:
 
 
 def _choice(scale: Scale, label: Label, *, key: str, chosen: str) -> Choice:
-    value = str(label)
-    side, words = _words(scale, label)
-    return Choice(value, words, side, key, is_chosen=value == chosen)
-
-
-def _words(scale: Scale, label: Label) -> tuple[Literal["", "first", "second"], str]:
-    if scale.kind != "preference":
-        return "", str(label)
-    if label == BAD:
-        return "", BOTH_BAD
-    size = int(label)
-    if size == 0:
-        return "", TIE
-    strongest = max(int(order_label) for order_label in scale.order_labels or ())
-    return "first" if size < 0 else "second", STRENGTHS[strongest][abs(size) - 1]
+    value, side = str(label), SIDES[scale.side_of(label)]
+    return Choice(value, scale.words_for(label), side, key, is_chosen=value == chosen)
 
 
 def choice_as_shown(label: str, criterion: Criterion, *, a_first: bool) -> Choice:

@@ -8,11 +8,10 @@ from django.test import Client
 
 from annotation.models import Assignment, HITUnit
 from annotation.services.planning import plan_hits
-from annotation.views.unit_presentation import BOTH_BAD, STRENGTHS, TIE
 from studies.models import Criterion, Generation, Instance, Study
 from tests.annotation.annotators import Annotator, Page, annotator, form_of, texts_of, unit_of
 from tests.studies.factories import make_open_study, make_study, open_knowingly
-from tiebreak.scales import BAD
+from tiebreak.scales import PREFERENCES, Preference
 
 pytestmark = pytest.mark.django_db
 
@@ -152,30 +151,46 @@ def words_of(page: Page) -> list[str]:
     return [" ".join(label.split()) for label in plain]
 
 
-def expected_words(label: str, strongest: int) -> str:
+def expected_words(label: str, strengths: list[str]) -> str:
     """Return the words for the better side in either layout, and for how much better it is."""
+    if label == "bad":
+        return "Both are bad"
     size = int(label)
     side = "Left First" if size < 0 else "Right Second"
-    return f"{side} {STRENGTHS[strongest][abs(size) - 1]}" if size else TIE
+    return f"{side} {strengths[abs(size) - 1]}" if size else "No preference"
+
+
+NINE = ["is a little better", "is better", "is much better", "is very much better"]
 
 
 @pytest.mark.parametrize(
-    ("scale", "values"),
+    ("scale", "values", "strengths"),
     [
-        ("preference", ["-1", "1"]),
-        ("preference:tie+bad", ["-1", "0", "1", "bad"]),
-        ("preference:5", ["-2", "-1", "0", "1", "2"]),
-        ("preference:7", ["-3", "-2", "-1", "0", "1", "2", "3"]),
-        ("nominal:true,half true,false", ["true", "half true", "false"]),
-        ("ordinal:1..4", ["1", "2", "3", "4"]),
+        ("preference", ["-1", "1"], ["is better"]),
+        ("preference:tie+bad", ["-1", "0", "1", "bad"], ["is better"]),
+        (
+            "preference:5",
+            ["-2", "-1", "0", "1", "2"],
+            ["is slightly better", "is much better"],
+        ),
+        (
+            "preference:7",
+            ["-3", "-2", "-1", "0", "1", "2", "3"],
+            ["is slightly better", "is better", "is much better"],
+        ),
+        # Only this test knows the scale: an entry of the registry is all that it needs.
+        ("preference:9", ["-4", "-3", "-2", "-1", "0", "1", "2", "3", "4"], NINE),
+        ("nominal:true,half true,false", ["true", "half true", "false"], []),
+        ("ordinal:1..4", ["1", "2", "3", "4"], []),
     ],
 )
-def test_each_scale_shows_its_choices_and_keeps_the_one_that_was_made(scale, values):
+def test_each_scale_shows_its_choices_and_keeps_the_one_that_was_made(
+    monkeypatch, scale, values, strengths
+):
+    monkeypatch.setitem(PREFERENCES, "preference:9", Preference(tuple(NINE)))
     study = make_open_study(instances=1, scale=scale)
-    ann, words = annotator(study), values
-    if scale.startswith("preference"):
-        strongest = int(values[0].removeprefix("-"))
-        words = [BOTH_BAD if value == BAD else expected_words(value, strongest) for value in values]
+    ann = annotator(study)
+    words = [expected_words(value, strengths) for value in values] if strengths else values
     for index in range(min(len(values), 5)):
         page = ann.here()
         assert form_of(page).choices == {"criterion-preference": values}
