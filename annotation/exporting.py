@@ -1,6 +1,7 @@
 """A study's ratings as rows of the published format, for the export and for analytics."""
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,8 +12,9 @@ from annotation.codebook import codebook
 from annotation.counts import RatingCounts, rating_counts
 from annotation.models import Rating
 from annotation.models.rating import RatingQuerySet
-from studies.importing import DESIGN_FIELDS, generation_rows, instance_rows
+from studies.importing import NO_LIMIT, generation_rows, instance_rows
 from studies.models import Generation, Instance, Study, System, Unit
+from studies.models.settings import SETTINGS
 from tiebreak.errors import DomainError
 from tiebreak.formats import GenerationRow, StudySpec, write_bundle, write_rows
 from tiebreak.formats.bundle import CriterionSpec
@@ -64,6 +66,8 @@ _LENGTHS = {
 }
 COLUMNS = (*_COLUMNS, *_LENGTHS)
 FORMATS = ("jsonl", "csv", "parquet")
+# Settings that a bundle has as texts of their own.
+TEXTS = {"guidelines", "consent"}
 
 
 def rating_rows(study: Study, ratings: RatingQuerySet | None = None) -> Iterator[dict[str, Any]]:
@@ -150,8 +154,23 @@ def study_spec(study: Study) -> StudySpec:
         criteria=tuple(CriterionSpec(c.name, c.scale, c.question) for c in study.criteria.all()),
         systems=tuple(row.system.name for row in study.study_systems.select_related("system")),
         controls=tuple(_controls(study).values_list("name", flat=True)),
-        **{name: getattr(study, name) for name in DESIGN_FIELDS},
+        title=study.title,
+        guidelines=study.guidelines,
+        consent=study.consent,
+        settings=dict(_settings(study)),
     )
+
+
+def _settings(study: Study) -> Iterator[tuple[str, object]]:
+    """Yield the settings as study.toml has them. Where none is the default, it is left out."""
+    for name, field in SETTINGS.items():
+        value = getattr(study, name)
+        if name in TEXTS or (value is None and field.get_default() is None):
+            continue
+        if value is None:
+            yield name, NO_LIMIT
+        else:
+            yield name, float(value) if isinstance(value, Decimal) else value
 
 
 def _controls(study: Study) -> QuerySet[System]:

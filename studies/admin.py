@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from django import forms
 from django.conf import settings
 from django.contrib import admin
+from django.contrib.admin.utils import flatten_fieldsets
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import Count, QuerySet
@@ -16,6 +17,7 @@ from studies.admin_lookups import DeclaredLookups
 from studies.dataset_jobs import jobs_of
 from studies.members import MembershipForm
 from studies.models import Criterion, Dataset, Generation, Membership, Study, StudySystem, System
+from studies.models.settings import SETTINGS
 from studies.services import FROZEN_FIELDS, is_frozen, save_design, use_dataset_systems
 from tiebreak.similarity import SIMILARITIES
 
@@ -221,6 +223,12 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
         return studies_of(request.user)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Study | None = None) -> Any:
+        """Add a fieldset for settings that have no place in another one."""
+        fieldsets = super().get_fieldsets(request, obj)
+        others = sorted(SETTINGS.keys() - set(flatten_fieldsets(fieldsets)))
+        return [*fieldsets, ("Other", {"fields": others})] if others else fieldsets
 
     def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> list[str]:
         return list(FROZEN_FIELDS) if obj is not None and is_frozen(obj) else []

@@ -4,43 +4,26 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from decimal import Decimal
 from itertools import islice
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from django.contrib.auth.models import User
 from django.db import models, transaction
 
 from studies.field_checks import check_column, check_fields, complaint
 from studies.models import Criterion, Dataset, Generation, Instance, Membership, Study, System
+from studies.models.settings import SETTINGS
 from studies.models.study import StudySystem
-from tiebreak.errors import DomainError
-from tiebreak.formats import Bundle, GenerationRow, InstanceRow
+from tiebreak.errors import DomainError, InvalidInput
+from tiebreak.formats import Bundle, GenerationRow, InstanceRow, StudySpec
 from tiebreak.formats.bundle import GENERATIONS, INSTANCES
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.spec import STUDY_FILE
 
 BATCH = 1000
-# The settings that have the same name in `Study` and in a bundle's study.toml.
-DESIGN_FIELDS = (
-    "title",
-    "guidelines",
-    "consent",
-    "ratings_per_hit",
-    "comparisons_per_hit",
-    "bundling",
-    "repeats_per_hit",
-    "repeat_distance",
-    "abandoned",
-    "unit_kind",
-    "hits_per_annotator",
-    "hits_per_day",
-    "most_answers",
-    "most_answers_per_day",
-    "lease_minutes",
-    "similarity",
-)
-
-
+# TOML has no null. A setting that is left out gets its default, so having none is written out.
+NO_LIMIT = "none"
 KnownDataset = Literal["use", "refuse"]
 
 
@@ -55,11 +38,12 @@ class ImportedDesign:
 def design_problems(bundle: Bundle, problems: Problems) -> None:
     """Add a problem for each setting, instance and generation that the models refuse."""
     spec, lines = bundle.spec, bundle.lines
-    # A missing title has already been reported.
-    names = [name for name in DESIGN_FIELDS if name != "title" or spec.title]
-    settings = {name: getattr(spec, name) for name in names}
     where = lines.spec.settings.get
-    check_fields(Study, settings, file=STUDY_FILE, lines=lines.spec.settings, problems=problems)
+    values = _texts(spec)
+    for name, value in spec.settings.items():
+        with problems.at(STUDY_FILE, where(name)):
+            values[name] = setting_value(name, value)
+    check_fields(Study, values, file=STUDY_FILE, lines=lines.spec.settings, problems=problems)
     for name, systems in (("systems", spec.systems), ("controls", spec.controls)):
         for system in systems:
             values = {"name": system}
@@ -71,6 +55,40 @@ def design_problems(bundle: Bundle, problems: Problems) -> None:
         check_fields(Criterion, values, file=STUDY_FILE, lines=lines_of, problems=problems)
     _check_rows(Instance, bundle.instances, lines.instances, INSTANCES, problems)
     _check_rows(Generation, bundle.generations, lines.generations, GENERATIONS, problems)
+
+
+def _texts(spec: StudySpec) -> dict[str, Any]:
+    # A missing title has already been reported.
+    title = {"title": spec.title} if spec.title else {}
+    return title | {"guidelines": spec.guidelines, "consent": spec.consent}
+
+
+def setting_value(name: str, value: object) -> object:
+    """Return a value of study.toml as the setting's field has it. Raises `InvalidInput`."""
+    field = SETTINGS.get(name)
+    if field is None:
+        raise InvalidInput(
+            "unknown_setting",
+            f"{name[:100]} is not a setting of a study; the settings are"
+            f" {', '.join(sorted(SETTINGS))}",
+        )
+    if field.null and value == NO_LIMIT:
+        return None
+    if isinstance(field, models.IntegerField):
+        return _of_type(name, value, int, "not_a_whole_number", "a whole number")
+    if isinstance(field, models.FloatField):
+        return _of_type(name, value, (int, float), "not_a_number", "a number")
+    if isinstance(field, models.DecimalField):
+        return Decimal(str(_of_type(name, value, (int, float), "not_a_number", "a number")))
+    return _of_type(name, value, str, "not_a_text", "text")
+
+
+def _of_type(
+    name: str, value: object, kinds: type | tuple[type, ...], code: str, words: str
+) -> object:
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        raise InvalidInput(code, f"{name} must be {words}, not {value!r}"[:200])
+    return value
 
 
 # Fields of bundle rows whose model field has another name.
@@ -125,9 +143,8 @@ def import_design(
 
 
 def _store_study(bundle: Bundle, dataset: Dataset, owner: User | None) -> Study:
-    study = Study.objects.create(
-        dataset=dataset, **{name: getattr(bundle.spec, name) for name in DESIGN_FIELDS}
-    )
+    settings = {name: setting_value(name, value) for name, value in bundle.spec.settings.items()}
+    study = Study.objects.create(dataset=dataset, **_texts(bundle.spec), **settings)
     systems = {system.name: system for system in dataset.systems.all()}
     StudySystem.objects.bulk_create(
         StudySystem(study=study, system=systems[name], position=position)

@@ -21,32 +21,14 @@ from studies.models import (
     StudyVersion,
     System,
 )
+from studies.models.settings import FrozenSettings, VersionedSettings, fields_of
 from tiebreak.errors import DomainError
 
 Row = TypeVar("Row", bound=Model)
 
-# Fields that may change in an open study. A change creates a version for new assignments.
-VERSIONED_FIELDS = (
-    "guidelines",
-    "consent",
-    "hits_per_annotator",
-    "hits_per_day",
-    "most_answers",
-    "most_answers_per_day",
-    "lease_minutes",
-)
+VERSIONED_FIELDS = tuple(fields_of(VersionedSettings))
 COPY, LONGEST_TITLE = " (copy)", 200
-# Fields that determine what a rating means, so they cannot change once the study has been opened.
-FROZEN_FIELDS = (
-    "dataset",
-    "unit_kind",
-    "comparisons_per_hit",
-    "bundling",
-    "repeats_per_hit",
-    "repeat_distance",
-    "abandoned",
-    "similarity",
-)
+FROZEN_FIELDS = ("dataset", *fields_of(FrozenSettings))
 
 
 def is_frozen(study: Study) -> bool:

@@ -111,6 +111,18 @@ BAD = {
         13,
     ),
     "R past the model's": (toml("ratings_per_hit = 2", "ratings_per_hit = 1001"), "study.toml", 4),
+    "a setting that is none": (toml("ratings_per_hit = 2", "ratings_per_hti = 2"), "study.toml", 4),
+    "a limit of text": (toml("ratings_per_hit = 2", 'hits_per_day = "2"'), "study.toml", 4),
+    "a reward with three decimals": (
+        toml("ratings_per_hit = 2", "reward = 1.005"),
+        "study.toml",
+        4,
+    ),
+    "no limit where one is needed": (
+        toml("ratings_per_hit = 2", 'lease_minutes = "none"'),
+        "study.toml",
+        4,
+    ),
     "R that is true": (toml("ratings_per_hit = 2", "ratings_per_hit = true"), "study.toml", 4),
     "a title of 201 characters": (toml('"Notes"', f'"{"n" * 201}"'), "study.toml", 1),
     "a time without bounds": (

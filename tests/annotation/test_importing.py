@@ -1,4 +1,5 @@
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,10 @@ from metrics.selectors import source_of
 from recruitment.services.entry import Entrant, give_consent
 from studies.instance_selection.scoring import score_separability
 from studies.models import Dataset, SeparabilityScore, Study
+from studies.models.settings import SETTINGS
 from tests.paths import GOLDEN
 from tests.refusals import places_of, refused
-from tests.studies.factories import make_open_study
+from tests.studies.factories import make_open_study, make_study
 from tests.tiebreak.formats.bundles import FLAWS, make_bundle
 from tiebreak.formats import FormatError
 from tiebreak.report import build_report, read_source
@@ -226,3 +228,22 @@ def test_machines_keep_their_runs_and_orders_and_take_no_place(tmp_path):
         == 1
     )
     assert Study.objects.get().status == "closed"
+
+
+def test_every_setting_leaves_with_the_study_and_comes_back(tmp_path):
+    study = make_study(
+        instances=1,
+        ratings_per_hit=4,
+        reward=Decimal("1.25"),
+        currency="EUR",
+        annotators_per_address=None,
+        hits_per_day=7,
+        lease_minutes=12.5,
+        bundling="mixed",
+        promised_hourly_rate=Decimal("11.40"),
+    )
+    export_study(study=study, out=tmp_path / "out")
+    back = import_study(path=tmp_path / "out").study
+    for name in SETTINGS:
+        assert getattr(back, name) == getattr(study, name), name
+    assert back.annotators_per_address is None

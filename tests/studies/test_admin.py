@@ -9,6 +9,7 @@ from django.utils.html import strip_tags
 from annotation.models import HIT, Place
 from annotation.services.places import take_place
 from jobs.models import Job
+from studies.admin import StudyAdmin
 from studies.models import Dataset, Membership, Screening, Study
 from tests.confirming import post_confirmed
 from tests.pages import codes_on, levels_on, numbers_in
@@ -282,3 +283,19 @@ def test_a_deleted_draft_takes_its_jobs_with_it(client, researcher):
     assert client.post(address, {"post": "yes"}).status_code == 302
     assert not Study.objects.filter(pk=study.pk).exists()
     assert list(Job.objects.all()) == [kept]
+
+
+def test_a_setting_without_a_place_on_the_page_is_shown_under_other(
+    client, researcher, monkeypatch
+):
+    study = make_study(instances=1, member=researcher)
+    assert "Other" not in [title for title, _ in fieldsets_of(client, study)]
+    without = [part for part in StudyAdmin.fieldsets if part[0] != "Payment"]
+    monkeypatch.setattr(StudyAdmin, "fieldsets", without)
+    title, options = fieldsets_of(client, study)[-1]
+    assert title == "Other"
+    assert options["fields"] == ["currency", "minutes_per_hit", "promised_hourly_rate", "reward"]
+
+
+def fieldsets_of(client, study: Study) -> list[tuple[str | None, dict[str, object]]]:
+    return client.get(change(study)).context["adminform"].fieldsets

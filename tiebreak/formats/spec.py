@@ -4,7 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ class CriterionSpec:
 
 @dataclass(frozen=True)
 class StudySpec:
-    """Design of a study, with the settings of study.toml.
+    """Design of a study, as study.toml has it.
 
     Attributes
     ----------
@@ -58,27 +58,9 @@ class StudySpec:
         compared with other systems.
     guidelines, consent : str
         Texts for annotators.
-    ratings_per_hit : int
-        R, the number of complete responses that each HIT needs.
-    comparisons_per_hit : int
-        N, the number of units in a HIT.
-    bundling : {"instance", "mixed"}
-        ``instance``: all units of a HIT belong to one instance; ``mixed``: to several instances.
-    repeats_per_hit, repeat_distance : int
-        Number of planned repeats in a HIT, and smallest distance of a repeat from its unit.
-    abandoned : {"whole_hit", "units"}
-        ``whole_hit``: all units of an abandoned HIT are rated again; ``units``: only those that
-        lack an answer.
-    unit_kind : {"comparison", "generation"}
-        ``comparison``: annotators compare two generations; ``generation``: they rate single ones.
-    hits_per_annotator, hits_per_day : int or None
-        Maximum number of HITs per annotator, in total and per day.
-    most_answers, most_answers_per_day : int or None
-        Maximum number of responses in the study, in total and per day.
-    lease_minutes : float
-        Number of minutes that a place is held after an annotator's last answer.
-    similarity : str
-        Name of the similarity from which separability is computed.
+    settings : mapping of str to object
+        The other settings, by name, such as ``ratings_per_hit``. The server knows them and their
+        limits; here they are only read and written.
     pairs : set of (str, str)
         Pairs of systems, in system order.
     """
@@ -89,19 +71,7 @@ class StudySpec:
     controls: tuple[str, ...] = ()
     guidelines: str = ""
     consent: str = ""
-    ratings_per_hit: int = 3
-    comparisons_per_hit: int = 5
-    bundling: str = "instance"
-    repeats_per_hit: int = 0
-    repeat_distance: int = 3
-    abandoned: str = "whole_hit"
-    unit_kind: str = "comparison"
-    hits_per_annotator: int | None = None
-    hits_per_day: int | None = None
-    most_answers: int | None = None
-    most_answers_per_day: int | None = None
-    lease_minutes: float = 30
-    similarity: str = "rouge1"
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def pairs(self) -> set[tuple[str, str]]:
@@ -145,27 +115,23 @@ class SpecFile:
 
 def read_spec(folder: Path, problems: Problems, limits: Limits) -> SpecFile:
     """Read study.toml and the text files that it refers to; problems are added, not raised."""
-    names = frozenset(setting.name for setting in fields(StudySpec))
     text = _read_text(folder / STUDY_FILE, problems, limits)
     raw = None if text is None else _parse_toml(text, problems)
     if text is None or raw is None:
-        return SpecFile(StudySpec("", ()), SpecLines(), names)
+        return SpecFile(StudySpec("", ()), SpecLines(), frozenset(_ENVELOPE))
     lines = SpecLines.of(text)
-    present, raw = raw.keys() & names, _storable(raw, lines, problems, limits)
-    for name in sorted(raw.keys() - names):
-        allowed = ", ".join(sorted(names))
-        reason = f"{name[:100]} is not a setting of a study; the settings are {allowed}"
-        problems.add(STUDY_FILE, lines.settings.get(name), "unknown_setting", reason)
+    present, raw = raw.keys(), _storable(raw, lines, problems, limits)
     if not {"title", "criteria"} <= present:
         reason = "must have a title and at least one [[criteria]] section"
         problems.add(STUDY_FILE, None, "setting_missing", reason)
-    values = _settings(raw, lines, problems)
-    for name in {"guidelines", "consent"} & values.keys():
+    values = _envelope(raw, lines, problems)
+    for name in _TEXTS & values.keys():
         with problems.at(STUDY_FILE, lines.settings.get(name)):
             values[name] = _text_or_file(folder, values[name], problems, limits)
-    unreadable = frozenset({*present, "title", "criteria"} - values.keys())
-    files = frozenset(str(raw[name]) for name in ("guidelines", "consent") if name in raw)
-    spec = StudySpec(**({"title": "", "criteria": ()} | values))
+    unreadable = frozenset({*(present & _ENVELOPE), "title", "criteria"} - values.keys())
+    files = frozenset(str(raw[name]) for name in _TEXTS if name in raw)
+    settings = {name: value for name, value in raw.items() if name not in _ENVELOPE}
+    spec = StudySpec(**({"title": "", "criteria": ()} | values), settings=settings)
     return SpecFile(spec, lines, unreadable, files)
 
 
@@ -194,9 +160,10 @@ def _storable(
     return storable
 
 
-def _settings(raw: Mapping[str, Any], lines: SpecLines, problems: Problems) -> dict[str, Any]:
+def _envelope(raw: Mapping[str, Any], lines: SpecLines, problems: Problems) -> dict[str, Any]:
+    """Return the valid values of everything but the settings."""
     values: dict[str, Any] = {}
-    for name, check in _SETTINGS.items():
+    for name, check in _CHECKS.items():
         if name in raw:
             with problems.at(STUDY_FILE, lines.settings.get(name)):
                 values[name] = check(name, raw[name])
@@ -222,22 +189,6 @@ def _title(name: str, value: Any) -> str:
     if not _setting_text(name, value).strip():
         raise InvalidInput("empty", f"{name} is empty")
     return check_name(name, value)
-
-
-def _setting_number(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidInput(
-            "not_a_whole_number", f"{name} must be a whole number, not {value!r}"[:200]
-        )
-    return value
-
-
-def _setting_minutes(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidInput(
-            "not_minutes", f"{name} must be a number of minutes, not {value!r}"[:200]
-        )
-    return value
 
 
 def _systems(name: str, value: Any) -> tuple[str, ...]:
@@ -288,24 +239,15 @@ def _criterion(row: Any) -> CriterionSpec:
     return CriterionSpec(name, Scale.parse(scale).spec, question)
 
 
-_NUMBERS = (
-    "ratings_per_hit",
-    "comparisons_per_hit",
-    "repeats_per_hit",
-    "repeat_distance",
-    "hits_per_annotator",
-    "hits_per_day",
-    "most_answers",
-    "most_answers_per_day",
-)
-_TEXTS = ("guidelines", "consent", "bundling", "abandoned", "unit_kind", "similarity")
-# These check the type of each setting. On import, the study's model validates its range.
-_SETTINGS: dict[str, Callable[[str, Any], Any]] = (
-    {"title": _title, "systems": _systems, "controls": _systems}
-    | {"lease_minutes": _setting_minutes}
-    | dict.fromkeys(_NUMBERS, _setting_number)
-    | dict.fromkeys(_TEXTS, _setting_text)
-)
+_TEXTS = {"guidelines", "consent"}
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "title": _title,
+    "systems": _systems,
+    "controls": _systems,
+    "guidelines": _setting_text,
+    "consent": _setting_text,
+}
+_ENVELOPE = {*_CHECKS, "criteria"}
 
 
 def _text_or_file(folder: Path, value: str, problems: Problems, limits: Limits) -> str:
@@ -349,12 +291,13 @@ def systems_of_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def write_spec(folder: Path, spec: StudySpec) -> None:
+    """Write study.toml, and the guidelines and the consent in files of their own."""
     lines = []
-    for name, value in vars(spec).items():
-        if name in {"guidelines", "consent"} and value:
+    for name, value in {**vars(spec), **spec.settings}.items():
+        if name in _TEXTS and value:
             (folder / f"{name}.md").write_text(value, encoding="utf-8")
             lines.append(f"{name} = {_toml(f'{name}.md')}")
-        elif name != "criteria" and value not in (None, "", ()):
+        elif name not in {"criteria", "settings"} and value not in (None, "", ()):
             lines.append(f"{name} = {_toml(value)}")
     for criterion in spec.criteria:
         lines.append("\n[[criteria]]")

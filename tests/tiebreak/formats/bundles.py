@@ -145,10 +145,6 @@ FLAWS = {
         lambda b: (b / "instances.jsonl").write_bytes(b'{"id": "\xff"}\n'),
         ("instances.jsonl", 1, "not_utf8"),
     ),
-    "odd setting": (
-        lambda b: (b / "study.toml").write_text("colour = 1\n" + STUDY),
-        ("study.toml", 1, "unknown_setting"),
-    ),
     "odd scale": (
         lambda b: (b / "study.toml").write_text(STUDY.replace("preference:tie", "stars")),
         ("study.toml", 7, "unknown_scale"),

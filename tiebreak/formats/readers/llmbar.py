@@ -31,8 +31,7 @@ def read_llmbar(paths: Sequence[Path], systems: tuple[str, str] | None = None) -
         title="LLMBar",
         criteria=(PREFERENCE,),
         systems=names,
-        ratings_per_hit=1,
-        comparisons_per_hit=1,
+        settings={"ratings_per_hit": 1, "comparisons_per_hit": 1},
     )
     return Converted(spec, instances, generations, ratings)
 

@@ -35,7 +35,7 @@ def read_mtbench(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
         title="MT-Bench human judgments",
         criteria=(PREFERENCE,),
         systems=tuple(sorted(names)),
-        comparisons_per_hit=1,
+        settings={"comparisons_per_hit": 1},
     )
     instances = [InstanceRow(name) for name in dict.fromkeys(row["instance"] for row in ratings)]
     return Converted(spec, instances, [], ratings)

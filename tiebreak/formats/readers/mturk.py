@@ -52,8 +52,7 @@ def read_mturk(paths: Sequence[Path], systems: tuple[str, str] | None = None) ->
         title="Imported from Mechanical Turk",
         criteria=(PREFERENCE,),
         systems=tuple(names),
-        ratings_per_hit=workers,
-        comparisons_per_hit=comparisons,
+        settings={"ratings_per_hit": workers, "comparisons_per_hit": comparisons},
     )
     return Converted(spec, instances, generations, ratings)
 

@@ -40,8 +40,7 @@ def read_pandalm(paths: Sequence[Path], systems: tuple[str, str] | None = None) 
         title="PandaLM test set",
         criteria=(PREFERENCE,),
         systems=tuple(sorted({name for row in units.values() for name in _systems(row)})),
-        ratings_per_hit=len(ANNOTATORS),
-        comparisons_per_hit=1,
+        settings={"ratings_per_hit": len(ANNOTATORS), "comparisons_per_hit": 1},
     )
     return Converted(
         spec,

@@ -30,8 +30,7 @@ def read_summeval(paths: Sequence[Path], systems: tuple[str, str] | None = None)
         title="SummEval",
         criteria=tuple(CriterionSpec(n, "ordinal:1..5", f"How is the {n}?") for n in names),
         systems=tuple(sorted({str(row["system"]) for _, _, row in rows})),
-        comparisons_per_hit=1,
-        unit_kind="generation",
+        settings={"comparisons_per_hit": 1, "unit_kind": "generation"},
     )
     instances = dict.fromkeys(str(row["instance"]) for _, _, row in rows)
     return Converted(spec, [InstanceRow(name) for name in instances], [], ratings)

@@ -76,7 +76,7 @@ def test_the_published_batches_become_a_bundle(tmp_path):
     bundle = read_bundle(tmp_path / "out")
     assert len(bundle.instances) == 100
     assert len(bundle.ratings) == 1500
-    assert (bundle.spec.ratings_per_hit, bundle.spec.comparisons_per_hit) == (3, 5)
+    assert bundle.spec.settings == {"ratings_per_hit": 3, "comparisons_per_hit": 5}
     duplicates = {}
     for category in {instance.category for instance in bundle.instances}:
         ids = {i.id for i in bundle.instances if i.category == category}

@@ -1,0 +1,202 @@
+"""The settings of a study, grouped by when they may change.
+
+A setting is declared here once. Study versions, bundles, imports, exports, clones and the table in
+`docs/formats.md` take the names, types and limits from these classes.
+"""
+
+import re
+from decimal import Decimal
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import models
+
+from studies.models.bounds import (
+    MAX_COUNT,
+    MAX_HOURLY_RATE,
+    MAX_LEASE_MINUTES,
+    MAX_MINUTES_PER_HIT,
+    MAX_REWARD,
+    between,
+)
+
+
+def validate_currency(code: str) -> None:
+    if not re.fullmatch("[A-Z]{3}", code):
+        sentence = "A currency is three capital letters, such as GBP or USD."
+        raise ValidationError(sentence, code="not_a_currency")
+
+
+class VersionedSettings(models.Model):
+    """Settings that may change in an open study. A change creates a version for new assignments."""
+
+    guidelines = models.TextField(
+        blank=True, help_text="Text in Markdown that is shown before the first HIT."
+    )
+    consent = models.TextField(
+        blank=True,
+        help_text="Text in Markdown. Nothing is stored about annotators before they agree to it.",
+    )
+    hits_per_annotator = models.PositiveIntegerField(
+        "maximum HITs per annotator",
+        null=True,
+        blank=True,
+        validators=between(1, MAX_COUNT),
+        help_text="Leave empty for no limit.",
+    )
+    hits_per_day = models.PositiveIntegerField(
+        "maximum HITs per annotator per day",
+        null=True,
+        blank=True,
+        validators=between(1, MAX_COUNT),
+        help_text="Leave empty for no limit. Days are in UTC.",
+    )
+    most_answers = models.PositiveIntegerField(
+        "maximum responses in total",
+        null=True,
+        blank=True,
+        validators=between(1, MAX_COUNT),
+        help_text="The study's budget in completed HITs, counted over all annotators. Leave empty"
+        " to collect R responses for every HIT.",
+    )
+    most_answers_per_day = models.PositiveIntegerField(
+        "maximum responses per day",
+        null=True,
+        blank=True,
+        validators=between(1, MAX_COUNT),
+        help_text="Leave empty for no limit. Days are in UTC.",
+    )
+    lease_minutes = models.FloatField(
+        "minutes until an unfinished HIT is released",
+        default=30,
+        validators=between(0.1, MAX_LEASE_MINUTES),
+        help_text="The time is counted from the annotator's last answer. When it is over, the HIT"
+        " is offered to others.",
+    )
+
+    class Meta:
+        abstract = True
+
+
+class FrozenSettings(models.Model):
+    """Settings that determine what a rating means. They stay as they were when the study opened."""
+
+    class UnitKind(models.TextChoices):
+        COMPARISON = "comparison", "comparison of two generations"
+        GENERATION = "generation", "a single generation"
+
+    class Bundling(models.TextChoices):
+        INSTANCE = "instance", "one instance and one pair of systems per HIT"
+        MIXED = "mixed", "several instances and pairs of systems per HIT"
+
+    class Abandoned(models.TextChoices):
+        WHOLE_HIT = "whole_hit", "offer the whole HIT again"
+        UNITS = "units", "offer only the missing units"
+
+    unit_kind = models.CharField(
+        max_length=10, choices=UnitKind.choices, default=UnitKind.COMPARISON
+    )
+    comparisons_per_hit = models.PositiveSmallIntegerField(
+        "comparisons per HIT (N)",
+        default=5,
+        validators=between(1, 100),
+        help_text="How many comparisons an annotator rates in one task.",
+    )
+    bundling = models.CharField(
+        "bundling",
+        max_length=10,
+        choices=Bundling.choices,
+        default=Bundling.INSTANCE,
+        help_text="With several instances per HIT, each pair of systems is compared once per"
+        " instance. A HIT then contains each pair equally often (±1) and no instance twice.",
+    )
+    repeats_per_hit = models.PositiveSmallIntegerField(
+        "repeats per HIT",
+        default=0,
+        validators=between(0, 100),
+        help_text="How many units are shown a second time with the sides swapped, to measure"
+        " self-agreement. Repeats are used for no other statistic.",
+    )
+    repeat_distance = models.PositiveSmallIntegerField(
+        "minimum distance of a repeat, in units",
+        default=3,
+        validators=between(1, 100),
+    )
+    abandoned = models.CharField(
+        "abandoned HITs", max_length=10, choices=Abandoned.choices, default=Abandoned.WHOLE_HIT
+    )
+    similarity = models.CharField(max_length=200, default="rouge1")
+
+    class Meta:
+        abstract = True
+
+
+class FreeSettings(models.Model):
+    """Settings that may change at any time."""
+
+    ratings_per_hit = models.PositiveSmallIntegerField(
+        "ratings per HIT (R)",
+        default=3,
+        validators=between(1, 1000),
+        help_text="How many annotators complete each HIT. The number can be increased later, but not"
+        " decreased.",
+    )
+    annotators_per_address = models.PositiveIntegerField(
+        "maximum annotators per internet address",
+        null=True,
+        blank=True,
+        default=20,
+        validators=between(1, MAX_COUNT),
+        help_text="Only annotators whose identity no platform confirms are counted, each of them"
+        " once. Leave empty for no limit, for example in a classroom.",
+    )
+    entries_per_address_per_hour = models.PositiveIntegerField(
+        "maximum new annotators per internet address per hour",
+        null=True,
+        blank=True,
+        default=20,
+        validators=between(1, MAX_COUNT),
+        help_text="Leave empty for no limit.",
+    )
+    unconfirmed_leases = models.PositiveIntegerField(
+        "maximum unverified annotators at the same time",
+        default=1000,
+        validators=between(1, MAX_COUNT),
+        help_text="How many annotators whose identity no platform confirms may have a HIT in"
+        " progress.",
+    )
+    minutes_per_hit = models.FloatField(
+        "estimated minutes per HIT",
+        null=True,
+        blank=True,
+        validators=between(0.1, MAX_MINUTES_PER_HIT),
+        help_text="The estimate is shown to annotators and required by platforms.",
+    )
+    reward = models.DecimalField(
+        "reward per annotator",
+        max_digits=10,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=between(Decimal(0), MAX_REWARD),
+    )
+    currency = models.CharField(max_length=3, default="GBP", validators=[validate_currency])
+    promised_hourly_rate = models.DecimalField(
+        max_digits=8,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=between(Decimal(0), MAX_HOURLY_RATE),
+        help_text="The ledger warns if the median hourly pay falls below this rate.",
+    )
+
+    class Meta:
+        abstract = True
+
+
+def fields_of(*groups: type[models.Model]) -> "dict[str, models.Field[Any, Any]]":
+    """Return the settings of these groups by name, in the order of their declaration."""
+    return {field.name: field for group in groups for field in group._meta.local_fields}
+
+
+SETTINGS = fields_of(VersionedSettings, FrozenSettings, FreeSettings)
