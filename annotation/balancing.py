@@ -108,7 +108,7 @@ def _exchange(
     group_of: dict[int, int],
     counts: list[dict[Hashable, int]],
 ) -> None:
-    """Swap item ``i`` with an item of its pair, if then neither group has an instance twice."""
+    """Swap item ``i`` with another item of its system pair, unless a group got an instance twice."""
     group_i, instance_i = group_of[i], instance_of[i]
     for j in others:
         group_j, instance_j = group_of[j], instance_of[j]

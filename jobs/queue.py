@@ -16,7 +16,7 @@ def enqueue(task: str, *arguments: object, queue: str | None = None) -> None:
     except OperationalError as error:
         raise DomainError(
             "no_broker",
-            "The job queue does not respond. Please start the message broker and a worker, and then"
-            " try again.",
+            "The job queue does not respond. Please ask the server's administrator to start the"
+            " message broker and a worker, and then try again.",
             status=503,
         ) from error

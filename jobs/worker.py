@@ -37,7 +37,7 @@ IS_RUNNING = Exists(Job.objects.filter(pk=OuterRef("job"), status=Status.RUNNING
 
 
 def run_job(*, job_id: int, now: Clock = database_now) -> bool:
-    """Do all free chunks of a job. Returns whether there was one."""
+    """Process the unclaimed chunks of a job. Return whether there were any."""
     job = _begin(job_id, now())
     if job is None:
         return False

@@ -125,7 +125,7 @@ class ScoringForm(FocusedForm, forms.Form):
 
 
 def _missing_help(missing: dict[str, str]) -> SafeString:
-    """Return each reason once, after the similarities to which it applies."""
+    """Return why similarities are unavailable, grouped by the reason."""
     titles: dict[str, list[str]] = {}
     for name, reason in sorted(missing.items()):
         titles.setdefault(reason, []).append(SIMILARITIES[name].title)

@@ -196,7 +196,7 @@ def owed(participation: Participation) -> Decimal | None:
 
 
 def _silent(study: Study, rows: list[LedgerRow], now: datetime) -> set[int]:
-    """Return active participations without an answer for longer than a place is reserved."""
+    """Return active participations whose lease has run out."""
     since = now - timedelta(minutes=study.lease_minutes)
     return {
         row.participation.pk

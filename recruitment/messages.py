@@ -71,9 +71,9 @@ NEXT_STEP = {
     "none": "You can close this page.",
 }
 ONE_PAYMENT_FOR_ALL = (
-    "The platform you came from pays one amount for all tasks together, so there is no code for"
-    " some of them. You may take a break and continue in this browser. If you do not want to"
-    " continue, please return your submission on the platform."
+    "The platform you came from pays once for all tasks together, so you will get your completion"
+    " code when you have finished them all. You may take a break and continue in this browser. If"
+    " you do not want to continue, please return your submission on the platform."
 )
 NOTHING_COMPLETED = (
     "You have not completed a task in this visit yet, so there is nothing to be paid for. If you do"
@@ -89,8 +89,8 @@ NO_SIGNED_LINKS = (
 )
 NOT_SET_UP = "Nobody can enter through this channel until you set it up."
 OPEN_BY_DEFAULT = (
-    "The open link is available because no other channel is ready. It closes as soon as another"
-    " channel is ready. Set it up to keep it open as well."
+    "The open link is available because no other channel is ready, and closes as soon as another"
+    " one is. To keep the open link as well, set it up."
 )
 OPEN_LINK_REPLACED = (
     "The open link is closed because another channel was set up. Set up the open link as well if"
@@ -105,8 +105,8 @@ CHANNEL_CLOSED_STATUS = (
     " before."
 )
 STILL_ON_PLATFORM = (
-    " This does not stop its study on {0}. Press “Stop” below; otherwise {0} keeps sending people,"
-    " and they are turned away here. You can still use “Sync now” and “Pay all completed work”."
+    " The study on {0} is still running: press “Stop” below, because otherwise {0} keeps sending"
+    " people who are turned away here. You can still use “Sync now” and “Pay all completed work”."
 )
 OPEN_LINK_STAYS = "The open link cannot be removed. Stop new entries instead."
 HAS_PARTICIPANTS = (
@@ -131,7 +131,7 @@ PENDING = {
     "pause": "Waiting for the platform to pause the study.",
     "stop": "Waiting for the platform to stop the study.",
     "sync": "Waiting for the platform's list of submissions.",
-    "subscribe-webhook": "Waiting for the platform to enable webhooks.",
+    "subscribe-webhook": "Waiting for the platform to enable webhooks. No action is needed.",
     "approve": "Waiting for the platform to approve a submission.",
     "approve-all": "Waiting for the platform to approve the completed submissions.",
     "reject": "Waiting for the platform to reject a submission.",
@@ -147,7 +147,10 @@ NO_RESULT = (
     "The platform was asked, but no result has arrived yet. If this message does not disappear, the"
     " worker stopped during the request. Sync with the platform before you try again."
 )
-NO_SUCH_PARTICIPATION = "No participant with this ID entered through this channel."
+NO_SUCH_PARTICIPATION = (
+    "No participant with this ID entered through this channel. Check the ID and the channel, or"
+    " sync with the platform."
+)
 NO_PLATFORM = (
     "This annotator entered through the open link, so there is no platform that could do this."
 )

@@ -137,8 +137,8 @@ class StudyDesignForm(StudyForm):
         model = Study
         fields = "__all__"
         help_texts = {
-            "consent": "Text in Markdown. Below it, annotators read which data are stored about"
-            " them, which depends on how they were recruited."
+            "consent": "Text in Markdown. Below it, annotators read what is stored about them; this"
+            " depends on how they were recruited."
         }
         widgets = {
             "guidelines": forms.Textarea(attrs={"rows": 14, "cols": 90}),

@@ -198,7 +198,7 @@ class Scale:
         Returns
         -------
         str
-            The words. Labels of scales other than preferences are their own words.
+            The words. On scales other than preferences this is the label itself.
 
         Examples
         --------

@@ -231,8 +231,8 @@ def _originals(study: Study, role: Unit.Role, n: int, rng: random.Random) -> lis
     if len(by_instance) < n:
         raise DomainError(
             "too_few_texts",
-            f"You asked for {n} units, but the number of further instances with a text long enough"
-            f" to be degraded is {len(by_instance)}. Please ask for fewer units.",
+            f"You asked for {n} units, but only {len(by_instance)} unused instances have a text"
+            " long enough to be degraded. Please ask for fewer units.",
         )
     planned = set(study.units.filter(role=Unit.Role.MAIN).values_list("instance", flat=True))
     preferred = planned if role == Unit.Role.GOLD else set()

@@ -59,7 +59,7 @@ DO UPDATE SET n = annotation_tally.n + excluded.n
 
 @transaction.atomic
 def set_flags(*, ratings: RatingQuerySet, **flags: bool | str) -> int:
-    """Set flags on those of these ratings that are not superseded, and update the tallies.
+    """Flag the ratings, except superseded ones, and update the tallies.
 
     Repeats never enter the tallies. Returns the number of ratings. Records a change for each study
     whose report is affected.

@@ -98,8 +98,8 @@ class PrivacyNotice:
 
 # Sentences that several platforms share.
 COOKIE = (
-    "A cookie with a random number identifies your participation for 90 days, so that you can"
-    " continue where you left off in this browser."
+    "A cookie in this browser recognises you for 90 days, so that you can continue where you left"
+    " off."
 )
 COOKIES = f"{COOKIE} Another cookie stores the IDs from your link for one day."
 KNOWN_AGAIN = (
@@ -107,8 +107,8 @@ KNOWN_AGAIN = (
     " person."
 )
 ADDRESS = (
-    "To limit how many people take part from one place, we store a keyed fingerprint of your"
-    " internet address, but not the address itself."
+    "To limit how many people take part from one internet connection, we store a scrambled form of"
+    " your internet address, from which the address cannot be read."
 )
 
 
@@ -125,6 +125,7 @@ class Platform:
     settings_of_account: ClassVar[frozenset[str]] = frozenset()
     # Whether there is an access token, which is stored encrypted and never shown again.
     has_token: ClassVar[bool] = False
+    credential: ClassVar[str] = "Access token"
     # Whether one request approves all submissions or none; otherwise each is approved separately.
     approves_together: ClassVar[bool] = False
     # What one payment covers.

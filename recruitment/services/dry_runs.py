@@ -168,7 +168,8 @@ def remove_dry_run(*, job: Job) -> None:
     if study.dry_run_of_id is None or study.participations.filter(simulated=False).exists():
         raise DomainError(
             "not_simulated",
-            "People took part in this study, so it cannot be deleted. Only dry runs can be.",
+            "People have already taken part in this study, so it cannot be deleted. Only dry runs"
+            " can be deleted.",
         )
     raters = list(study.participations.values_list("rater", flat=True))
     ratings = Rating.objects.filter(unit__study=study)
@@ -231,7 +232,7 @@ class DryRunJob(JobKind):
 
 
 def _opened(study: Study) -> Study:
-    """Open the copy as its study would be opened; errors end the run, warnings do not."""
+    """Open the dry run's copy with the checks of the original. Errors end the run, warnings do not."""
     if study.status == Study.Status.OPEN:
         return study
     if not study.hits.main().exists():

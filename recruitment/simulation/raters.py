@@ -64,7 +64,7 @@ def _check_has_no_people(study: Study) -> None:
     if people.exists() or Rating.objects.filter(unit__study=study, simulated=False).exists():
         raise DomainError(
             "has_people",
-            "People took part in this study, so bots may not enter it. Start a dry run instead:"
+            "People have already taken part in this study, so bots may not. Start a dry run instead:"
             " bots then rate a copy of the study.",
         )
     if study.channels.exclude(external_id="").exists():

@@ -41,7 +41,7 @@ LISTS = (
     (
         "screened_out",
         "Failed the test, awaiting payment",
-        "These participants failed the test and were promised payment for taking it.",
+        "These participants failed the qualification test and were promised payment for taking it.",
         "approve",
     ),
     (
@@ -53,7 +53,8 @@ LISTS = (
     (
         "surplus",
         "Surplus",
-        "No place was left for this completed work. It is paid, but is not in the statistics.",
+        "This work was completed after all responses had been collected. Pay for it; it is left out"
+        " of the statistics.",
         "settle",
     ),
     (
@@ -65,8 +66,8 @@ LISTS = (
     (
         "stuck",
         "Stuck",
-        "These participants have not answered for longer than a place is reserved, or they"
-        " submitted on the platform without finishing here.",
+        "The time for these participants' HIT has run out, or they submitted on the platform"
+        " without finishing here. Free their places so that others can take them.",
         "release",
     ),
 )

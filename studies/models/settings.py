@@ -70,8 +70,8 @@ class VersionedSettings(models.Model):
         "minutes until an unfinished HIT is released",
         default=30,
         validators=between(0.1, MAX_LEASE_MINUTES),
-        help_text="The time is counted from the annotator's last answer. When it is over, the HIT"
-        " is offered to others.",
+        help_text="The time is counted from the annotator's last answer. When it is up, the HIT is"
+        " offered to others.",
     )
 
     class Meta:

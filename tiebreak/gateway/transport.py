@@ -233,7 +233,7 @@ class Connection:
         return data
 
     def _error_detail(self, content: bytes) -> str:
-        """Return the server's error message, shortened and without the key if it repeats the key."""
+        """Return the server's error message, shortened and with any API key redacted."""
         detail = _error_message(_parse_json(content))
         if self.api_key:
             detail = detail.replace(self.api_key, "…")

@@ -189,7 +189,7 @@ def _criterion(
 
 
 def _columns(scale: Scale, labels: list[Label | None]) -> tuple[Label, ...]:
-    """Return the labels that are counted, without "both bad" if the scale has an order."""
+    """Return the labels to count, which leave out "both bad" on ordered scales."""
     if scale.labels is None:
         return tuple(sorted({label for label in labels if label is not None}, key=float))
     return scale.labels if scale.level == "nominal" else scale.order_labels or ()

@@ -233,8 +233,8 @@ def as_patterns(
     if clusters is not None:
         raise InvalidInput(
             "clusters_twice",
-            "clusters must not be passed here, because counts are Patterns already; pass clusters"
-            " to Patterns.of.",
+            "clusters cannot be passed together with counts that are already a Patterns object;"
+            " pass clusters to Patterns.of instead.",
         )
     return counts
 

@@ -111,7 +111,7 @@ def pairwise_agreement(
     See Also
     --------
     cohen_kappa : Estimates κ between two raters with an interval.
-    drop_one_influence : Estimates α without each rater.
+    drop_one_influence : Estimates α with each rater left out in turn.
 
     Notes
     -----
@@ -155,7 +155,7 @@ def drop_one_influence(
     clusters: npt.ArrayLike | None = None,
     **resampling: Unpack[Resampling],
 ) -> list[Influence]:
-    """Estimate Krippendorff's α without each rater, and the change that this makes.
+    """Estimate Krippendorff's α with each rater left out in turn, and the change this makes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Estimates, which are values with intervals or with reasons why something is undefined."""
+"""Estimates: values with intervals, or the reason why a value or an interval is undefined."""
 
 import math
 from dataclasses import dataclass

@@ -57,7 +57,7 @@ class Selection:
     covers : bool
         Whether every instance could have been drawn.
     warning : str or None
-        Warning if some instances could not have been drawn, otherwise None.
+        Warning if some instances had no chance of being drawn, otherwise None.
 
     See Also
     --------
@@ -82,7 +82,7 @@ class Selection:
 
     @property
     def warning(self) -> str | None:
-        """Warning if some instances could not have been drawn, otherwise None."""
+        """Warning if some instances had no chance of being drawn, otherwise None."""
         return None if self.covers else ONLY_TOP
 
 
@@ -213,7 +213,7 @@ def select(
     Notes
     -----
     Draws of fixed size with unequal probabilities use randomised systematic sampling (Madow 1949),
-    since `numpy.random.Generator.choice` without replacement would not keep the probabilities. If
+    since `numpy.random.Generator.choice` without replacement would not give them exactly. If
     the probability of an instance would exceed 1, the instance is drawn with certainty, and the
     remaining draws are divided among the other instances. Inclusion probabilities are exact for
     ``"uniform"``, for ``"top"``, and for all designs without a control sample. Otherwise they are

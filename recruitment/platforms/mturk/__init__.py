@@ -36,11 +36,19 @@ STATUSES = {
 
 
 class MTurkSettings(forms.Form):
-    access_key = forms.CharField(required=False, help_text="The ID of the access key.")
+    access_key = forms.CharField(
+        label="Access key ID",
+        required=False,
+        help_text="The access key ID of your AWS account. Enter its secret access key below.",
+    )
     description = forms.CharField(widget=forms.Textarea(attrs={"rows": 3}))
     keywords = forms.CharField(required=False)
-    hours_open = forms.IntegerField(initial=72, min_value=1, max_value=8760)
-    fee_percent = forms.DecimalField(initial="20", min_value=0, max_value=100, required=False)
+    hours_open = forms.IntegerField(
+        label="Hours that the HIT stays available", initial=72, min_value=1, max_value=8760
+    )
+    fee_percent = forms.DecimalField(
+        label="Platform fee (%)", initial="20", min_value=0, max_value=100, required=False
+    )
 
 
 PLATFORM_REPORTS = (
@@ -57,6 +65,7 @@ class MTurk(Platform):
     is_platform = True
     settings_of_account = frozenset({"access_key"})
     has_token = True
+    credential = "Secret access key"
     is_framed = True
 
     def study_lacks(self, channel: Channel) -> Mapping[str, str]:

@@ -27,9 +27,7 @@ class OpenLink(Platform):
         return "Open to anyone with the link below."
 
     def privacy_notice(self, channel: Channel) -> PrivacyNotice:
-        return PrivacyNotice(
-            f"We do not ask who you are. A random number identifies you. {COOKIE} {ADDRESS}"
-        )
+        return PrivacyNotice(f"We do not ask who you are. {COOKIE} {ADDRESS}")
 
     def read_entry(self, request: HttpRequest, channel: Channel) -> PlatformEntry:
         token = _entry_token(request) or secrets.token_urlsafe(16)

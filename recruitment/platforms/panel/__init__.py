@@ -53,7 +53,7 @@ class PanelSettings(forms.Form):
     is_signed = forms.BooleanField(
         label="Signed links only",
         required=False,
-        help_text="The panel signs each link with a key. Save to see the key here.",
+        help_text="The panel signs each link with a key. The key appears here once the channel is set up.",
     )
     reentry = forms.ChoiceField(
         label="If an ID is used in a second browser",

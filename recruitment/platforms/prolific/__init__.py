@@ -110,10 +110,12 @@ class ProlificSettings(forms.Form):
     workspace = forms.RegexField(
         r"^[A-Za-z0-9]{0,64}\Z",
         required=False,
-        help_text="The ID of the Prolific workspace. It is needed for webhooks, by which Prolific"
-        " reports changes at once.",
+        help_text="The ID of the Prolific workspace. It is needed for webhooks, which let Prolific"
+        " notify this server immediately.",
     )
-    fee_percent = forms.DecimalField(initial="33.3", min_value=0, max_value=100, required=False)
+    fee_percent = forms.DecimalField(
+        label="Platform fee (%)", initial="33.3", min_value=0, max_value=100, required=False
+    )
     screen_out_reward = forms.DecimalField(
         label="Screen-out reward",
         required=False,

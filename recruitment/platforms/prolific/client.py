@@ -143,9 +143,9 @@ class ProlificClient:
         return self._ask(read_study, "GET", f"studies/{_checked(study_id)}/")
 
     def transition_study(self, study_id: str, action: str) -> StudyState:
-        """PUBLISH, PAUSE, START or STOP a study, unless it has the resulting status already.
+        """PUBLISH, PAUSE, START or STOP a study, unless it already has that status.
 
-        A repeated request therefore succeeds if the first one did and only its answer was lost.
+        A repeated request therefore succeeds if the first one did and only its response was lost.
         """
         if action not in OUTCOMES:
             known = ", ".join(OUTCOMES)

@@ -134,7 +134,8 @@ def _key(token: str, keys: jwt.PyJWKSet) -> jwt.PyJWK:
     if key is None:
         raise EntryRefused(
             "entry_key_unknown",
-            "This link is signed with an unknown key. Please open the study from Prolific again.",
+            "We could not verify this link. Please open the study from Prolific again. If this"
+            " happens again, send the researchers a message on Prolific.",
             status=403,
         )
     return key
