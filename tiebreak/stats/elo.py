@@ -187,23 +187,13 @@ def elo(
     values = simulation.random_orders(orders, rng, batch).mean(axis=0)
     n_replicates = replicates if simulation.n_clusters > 1 else 0
     bootstrap_values = simulation.replicates(n_replicates, rng, batch)
-    method = f"bootstrap over {simulation.resampled}s, percentile, {n_replicates} replicates"
-
-    def rating(system: int) -> Estimate:
-        value, n = float(values[system]), games.involving(system)
-        if not replicates:
-            return Estimate(value, n=n)
-        return bootstrap_estimate(
-            value,
-            bootstrap_values[:, system],
-            n=n,
-            clusters=simulation.clusters_of(system),
-            resampled=simulation.resampled,
-            method=method,
-            confidence_level=confidence_level,
-        )
-
-    systems = {name: rating(system) for system, name in enumerate(games.names)}
+    ratings = (
+        simulation.rating(system, values, bootstrap_values, confidence_level)
+        if replicates
+        else Estimate(float(values[system]), n=games.involving(system))
+        for system in range(len(games.names))
+    )
+    systems = dict(zip(games.names, ratings, strict=True))
     return Elo(systems, bootstrap_values, int(np.count_nonzero(rows.any(axis=1) & ~known)))
 
 
@@ -222,7 +212,7 @@ class _EloSimulation:
     """Simulation that plays all units as games, in many random orders at once."""
 
     def __init__(self, games: Games, steps: FloatArray, groups: IntArray | None) -> None:
-        self._systems = len(games.names)
+        self._games, self._systems = games, len(games.names)
         units = games.units
         columns = [games.first, games.second, *games.counts.T, steps[units]]
         columns.append(np.zeros(len(units)) if groups is None else groups[units])
@@ -239,6 +229,21 @@ class _EloSimulation:
     @property
     def resampled(self) -> Resampled:
         return "unit" if self._members.shape[1] <= 1 else "instance"
+
+    def rating(
+        self, system: int, values: FloatArray, bootstrap_values: FloatArray, level: float
+    ) -> Estimate:
+        """Return a system's rating, with an interval from the bootstrap."""
+        n = len(bootstrap_values)
+        return bootstrap_estimate(
+            float(values[system]),
+            bootstrap_values[:, system],
+            n=self._games.involving(system),
+            clusters=self.clusters_of(system),
+            resampled=self.resampled,
+            method=f"bootstrap over {self.resampled}s, percentile, {n} replicates",
+            confidence_level=level,
+        )
 
     def clusters_of(self, system: int) -> int:
         """Count the clusters with a game of this system."""

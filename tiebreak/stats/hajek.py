@@ -99,18 +99,7 @@ def hajek_estimate(
     probability = as_numbers(inclusion, name="inclusion")
     size = np.ones(len(totals)) if sizes is None else as_numbers(sizes, name="sizes")
     check_same_length(values=totals, inclusion=probability, sizes=size)
-    if ((probability <= 0) | (probability > 1)).any():
-        raise InvalidInput(
-            "out_of_range",
-            "inclusion must contain probabilities above 0 and at most 1, because these instances"
-            f" were drawn; it ranges from {probability.min():g} to {probability.max():g}.",
-        )
-    if (size <= 0).any():
-        raise InvalidInput(
-            "out_of_range",
-            f"sizes must be above 0; the smallest is {size.min():g}. Leave out instances without"
-            " ratings.",
-        )
+    _check_ranges(probability, size)
     n = len(totals)
     if n == 0:
         return undefined(NOTHING)
@@ -127,6 +116,21 @@ def hajek_estimate(
     half_width = NormalDist().inv_cdf((1 + confidence_level) / 2) * error
     estimate = replace(point, low=point.value - half_width, high=point.value + half_width)
     return replace(drop_unreliable_interval(estimate, n_effective), standard_error=error)
+
+
+def _check_ranges(probability: npt.NDArray[np.float64], size: npt.NDArray[np.float64]) -> None:
+    if ((probability <= 0) | (probability > 1)).any():
+        raise InvalidInput(
+            "out_of_range",
+            "inclusion must contain probabilities above 0 and at most 1, because these instances"
+            f" were drawn; it ranges from {probability.min():g} to {probability.max():g}.",
+        )
+    if (size <= 0).any():
+        raise InvalidInput(
+            "out_of_range",
+            f"sizes must be above 0; the smallest is {size.min():g}. Leave out instances without"
+            " ratings.",
+        )
 
 
 @dataclass(frozen=True, eq=False)
