@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from math import isfinite
+from math import inf
 
 Data = dict[str, object]
 
@@ -85,7 +85,8 @@ def _number(data: Data, name: str) -> float | None:
     value = data.get(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+    # Compared instead of converted, because JSON may hold whole numbers that no float can.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < inf:
         raise Unreadable
     return value
 

@@ -12,6 +12,7 @@ import pytest
 from recruitment.platforms.errors import PlatformError
 from recruitment.platforms.prolific.client import BONUS_LIMIT, MAX_PAUSE_S, ProlificClient
 from recruitment.platforms.prolific.payloads import maximum_allowed_minutes
+from recruitment.platforms.prolific.responses import Unreadable, read_study
 from tests.recruitment.platforms.fake_prolific import FakeProlific, Refusal
 from tests.recruitment.platforms.openapi import check_request
 from tests.recruitment.platforms.prolific_study import active_study, connect, draft
@@ -528,3 +529,10 @@ class TestFake:
             check_request("POST", "/api/v1/studies/s1/transition/", {})
         with pytest.raises(AssertionError, match="now"):
             check_request("POST", "/api/v1/studies/s1/transition/", {"action": "STOP", "now": 1})
+
+
+@pytest.mark.parametrize("number", [True, "5", float("nan"), float("inf"), 10**400])
+def test_a_number_that_is_none_is_an_unreadable_answer(number):
+    answer = {"id": "s1", "status": "ACTIVE", "total_available_places": number}
+    with pytest.raises(Unreadable):
+        read_study(answer)
