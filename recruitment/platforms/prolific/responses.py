@@ -1,8 +1,8 @@
 """Readers of Prolific's responses: each raises `Unreadable` if a required field is missing."""
 
+import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from math import inf
 
 Data = dict[str, object]
 
@@ -37,6 +37,9 @@ class Subscription:
 
     id: str
     hook_secret: str = field(repr=False)
+
+
+LARGEST = sys.float_info.max
 
 
 class Unreadable(ValueError):
@@ -86,7 +89,7 @@ def _number(data: Data, name: str) -> float | None:
     if value is None:
         return None
     # Compared instead of converted, because JSON may hold whole numbers that no float can.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < inf:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
         raise Unreadable
     return value
 
