@@ -10,7 +10,8 @@ from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timedelta
 from threading import Event, Thread
 
-from django.db import DatabaseError, connection, transaction
+from django.conf import settings
+from django.db import DatabaseError, OperationalError, connection, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from jobs.clock import database_now
@@ -24,7 +25,7 @@ from tiebreak.identifiers import new_public_id
 log = logging.getLogger(__name__)
 
 # After this long a worker sends itself a new message, so that other jobs have their turn.
-TURN = timedelta(seconds=20)
+TURN = timedelta(seconds=settings.TIEBREAK_JOB_TURN_SECONDS)
 UNFORESEEN = (
     "An unexpected error occurred ({}). The worker's log has the details. The results so far are"
     " kept, and the job can be resumed."
@@ -70,7 +71,7 @@ def _begin(job_id: int, now: datetime) -> Job | None:
     job = jobs.filter(status=Status.RUNNING).first()
     if job is None:
         return None
-    with _failing(job, now):
+    with _failing_unforeseen(job, now):
         _plan(job, now)
         return job
     return None
@@ -209,6 +210,22 @@ def _failing(job: Job, now: datetime) -> Iterator[None]:
         _fail(job, error.message, now)
 
 
+@contextmanager
+def _failing_unforeseen(job: Job, now: datetime) -> Iterator[None]:
+    """End the job as failed after any error but one of the database, which may be back soon.
+
+    For what is done outside of chunks, whose attempts nobody counts.
+    """
+    try:
+        with _failing(job, now):
+            yield
+    except OperationalError:
+        raise
+    except Exception as error:
+        log.exception("job %s failed", job.public_id)
+        _fail(job, UNFORESEEN.format(type(error).__name__), now)
+
+
 def _fail(job: Job, problem: str, now: datetime) -> None:
     Job.objects.filter(pk=job.pk, status=Status.RUNNING).update(
         status=Status.FAILED, problem=problem, finished_at=now
@@ -225,6 +242,6 @@ def _end_if_complete(job: Job, now: datetime) -> None:
     if failed is not None:
         _fail(job, failed.problem, now)
         return
-    with _failing(job, now):
+    with _failing_unforeseen(job, now):
         note = kind_of(job).finish(job)
         running.update(status=Status.DONE, problem=note, finished_at=now)
