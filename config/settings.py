@@ -358,6 +358,9 @@ CELERY_TASK_DEFAULT_QUEUE = "default"
 # `interactive` is for tasks whose result somebody is waiting for on a page.
 CELERY_TASK_ROUTES = {
     "metrics.tasks.*": {"queue": "analytics"},
+    # Proposals of rounds expire, and must not wait until several jobs have had their turn.
+    "jobs.tasks.make_due_rounds_task": {"queue": "interactive"},
+    "jobs.tasks.requeue_stale_jobs_task": {"queue": "interactive"},
     "recruitment.tasks.confirm_participation_task": {"queue": "interactive"},
     "recruitment.tasks.renew_keys_task": {"queue": "interactive"},
     "recruitment.tasks.platform_action_task": {"queue": "interactive"},
