@@ -6,16 +6,21 @@ from django.conf import settings
 from jobs.models import Job
 from jobs.rounds import make_due_rounds
 from jobs.services import requeue_stale_jobs, send_messages
-from jobs.worker import run_job, work
+from jobs.worker import job_in_turn, note_turn, run_job, work
 
 
 @shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
 def work_task(job_id: int) -> None:
-    """Work on a job for one turn, and go to the end of the queue if there is more to do."""
+    """Work for one turn, and go to the end of the queue if there is more to do."""
     if settings.CELERY_TASK_ALWAYS_EAGER:  # there is no queue
         run_job(job_id=job_id)
-    elif work(job_id=job_id):
+        return
+    turn_of = job_in_turn(job_id)
+    has_more = work(job_id=turn_of)
+    if has_more or turn_of != job_id:
         send_messages(Job.objects.get(pk=job_id), 1)
+    if has_more and turn_of != job_id:
+        note_turn(turn_of)
 
 
 @shared_task(ignore_result=True)  # type: ignore[untyped-decorator]

@@ -62,6 +62,32 @@ def work(*, job_id: int, now: Clock = database_now) -> bool:
     return False
 
 
+def job_in_turn(job_id: int) -> int:
+    """Return the job to work on with a message of this job: one that waits longer, or itself.
+
+    The messages of a job's lanes stand in the queue one behind the other. With few workers, each
+    job would otherwise wait for as many turns of the one before it.
+    """
+    job = Job.objects.filter(pk=job_id).first()
+    if job is None or not job.is_moving or job.sent_at is None:
+        return job_id
+    alive = JobChunk.objects.filter(
+        job=OuterRef("pk"), status=ChunkStatus.RUNNING, lease_until__gt=database_now()
+    )
+    waiting = Job.objects.filter(
+        ~Exists(alive),
+        queue=job.queue,
+        status__in=[Status.QUEUED, Status.RUNNING],
+        sent_at__lt=job.sent_at,
+    )
+    return waiting.order_by("sent_at").values_list("pk", flat=True).first() or job_id
+
+
+def note_turn(job_id: int) -> None:
+    """Note that a job had a turn by a message of another job, as its own message would."""
+    Job.objects.filter(pk=job_id).update(sent_at=database_now())
+
+
 def _begin(job_id: int, now: datetime) -> Job | None:
     """Mark a queued job as running and plan its chunks. Returns None if it may not run."""
     jobs = Job.objects.filter(pk=job_id)

@@ -231,6 +231,24 @@ def test_after_its_turn_a_lane_goes_to_the_end_of_the_queue(steps, sent, setting
 
 
 @pytest.mark.django_db
+def test_jobs_take_turns_though_the_messages_of_one_stand_in_a_row(
+    steps, sent, settings, monkeypatch
+):
+    settings.CELERY_TASK_ALWAYS_EAGER = False
+    monkeypatch.setattr("jobs.worker.TURN", timedelta(0))
+    steps.n = 6
+    jobs = [start_job(kind="steps") for _ in range(2)]
+    differences = []
+    while sent:  # one worker
+        work_task(sent.pop(0))
+        first, second = (Job.objects.get(pk=job.pk).done for job in jobs)
+        differences.append(abs(first - second))
+    assert {job.status for job in Job.objects.all()} == {"done"}
+    assert max(differences) == 1
+    assert len(steps.taken) == 2 * steps.n
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("broken", ["plan", "at_the_end"])
 def test_an_error_outside_of_chunks_ends_the_job_which_can_be_resumed(
     steps, sent, monkeypatch, broken
