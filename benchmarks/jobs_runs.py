@@ -141,7 +141,7 @@ def is_exact(job: Job) -> bool:
         f"{scores} scores, {inserted} inserted, {updated} updated; {job.done}/{job.total}",
         flush=True,
     )
-    return scores == inserted == job.done == job.total == INSTANCES and updated == 0
+    return {scores, int(inserted), job.done, job.total} == {INSTANCES} and int(updated) == 0
 
 
 def scored_by(number: int, study: Study) -> tuple[Job, float]:

@@ -16,11 +16,13 @@ def work_task(job_id: int) -> None:
         run_job(job_id=job_id)
         return
     turn_of = job_in_turn(job_id)
-    has_more = work(job_id=turn_of)
-    if has_more or turn_of != job_id:
+    if turn_of != job_id:
+        # First, so that no error of the other job loses this one's message.
         send_messages(Job.objects.get(pk=job_id), 1)
-    if has_more and turn_of != job_id:
         note_turn(turn_of)
+        work(job_id=turn_of)
+    elif work(job_id=job_id):
+        send_messages(Job.objects.get(pk=job_id), 1)
 
 
 @shared_task(ignore_result=True)  # type: ignore[untyped-decorator]
