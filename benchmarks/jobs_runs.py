@@ -205,7 +205,7 @@ def chaos_row(study: Study) -> Row:
     exact = is_exact(job) and repeated <= chaos.killed and chaos.is_flushed
     return Row(
         f"3 workers, {chaos.killed} killed and replaced, Redis emptied once;"
-        f" {repeated} of {job.chunks.count()} parts begun again, resumed {chaos.resumed} times",
+        f" {job.chunks.count()} parts begun again {repeated} times, resumed {chaos.resumed} times",
         seconds,
         0,
         "",
