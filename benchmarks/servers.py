@@ -75,6 +75,22 @@ def postgresql() -> Iterator[PostgreSQL]:
             server.stop()
 
 
+@contextmanager
+def redis() -> Iterator[str]:
+    """Start a Redis server that stores nothing on disk; yield its URL."""
+    program, port = shutil.which("redis-server"), free_port()
+    if program is None:
+        raise SystemExit("This benchmark needs Redis. On Debian: apt install redis-server")
+    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        _wait_until_open(port)
+        yield f"redis://127.0.0.1:{port}/0"
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+
+
 @dataclass
 class Web:
     """gunicorn and its workers."""
@@ -134,6 +150,15 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def _wait_until_open(port: int) -> None:
+    for _ in range(100):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.05)
+    raise RuntimeError(f"Nothing listens on port {port} after five seconds.")
 
 
 def _wait_until_up(port: int, path: str, process: "subprocess.Popen[bytes]") -> None:

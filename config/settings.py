@@ -360,6 +360,9 @@ CELERY_TASK_DEFAULT_QUEUE = "default"
 # `interactive` is for tasks whose result somebody is waiting for on a page.
 CELERY_TASK_ROUTES = {
     "metrics.tasks.*": {"queue": "analytics"},
+    # Proposals of rounds expire, and must not wait until several jobs have had their turn.
+    "jobs.tasks.make_due_rounds_task": {"queue": "interactive"},
+    "jobs.tasks.requeue_stale_jobs_task": {"queue": "interactive"},
     "recruitment.tasks.confirm_participation_task": {"queue": "interactive"},
     "recruitment.tasks.renew_keys_task": {"queue": "interactive"},
     "recruitment.tasks.platform_action_task": {"queue": "interactive"},
@@ -373,6 +376,10 @@ TIEBREAK_ROUNDS = {
     "jobs": ("jobs.tasks.requeue_stale_jobs_task", 60),
     "platforms": ("recruitment.tasks.sync_channels_task", 120),
 }
+# Another worker may claim a part of a job after this long without a sign of life.
+TIEBREAK_JOB_LEASE_SECONDS = _integer("TIEBREAK_JOB_LEASE_SECONDS", 120, 1)
+# After this long, a worker lets other jobs of its queue have their turn.
+TIEBREAK_JOB_TURN_SECONDS = _integer("TIEBREAK_JOB_TURN_SECONDS", 20, 1)
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 2, "interval_start": 0.1, "interval_max": 0.5}
 
 # The APIs of platforms. No page can change these URLs, so that no user can redirect requests.

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, Sum
 
 from jobs.clock import database_now
 from jobs.kinds import kind_named, kind_of
@@ -15,7 +16,7 @@ from jobs.queue import enqueue
 from tiebreak.errors import DomainError
 
 # Lease: another worker may claim a chunk after this long without a heartbeat.
-LEASE = timedelta(minutes=2)
+LEASE = timedelta(seconds=settings.TIEBREAK_JOB_LEASE_SECONDS)
 # A message is considered lost after this long.
 REQUEUE_AFTER = timedelta(minutes=10)
 STOPPED = "Stopped by a researcher."
@@ -138,7 +139,9 @@ def _retry_failed_chunks(job: Job) -> None:
     """Let workers claim failed chunks again. What they stored still counts as done."""
     unsettled = job.chunks.filter(status__in=[ChunkStatus.FAILED, ChunkStatus.WAITING])
     unsettled.update(status=ChunkStatus.WAITING, attempts=0, failed=0, problem="")
-    Job.objects.filter(pk=job.pk).update(failed=0)
+    # Workers report only how much changed, so what running chunks counted must remain in the sum.
+    failed = job.chunks.aggregate(failed=Sum("failed"))["failed"] or 0
+    Job.objects.filter(pk=job.pk).update(failed=failed)
 
 
 def stop_job(*, job: Job) -> None:
@@ -169,7 +172,13 @@ def stale_jobs(now: datetime) -> list[Job]:
     unsent = Q(sent_at=None, created_at__lte=now - LEASE)
     died = is_dead & (Q(sent_at=None) | Q(sent_at__lte=now - LEASE))
     lost = ~is_alive & (unsent | Q(sent_at__lte=now - REQUEUE_AFTER))
-    return list(Job.objects.filter(died | lost, status__in=[Status.QUEUED, Status.RUNNING]))
+    # Nothing is left to do but to end the job: its last worker died, or did so too often.
+    unsettled = JobChunk.objects.filter(
+        job=OuterRef("pk"), status__in=[ChunkStatus.WAITING, ChunkStatus.RUNNING]
+    )
+    unended = ~Q(planned_at=None) & ~Exists(unsettled) & Q(sent_at__lte=now - LEASE)
+    moving = Job.objects.filter(status__in=[Status.QUEUED, Status.RUNNING])
+    return list(moving.filter(died | lost | unended))
 
 
 def _fail_exhausted_chunks(now: datetime) -> None:
@@ -178,7 +187,9 @@ def _fail_exhausted_chunks(now: datetime) -> None:
     )
     for chunk in dead.select_related("job"):
         if chunk.attempts >= kind_of(chunk.job).max_attempts:
-            JobChunk.objects.filter(pk=chunk.pk, claim=chunk.claim).update(
+            # Unless its worker was slow, and has just renewed the lease.
+            same = JobChunk.objects.filter(pk=chunk.pk, claim=chunk.claim, lease_until__lte=now)
+            same.update(
                 status=ChunkStatus.FAILED,
                 claim="",
                 lease_until=None,

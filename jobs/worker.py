@@ -10,7 +10,8 @@ from contextlib import closing, contextmanager, suppress
 from datetime import datetime, timedelta
 from threading import Event, Thread
 
-from django.db import DatabaseError, connection, transaction
+from django.conf import settings
+from django.db import DatabaseError, OperationalError, connection, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from jobs.clock import database_now
@@ -24,7 +25,7 @@ from tiebreak.identifiers import new_public_id
 log = logging.getLogger(__name__)
 
 # After this long a worker sends itself a new message, so that other jobs have their turn.
-TURN = timedelta(seconds=20)
+TURN = timedelta(seconds=settings.TIEBREAK_JOB_TURN_SECONDS)
 UNFORESEEN = (
     "An unexpected error occurred ({}). The worker's log has the details. The results so far are"
     " kept, and the job can be resumed."
@@ -61,6 +62,32 @@ def work(*, job_id: int, now: Clock = database_now) -> bool:
     return False
 
 
+def job_in_turn(job_id: int) -> int:
+    """Return the job to work on with a message of this job: one that waits longer, or itself.
+
+    The messages of a job's lanes stand in the queue one behind the other. With few workers, each
+    job would otherwise wait for as many turns of the one before it.
+    """
+    job = Job.objects.filter(pk=job_id).first()
+    if job is None or not job.is_moving or job.sent_at is None:
+        return job_id
+    alive = JobChunk.objects.filter(
+        job=OuterRef("pk"), status=ChunkStatus.RUNNING, lease_until__gt=database_now()
+    )
+    waiting = Job.objects.filter(
+        ~Exists(alive),
+        queue=job.queue,
+        status__in=[Status.QUEUED, Status.RUNNING],
+        sent_at__lt=job.sent_at,
+    )
+    return waiting.order_by("sent_at").values_list("pk", flat=True).first() or job_id
+
+
+def note_turn(job_id: int) -> None:
+    """Note that a job had a turn by a message of another job, as its own message would."""
+    Job.objects.filter(pk=job_id).update(sent_at=database_now())
+
+
 def _begin(job_id: int, now: datetime) -> Job | None:
     """Mark a queued job as running and plan its chunks. Returns None if it may not run."""
     jobs = Job.objects.filter(pk=job_id)
@@ -70,7 +97,7 @@ def _begin(job_id: int, now: datetime) -> Job | None:
     job = jobs.filter(status=Status.RUNNING).first()
     if job is None:
         return None
-    with _failing(job, now):
+    with _failing_unforeseen(job, now):
         _plan(job, now)
         return job
     return None
@@ -209,6 +236,22 @@ def _failing(job: Job, now: datetime) -> Iterator[None]:
         _fail(job, error.message, now)
 
 
+@contextmanager
+def _failing_unforeseen(job: Job, now: datetime) -> Iterator[None]:
+    """End the job as failed after any error but one of the database, which may be back soon.
+
+    For what is done outside of chunks, whose attempts nobody counts.
+    """
+    try:
+        with _failing(job, now):
+            yield
+    except OperationalError:
+        raise
+    except Exception as error:
+        log.exception("job %s failed", job.public_id)
+        _fail(job, UNFORESEEN.format(type(error).__name__), now)
+
+
 def _fail(job: Job, problem: str, now: datetime) -> None:
     Job.objects.filter(pk=job.pk, status=Status.RUNNING).update(
         status=Status.FAILED, problem=problem, finished_at=now
@@ -225,6 +268,6 @@ def _end_if_complete(job: Job, now: datetime) -> None:
     if failed is not None:
         _fail(job, failed.problem, now)
         return
-    with _failing(job, now):
+    with _failing_unforeseen(job, now):
         note = kind_of(job).finish(job)
         running.update(status=Status.DONE, problem=note, finished_at=now)

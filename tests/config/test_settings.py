@@ -105,6 +105,8 @@ def test_production_accepts_any_network_broker(url):
         ("TIEBREAK_MAX_UPLOAD_BYTES", "many"),
         ("TIEBREAK_MAX_UNPACKED_BYTES", "0"),
         ("TIEBREAK_MAX_UPLOAD_ROWS", "-1"),
+        ("TIEBREAK_JOB_LEASE_SECONDS", "0"),
+        ("TIEBREAK_JOB_TURN_SECONDS", "0.5"),
         ("TIEBREAK_MODEL_SERVERS", "gpu1=ftp://10.0.0.5"),
         ("TIEBREAK_MODEL_SERVERS", "gpu1=vllm:"),
         ("TIEBREAK_MODEL_SERVERS", "gpu1=http://[::1/v1"),

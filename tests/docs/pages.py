@@ -9,6 +9,7 @@ PAGES = sorted(
     [
         *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
         *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs" / "how-to").glob("*.md"),
     ]
 )
 
