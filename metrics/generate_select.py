@@ -56,6 +56,7 @@ from studies.instance_selection.scoring import ScoringJob
 from studies.models import Generation, SeparabilityScore, Study, System
 from studies.refusals import form_errors
 from tiebreak.errors import DomainError, InvalidInput
+from tiebreak.identifiers import looks_like_public_id
 from tiebreak.similarity import similarity_title
 
 Json = dict[str, Any]
@@ -382,7 +383,9 @@ def _take_all(request: HttpRequest, study: Study) -> str:
 
 def _job(request: HttpRequest, study: Study) -> Job:
     public_id = request.POST.get("job", "")
-    job = jobs_of(study).filter(public_id=public_id).first()
+    # PostgreSQL refuses to look up some texts, such as one with a NUL.
+    known = looks_like_public_id(public_id)
+    job = jobs_of(study).filter(public_id=public_id).first() if known else None
     if job is None:
         raise DomainError("no_such_job", NO_SUCH_JOB, status=404)
     return job
