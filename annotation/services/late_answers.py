@@ -16,6 +16,7 @@ from django.contrib.auth.models import User
 
 from annotation.models import Assignment, Rating
 from annotation.models.rating import RatingQuerySet
+from annotation.selectors import worksheet
 from annotation.services.places import LockedPlaces, complete_if_full, lock_places, place_for_unit
 from annotation.services.ratings import complete_set
 from annotation.services.screening import is_right
@@ -221,8 +222,9 @@ def _complete(assignment: Assignment, places: LockedPlaces, now: datetime) -> No
         for place in [held] if held else free:
             complete_if_full(place, assignment, now)
         return
-    if held is None or held.completed_at is None:
-        complete_set(assignment, list(_current(assignment)), held or next(iter(free), None), now)
+    is_incomplete = held is None or held.completed_at is None
+    if is_incomplete and worksheet(assignment).first_open is None:
+        complete_set(assignment, held or next(iter(free), None), now)
 
 
 def _question(row: Rating) -> Question:

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from annotation.forms import ComprehensionForm
+from annotation.hot_path_sql import units_of_hit
 from annotation.messages import SCREENED_OUT, UNANSWERED
 from annotation.models import Assignment, Participation, Rating, ScreeningAttempt
 from annotation.selectors import is_a_first
@@ -121,7 +122,7 @@ def _test_feedback(participation: Participation, step: Step) -> list[dict[str, A
 def feedback_on(rating: Rating, is_right: bool) -> dict[str, Any]:
     """Return an answer and the expected answer as they were displayed, with the explanation."""
     assignment = rating.assignment
-    hit_unit = assignment.hit.hit_units.get(unit=rating.unit_id)
+    hit_unit = next(u for u in units_of_hit(assignment.hit) if u.unit_id == rating.unit_id)
     a_first = is_a_first(assignment, hit_unit)
     expected = str(rating.unit.known_labels[rating.criterion.name])
     return {
