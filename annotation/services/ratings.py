@@ -140,11 +140,12 @@ def _note(ratings: Iterable[Rating], participation: Participation | None) -> Not
 def _submit(
     sheet: Worksheet, position: int, answers: Mapping[Criterion, Answer], now: datetime | None
 ) -> "_LockedAnswers":
-    work, is_completed = _LockedAnswers(sheet, now), False
-    for criterion, answer in answers.items():
-        is_completed |= work.save(sheet.hit_units[position], criterion, answer)
-    if work.held is not None and work.held.completed_at is None and not is_completed:
-        extend_lease(place=work.held, study=work.study, now=work.now)
+    work = _LockedAnswers(sheet, now)
+    hit_unit = sheet.hit_units[position]
+    completed = [work.save(hit_unit, criterion, answer) for criterion, answer in answers.items()]
+    held = work.places.held
+    if held is not None and held.completed_at is None and not any(completed):
+        extend_lease(place=held, study=work.study, now=work.now)
     return work
 
 
@@ -158,12 +159,13 @@ class _LockedAnswers:
             rows = Assignment.objects.select_for_update().filter(pk=self.assignment.pk)
             locked_at: datetime = rows.annotate(locked_at=Now()).get().locked_at
             now = now or locked_at
-        locked = lock_places(assignment=self.assignment, now=now)
-        self.held, self.free, self.now = locked.held, locked.free, locked.now
+        self.places = lock_places(assignment=self.assignment, now=now)
+        self.now = self.places.now
         self.ratings = ratings_of(self.assignment)
         self.sheet = sheet.with_ratings(self.ratings)
         self.study = self.assignment.hit.study
-        self.by_units = self.study.abandoned == Study.Abandoned.UNITS
+        self.by_units = self.study.abandoned == Study.Abandoned.UNITS and not self.is_test
+        self.is_excluded = self.assignment.status == Assignment.Status.EXCLUDED
         self.stored: dict[Criterion, StoredAnswer] = {}
 
     def save(self, hit_unit: HITUnit, criterion: Criterion, answer: Answer) -> bool:
@@ -176,35 +178,43 @@ class _LockedAnswers:
             return self._complete_if_held()
         rating = _new_rating(self.assignment, hit_unit, criterion, answer)
         rating.label, rating.created_at = label, self.now
-        rating.place = self._place_for(rating)
         current = next((row for row in earlier if not row.superseded), None)
-        if not self.is_test:
-            _flag(rating, current, self.study)
-        is_excluded = self.assignment.status == Assignment.Status.EXCLUDED
-        if is_excluded:
-            rating.excluded, rating.excluded_reason = True, _exclusion_reason(self.assignment)
+        if not self.is_test:  # a test has no places, and its answers never enter the statistics
+            self._flag(rating, current)
         _append(rating, current)
         outcome = Outcome.SAVED if current is None else Outcome.CORRECTED
         self.stored[criterion] = StoredAnswer(rating, outcome)
         self.ratings.append(rating)
         self.sheet = self.sheet.with_ratings(self.ratings)
-        return not rating.late and not is_excluded and self._complete(rating.place)
+        return not rating.late and not self.is_excluded and self._complete(rating.place)
+
+    def _flag(self, rating: Rating, earlier: Rating | None) -> None:
+        """Set the place of an answer, and flag it if it is late, without a place, or excluded.
+
+        A correction of a completed HIT takes over the flags of the earlier answer.
+        """
+        rating.place = self._place_for(rating)
+        rating.late = self.study.status == Study.Status.CLOSED
+        if self.assignment.status == Assignment.Status.COMPLETED and earlier is not None:
+            for field in ("surplus", "partial", "excluded", "excluded_reason", "place"):
+                setattr(rating, field, getattr(earlier, field))
+        elif rating.place is None:
+            rating.surplus, rating.partial = self.by_units, not self.by_units
+        if self.is_excluded:
+            rating.excluded, rating.excluded_reason = True, _exclusion_reason(self.assignment)
+
+    def _place_for(self, rating: Rating) -> Place | None:
+        return place_for_unit(self.places.usable, rating) if self.by_units else self.places.held
 
     def _complete_if_held(self) -> bool:
         """Complete the held place after a repeated answer, if all answers are there by now."""
         is_closed = self.study.status == Study.Status.CLOSED
-        is_excluded = self.assignment.status == Assignment.Status.EXCLUDED
-        if self.held is None or is_closed or is_excluded:
+        if self.places.held is None or is_closed or self.is_excluded:
             return False
-        return self._complete(self.held)
-
-    def _place_for(self, rating: Rating) -> Place | None:
-        if self.is_test or not self.by_units:
-            return self.held
-        return place_for_unit([self.held] if self.held else self.free, rating)
+        return self._complete(self.places.held)
 
     def _complete(self, place: Place | None) -> bool:
-        if self.by_units and not self.is_test:
+        if self.by_units:
             return complete_if_full(place, self.assignment, self.now)
         is_completed = self.assignment.status == Assignment.Status.COMPLETED
         if is_completed or self.sheet.first_open is not None:
@@ -213,7 +223,7 @@ class _LockedAnswers:
             close_assignment(self.assignment, self.now)
             grade_stage(assignment=self.assignment, now=self.now)
         else:
-            complete_set(self.assignment, place or next(iter(self.free), None), self.now)
+            complete_set(self.assignment, next(iter(self.places.usable), None), self.now)
         return True
 
 
@@ -279,20 +289,6 @@ def _new_rating(
         client_key=answer.client_key,
         simulated=participation is not None and participation.simulated,
     )
-
-
-def _flag(rating: Rating, earlier: Rating | None, study: Study) -> None:
-    """Flag an answer as late if the study is closed, or as partial or surplus if it has no place.
-
-    A correction of a completed HIT takes over the flags of the earlier answer.
-    """
-    rating.late = study.status == Study.Status.CLOSED
-    if rating.assignment.status == Assignment.Status.COMPLETED and earlier is not None:
-        for field in ("surplus", "partial", "excluded", "excluded_reason", "place"):
-            setattr(rating, field, getattr(earlier, field))
-    elif rating.place is None:
-        rating.partial = study.abandoned == Study.Abandoned.WHOLE_HIT
-        rating.surplus = not rating.partial
 
 
 def _append(rating: Rating, earlier: Rating | None) -> None:
