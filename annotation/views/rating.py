@@ -132,8 +132,8 @@ def _result_page(request: HttpRequest, study_id: str, result: RatingResult) -> H
     if is_htmx(request):
         context = {
             "study_id": study_id,
-            "result": result,
             "progress": result.progress,
+            "note": result.note,
             "feedback": [feedback_on(*verdict) for verdict in result.feedback],
             "may_stop": result.may_stop,
         }

@@ -97,18 +97,19 @@ def _questions(
 def _failed_test(request: HttpRequest, participation: Participation, step: Step) -> HttpResponse:
     """Return the page that follows a failed test if attempts are left."""
     attempt = participation.screening_attempts.filter(stage=step.value).order_by("-number").first()
-    if attempt is None or tries_left(participation, ScreeningAttempt.Stage(step.value)) == 0:
+    left = tries_left(participation, ScreeningAttempt.Stage(step.value))
+    if attempt is None or left == 0:
         raise DomainError("screened_out", SCREENED_OUT)
     screening = screening_of(participation.study)
     context: dict[str, Any] = {
         "study": participation.study,
         "attempt": attempt,
         "needed": screening.pass_mark if screening else 0,
-        "left": tries_left(participation, ScreeningAttempt.Stage(step.value)),
-        "feedback": _test_feedback(participation, step)
-        if screening and screening.shows_answers
-        else [],
+        "left": left,
+        "feedback": [],
     }
+    if screening and screening.shows_answers:
+        context["feedback"] = _test_feedback(participation, step)
     return render(request, "annotation/test_failed.html", context)
 
 
