@@ -1,12 +1,12 @@
 """Forms that annotators submit: answers to comprehension questions and to units."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django import forms
 
 from annotation.services.ratings import Answer
-from studies.models import ComprehensionQuestion
+from studies.models import ComprehensionQuestion, Criterion
 
 DAY_MS = 24 * 60 * 60 * 1000
 LAYOUTS = ("side_by_side", "stacked")
@@ -49,7 +49,12 @@ class AnswerForm(forms.Form):
         is_plausible = text.isascii() and text.isdecimal() and int(text) <= DAY_MS
         return int(text) if is_plausible else None
 
-    def answer(self, shown_label: str) -> Answer:
+    def answers(self, criteria: Iterable[Criterion]) -> dict[Criterion, Answer]:
+        """Return the answers to those criteria for which something was submitted."""
+        labels = {c: self.data.get(field_of(c), "").strip() for c in criteria}
+        return {c: self._answer(label) for c, label in labels.items() if label}
+
+    def _answer(self, shown_label: str) -> Answer:
         return Answer(
             shown_label=shown_label,
             client_key=self.cleaned_data["client_key"],
@@ -57,3 +62,8 @@ class AnswerForm(forms.Form):
             position=self.cleaned_data["position"],
             duration_ms=self.cleaned_data["duration_ms"],
         )
+
+
+def field_of(criterion: Criterion) -> str:
+    """Return the name of the field with the label for a criterion."""
+    return f"criterion-{criterion.name}"

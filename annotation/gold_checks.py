@@ -65,10 +65,9 @@ class PlacedCheck:
     is_at_edge: bool
 
 
-def placed_check(assignment: Assignment, rng: random.Random) -> PlacedCheck | None:
+def placed_check(assignment: Assignment, rng: random.Random) -> PlacedCheck:
     unit = assignment.check_unit_id
-    if unit is None:
-        return None
+    assert unit is not None
     hit_unit = HITUnit(hit=assignment.hit, unit_id=unit, side_bit=bool(rng.getrandbits(1)))
     instances = _instances_of(assignment.hit_id)
     instance = Unit.objects.values_list("instance_id", flat=True).get(pk=unit)

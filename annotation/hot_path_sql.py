@@ -126,7 +126,7 @@ def find_work_of(assignment_id: str, participation_id: str, study_id: str) -> As
     participation = _instance(Participation, PERSON, person)
     participation.study = _study(study, opened)
     assignment = _work(work, participation)
-    assignment.rater = Rater(id=assignment.rater_id, kind=kind)
+    assignment.rater = _instance(Rater, ("id", "kind"), (assignment.rater_id, kind))
     return assignment
 
 

@@ -1,6 +1,16 @@
 """Sentences that annotators read when a request is refused or when an answer needs a note."""
 
+from typing import NamedTuple
+
 from studies.models import Study
+
+
+class Note(NamedTuple):
+    """A message shown next to a unit or to its saved answer."""
+
+    code: str
+    sentence: str
+
 
 NO_WORK_LEFT = (
     "There is no task for you in this study right now, because all tasks are taken or complete."
@@ -75,21 +85,28 @@ NOT_A_LABEL = "Please choose one of the answers shown. ({})"
 DAMAGED_ANSWER = (
     "Your answer was damaged in transit and was not saved. Please reload the page and answer again."
 )
-PLACE_LOST = (
+PLACE_LOST = Note(
+    "place_lost",
     "The time for your last task ran out before you completed it, so the task was given to another"
-    " annotator. Your answers are kept. This is a new task."
+    " annotator. Your answers are kept. This is a new task.",
 )
-CHECKS_MISSED = (
+CHECKS_MISSED = Note(
+    "checks_missed",
     "Please read the texts carefully. Some of your answers were wrong on texts for which the"
-    " correct answer is known. If this continues, your participation in this study may end."
+    " correct answer is known. If this continues, your participation in this study may end.",
 )
 # Shown beside "Saved", by the flag that the answer received.
-ANSWER_NOTES = {
-    "late": "The study closed before this answer arrived, so it may not be counted.",
-    "excluded": "Your participation in this study has ended, so this answer is kept but is not"
-    " counted.",
-    "surplus": "The time for this task ran out, so the task was given to another annotator. Your"
-    " answer is kept but may not be counted. Please continue with the next task.",
-    "left": "You stopped participating before this answer arrived, so it is kept but may not be"
-    " counted.",
-}
+LATE = Note("late", "The study closed before this answer arrived, so it may not be counted.")
+EXCLUDED = Note(
+    "excluded",
+    "Your participation in this study has ended, so this answer is kept but is not counted.",
+)
+SURPLUS = Note(
+    "surplus",
+    "The time for this task ran out, so the task was given to another annotator. Your answer is"
+    " kept but may not be counted. Please continue with the next task.",
+)
+LEFT = Note(
+    "left",
+    "You stopped participating before this answer arrived, so it is kept but may not be counted.",
+)

@@ -3,15 +3,16 @@
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from math import inf
 
 from django.db.models import F
 
 from annotation.balancing import spaced
 from annotation.gold_checks import draw_gold_check, placed_check, with_check
-from annotation.hot_path_sql import Person, units_of_hit
+from annotation.hot_path_sql import Person, find_work_of, units_of_hit
 from annotation.models import HIT, Assignment, HITUnit, Participation, Place, Rating
 from annotation.models.rating import RatingQuerySet
 from studies.models import Criterion, Screening, Study, Unit
@@ -78,9 +79,10 @@ def _random_order(
     hit_units: list[HITUnit], assignment: Assignment, rng: random.Random
 ) -> list[HITUnit]:
     originals = [hit_unit for hit_unit in hit_units if not hit_unit.repeat]
-    check = placed_check(assignment, _seeded_random(assignment, "check-side"))
-    if check is not None and not check.is_at_edge:
-        originals.append(check.hit_unit)
+    check = None
+    if assignment.check_unit_id is not None:
+        check = placed_check(assignment, _seeded_random(assignment, "check-side"))
+        originals += [] if check.is_at_edge else [check.hit_unit]
     of_unit = {hit_unit.unit_id: hit_unit for hit_unit in originals}
     repeats = [(of_unit[hit_unit.unit_id], hit_unit) for hit_unit in hit_units if hit_unit.repeat]
     distance = assignment.hit.study.repeat_distance
@@ -168,60 +170,107 @@ def _filled_by_others(assignment: Assignment) -> set[int]:
 
 
 @dataclass(frozen=True)
+class UnitProgress:
+    """An annotator's progress in a HIT, seen from one of its units.
+
+    `min_units` and `max_units` are the smallest and the largest number of units in a HIT like this
+    one. They are the same with and without a gold check, so that they do not reveal whether this
+    HIT contains one. `previous` and `following` are positions; only an answered unit can follow.
+    """
+
+    index: int
+    min_units: int
+    max_units: int
+    # The number of answered units.
+    answered: int = 0
+    # How many of the criteria asked about this unit have an answer.
+    stored: int = 0
+    asked: int = 0
+    is_answered: bool = False
+    # `training` or `qualification`, or empty in any other HIT.
+    stage: str = ""
+    is_hit_done: bool = False
+    previous: int | None = None
+    following: int | None = None
+
+    @property
+    def of(self) -> str:
+        """The number of units in the HIT, or "n or n + 1" if a gold check may be mixed in."""
+        is_fixed = self.min_units == self.max_units
+        return str(self.max_units) if is_fixed else f"{self.min_units} or {self.max_units}"
+
+
+@dataclass(frozen=True)
 class Worksheet:
-    """An assignment's units by position, with the annotator's current answers."""
+    """An assignment's units by position, with the annotator's current answers.
+
+    `labels` contains the current labels by position and criterion, in system order. Unparsed labels
+    are "".
+    """
 
     assignment: Assignment
     criteria: tuple[Criterion, ...]
     hit_units: dict[int, HITUnit]
-    labels: dict[tuple[int, int], dict[int, str]]
+    labels: dict[int, dict[int, str]]
 
-    def labels_of(self, position: int) -> dict[int, str]:
-        """Return a unit's current labels by criterion, in system order. Unparsed labels are ""."""
-        hit_unit = self.hit_units[position]
-        return self.labels.get((hit_unit.unit_id, hit_unit.repeat), {})
+    def with_ratings(self, ratings: Iterable[Rating]) -> "Worksheet":
+        """Return the same units with these answers."""
+        positions = {(unit.unit_id, unit.repeat): n for n, unit in self.hit_units.items()}
+        labels: dict[int, dict[int, str]] = {n: {} for n in self.hit_units}
+        for rating in ratings:
+            position = positions.get((rating.unit_id, rating.repeat))
+            if position is not None and not rating.superseded:
+                labels[position][rating.criterion_id] = rating.label or ""
+        return replace(self, labels=labels)
 
-    def is_answered(self, position: int) -> bool:
-        return self.labels_of(position).keys() >= {criterion.pk for criterion in self.criteria}
-
-    @property
-    def announced_total(self) -> tuple[int, int]:
-        """Return the smallest and the largest number of units in a HIT like this one.
-
-        Both numbers are the same with and without a gold check, so that they do not reveal whether
-        this HIT contains one.
-        """
-        assignment, n = self.assignment, len(self.hit_units)
-        if assignment.stage or not mixes_in_checks(assignment.hit.study):
-            return n, n
-        checks = {hit_unit.unit_id for hit_unit in self.hit_units.values()} & {
-            assignment.check_unit_id
-        }
-        return n - len(checks), n - len(checks) + 1
-
-    @property
-    def answered(self) -> int:
-        return sum(map(self.is_answered, self.hit_units))
+    @cached_property
+    def answered(self) -> set[int]:
+        """The positions of the units with an answer to every criterion."""
+        asked = {criterion.pk for criterion in self.criteria}
+        return {n for n, labels in self.labels.items() if labels.keys() >= asked}
 
     @property
     def first_open(self) -> int | None:
-        return next((n for n in self.hit_units if not self.is_answered(n)), None)
+        return next((n for n in self.hit_units if n not in self.answered), None)
+
+    def progress_at(self, position: int) -> UnitProgress:
+        positions = list(self.hit_units)
+        index = positions.index(position)
+        min_units, max_units = self._announced_size()
+        return UnitProgress(
+            index=index + 1,
+            min_units=min_units,
+            max_units=max_units,
+            answered=len(self.answered),
+            stored=len(self.labels[position]),
+            asked=len(self.criteria),
+            is_answered=position in self.answered,
+            stage=self.assignment.stage,
+            is_hit_done=self.first_open is None,
+            previous=positions[index - 1] if index else None,
+            following=next((n for n in positions[index + 1 :] if n in self.answered), None),
+        )
+
+    def _announced_size(self) -> tuple[int, int]:
+        assignment, n = self.assignment, len(self.hit_units)
+        if assignment.stage or not mixes_in_checks(assignment.hit.study):
+            return n, n
+        n -= any(unit.unit_id == assignment.check_unit_id for unit in self.hit_units.values())
+        return n, n + 1
 
 
 def worksheet(assignment: Assignment, ratings: Iterable[Rating] | None = None) -> Worksheet:
     """Return the assignment's worksheet. Pass its `ratings` if they are already loaded."""
-    labels: dict[tuple[int, int], dict[int, str]] = defaultdict(dict)
     if ratings is None:
         ratings = Rating.objects.filter(assignment=assignment, superseded=False)
-    for rating in ratings:
-        if not rating.superseded:
-            labels[rating.unit_id, rating.repeat][rating.criterion_id] = rating.label or ""
-    return Worksheet(
-        assignment=assignment,
-        criteria=criteria_of(assignment.hit.study),
-        hit_units=units_by_position(assignment),
-        labels=dict(labels),
-    )
+    criteria, hit_units = criteria_of(assignment.hit.study), units_by_position(assignment)
+    return Worksheet(assignment, criteria, hit_units, labels={}).with_ratings(ratings)
+
+
+def worksheet_of(assignment_id: str, participation: Participation) -> Worksheet | None:
+    """Return a worksheet without its answers by the assignment's public id, if it is theirs."""
+    assignment = find_work_of(assignment_id, participation.public_id, participation.study_id)
+    return None if assignment is None else worksheet(assignment, ())
 
 
 def as_shown(label: str, *, criterion: Criterion, a_first: bool) -> str:
@@ -256,6 +305,25 @@ class AnnotatorProgress:
 
     completed: int
     total: int
+
+
+def may_stop(sheet: Worksheet, hits_completed: int = 0) -> bool:
+    """Whether to offer stopping, which is possible between two HITs while more are available.
+
+    Reads only what is already loaded, because the function runs for every answer. The page behind
+    the link checks again.
+    """
+    participation, assignment = sheet.assignment.participation, sheet.assignment
+    is_done = sheet.first_open is None
+    is_between_hits = is_done or (hits_completed and not sheet.answered)
+    if participation is None or assignment.stage or not is_between_hits:
+        return False
+    study = assignment.hit.study
+    is_last = is_done and assignment.position >= (study.hits_per_annotator or inf)
+    has_left = participation.status != Participation.Status.ACTIVE
+    if is_last or has_left or study.status == Study.Status.CLOSED:
+        return False
+    return participation.may_leave_early
 
 
 def hits_of_visit(participation: Participation) -> int:

@@ -16,6 +16,7 @@ from django.contrib.auth.models import User
 
 from annotation.models import Assignment, Rating
 from annotation.models.rating import RatingQuerySet
+from annotation.selectors import worksheet
 from annotation.services.places import LockedPlaces, complete_if_full, lock_places, place_for_unit
 from annotation.services.ratings import complete_set
 from annotation.services.screening import is_right
@@ -198,7 +199,7 @@ def _make_current(
         row.excluded, row.place = True, None
         row.excluded_reason = participation.status if participation else ""
     elif is_by_units:
-        row.place = place_for_unit([places.held] if places.held else places.free, row)
+        row.place = place_for_unit(places.usable, row)
         row.surplus = row.place is None
     else:
         row.partial = places.held is None
@@ -214,15 +215,15 @@ def _write(row: Rating) -> None:
 
 
 def _complete(assignment: Assignment, places: LockedPlaces, now: datetime) -> None:
-    held, free = places.held, places.free
     if assignment.status in {Assignment.Status.EXCLUDED, Assignment.Status.COMPLETED}:
         return
     if assignment.hit.study.abandoned == Study.Abandoned.UNITS:
-        for place in [held] if held else free:
+        for place in places.usable:
             complete_if_full(place, assignment, now)
         return
-    if held is None or held.completed_at is None:
-        complete_set(assignment, list(_current(assignment)), held or next(iter(free), None), now)
+    is_completed = places.held is not None and places.held.completed_at is not None
+    if not is_completed and worksheet(assignment).first_open is None:
+        complete_set(assignment, next(iter(places.usable), None), now)
 
 
 def _question(row: Rating) -> Question:

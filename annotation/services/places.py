@@ -155,6 +155,11 @@ class LockedPlaces:
     free: list[Place]
     now: datetime
 
+    @property
+    def usable(self) -> list[Place]:
+        """The places that the assignment's answers may fill."""
+        return self.free if self.held is None else [self.held]
+
 
 def lock_places(*, assignment: Assignment, now: datetime | None = None) -> LockedPlaces:
     """Lock all places of the assignment's HIT; ``now`` overrides the database's clock.

@@ -1,16 +1,18 @@
 """Saves ratings in one transaction, from the submitted answer to the tallies."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
 
 from django.db.models.functions import Now
 
 from annotation.hot_path_sql import complete_place, insert, ratings_of
-from annotation.messages import NOT_A_LABEL
-from annotation.models import Assignment, HITUnit, Participation, Place, Rating
-from annotation.selectors import is_a_first, worksheet
+from annotation.messages import EXCLUDED, LATE, LEFT, NO_ANSWER, NOT_A_LABEL, SURPLUS, Note
+from annotation.models import Assignment, HITUnit, Participation, Place, Rating, ScreeningAttempt
+from annotation.selectors import UnitProgress, Worksheet, is_a_first, may_stop
 from annotation.services.places import (
     close_assignment,
     complete_if_full,
@@ -19,7 +21,7 @@ from annotation.services.places import (
     lock_places,
     place_for_unit,
 )
-from annotation.services.screening import act_on_checks, grade_stage
+from annotation.services.screening import act_on_checks, grade_stage, training_feedback
 from annotation.services.tallies import TallyKey, apply_tally_deltas, set_flags, tally_key
 from studies.freshness import changes_noted
 from studies.models import Criterion, Study
@@ -40,48 +42,63 @@ class Answer:
     duration_ms: int | None = None
 
 
-def submit_rating(
-    *,
-    assignment: Assignment,
-    hit_unit: HITUnit,
-    criterion: Criterion,
-    answer: Answer,
-    now: datetime | None = None,
-) -> Rating:
-    """Save one answer as `submit_ratings` does, and return the rating that holds it."""
-    rows = submit_ratings(
-        assignment=assignment, hit_unit=hit_unit, answers={criterion: answer}, now=now
-    )
-    label = _label_in_system_order(answer, assignment, hit_unit, criterion)
-    matching = [row for row in rows if row.is_answer_to(hit_unit, criterion) and row.label == label]
-    stored = _stored(matching, answer, label)
-    assert stored is not None
-    return stored
+class Outcome(StrEnum):
+    """What became of an answer."""
+
+    SAVED = "saved"
+    # It differs from an earlier answer.
+    CORRECTED = "corrected"
+    # It was stored before.
+    REPEATED = "repeated"
+
+
+class StoredAnswer(NamedTuple):
+    """The row that holds an answer, and whether this submission inserted it."""
+
+    rating: Rating
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class RatingResult:
+    """What became of the answers to one unit, with everything that the page shows afterwards."""
+
+    answers: Mapping[Criterion, StoredAnswer]
+    progress: UnitProgress
+    # Says why the newest answer may not be counted.
+    note: Note | None
+    # In training, the answers to this unit, and whether each is right.
+    feedback: Sequence[tuple[Rating, bool]]
+    may_stop: bool
+    # The unit to show next: this one again in training, for the feedback, else the first open one.
+    next_position: int | None
 
 
 def submit_ratings(
     *,
-    assignment: Assignment,
-    hit_unit: HITUnit,
+    sheet: Worksheet,
+    position: int,
     answers: Mapping[Criterion, Answer],
     now: datetime | None = None,
-) -> list[Rating]:
+) -> RatingResult:
     """Save all answers to one unit, or none, each exactly once; the last ones complete the HIT.
 
     Sending the current answer again, or a client key with the same label, changes nothing. A
     changed answer supersedes the earlier one. If the assignment no longer holds a place, an answer
-    is kept and flagged. Returns all ratings of the assignment. Raises `DomainError` if a label is
-    not on its scale.
+    is kept and flagged. Of the worksheet, only the units are used. Raises `DomainError` if there
+    is no answer, or if a label is not on its scale.
 
     Locks the HIT's places, as does everything that changes the answers of a HIT. A gold check is
     graded only when its HIT is complete. Until then an answer can be corrected, and the annotator
     cannot tell which unit is the check.
     """
-    locked = _submit(assignment, hit_unit, answers, now)
+    if not answers:
+        raise DomainError("no_answer", NO_ANSWER, status=400)
+    work = _submit(sheet, position, answers, now)
     # The action has a transaction of its own, because exclusion locks places in another order.
-    if assignment.participation is not None and _completed_with_check(assignment):
-        act_on_checks(participation=assignment.participation, now=locked.now)
-    return locked.ratings
+    if sheet.assignment.participation is not None and _completed_with_check(sheet.assignment):
+        act_on_checks(participation=sheet.assignment.participation, now=work.now)
+    return _result(work, position)
 
 
 def _completed_with_check(assignment: Assignment) -> bool:
@@ -93,105 +110,133 @@ def _completed_with_check(assignment: Assignment) -> bool:
     return assignment.check_unit_id is not None and completed.exists()
 
 
+def _result(work: "_LockedAnswers", position: int) -> RatingResult:
+    is_training = work.assignment.stage == ScreeningAttempt.Stage.TRAINING
+    return RatingResult(
+        answers=work.stored,
+        progress=work.sheet.progress_at(position),
+        note=_note(work.ratings, work.assignment.participation),
+        feedback=training_feedback(work.sheet, position),
+        may_stop=may_stop(work.sheet),
+        next_position=position if is_training else None,
+    )
+
+
+def _note(ratings: Iterable[Rating], participation: Participation | None) -> Note | None:
+    """Return the note for the newest answer if it was saved but may not be counted."""
+    current = (rating for rating in ratings if not rating.superseded)
+    newest = max(current, key=lambda rating: rating.pk, default=None)
+    if newest is None or newest.is_counted:
+        return None
+    if newest.late:
+        return LATE
+    if newest.excluded:
+        return EXCLUDED
+    has_left = participation is not None and participation.status == Participation.Status.LEFT
+    return LEFT if has_left else SURPLUS
+
+
 @changes_noted()
 def _submit(
-    assignment: Assignment,
-    hit_unit: HITUnit,
-    answers: Mapping[Criterion, Answer],
-    now: datetime | None,
+    sheet: Worksheet, position: int, answers: Mapping[Criterion, Answer], now: datetime | None
 ) -> "_LockedAnswers":
-    locked = _LockedAnswers(assignment, now)
-    is_completed = False
-    for criterion, answer in answers.items():
-        is_completed |= locked.save(hit_unit, criterion, answer)
-    if locked.held is not None and locked.held.completed_at is None and not is_completed:
-        extend_lease(place=locked.held, study=locked.study, now=locked.now)
-    return locked
+    work = _LockedAnswers(sheet, now)
+    hit_unit = sheet.hit_units[position]
+    completed = [work.save(hit_unit, criterion, answer) for criterion, answer in answers.items()]
+    held = work.places.held
+    if held is not None and held.completed_at is None and not any(completed):
+        extend_lease(place=held, study=work.study, now=work.now)
+    return work
 
 
 class _LockedAnswers:
     """One assignment's answers while the places of its HIT are locked."""
 
-    def __init__(self, assignment: Assignment, now: datetime | None) -> None:
-        self.assignment = assignment
-        self.is_test = bool(assignment.stage)
+    def __init__(self, sheet: Worksheet, now: datetime | None) -> None:
+        self.assignment = sheet.assignment
+        self.is_test = bool(self.assignment.stage)
         if self.is_test:
-            rows = Assignment.objects.select_for_update().filter(pk=assignment.pk)
+            rows = Assignment.objects.select_for_update().filter(pk=self.assignment.pk)
             locked_at: datetime = rows.annotate(locked_at=Now()).get().locked_at
             now = now or locked_at
-        locked = lock_places(assignment=assignment, now=now)
-        self.held, self.free, self.now = locked.held, locked.free, locked.now
-        self.ratings = ratings_of(assignment)
-        self.study = assignment.hit.study
-        self.by_units = self.study.abandoned == Study.Abandoned.UNITS
+        self.places = lock_places(assignment=self.assignment, now=now)
+        self.now = self.places.now
+        self.ratings = ratings_of(self.assignment)
+        self.sheet = sheet.with_ratings(self.ratings)
+        self.study = self.assignment.hit.study
+        self.by_units = self.study.abandoned == Study.Abandoned.UNITS and not self.is_test
+        self.is_excluded = self.assignment.status == Assignment.Status.EXCLUDED
+        self.stored: dict[Criterion, StoredAnswer] = {}
 
     def save(self, hit_unit: HITUnit, criterion: Criterion, answer: Answer) -> bool:
         """Save one answer, and return whether it completed a place."""
         label = _label_in_system_order(answer, self.assignment, hit_unit, criterion)
         earlier = [row for row in self.ratings if row.is_answer_to(hit_unit, criterion)]
-        if _stored(earlier, answer, label) is not None:
+        stored = _stored(earlier, answer, label)
+        if stored is not None:
+            self.stored[criterion] = StoredAnswer(stored, Outcome.REPEATED)
             return self._complete_if_held()
         rating = _new_rating(self.assignment, hit_unit, criterion, answer)
         rating.label, rating.created_at = label, self.now
-        rating.place = self._place_for(rating)
         current = next((row for row in earlier if not row.superseded), None)
-        if not self.is_test:
-            _flag(rating, current, self.study)
-        is_excluded = self.assignment.status == Assignment.Status.EXCLUDED
-        if is_excluded:
-            rating.excluded, rating.excluded_reason = True, _exclusion_reason(self.assignment)
+        if not self.is_test:  # a test has no places, and its answers never enter the statistics
+            self._flag(rating, current)
         _append(rating, current)
+        outcome = Outcome.SAVED if current is None else Outcome.CORRECTED
+        self.stored[criterion] = StoredAnswer(rating, outcome)
         self.ratings.append(rating)
-        return not rating.late and not is_excluded and self._complete(rating.place)
+        self.sheet = self.sheet.with_ratings(self.ratings)
+        return not rating.late and not self.is_excluded and self._complete(rating.place)
+
+    def _flag(self, rating: Rating, earlier: Rating | None) -> None:
+        """Set the place of an answer, and flag it if it is late, without a place, or excluded.
+
+        A correction of a completed HIT takes over the flags of the earlier answer.
+        """
+        rating.place = self._place_for(rating)
+        rating.late = self.study.status == Study.Status.CLOSED
+        if self.assignment.status == Assignment.Status.COMPLETED and earlier is not None:
+            for field in ("surplus", "partial", "excluded", "excluded_reason", "place"):
+                setattr(rating, field, getattr(earlier, field))
+        elif rating.place is None:
+            rating.surplus, rating.partial = self.by_units, not self.by_units
+        if self.is_excluded:
+            rating.excluded, rating.excluded_reason = True, _exclusion_reason(self.assignment)
+
+    def _place_for(self, rating: Rating) -> Place | None:
+        return place_for_unit(self.places.usable, rating) if self.by_units else self.places.held
 
     def _complete_if_held(self) -> bool:
         """Complete the held place after a repeated answer, if all answers are there by now."""
         is_closed = self.study.status == Study.Status.CLOSED
-        is_excluded = self.assignment.status == Assignment.Status.EXCLUDED
-        if self.held is None or is_closed or is_excluded:
+        if self.places.held is None or is_closed or self.is_excluded:
             return False
-        return self._complete(self.held)
-
-    def _place_for(self, rating: Rating) -> Place | None:
-        if self.is_test or not self.by_units:
-            return self.held
-        return place_for_unit([self.held] if self.held else self.free, rating)
+        return self._complete(self.places.held)
 
     def _complete(self, place: Place | None) -> bool:
-        if self.is_test:
-            return _complete_test(self.assignment, self.ratings, self.now)
         if self.by_units:
             return complete_if_full(place, self.assignment, self.now)
-        if self.assignment.status == Assignment.Status.COMPLETED:
+        is_completed = self.assignment.status == Assignment.Status.COMPLETED
+        if is_completed or self.sheet.first_open is not None:
             return False
-        place = place or next(iter(self.free), None)
-        return complete_set(self.assignment, self.ratings, place, self.now)
+        if self.is_test:
+            close_assignment(self.assignment, self.now)
+            grade_stage(assignment=self.assignment, now=self.now)
+        else:
+            complete_set(self.assignment, next(iter(self.places.usable), None), self.now)
+        return True
 
 
-def _complete_test(assignment: Assignment, ratings: list[Rating], now: datetime) -> bool:
-    is_completed = assignment.status == Assignment.Status.COMPLETED
-    if is_completed or worksheet(assignment, ratings).first_open is not None:
-        return False
-    close_assignment(assignment, now)
-    grade_stage(assignment=assignment, now=now)
-    return True
-
-
-def complete_set(
-    assignment: Assignment, ratings: list[Rating], place: Place | None, now: datetime
-) -> bool:
-    """If all units are answered, complete the place. Without a place, flag the set as surplus."""
-    if worksheet(assignment, ratings).first_open is not None:
-        return False
+def complete_set(assignment: Assignment, place: Place | None, now: datetime) -> None:
+    """Complete the place of a fully answered HIT. Without a place, flag the answers as surplus."""
     close_assignment(assignment, now)
     if place is None:
         rows = Rating.objects.filter(assignment=assignment)
         set_flags(ratings=rows, partial=False, surplus=True)
-        return True
+        return
     if place.assignment_id != assignment.pk:
         hand_over(place=place, assignment=assignment)
     complete_place(place, now)
-    return True
 
 
 def _exclusion_reason(assignment: Assignment) -> str:
@@ -244,20 +289,6 @@ def _new_rating(
         client_key=answer.client_key,
         simulated=participation is not None and participation.simulated,
     )
-
-
-def _flag(rating: Rating, earlier: Rating | None, study: Study) -> None:
-    """Flag an answer as late if the study is closed, or as partial or surplus if it has no place.
-
-    A correction of a completed HIT takes over the flags of the earlier answer.
-    """
-    rating.late = study.status == Study.Status.CLOSED
-    if rating.assignment.status == Assignment.Status.COMPLETED and earlier is not None:
-        for field in ("surplus", "partial", "excluded", "excluded_reason", "place"):
-            setattr(rating, field, getattr(earlier, field))
-    elif rating.place is None:
-        rating.partial = study.abandoned == Study.Abandoned.WHOLE_HIT
-        rating.surplus = not rating.partial
 
 
 def _append(rating: Rating, earlier: Rating | None) -> None:

@@ -13,7 +13,7 @@ from django.db.models import Q
 from annotation.hot_path_sql import insert
 from annotation.messages import NO_TRY_LEFT, SCREENING_INCOMPLETE, TOO_MANY_PEOPLE, UNANSWERED
 from annotation.models import HIT, Assignment, Participation, Rating, ScreeningAttempt
-from annotation.selectors import reference_units
+from annotation.selectors import Worksheet, reference_units
 from annotation.services.addresses import has_room
 from annotation.services.exclusion import exclude_work, stop_work
 from jobs.clock import database_now
@@ -243,9 +243,18 @@ def by_unit(answers: Iterable[tuple[Rating, bool]]) -> dict[int, bool]:
 
 def judged(assignment: Assignment) -> list[tuple[Rating, bool]]:
     """Return the current answers that have a known label, and whether each is right."""
-    rows = Rating.objects.filter(assignment=assignment, superseded=False)
+    rows = assignment.ratings.filter(superseded=False)
     rows = rows.select_related("unit", "criterion").order_by("pk")
     return [(row, is_right(row)) for row in rows if row.criterion.name in row.unit.known_labels]
+
+
+def training_feedback(sheet: Worksheet, position: int) -> list[tuple[Rating, bool]]:
+    """Return the answers to a training unit, and whether each is right, once all are given."""
+    is_training = sheet.assignment.stage == ScreeningAttempt.Stage.TRAINING
+    if not is_training or position not in sheet.answered:
+        return []
+    unit = sheet.hit_units[position].unit_id
+    return [(row, right) for row, right in judged(sheet.assignment) if row.unit_id == unit]
 
 
 def is_right(rating: Rating) -> bool:

@@ -1,8 +1,6 @@
 """The rating pages. Every request leads to the page that the annotator should see next."""
 
 from collections.abc import Mapping
-from math import inf
-from typing import Any, NamedTuple
 from uuid import uuid4
 
 from django.conf import settings
@@ -12,27 +10,23 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms import AnswerForm
-from annotation.hot_path_sql import find_work_of, unit_with_texts
-from annotation.messages import (
-    ANSWER_NOTES,
-    CHECKS_MISSED,
-    DAMAGED_ANSWER,
-    NO_ANSWER,
-    PLACE_LOST,
-)
-from annotation.models import Assignment, Participation, Rating, ScreeningAttempt
+from annotation.hot_path_sql import unit_with_texts
+from annotation.messages import CHECKS_MISSED, DAMAGED_ANSWER, PLACE_LOST, Note
+from annotation.models import Assignment, Participation, ScreeningAttempt
 from annotation.selectors import (
     AnnotatorProgress,
     Worksheet,
     is_a_first,
     latest_assignment,
     lost_previous_place,
+    may_stop,
     progress_of,
     worksheet,
+    worksheet_of,
 )
 from annotation.services.places import NotCleared, NoWorkLeft, find_work
-from annotation.services.ratings import submit_ratings
-from annotation.services.screening import judged, screening_of
+from annotation.services.ratings import Answer, RatingResult, submit_ratings
+from annotation.services.screening import screening_of, training_feedback
 from annotation.views.participation_cookie import (
     SeeOther,
     annotator_page,
@@ -41,27 +35,9 @@ from annotation.views.participation_cookie import (
     participation_stub,
 )
 from annotation.views.steps import feedback_on, step_page
-from annotation.views.unit_presentation import (
-    UnitPage,
-    field_of,
-    labels_as_shown,
-    unit_page,
-    unit_total,
-)
-from studies.models import Study
+from annotation.views.unit_presentation import UnitPage, labels_as_shown, unit_page
+from studies.models import Criterion
 from tiebreak.errors import DomainError
-
-
-class Note(NamedTuple):
-    """A message shown next to the unit or to its saved answer."""
-
-    code: str
-    sentence: str
-
-
-LOST = Note("place_lost", PLACE_LOST)
-WARNING = Note("checks_missed", CHECKS_MISSED)
-Status = Participation.Status
 
 
 @require_safe
@@ -80,8 +56,8 @@ def rate(request: HttpRequest, study_id: str) -> HttpResponse:
         request,
         sheet,
         sheet.first_open or max(sheet.hit_units),
-        progress=work.progress,
-        notice=LOST if may_have_lost and lost_previous_place(work.assignment) else None,
+        hits=work.progress,
+        notice=PLACE_LOST if may_have_lost and lost_previous_place(work.assignment) else None,
     )
 
 
@@ -104,7 +80,7 @@ def _step(request: HttpRequest, participation: Participation) -> HttpResponse:
         return page
     sheet = worksheet(page)
     position = sheet.first_open or max(sheet.hit_units)
-    return _page(request, sheet, position, progress=AnnotatorProgress(0, 1))
+    return _page(request, sheet, position, hits=AnnotatorProgress(0, 1))
 
 
 @require_safe
@@ -117,101 +93,73 @@ def look_back(request: HttpRequest, study_id: str, position: int) -> HttpRespons
     assignment = latest_assignment(participation)
     if assignment is None or participation.status != Participation.Status.ACTIVE:
         return redirect("annotation:rate", study_id)
-    sheet = _sheet(participation, assignment)
-    if position not in sheet.hit_units or not sheet.is_answered(position):
+    # The participation and its study are already loaded, so the selectors need not query them.
+    assignment.participation, assignment.hit.study = participation, participation.study
+    sheet = worksheet(assignment)
+    if position not in sheet.answered:
         return redirect("annotation:rate", study_id)
-    return _page(request, sheet, position, progress=progress_of(participation))
+    return _page(request, sheet, position, hits=progress_of(participation))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @annotator_page
 def answer(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Store the answers to one unit, and show the result."""
     if request.method != "POST":
         return redirect("annotation:rate", study_id)
-    stub = participation_stub(request, study_id)
-    if stub is None:
+    participation = participation_stub(request, study_id)
+    if participation is None:
         raise Http404("This browser has no participation in the study.")
     form = AnswerForm(request.POST)
     if not form.is_valid():
         raise DomainError("damaged_answer", DAMAGED_ANSWER, status=400)
-    sheet, position = _answered_unit(stub, form)
-    labels = _submitted_labels(request, sheet)
+    sheet = worksheet_of(form.cleaned_data["assignment"], participation)
+    position = form.cleaned_data["position"]
+    if sheet is None or position not in sheet.hit_units:
+        raise Http404("This participation has no such assignment or unit.")
+    answers = form.answers(sheet.criteria)
     try:
-        ratings = _save(form, sheet, position, labels)
+        result = submit_ratings(sheet=sheet, position=position, answers=answers)
     except DomainError as refusal:
         if is_htmx(request):
             raise
-        participation = sheet.assignment.participation
-        assert participation is not None
-        return _page(
-            request,
-            worksheet(sheet.assignment),
-            position,
-            progress=progress_of(participation),
-            submitted=labels,
-            refusal=refusal,
-        )
-    sheet = worksheet(sheet.assignment, ratings)
+        return _refused(request, sheet.assignment, position, answers, refusal)
+    return _result_page(request, study_id, result)
+
+
+def _result_page(request: HttpRequest, study_id: str, result: RatingResult) -> HttpResponse:
+    """Return what changes on the page or, without JavaScript, a redirect to the next page."""
     if is_htmx(request):
-        context = _navigation(study_id, sheet, position) | {
-            "feedback": _training_feedback(sheet, position),
-            "status_note": _status_note(ratings, sheet.assignment.participation),
-            "may_stop": _may_stop(sheet, hits_completed=0),
+        context = {
+            "study_id": study_id,
+            "progress": result.progress,
+            "note": result.note,
+            "feedback": [feedback_on(*verdict) for verdict in result.feedback],
+            "may_stop": result.may_stop,
         }
         return render(request, "annotation/answer_saved.html", context)
-    if sheet.assignment.stage == ScreeningAttempt.Stage.TRAINING:
-        return SeeOther(reverse("annotation:rate-position", args=[study_id, position]))
+    if result.next_position is not None:
+        return SeeOther(reverse("annotation:rate-position", args=[study_id, result.next_position]))
     return SeeOther(reverse("annotation:rate", args=[study_id]))
 
 
-def _training_feedback(sheet: Worksheet, position: int) -> list[dict[str, Any]]:
-    """Return the expected answers to a training unit once it has been answered."""
-    if sheet.assignment.stage != ScreeningAttempt.Stage.TRAINING or not sheet.is_answered(position):
-        return []
-    unit = sheet.hit_units[position].unit_id
-    return [
-        feedback_on(row, right) for row, right in judged(sheet.assignment) if row.unit_id == unit
-    ]
-
-
-def _sheet(participation: Participation, assignment: Assignment) -> Worksheet:
-    # The participation and its study are already loaded, so the selectors need not query them.
-    assignment.participation = participation
-    assignment.hit.study = participation.study
-    return worksheet(assignment)
-
-
-def _answered_unit(stub: Participation, form: AnswerForm) -> tuple[Worksheet, int]:
-    """Return the worksheet and position of an answer, or raise 404 if they are somebody else's."""
-    public_id = form.cleaned_data["assignment"]
-    assignment = find_work_of(public_id, stub.public_id, stub.study_id)
-    if assignment is None:
-        raise Http404("No such assignment in this participation.")
-    sheet = worksheet(assignment, ())
-    position: int = form.cleaned_data["position"]
-    if position not in sheet.hit_units:
-        raise Http404("No such unit in this assignment.")
-    return sheet, position
-
-
-def _submitted_labels(request: HttpRequest, sheet: Worksheet) -> dict[int, str]:
-    labels = {c.pk: request.POST.get(field_of(c), "").strip() for c in sheet.criteria}
-    return {criterion: label for criterion, label in labels.items() if label}
-
-
-def _save(
-    form: AnswerForm, sheet: Worksheet, position: int, labels: Mapping[int, str]
-) -> list[Rating]:
-    """Save all submitted labels of a unit, or none. Returns the assignment's ratings."""
-    if not labels:
-        raise DomainError("no_answer", NO_ANSWER, status=400)
-    answers = {
-        criterion: form.answer(labels[criterion.pk])
-        for criterion in sheet.criteria
-        if criterion.pk in labels
-    }
-    return submit_ratings(
-        assignment=sheet.assignment, hit_unit=sheet.hit_units[position], answers=answers
+def _refused(
+    request: HttpRequest,
+    assignment: Assignment,
+    position: int,
+    answers: Mapping[Criterion, Answer],
+    refusal: DomainError,
+) -> HttpResponse:
+    """Return the page again with what was chosen, and why it was refused."""
+    participation = assignment.participation
+    assert participation is not None
+    return _page(
+        request,
+        worksheet(assignment),
+        position,
+        hits=progress_of(participation),
+        submitted={criterion.pk: answer.shown_label for criterion, answer in answers.items()},
+        refusal=refusal,
     )
 
 
@@ -220,64 +168,33 @@ def _page(
     sheet: Worksheet,
     position: int,
     *,
-    progress: AnnotatorProgress,
+    hits: AnnotatorProgress,
     submitted: Mapping[int, str] | None = None,
     refusal: DomainError | None = None,
     notice: Note | None = None,
 ) -> HttpResponse:
-    study = sheet.assignment.hit.study
-    is_completed = sheet.assignment.status == Assignment.Status.COMPLETED
+    assignment, participation = sheet.assignment, sheet.assignment.participation
+    study = assignment.hit.study
+    is_completed = assignment.status == Assignment.Status.COMPLETED
+    is_warned = participation is not None and participation.warned_at is not None
     context = {
-        **_navigation(study.pk, sheet, position),
         "study": study,
+        "study_id": study.pk,
         "page": _unit_page(sheet, position, submitted or {}),
-        "assignment": sheet.assignment.public_id,
+        "progress": sheet.progress_at(position),
+        "assignment": assignment.public_id,
         "position": position,
         "client_key": uuid4(),
-        "hit": progress.completed if is_completed else progress.completed + 1,
-        "hits": progress.total,
-        "needed": _pass_mark(sheet.assignment),
-        "feedback": _training_feedback(sheet, position),
-        "may_stop": _may_stop(sheet, progress.completed),
-        "notice": WARNING if _is_warned(sheet.assignment) else notice,
+        "hit": hits.completed if is_completed else hits.completed + 1,
+        "hits": hits.total,
+        "needed": _pass_mark(assignment),
+        "feedback": [feedback_on(*verdict) for verdict in training_feedback(sheet, position)],
+        "may_stop": may_stop(sheet, hits.completed),
+        "notice": CHECKS_MISSED if is_warned else notice,
         "refusal": refusal,
     }
-    return render(
-        request, "annotation/unit.html", context, status=refusal.status if refusal else 200
-    )
-
-
-def _may_stop(sheet: Worksheet, hits_completed: int) -> bool:
-    """Whether to offer stopping, which is possible between two HITs while more are available.
-
-    Reads only what is already loaded, because the function runs for every answer. The page behind
-    the link checks again.
-    """
-    participation, assignment = sheet.assignment.participation, sheet.assignment
-    is_done = sheet.first_open is None
-    is_between_hits = is_done or (hits_completed and not sheet.answered)
-    if participation is None or assignment.stage or not is_between_hits:
-        return False
-    study = assignment.hit.study
-    is_last = is_done and assignment.position >= (study.hits_per_annotator or inf)
-    if is_last or study.status == Study.Status.CLOSED or participation.status != Status.ACTIVE:
-        return False
-    return participation.may_leave_early
-
-
-def _status_note(ratings: list[Rating], participation: Participation | None) -> Note | None:
-    """Return the note for the newest answer if it was saved but may not be counted."""
-    latest = max((row for row in ratings if not row.superseded), key=lambda row: row.pk)
-    has_left = participation is not None and participation.status == Status.LEFT
-    if latest.late:
-        code = "late"
-    elif latest.excluded:
-        code = "excluded"
-    elif latest.surplus or latest.partial:
-        code = "left" if has_left else "surplus"
-    else:
-        return None
-    return Note(code, ANSWER_NOTES[code])
+    status = refusal.status if refusal else 200
+    return render(request, "annotation/unit.html", context, status=status)
 
 
 def _pass_mark(assignment: Assignment) -> int | None:
@@ -288,41 +205,13 @@ def _pass_mark(assignment: Assignment) -> int | None:
     return screening.pass_mark if screening else None
 
 
-def _is_warned(assignment: Assignment) -> bool:
-    participation = assignment.participation
-    return participation is not None and participation.warned_at is not None
-
-
 def _unit_page(sheet: Worksheet, position: int, submitted: Mapping[int, str]) -> UnitPage:
     hit_unit = sheet.hit_units[position]
     a_first = is_a_first(sheet.assignment, hit_unit)
-    stored = labels_as_shown(sheet.labels_of(position), sheet.criteria, a_first=a_first)
+    stored = labels_as_shown(sheet.labels[position], sheet.criteria, a_first=a_first)
     return unit_page(
         unit_with_texts(hit_unit.unit_id),
         sheet.criteria,
         a_first=a_first,
         shown_labels={**stored, **submitted},
     )
-
-
-def _navigation(study_id: str, sheet: Worksheet, position: int) -> dict[str, Any]:
-    """Return the annotator's progress in the HIT and the addresses of the neighbouring pages."""
-    positions = list(sheet.hit_units)
-    index = positions.index(position)
-    previous = positions[index - 1] if index else None
-    following = next((n for n in positions[index + 1 :] if sheet.is_answered(n)), None)
-    rate_url = reverse("annotation:rate", args=[study_id])
-    return {
-        "study_id": study_id,
-        "index": index + 1,
-        **unit_total(*sheet.announced_total),
-        "answered": sheet.answered,
-        "stored": len(sheet.labels_of(position)),
-        "asked": len(sheet.criteria),
-        "is_answered": sheet.is_answered(position),
-        "stage": sheet.assignment.stage,
-        "is_hit_done": sheet.first_open is None,
-        "previous_url": f"{rate_url}{previous}/" if previous else "",
-        # Without a position, the address leads to the first open unit.
-        "next_url": f"{rate_url}{following}/" if following else rate_url,
-    }

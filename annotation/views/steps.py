@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from annotation.forms import ComprehensionForm
+from annotation.hot_path_sql import units_of_hit
 from annotation.messages import SCREENED_OUT, UNANSWERED
 from annotation.models import Assignment, Participation, Rating, ScreeningAttempt
 from annotation.selectors import is_a_first
@@ -96,18 +97,19 @@ def _questions(
 def _failed_test(request: HttpRequest, participation: Participation, step: Step) -> HttpResponse:
     """Return the page that follows a failed test if attempts are left."""
     attempt = participation.screening_attempts.filter(stage=step.value).order_by("-number").first()
-    if attempt is None or tries_left(participation, ScreeningAttempt.Stage(step.value)) == 0:
+    left = tries_left(participation, ScreeningAttempt.Stage(step.value))
+    if attempt is None or left == 0:
         raise DomainError("screened_out", SCREENED_OUT)
     screening = screening_of(participation.study)
     context: dict[str, Any] = {
         "study": participation.study,
         "attempt": attempt,
         "needed": screening.pass_mark if screening else 0,
-        "left": tries_left(participation, ScreeningAttempt.Stage(step.value)),
-        "feedback": _test_feedback(participation, step)
-        if screening and screening.shows_answers
-        else [],
+        "left": left,
+        "feedback": [],
     }
+    if screening and screening.shows_answers:
+        context["feedback"] = _test_feedback(participation, step)
     return render(request, "annotation/test_failed.html", context)
 
 
@@ -121,7 +123,7 @@ def _test_feedback(participation: Participation, step: Step) -> list[dict[str, A
 def feedback_on(rating: Rating, is_right: bool) -> dict[str, Any]:
     """Return an answer and the expected answer as they were displayed, with the explanation."""
     assignment = rating.assignment
-    hit_unit = assignment.hit.hit_units.get(unit=rating.unit_id)
+    hit_unit = next(u for u in units_of_hit(assignment.hit) if u.unit_id == rating.unit_id)
     a_first = is_a_first(assignment, hit_unit)
     expected = str(rating.unit.known_labels[rating.criterion.name])
     return {

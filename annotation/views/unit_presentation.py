@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from annotation.forms import field_of
 from annotation.selectors import as_shown
 from studies.models import Criterion, Instance, Unit
 from tiebreak.scales import Label, Scale
 
-FIELD = "criterion-{}"
 # Scales with more labels than this get a number field instead of buttons.
 MAX_CHOICES = 20
 SIDES: dict[int, Literal["", "first", "second"]] = {-1: "first", 0: "", 1: "second"}
@@ -87,11 +87,6 @@ def unit_page(
     )
 
 
-def unit_total(fewest: int, most: int) -> dict[str, Any]:
-    """Return the number of units in a task, or "n or n + 1" if a gold check may be mixed in."""
-    return {"of": str(most) if fewest == most else f"{fewest} or {most}", "most": most}
-
-
 def labels_as_shown(
     labels: Mapping[int, str], criteria: Iterable[Criterion], *, a_first: bool
 ) -> dict[int, str]:
@@ -100,10 +95,6 @@ def labels_as_shown(
         for criterion in criteria
         if labels.get(criterion.pk)
     }
-
-
-def field_of(criterion: Criterion) -> str:
-    return FIELD.format(criterion.name)
 
 
 def question(criterion: Criterion, shown_label: str | None) -> Question:

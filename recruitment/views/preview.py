@@ -9,8 +9,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotation.models import HIT, HITUnit
-from annotation.selectors import mixes_in_checks
-from annotation.views.unit_presentation import unit_page, unit_total
+from annotation.selectors import UnitProgress, mixes_in_checks
+from annotation.views.unit_presentation import unit_page
 from recruitment.models import Channel
 from recruitment.services.channels import channel_statuses
 from studies.access import study_for
@@ -78,9 +78,7 @@ def _sample(study: Study) -> dict[str, Any]:
     return {
         "page": unit and unit_page(unit, study.criteria.all(), a_first=a_first, shown_labels={}),
         "has_dummies": unit is not None and _has_dummies(unit),
-        "index": 1,
-        **unit_total(n, n + mixes_in_checks(study)),
-        "answered": 0,
+        "progress": UnitProgress(index=1, min_units=n, max_units=n + mixes_in_checks(study)),
         "hit": 1,
         "hits": study.hits.main().count() or 1,
     }

@@ -1,3 +1,4 @@
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -135,7 +136,13 @@ class Criterion(models.Model):
 
     @property
     def parsed_scale(self) -> Scale:
-        return Scale.parse(self.scale)
+        return _parsed(self.scale)
+
+
+@lru_cache(maxsize=256)
+def _parsed(spec: str) -> Scale:
+    # Cached, because every page with a unit and every answer needs the scale several times.
+    return Scale.parse(spec)
 
 
 class Membership(models.Model):

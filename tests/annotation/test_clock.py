@@ -13,12 +13,13 @@ from annotation.counts import study_counts
 from annotation.models import Assignment, HITUnit, Participation, Place, Rating, ScreeningAttempt
 from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.places import NoWorkLeft, has_work, take_place
-from annotation.services.ratings import Answer, submit_rating
+from annotation.services.ratings import Answer
 from annotation.services.screening import begin_stage
 from jobs.clock import database_now
 from jobs.services import LEASE, requeue_stale_jobs
 from jobs.worker import run_job
 from studies.models import Study
+from tests.annotation.answers import submit_rating
 from tests.annotation.services.test_screening import study_with
 from tests.jobs.factories import make_job
 from tests.studies.factories import make_open_study, make_participation, make_study

@@ -10,11 +10,12 @@ from annotation.models import HIT, Assignment, Participation
 from annotation.selectors import worksheet
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
-from annotation.services.ratings import Answer, submit_ratings
+from annotation.services.ratings import Answer
 from annotation.services.reference_units import degrade_copies
 from annotation.services.screening import check_record
 from studies.models import Generation, Screening, Study, Unit
 from tests.annotation.annotators import Annotator, annotator, form_of
+from tests.annotation.answers import submit_unit
 from tests.pages import numbers_in
 from tests.studies.factories import make_participation, make_study, open_knowingly
 
@@ -47,7 +48,7 @@ def take_all(participation: Participation, hits: int) -> list[Assignment]:
             answers = {
                 c: Answer(known, client_key=f"{hit_unit.unit_id}-{c.pk}") for c in sheet.criteria
             }
-            submit_ratings(assignment=assignment, hit_unit=hit_unit, answers=answers)
+            submit_unit(assignment=assignment, hit_unit=hit_unit, answers=answers)
     return done
 
 
@@ -155,7 +156,7 @@ def walk(page: Annotator) -> dict[int, tuple[str, str, str]]:
             return shown
         answer = page.send(form.filled(0), hx_request="true")
         shown[number] = response.content.decode(), page.at(number), answer.content.decode()
-        if answer.context["is_hit_done"]:
+        if answer.context["progress"].is_hit_done:
             return shown
 
 

@@ -124,7 +124,7 @@ NAMES = {
     "place": Retired(r"_?places?", "index, authority or slots", True, "^tiebreak/"),
     "Person.met": Retired("met", "hits_started", is_exact=True, only="^(annotation|recruitment)/"),
     "Share": Retired("Share", "AnnotatorProgress", is_exact=True),
-    "_fate": Retired("fate", "_status_note"),
+    "_fate": Retired("fate", "_note"),
     "choosing": Retired("choosing|selecting", "instance selection", is_exact=True),
     "Prospect": Retired(r"prospects?", "SelectionPreview"),
     "Pool of instances": Retired(

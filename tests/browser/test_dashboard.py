@@ -8,9 +8,10 @@ from playwright.sync_api import Page, expect
 from annotation.importing import import_study
 from annotation.selectors import hit_units_of
 from annotation.services.places import take_place
-from annotation.services.ratings import Answer, submit_ratings
+from annotation.services.ratings import Answer
 from metrics.services import refresh_report
 from studies.models import Study
+from tests.annotation.answers import submit_unit
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
 from tests.browser.pages import numbers
 from tests.browser.test_generate_select import log_in
@@ -28,7 +29,7 @@ def rate(study: Study, name: str) -> None:
     assignment = take_place(participation=make_participation(study, name))
     for number, hit_unit in enumerate(hit_units_of(assignment)):
         answers = {c: Answer("1", f"{name}-{number}") for c in study.criteria.all()}
-        submit_ratings(assignment=assignment, hit_unit=hit_unit, answers=answers)
+        submit_unit(assignment=assignment, hit_unit=hit_unit, answers=answers)
 
 
 def open_dashboard(page: Page, url: str, study: Study) -> None:

@@ -15,13 +15,14 @@ from annotation.models import HIT, Assignment, Participation, Rater, Rating
 from annotation.selectors import hit_units_of
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
-from annotation.services.ratings import Answer, submit_ratings
+from annotation.services.ratings import Answer
 from annotation.services.reference_units import ReferencePair, add_reference_units
 from metrics.selectors import source_of
 from metrics.services import refresh_report
 from recruitment.ledger import ledger
 from recruitment.services.lifecycle import open_study
 from studies.models import Criterion, Generation, Study, Unit
+from tests.annotation.answers import submit_unit
 from tests.pages import numbers_in
 from tests.studies.factories import make_participation, make_study
 from tiebreak.formats import read_ratings
@@ -59,7 +60,7 @@ def study() -> Study:
         assignment = take_place(participation=make_participation(study, name))
         for number, hit_unit in enumerate(hit_units_of(assignment)):
             answers = {c: Answer("1", f"{name}-{number}") for c in study.criteria.all()}
-            submit_ratings(assignment=assignment, hit_unit=hit_unit, answers=answers)
+            submit_unit(assignment=assignment, hit_unit=hit_unit, answers=answers)
     for kind, (flags, n) in EXTRA.items():
         for number in range(n):
             add_row(study, f"{kind}-{number}", ROLES.get(kind, Unit.Role.MAIN), **flags)

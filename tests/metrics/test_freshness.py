@@ -12,7 +12,7 @@ from annotation.models import Rating
 from annotation.selectors import hit_units_of
 from annotation.services.exclusion import exclude_work, reinstate_work, stop_work
 from annotation.services.places import find_work, take_place
-from annotation.services.ratings import Answer, submit_ratings
+from annotation.services.ratings import Answer
 from annotation.services.tallies import set_flags
 from metrics import services
 from metrics.models import ReportSnapshot
@@ -20,6 +20,7 @@ from metrics.services import ensure_fresh, refresh_report, watermark
 from studies.freshness import changes_noted, note_change
 from studies.instance_selection.scoring import freeze_separability, score_separability
 from studies.models import Criterion, ReportChanges, Study, System
+from tests.annotation.answers import submit_unit
 from tests.studies.factories import make_open_study, make_participation
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +31,7 @@ def rated(study: Study, name: str = "ann", *, units: int | None = None, now=None
     assignment = take_place(participation=make_participation(study, name), now=now)
     for number, hit_unit in enumerate(hit_units_of(assignment)[:units]):
         answers = {c: Answer("-1", f"{name}-{number}") for c in study.criteria.all()}
-        submit_ratings(assignment=assignment, hit_unit=hit_unit, answers=answers, now=now)
+        submit_unit(assignment=assignment, hit_unit=hit_unit, answers=answers, now=now)
 
 
 @pytest.fixture

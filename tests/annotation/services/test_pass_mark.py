@@ -11,11 +11,12 @@ from annotation.models import HIT, Assignment, HITUnit, Participation, Rater, Sc
 from annotation.selectors import worksheet
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
-from annotation.services.ratings import Answer, submit_ratings
+from annotation.services.ratings import Answer
 from annotation.services.reference_units import degrade_copies
 from annotation.services.screening import begin_stage, check_record
 from studies.models import Criterion, Generation, Screening, Study, Unit
 from tests.annotation.annotators import annotator, form_of
+from tests.annotation.answers import submit_unit
 from tests.pages import numbers_in, page_of, prose_of
 from tests.refusals import refused
 from tests.studies.factories import make_participation, make_study, open_knowingly
@@ -60,7 +61,7 @@ def say(assignment: Assignment, hit_unit: HITUnit, criterion: Criterion, *, righ
     known = known_label(assignment, hit_unit)
     key = f"{hit_unit.unit_id}-{criterion.pk}-{right}"
     answer = Answer(str(known if right else -known), client_key=key)
-    submit_ratings(assignment=assignment, hit_unit=hit_unit, answers={criterion: answer})
+    submit_unit(assignment=assignment, hit_unit=hit_unit, answers={criterion: answer})
 
 
 def work(assignment: Assignment, is_right: Says) -> None:
@@ -176,7 +177,7 @@ def test_the_test_says_how_many_items_it_has_and_how_many_have_to_be_right():
 def stage_of(page) -> tuple[str, set[str]]:
     """Return the stage that a page belongs to, and the numbers in its line about the stage."""
     line = re.search(r'<p class="task stage"[^>]*>(.*?)</p>', page.content.decode())[1]
-    return page.context["stage"], numbers_in(line)
+    return page.context["progress"].stage, numbers_in(line)
 
 
 def take_units_away(study: Study) -> None:

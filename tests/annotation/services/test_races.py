@@ -12,9 +12,10 @@ from annotation.models import Assignment, Participation, Place, Rating
 from annotation.selectors import hit_units_of
 from annotation.services import ratings
 from annotation.services.places import NoWorkLeft, take_place
-from annotation.services.ratings import Answer, submit_rating
+from annotation.services.ratings import Answer
 from annotation.services.tallies import recount, stored_tallies
 from studies.models import Study
+from tests.annotation.answers import submit_rating
 from tests.conftest import is_postgresql
 from tests.studies.factories import make_open_study, make_participation
 

@@ -5,14 +5,16 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count
 from django.utils import timezone
 
+from annotation.messages import LATE, SURPLUS
 from annotation.models import Assignment, HITUnit, Place, Rating
 from annotation.selectors import hit_units_of, is_a_first
 from annotation.services.places import NoWorkLeft, take_place
-from annotation.services.ratings import Answer, submit_rating
+from annotation.services.ratings import Answer, RatingResult
 from annotation.services.tallies import recount, set_flags, stored_tallies
-from recruitment.services.lifecycle import close_study, pause_study
+from recruitment.services.lifecycle import close_study, pause_study, reopen_study
 from studies.models import Study
 from studies.models.event import AppendOnly
+from tests.annotation.answers import submit_rating, submit_unit
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_participation
 
@@ -92,6 +94,52 @@ def test_a_changed_answer_supersedes_and_a_replay_of_the_old_one_does_not():
     assert new.supersedes == old
     assert list(Rating.objects.filter(superseded=False)) == [new]
     check_counts(study)
+
+
+def submit(assignment: Assignment, hit_unit: HITUnit, label="1", key="k") -> RatingResult:
+    criteria = assignment.hit.study.criteria.all()
+    answers = {criterion: Answer(label, key) for criterion in criteria}
+    return submit_unit(assignment=assignment, hit_unit=hit_unit, answers=answers, now=START)
+
+
+def test_the_result_says_what_became_of_each_answer():
+    study = make_open_study(instances=1)
+    assignment = take_place(participation=make_participation(study), now=START)
+    hit_unit = hit_units_of(assignment)[0]
+    criterion = study.criteria.get()
+    results = [submit(assignment, hit_unit, label) for label in ("1", "1", "-1")]
+    outcomes = [result.answers[criterion].outcome for result in results]
+    assert outcomes == ["saved", "repeated", "corrected"]
+    first, again, changed = (result.answers[criterion].rating for result in results)
+    assert first == again
+    assert changed.supersedes == first
+
+
+def test_the_result_shows_the_progress_and_the_end_of_the_hit():
+    study = make_open_study(instances=2, comparisons_per_hit=2)
+    assignment = take_place(participation=make_participation(study), now=START)
+    one, two = (submit(assignment, hit_unit) for hit_unit in hit_units_of(assignment))
+    assert (one.progress.index, one.progress.answered, one.progress.of) == (1, 1, "2")
+    assert (one.progress.is_answered, one.progress.is_hit_done, one.may_stop) == (
+        True,
+        False,
+        False,
+    )
+    assert (two.progress.index, two.progress.answered, two.progress.previous) == (2, 2, 1)
+    assert (two.progress.is_answered, two.progress.is_hit_done, two.may_stop) == (True, True, True)
+    assert (two.note, two.next_position) == (None, None)
+
+
+def test_an_answer_that_was_set_aside_as_late_can_be_sent_again():
+    """The browser repeats a request whose reply was lost before the study reopened."""
+    study = make_open_study(instances=1)
+    assignment = take_place(participation=make_participation(study), now=START)
+    hit_unit = hit_units_of(assignment)[0]
+    close_study(study=study)
+    assert submit(assignment, hit_unit).note == LATE
+    reopen_study(study=study)
+    again = submit(assignment, hit_unit)
+    assert (again.note, again.progress.is_answered) == (None, False)
 
 
 def test_what_is_not_on_the_scale_is_refused():
@@ -234,6 +282,7 @@ def test_a_late_set_without_a_free_place_is_surplus():
     late = take_place(participation=make_participation(study, "ann"), now=START)
     answer(late, hit_units_of(late)[0])
     answer_all(take_place(participation=make_participation(study, "bob"), now=LATER), now=LATER)
+    assert submit(late, hit_units_of(late)[1]).note == SURPLUS
     answer_all(late, now=LATER)
     assert Rating.objects.filter(assignment=late, surplus=True, partial=False).count() == 5
     assert Rating.objects.counted().count() == 5

@@ -16,7 +16,7 @@ from annotation.selectors import worksheet
 from annotation.services.exclusion import exclude_work, reinstate_work
 from annotation.services.places import NotCleared, take_place
 from annotation.services.planning import plan_hits
-from annotation.services.ratings import Answer, submit_rating
+from annotation.services.ratings import Answer
 from annotation.services.reference_units import EXPLANATION, degrade_copies, import_reference_units
 from annotation.services.screening import (
     Step,
@@ -29,6 +29,7 @@ from annotation.services.tallies import recount, stored_tallies
 from studies.models import ComprehensionQuestion, Generation, Screening, Study, Unit
 from studies.perturbation import degraded_copy
 from tests.annotation.annotators import annotator, form_of, task_of
+from tests.annotation.answers import submit_rating
 from tests.pages import codes_on, page_of
 from tests.refusals import refused, refused_file
 from tests.studies.factories import make_participation, make_study, open_knowingly
@@ -149,7 +150,7 @@ def test_training_shows_the_expected_answers_and_passes_everybody():
     form = form_of(page.here())
     page.send(form.filled(0))
     assert task_of(page.here())[0] == 1
-    assert page.here().context["stage"] == ""
+    assert page.here().context["progress"].stage == ""
 
 
 def test_comprehension_gives_two_tries_and_then_no_work():
@@ -177,7 +178,7 @@ def test_comprehension_answered_right_leads_to_the_first_hit():
     page = annotator(study)
     page.client.post(page.at("questions"), {f"question-{question.pk}": "2"})
     assert task_of(page.here())[0] == 1
-    assert page.here().context["stage"] == ""
+    assert page.here().context["progress"].stage == ""
 
 
 def work(ann: Participation, hits: int, *, right: bool) -> list[Assignment]:

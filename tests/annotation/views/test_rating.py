@@ -281,7 +281,8 @@ def test_several_criteria_stand_on_one_page_and_complete_the_unit_together():
     assert form.choices == {QUESTION: ["-1", "0", "1"], "criterion-fluency": ["-1", "1"]}
     only_one = {**form.hidden, QUESTION: "0"}
     response = ann.send(only_one, hx_request="true")
-    assert (response.context["stored"], response.context["asked"]) == (1, 2)
+    progress = response.context["progress"]
+    assert (progress.stored, progress.asked) == (1, 2)
     assert saved_in(response) == (0, 5)
     page = ann.here()
     assert unit_of(page) == (1, "5")

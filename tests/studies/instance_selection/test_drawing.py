@@ -7,7 +7,7 @@ from annotation.exporting import rating_rows
 from annotation.selectors import worksheet
 from annotation.services.places import take_place
 from annotation.services.planning import plan_hits
-from annotation.services.ratings import Answer, submit_rating
+from annotation.services.ratings import Answer
 from recruitment.services.lifecycle import open_study
 from studies.instance_selection.drawing import (
     draw_from,
@@ -19,6 +19,7 @@ from studies.instance_selection.drawing import (
 from studies.instance_selection.scoring import score_separability
 from studies.models import InstanceSelection, SelectedInstance, SeparabilityScore, Study
 from studies.models.study import StudySystem
+from tests.annotation.answers import submit_rating
 from tests.refusals import refused
 from tests.studies.factories import make_open_study, make_participation, make_study
 from tiebreak.stats.selection import ONLY_TOP
