@@ -296,9 +296,10 @@ def number(estimate: Json, *, low: float = -1.0, high: float = 1.0) -> Number:
 
 def label_names(section: Json) -> dict[str, str]:
     """Return the names of a preference's labels for figures."""
-    scale = Scale.parse(section["scale"])
-    if scale.kind != "preference":
+    # An inferred scale of names may have a single label, which a declared one must not.
+    if not section["scale"].startswith("preference"):
         return {}
+    scale = Scale.parse(section["scale"])
     return {str(label): scale.short_name(label) for label in section["labels"]}
 
 
