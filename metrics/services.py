@@ -10,8 +10,7 @@ from metrics.models import ReportSnapshot
 from metrics.selectors import source_of
 from studies.models import Study
 from tiebreak.errors import DomainError
-from tiebreak.report import build_report
-from tiebreak.report.build import REPORT_VERSION
+from tiebreak.report import REPORT_VERSION, build_report
 
 # A request that no worker has served after this time is repeated.
 STALE_AFTER = timedelta(minutes=2)

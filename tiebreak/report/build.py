@@ -12,6 +12,7 @@ from tiebreak.formats.ratings import canonical_digest
 from tiebreak.report.bias import bias_section
 from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.generators import Seeds
+from tiebreak.report.model import REPORT_VERSION
 from tiebreak.report.perception import perception_section
 from tiebreak.report.raters import raters_section
 from tiebreak.report.scopes import limit_to_selected
@@ -20,7 +21,6 @@ from tiebreak.report.sets import sets_section
 from tiebreak.report.strata import no_strata, strata_section
 from tiebreak.report.systems import systems_section
 
-REPORT_VERSION = 1
 REPLICATES = 10_000
 NO_LABEL = "No label of this criterion could be parsed."
 UNFORESEEN = "An unexpected error occurred ({error}). The log has the details."

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
+from tiebreak.report.model import BY_KEY, STRATIFIERS
 from tiebreak.stats import (
     Agreement,
     Comparison,
@@ -31,8 +32,6 @@ from tiebreak.stats.counts import distinct_rows
 from tiebreak.stats.human_machine import comparison_statistics
 from tiebreak.stats.separability import range_edges
 
-BY_KEY = ("category", "separability", "systems")
-STRATIFIERS = ("all", "agreement", "unique_labels", *BY_KEY)
 Codes = NDArray[np.int64]
 Group = tuple[Sequence[Stratum], Codes]
 Table = tuple[dict[tuple[str, str], AnyStatistic], Patterns]
