@@ -4,6 +4,7 @@ from annotation.exporting import rating_rows
 from studies.models import Study
 from tiebreak.formats import FormatError, RatingTable
 from tiebreak.formats.ratings import canonical_digest
+from tiebreak.report.model import Origin
 from tiebreak.report.reading import Source
 
 
@@ -16,8 +17,7 @@ def source_of(study: Study) -> Source:
     """Return the study as the source of a report."""
     table = rating_table(study)
     scales = {criterion.name: criterion.scale for criterion in study.criteria.all()}
-    about = {"kind": "study", "sha256": canonical_digest(table)}
-    return Source(table, scales, about)
+    return Source(table, scales, Origin("study", canonical_digest(table)))
 
 
 def study_source(public_id: str) -> Source:

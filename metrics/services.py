@@ -63,7 +63,7 @@ def refresh_report(*, study: Study) -> ReportSnapshot:
     state = watermark(study)
     source = source_of(study)
     report = build_report(
-        source.table, scales=source.scales, source=source.about, order=source.order
+        source.table, scales=source.scales, source=source.origin, order=source.order
     )
     snapshot, _ = ReportSnapshot.objects.update_or_create(
         study=study,

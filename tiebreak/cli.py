@@ -98,7 +98,7 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
             replicates=options.replicates,
             scales=source.scales | scales,
             unparsed=options.unparsed,
-            source=source.about,
+            source=source.origin,
             order=source.order,
         )
         _check_declared(scales, report)

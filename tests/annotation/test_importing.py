@@ -39,7 +39,7 @@ def rows_everywhere() -> dict[str, int]:
 
 
 def report_of(source) -> dict:
-    return build_report(source.table, scales=source.scales, source=source.about, replicates=100)
+    return build_report(source.table, scales=source.scales, source=source.origin, replicates=100)
 
 
 def test_it_works(tmp_path):

@@ -87,7 +87,7 @@ def test_the_report_is_what_the_export_gives(client, study):
     client.get(pages(study)[0])
     shown = json.loads(client.get(reverse("metrics:report", args=[study.pk])).content)
     source = source_of(study)
-    report = build_report(source.table, scales=source.scales, source=source.about)
+    report = build_report(source.table, scales=source.scales, source=source.origin)
     assert shown["criteria"] == json.loads(json.dumps(report["criteria"]))
     assert client.get(reverse("metrics:report-api", args=[study.pk])).json() == shown
 

@@ -12,7 +12,7 @@ from tiebreak.formats.ratings import canonical_digest
 from tiebreak.report.bias import bias_section
 from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.generators import Seeds
-from tiebreak.report.model import REPORT_VERSION
+from tiebreak.report.model import REPORT_VERSION, CriterionSection, Origin, Report, SourceSection
 from tiebreak.report.perception import perception_section
 from tiebreak.report.raters import raters_section
 from tiebreak.report.scopes import limit_to_selected
@@ -35,7 +35,7 @@ def build_report(
     replicates: int = REPLICATES,
     scales: Mapping[str, str] | None = None,
     unparsed: str | None = None,
-    source: Mapping[str, Any] | None = None,
+    source: Origin | None = None,
     order: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Build the report of a table of ratings.
@@ -53,8 +53,8 @@ def build_report(
     unparsed : str, optional
         Label to use for unparsed machine answers, as in some published tables. By default, they
         count as disagreement in some statistics and as missing in the others.
-    source : mapping of str to object, optional
-        Origin of the ratings, for the section ``source``.
+    source : Origin, optional
+        Origin of the ratings. By default, it is a file with these rows.
     order : sequence of str, optional
         Criteria in the order in which they are shown. Others follow in the table's order.
 
@@ -84,36 +84,40 @@ def build_report(
     used = table.select(table.is_counted)
     digest = canonical_digest(table)
     criteria, unknown = read_criteria(table, scales or {}, unparsed, order)
-    about = {"kind": "file", "sha256": digest, **(source or {})}
-    return {
-        "report_version": REPORT_VERSION,
-        "seed": seed,
-        "replicates": replicates,
-        "source": {**about, "rows_sha256": digest, "n_rows": len(table), "n_used": len(used)},
-        "simulated": bool(np.any(used["simulated"])),
-        "criteria_order": [criterion.name for criterion in criteria],
-        "criteria": {c.name: _section(c, seed, replicates) for c in criteria},
-        "problems": unknown,
-    }
+    origin = source or Origin("file", digest)
+    report = Report(
+        report_version=REPORT_VERSION,
+        seed=seed,
+        replicates=replicates,
+        source=SourceSection(
+            **vars(origin), rows_sha256=digest, n_rows=len(table), n_used=len(used)
+        ),
+        simulated=bool(np.any(used["simulated"])),
+        criteria_order=tuple(criterion.name for criterion in criteria),
+        criteria={c.name: _section(c, seed, replicates) for c in criteria},
+        problems=unknown,
+    )
+    return report.as_json()
 
 
-def _section(criterion: Criterion, seed: int, replicates: int) -> dict[str, Any]:
+def _section(criterion: Criterion, seed: int, replicates: int) -> CriterionSection:
     scale, seeds = criterion.scale, Seeds(seed, (criterion.name,))
     parts, problems = _parts(criterion, seeds, replicates)
-    return {
-        "scale": scale.spec,
-        "scale_inferred": criterion.scale_inferred,
-        "level": scale.level,
-        "labels": list(criterion.labels),
-        "n_units": criterion.n_units,
-        "n_ratings": int((criterion.is_human & ~criterion.is_unparsed).sum()),
-        "n_machine_ratings": int((~criterion.is_human & ~criterion.is_unparsed).sum()),
-        "n_unparsed": int(criterion.is_unparsed.sum()),
-        "resampling": criterion.resampling,
-        "votes": criterion.votes,
+    is_human, is_parsed = criterion.is_human, ~criterion.is_unparsed
+    return CriterionSection(
+        scale=scale.spec,
+        scale_inferred=criterion.scale_inferred,
+        level=scale.level,
+        labels=criterion.labels,
+        n_units=criterion.n_units,
+        n_ratings=int((is_human & is_parsed).sum()),
+        n_machine_ratings=int((~is_human & is_parsed).sum()),
+        n_unparsed=int((~is_parsed).sum()),
+        resampling=criterion.resampling,
+        votes=criterion.votes,
         **parts,
-        "problems": problems,
-    }
+        problems=problems,
+    )
 
 
 def _parts(
@@ -141,7 +145,7 @@ def _parts(
             for name, part in parts.items()
         }
     empty_strata = no_strata(criterion, problems.get("strata", NO_LABEL))
-    return {"strata": empty_strata, "perception": [], "raters": {}} | parts, problems
+    return {"strata": empty_strata, "perception": (), "raters": {}} | parts, problems
 
 
 def _makers(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Callable[[], Any]]:
