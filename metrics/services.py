@@ -69,7 +69,7 @@ def refresh_report(*, study: Study) -> ReportSnapshot:
         study=study,
         defaults={
             "watermark": state,
-            "report": report,
+            "report": report.as_json(),
             "made_at": database_now(),
             "requested": "",
         },

@@ -37,7 +37,7 @@ def build_report(
     unparsed: str | None = None,
     source: Origin | None = None,
     order: Sequence[str] = (),
-) -> dict[str, Any]:
+) -> Report:
     """Build the report of a table of ratings.
 
     Parameters
@@ -60,9 +60,8 @@ def build_report(
 
     Returns
     -------
-    dict of str to object
-        Report, ready for JSON, as described by report.schema.json. NaN becomes None with a reason.
-        A section that cannot be computed is left out, and ``problems`` of its criterion says why. A
+    Report
+        Statistics of each criterion. Its method `as_json` returns it ready for JSON. A section that cannot be computed is left out, and ``problems`` of its criterion says why. A
         criterion without a known scale is left out, and ``problems`` of the report says why.
 
     Raises
@@ -73,19 +72,20 @@ def build_report(
     See Also
     --------
     read_source : Read ratings from a file or bundle.
+    Report.as_json : Return the report as described by report.schema.json.
 
     Examples
     --------
     >>> rows = [{"unit": "u", "rater": rater, "label": 1} for rater in ("r", "s")]
     >>> report = build_report(RatingTable.from_rows(rows), replicates=0)
-    >>> report["criteria"]["preference"]["votes"]
+    >>> report.criteria["preference"].votes
     {'-1': 0, '0': 0, '1': 2}
     """
     used = table.select(table.is_counted)
     digest = canonical_digest(table)
     criteria, unknown = read_criteria(table, scales or {}, unparsed, order)
     origin = source or Origin("file", digest)
-    report = Report(
+    return Report(
         report_version=REPORT_VERSION,
         seed=seed,
         replicates=replicates,
@@ -97,7 +97,6 @@ def build_report(
         criteria={c.name: _section(c, seed, replicates) for c in criteria},
         problems=unknown,
     )
-    return report.as_json()
 
 
 def _section(criterion: Criterion, seed: int, replicates: int) -> CriterionSection:

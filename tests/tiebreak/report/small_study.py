@@ -5,7 +5,7 @@ import random
 
 from tests.paths import GOLDEN
 from tiebreak.formats import RatingTable
-from tiebreak.report import build_report
+from tiebreak.report import Report, build_report
 
 REPORT = GOLDEN / "report.json"
 
@@ -48,10 +48,9 @@ def _preferences(rng: random.Random, number: int, unit: str) -> list[dict]:
     ]
 
 
-def small_report() -> dict:
-    """Return the study's report as JSON."""
+def small_report() -> Report:
     return build_report(RatingTable.from_rows(small_study()), replicates=50)
 
 
 if __name__ == "__main__":
-    REPORT.write_text(json.dumps(small_report(), indent=0, allow_nan=False) + "\n")
+    REPORT.write_text(json.dumps(small_report().as_json(), indent=0, allow_nan=False) + "\n")
