@@ -6,7 +6,7 @@ ENCODERS := .venv-encoders
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-encoders test-wheel check bench-stats bench-separability bench-sampling bench-serving bench-jobs lock clean
+.PHONY: help demo test test-all test-encoders test-wheel check bench-stats bench-separability bench-sampling bench-serving bench-jobs schema lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -51,6 +51,9 @@ bench-serving: $(VENV)/dev.installed  ## Annotators by the hundred, faults, and 
 
 bench-jobs: $(VENV)/dev.installed  ## Long-running work by several workers, some of them killed
 	@$(BIN)/python -m benchmarks.jobs
+
+schema: $(VENV)/dev.installed  ## Write docs/report.schema.json from the classes of the report
+	@$(BIN)/python -m tiebreak.report.schema > docs/report.schema.json
 
 UV_COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 WITHOUT_CUDA := --config-file requirements/uv.toml --no-emit-package torch

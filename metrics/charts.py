@@ -3,12 +3,15 @@
 Each figure has a text alternative, and annotators and machines differ in shape as well as colour.
 """
 
+import math
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from django.utils.safestring import SafeString, mark_safe
 
-Json = dict[str, Any]
+from tiebreak.report.model import CriterionSection, RaterSets
+from tiebreak.stats import Estimate
+
 Point = tuple[float, float]
 
 HUMAN, MACHINE, LINE, SOFT = "#1f5f5b", "#b8721f", "#dfdbd2", "#67635b"
@@ -65,11 +68,11 @@ def _figure(width: int, height: int, description: str, body: str, css_class: str
     )
 
 
-def interval_glyph(estimate: Json, *, low: float = -1.0, high: float = 1.0) -> SafeString:
+def interval_glyph(estimate: Estimate, *, low: float = -1.0, high: float = 1.0) -> SafeString:
     """Draw a value with its interval on a small axis, or return "" if the value is undefined."""
     width, height, margin = 140, 14, 6
-    value = estimate["value"]
-    if value is None:
+    value = estimate.value
+    if not estimate.is_defined:
         return mark_safe("")
 
     def x(number: float) -> float:
@@ -79,20 +82,20 @@ def interval_glyph(estimate: Json, *, low: float = -1.0, high: float = 1.0) -> S
     middle = 0.0 if low < 0 else (low + high) / 2
     body = _line((x(middle), 0), (x(middle), height), "grid", LINE)
     description = f"{value:.2f}"
-    if estimate["low"] is not None:
-        ends = (x(estimate["low"]), 7), (x(estimate["high"]), 7)
+    if estimate.has_interval:
+        ends = (x(estimate.low), 7), (x(estimate.high), 7)
         body += _line(*ends, "human-line", HUMAN, width=2)
-        description += f", interval {estimate['low']:.2f} to {estimate['high']:.2f}"
+        description += f", interval {estimate.low:.2f} to {estimate.high:.2f}"
     body += _tag("circle", cx=x(value), cy=7, r=3.5, class_="human", fill=HUMAN)
     return _figure(width, height, description, body, "glyph")
 
 
-def separability_chart(sets: Json) -> SafeString:
+def separability_chart(sets: RaterSets) -> SafeString:
     """Draw mean consistency by range of separability, as in Ghosh et al. 2024, figure 8."""
-    ranges = [row for row in sets["by_separability"] if row["consistency"]["value"] is not None]
+    ranges = [row for row in sets.by_separability if row.consistency.is_defined]
     if not ranges:
         return mark_safe("")
-    first, last = sets["by_separability"][0]["low"], sets["by_separability"][-1]["high"]
+    first, last = sets.by_separability[0].low, sets.by_separability[-1].high
 
     def x(delta: float) -> float:
         return 60 + float((delta - first) / max(last - first, 1e-9)) * 470
@@ -106,42 +109,45 @@ def separability_chart(sets: Json) -> SafeString:
         for tick in (0, 0.25, 0.5, 0.75, 1)
     )
     body += _text(295, 276, "separability (δ) of the instance")
-    edges = [row["low"] for row in sets["by_separability"]] + [last]
+    edges = [row.low for row in sets.by_separability] + [last]
     body += "".join(_text(x(edge), 250, f"{edge:.2f}") for edge in edges)
     for row in ranges:
-        middle, mean = (row["low"] + row["high"]) / 2, row["consistency"]
-        if mean["low"] is not None:
-            ends = (x(middle), y(mean["low"])), (x(middle), y(mean["high"]))
+        middle, mean = (row.low + row.high) / 2, row.consistency
+        if mean.has_interval:
+            ends = (x(middle), y(mean.low)), (x(middle), y(mean.high))
             body += _line(*ends, "human-line", HUMAN, width=2)
-        body += _tag("circle", cx=x(middle), cy=y(mean["value"]), r=4.5, class_="human", fill=HUMAN)
-        body += _text(x(middle), y(mean["high"] or mean["value"]) - 8, f"n = {row['n']}")
+        body += _tag("circle", cx=x(middle), cy=y(mean.value), r=4.5, class_="human", fill=HUMAN)
+        body += _text(
+            x(middle), y(mean.high if mean.has_interval else mean.value) - 8, f"n = {row.n}"
+        )
     description = "Mean consistency by range of separability: " + ", ".join(
-        f"{row['low']:.2f} to {row['high']:.2f}: {row['consistency']['value']:.2f}"
-        for row in ranges
+        f"{row.low:.2f} to {row.high:.2f}: {row.consistency.value:.2f}" for row in ranges
     )
     return _figure(560, 290, description, body, "chart")
 
 
-def perception_chart(section: Json, names: dict[str, str], machine: str | None) -> SafeString:
+def perception_chart(
+    section: CriterionSection, names: dict[str, str], machine: str | None
+) -> SafeString:
     """Draw the labels of annotators and of one machine for each majority label of annotators."""
-    bins = section["perception"]
+    bins = section.perception
     if not bins:
         return mark_safe("")
-    labels = [str(label) for label in section["labels"]]
+    labels = [str(label) for label in section.labels]
     bar, gap = 20, 14
     group = len(labels) * (2 * bar + 2 + gap)
     width = max(600, len(bins) * (group + 24) + 20)
     body, majorities = "", []
     for index, row in enumerate(bins):
         left = 20 + index * (group + 24)
-        name = names.get(row["label"], row["label"])
-        body += _text(left + group / 2, 18, f"Majority: {name} · {row['share']:.0%}")
-        majorities.append(f"{name} in {row['share']:.0%} of units")
+        name = names.get(row.label, row.label)
+        body += _text(left + group / 2, 18, f"Majority: {name} · {row.share:.0%}")
+        majorities.append(f"{name} in {row.share:.0%} of units")
         for position, label in enumerate(labels):
             x = left + position * (2 * bar + 2 + gap)
-            body += _bar(x, bar, row["humans"][label], "human", HUMAN, rounded=True)
+            body += _bar(x, bar, row.humans[label], "human", HUMAN, rounded=True)
             if machine is not None:
-                share = row["machines"][machine][label]
+                share = row.machines[machine][label]
                 body += _bar(x + bar + 2, bar, share, "machine", MACHINE, rounded=False)
             body += _text(x + bar + 1, 166, names.get(label, label))
     raters = f"annotators and {machine}" if machine else "annotators"
@@ -149,13 +155,12 @@ def perception_chart(section: Json, names: dict[str, str], machine: str | None) 
     return _figure(width, 176, description, body, "chart")
 
 
-def _bar(
-    x: float, width: int, share: float | None, css_class: str, colour: str, *, rounded: bool
-) -> str:
-    height = 110 * (share or 0.0)
+def _bar(x: float, width: int, share: float, css_class: str, colour: str, *, rounded: bool) -> str:
+    share = 0.0 if math.isnan(share) else share
+    height = 110 * share
     return _tag(
         "rect",
-        _tag("title", f"{share or 0:.0%}"),
+        _tag("title", f"{share:.0%}"),
         x=x,
         y=150 - height,
         width=width,

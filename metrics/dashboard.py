@@ -1,7 +1,6 @@
 """Arranging a report for the dashboard, with headings, tables and figures."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.utils.safestring import SafeString
 
@@ -17,9 +16,20 @@ from metrics.findings import (
     win_rate_finding,
 )
 from metrics.messages import INSTANCES_WERE_SELECTED
+from tiebreak.report import Report
+from tiebreak.report.model import (
+    Bias,
+    BiasSection,
+    CriterionSection,
+    Estimates,
+    MachineAgreement,
+    RaterSets,
+    StratumSection,
+    SystemsSection,
+)
 from tiebreak.scales import Scale
+from tiebreak.stats import Estimate
 
-Json = dict[str, Any]
 STRATIFIERS = {
     "all": "All units",
     "agreement": "By agreement among annotators",
@@ -81,7 +91,7 @@ class Section:
     """Everything that the template needs for one criterion's part of the page."""
 
     name: str
-    about: Json
+    about: CriterionSection
     agreement: tuple[str, str]
     agreement_columns: list[str]
     tables: list[Table]
@@ -100,19 +110,15 @@ class Section:
     note: str
 
 
-def sections(report: Json) -> list[Section]:
-    """Return the sections in the study's order.
-
-    The report lists this order, because databases may not keep the order of an object's keys.
-    """
-    return [_section(name, report["criteria"][name]) for name in report["criteria_order"]]
+def sections(report: Report) -> list[Section]:
+    """Return the sections in the study's order."""
+    return [_section(name, report.criteria[name]) for name in report.criteria_order]
 
 
-def _section(name: str, section: Json) -> Section:
-    all_units = section["strata"][0]["human_human"]
-    columns = [name for name in NAMES if name in all_units]
-    sets = section.get("rating_sets")
-    systems, selection = section.get("systems"), section.get("selection", {})
+def _section(name: str, section: CriterionSection) -> Section:
+    agreement = section.all_units.human_human
+    columns = [name for name in NAMES if name in agreement.estimates()]
+    sets, systems, selection = section.rating_sets, section.systems, section.selection or {}
     return Section(
         name=name,
         about=section,
@@ -125,35 +131,14 @@ def _section(name: str, section: Json) -> Section:
         sets=sets_finding(sets) if sets else None,
         separability=separability_finding(sets) if sets else None,
         separability_figure=separability_chart(sets) if sets else None,
-        set_rows=_rows(sets, _SET_NAMES, low=-1) if sets and sets["n"] else [],
-        wins=win_rate_finding(systems["win_rate"], selection) if systems is not None else None,
-        ranking=_ranking(systems) if systems is not None else None,
+        set_rows=_set_rows(sets) if sets and sets.n else [],
+        wins=win_rate_finding(systems.win_rate, selection) if systems else None,
+        ranking=_ranking(systems) if systems else None,
         selection=[selection_finding(name, pair) for name, pair in selection.items()],
-        bias_rows=_bias_rows(section.get("bias", {})),
-        note=INSTANCES_WERE_SELECTED if is_of_selected(all_units["krippendorff_alpha"]) else "",
-        problems=[(PARTS.get(part, part), why) for part, why in section["problems"].items()],
+        bias_rows=_bias_rows(section.bias) if section.bias else [],
+        note=INSTANCES_WERE_SELECTED if is_of_selected(agreement.krippendorff_alpha) else "",
+        problems=[(PARTS.get(part, part), why) for part, why in section.problems.items()],
     )
-
-
-_SET_NAMES = {
-    "consistency": "Consistency",
-    "zero": "Inconsistent (consistency 0)",
-    "contradictory": "Inconsistent: both systems preferred",
-    "all_ties": "Inconsistent: ties only",
-    "perfect": "Perfectly consistent (consistency 1)",
-    "preference_strength": "Preference strength (negative: A, positive: B)",
-}
-_BIAS_NAMES = {
-    "position": "P(first shown preferred) − ½",
-    "length": "P(longer preferred) − P(shorter preferred)",
-}
-_RANKINGS = {
-    "win_rate": "Win rate",
-    "bradley_terry": "Bradley–Terry",
-    "bradley_terry_rank": "Bradley–Terry rank",
-    "elo": "Elo",
-    "sep_elo": "SEP-Elo",
-}
 
 
 PARTS = {
@@ -167,24 +152,22 @@ PARTS = {
 }
 
 
-def _ranking(systems: Json) -> Ranking | None:
+def _ranking(systems: SystemsSection) -> Ranking | None:
     """Return the systems, best first; a method without values becomes a note and not a column."""
-    rates, powered = systems["win_rate"], systems.get("prediction_powered", {})
+    rates, scores = systems.win_rate, _scores(systems)
     if not rates:
         return None
-    scores = {title: systems[name] for name, title in _RANKINGS.items()}
-    scores |= {f"Win rate, prediction-powered by {name}": powered[name] for name in sorted(powered)}
     columns = {title: scored for title, scored in scores.items() if _any_known(scored)}
     notes = [
-        f"{title}: {next(iter(scored.values()))['reason']}"
+        f"{title}: {next(iter(scored.values())).reason}"
         for title, scored in scores.items()
         if title not in columns
     ]
-    best_first = sorted(rates, key=lambda name: (-(rates[name]["value"] or 0), name))
+    best_first = sorted(rates, key=lambda name: (-_zero_if_undefined(rates[name]), name))
     rows = [
         Row(
             name,
-            rates[name]["n"],
+            rates[name].n,
             "",
             [_score(scored[name], scored is rates) for scored in columns.values()],
         )
@@ -193,118 +176,133 @@ def _ranking(systems: Json) -> Ranking | None:
     return Ranking(list(columns), rows, notes)
 
 
-def _any_known(estimates: Json) -> bool:
-    return any(estimate["value"] is not None for estimate in estimates.values())
+def _scores(systems: SystemsSection) -> dict[str, Estimates]:
+    """Return the estimates of each ranking method by its title."""
+    scores = {
+        "Win rate": systems.win_rate,
+        "Bradley–Terry": systems.bradley_terry,
+        "Bradley–Terry rank": systems.bradley_terry_rank,
+        "Elo": systems.elo,
+        "SEP-Elo": systems.sep_elo,
+    }
+    for name, powered in sorted((systems.prediction_powered or {}).items()):
+        scores[f"Win rate, prediction-powered by {name}"] = powered
+    return {title: scored for title, scored in scores.items() if scored}
 
 
-def _score(estimate: Json, is_rate: bool) -> Number:
+def _zero_if_undefined(estimate: Estimate) -> float:
+    return estimate.value if estimate.is_defined else 0.0
+
+
+def _any_known(estimates: Estimates) -> bool:
+    return any(estimate.is_defined for estimate in estimates.values())
+
+
+def _score(estimate: Estimate, is_rate: bool) -> Number:
     shown = number(estimate, low=0)
     return shown if is_rate else replace(shown, glyph=SafeString(""))
 
 
-def _bias_rows(bias: Json) -> list[Row]:
-    rows = _rows(bias, _BIAS_NAMES, low=-0.5, high=0.5)
-    for machine, estimates in sorted(bias.get("machines", {}).items()):
-        names = {name: f"{machine}: {title}" for name, title in _BIAS_NAMES.items()}
-        rows += _rows(estimates, names, low=-0.5, high=0.5)
-    return rows
+def _set_rows(sets: RaterSets) -> list[Row]:
+    estimates = {
+        "Consistency": sets.consistency,
+        "Inconsistent (consistency 0)": sets.zero,
+        "Inconsistent: both systems preferred": sets.contradictory,
+        "Inconsistent: ties only": sets.all_ties,
+        "Perfectly consistent (consistency 1)": sets.perfect,
+        "Preference strength (negative: A, positive: B)": sets.preference_strength,
+    }
+    return _rows(estimates, low=-1)
 
 
-def _tables(section: Json, columns: list[str]) -> list[Table]:
+def _bias_rows(bias: BiasSection) -> list[Row]:
+    estimates = _bias_estimates(bias)
+    for machine, of_machine in sorted(bias.machines.items()):
+        estimates |= _bias_estimates(of_machine, f"{machine}: ")
+    return _rows(estimates, low=-0.5, high=0.5)
+
+
+def _bias_estimates(bias: Bias, prefix: str = "") -> Estimates:
+    return {
+        f"{prefix}P(first shown preferred) − ½": bias.position,
+        f"{prefix}P(longer preferred) − P(shorter preferred)": bias.length,
+    }
+
+
+def _tables(section: CriterionSection, columns: list[str]) -> list[Table]:
     tables = []
     for stratifier, title in STRATIFIERS.items():
         rows = [
-            _row(stratum, [stratum["human_human"][column] for column in columns])
-            for stratum in section["strata"]
-            if stratum["stratifier"] == stratifier
+            _row(stratum, [getattr(stratum.human_human, column) for column in columns])
+            for stratum in section.strata
+            if stratum.stratifier == stratifier
         ]
         if rows:
             tables.append(Table(title, rows))
     return tables
 
 
-def _row(stratum: Json, estimates: list[Json]) -> Row:
-    share = "" if stratum["share"] is None else f"{stratum['share']:.0%}"
-    name = stratum_name(stratum["stratifier"], stratum["stratum"])
-    return Row(name, stratum["n_units"], share, [number(estimate) for estimate in estimates])
+def _row(stratum: StratumSection, estimates: list[Estimate]) -> Row:
+    name, share = stratum_name(stratum.stratifier, stratum.stratum), f"{stratum.share:.0%}"
+    return Row(name, stratum.n_units, share, [number(estimate) for estimate in estimates])
 
 
-_CLASSIFICATION = {
-    "macro_precision": "Macro precision",
-    "macro_recall": "Macro recall",
-    "macro_f1": "Macro F1",
-}
-
-
-def _machine_tables(section: Json) -> list[Table]:
+def _machine_tables(section: CriterionSection) -> list[Table]:
     """Return a table per machine: agreement with annotators, with one annotator, and Δ."""
-    machines = section["strata"][0]["machines"]
+    machines = section.all_units.machines
     return [Table(name, _machine_rows(groups)) for name, groups in sorted(machines.items())]
 
 
-def _machine_rows(groups: Json) -> list[Row]:
-    compared, classified = groups["human_machine"], groups["classification"]
-    single, delta = groups["single_human_machine"], groups["delta"]
+def _machine_rows(groups: MachineAgreement) -> list[Row]:
+    classification, delta = groups.classification, groups.delta.estimates()
+    rows = []
+    for name, title in NAMES.items():
+        compared: Estimate = getattr(groups.human_machine, name)
+        single = number(getattr(groups.single_human_machine, name))
+        difference = number(delta[name]) if name in delta else _EMPTY_CELL
+        # Random labels have no glyph, because they are not a finding.
+        random = replace(number(getattr(groups.random_baseline, name)), glyph=SafeString(""))
+        rows.append(Row(title, compared.n, "", [number(compared), single, difference, random]))
+    scores = {
+        "Macro precision": classification.macro_precision,
+        "Macro recall": classification.macro_recall,
+        "Macro F1": classification.macro_f1,
+    }
+    return rows + _rows(scores)
+
+
+def _rows(estimates: Estimates, *, low: float = -1.0, high: float = 1.0) -> list[Row]:
     return [
-        Row(
-            title,
-            compared[name]["n"],
-            "",
-            [
-                number(compared[name]),
-                *(_number_of(name, estimates) for estimates in (single, delta)),
-                _random_baseline(groups["random_baseline"], name),
-            ],
-        )
-        for name, title in NAMES.items()
-        if name in compared
-    ] + [
-        Row(title, classified[name]["n"], "", [number(classified[name])])
-        for name, title in _CLASSIFICATION.items()
+        Row(title, estimate.n, "", [number(estimate, low=low, high=high)])
+        for title, estimate in estimates.items()
     ]
-
-
-def _rows(estimates: Json, names: dict[str, str], *, low: float, high: float = 1.0) -> list[Row]:
-    return [
-        Row(title, estimates[name]["n"], "", [number(estimates[name], low=low, high=high)])
-        for name, title in names.items()
-        if name in estimates
-    ]
-
-
-def _random_baseline(baseline: Json, name: str) -> Number:
-    """Return the value for random labels, without a glyph because it is not a finding."""
-    return replace(_number_of(name, baseline), glyph=SafeString(""))
 
 
 _EMPTY_CELL = Number("", "", SafeString(""), "")
 
 
-def _number_of(name: str, estimates: Json) -> Number:
-    return number(estimates[name]) if name in estimates else _EMPTY_CELL
-
-
-def number(estimate: Json, *, low: float = -1.0, high: float = 1.0) -> Number:
-    if estimate["value"] is None:
-        return Number("–", "", SafeString(""), f"Undefined. {estimate['reason']}")
+def number(estimate: Estimate, *, low: float = -1.0, high: float = 1.0) -> Number:
+    if not estimate.is_defined:
+        return Number("–", "", SafeString(""), f"Undefined. {estimate.reason}")
     interval = ""
-    if estimate["low"] is not None:
-        interval = f"{estimate['low']:.2f} to {estimate['high']:.2f}"
+    if estimate.has_interval:
+        interval = f"{estimate.low:.2f} to {estimate.high:.2f}"
     glyph = interval_glyph(estimate, low=low, high=high)
-    return Number(f"{estimate['value']:.2f}", interval, glyph, estimate["reason"] or "")
+    return Number(f"{estimate.value:.2f}", interval, glyph, estimate.reason or "")
 
 
-def label_names(section: Json) -> dict[str, str]:
+def label_names(section: CriterionSection) -> dict[str, str]:
     """Return the names of a preference's labels for figures."""
-    if not section["scale"].startswith("preference"):
+    # An inferred scale of names may have a single label, which a declared one must not.
+    if not section.scale.startswith("preference"):
         return {}
-    scale = Scale.parse(section["scale"])
-    return {str(label): scale.short_name(label) for label in section["labels"]}
+    scale = Scale.parse(section.scale)
+    return {str(label): scale.short_name(label) for label in section.labels}
 
 
-def perception_figures(section: Json) -> list[tuple[str, SafeString]]:
+def perception_figures(section: CriterionSection) -> list[tuple[str, SafeString]]:
     names = label_names(section)
-    machines = sorted(section["strata"][0]["machines"])
+    machines = sorted(section.all_units.machines)
     if not machines:
         return [("", perception_chart(section, names, None))]
     return [(machine, perception_chart(section, names, machine)) for machine in machines]

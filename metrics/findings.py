@@ -3,8 +3,9 @@
 A finding never claims more than its interval supports.
 """
 
+import math
 import re
-from typing import Any
+from collections.abc import Mapping
 
 from metrics.messages import (
     COST,
@@ -17,8 +18,15 @@ from metrics.messages import (
     WITHOUT_PREFERENCE,
 )
 from recruitment.launch.check import counted
+from tiebreak.report.model import (
+    CriterionSection,
+    Estimates,
+    PairSelection,
+    RaterSets,
+    StratumSection,
+)
+from tiebreak.stats import Estimate
 
-Json = dict[str, Any]
 # The report names strata for programs; people see these names.
 STRATA = {
     ("all", "all"): "all units",
@@ -68,43 +76,43 @@ INSTANCES = {
 RATERS = {"new": "raters like these", "these": "these raters"}
 
 
-def scope_sentence(estimate: Json) -> str:
+def scope_sentence(estimate: Estimate) -> str:
     """Return a sentence that says for which instances and raters an estimate holds."""
-    scope = estimate["scope"]
-    instances, raters = INSTANCES[scope["instances"]], RATERS[scope["raters"]]
+    scope = estimate.scope
+    instances, raters = INSTANCES[scope.instances], RATERS[scope.raters]
     return f"These figures hold for {instances} and for {raters}."
 
 
-def _scope_suffix(estimate: Json) -> str:
+def _scope_suffix(estimate: Estimate) -> str:
     """Return the end of a heading for an estimate that holds only for the selected instances."""
     return ON_SELECTED if is_of_selected(estimate) else ""
 
 
-def is_of_selected(estimate: Json) -> bool:
+def is_of_selected(estimate: Estimate) -> bool:
     """Return whether instances were drawn and the estimate holds only for those selected."""
-    return bool(estimate["scope"]["instances"] == "selected")
+    return estimate.scope.instances == "selected"
 
 
 NO_ALPHA_HEADING = "Agreement among annotators"
 
 
-def agreement_finding(section: Json) -> tuple[str, str]:
+def agreement_finding(section: CriterionSection) -> tuple[str, str]:
     """Return the heading and the sentences above the table of agreement by stratum."""
-    all_units = section["strata"][0]["human_human"]
-    alpha = all_units["krippendorff_alpha"]
-    if alpha["value"] is None:
-        return NO_ALPHA_HEADING, f"Krippendorff's α is undefined. {alpha['reason']}"
+    all_units = section.all_units.human_human
+    alpha = all_units.krippendorff_alpha
+    if not alpha.is_defined:
+        return NO_ALPHA_HEADING, f"Krippendorff's α is undefined. {alpha.reason}"
     unanimous = _stratum(section, "agreement", "PA=1")
-    share = f"All annotators agree on {unanimous['share']:.0%} of units."
+    share = f"All annotators agree on {unanimous.share:.0%} of units."
     suffix, scope = _scope_suffix(alpha), scope_sentence(alpha)
-    if alpha["low"] is None:
-        return NO_ALPHA_HEADING, f"{share} {alpha['reason'] or ''} {scope}"
-    if alpha["low"] > 0:
+    if not alpha.has_interval:
+        return NO_ALPHA_HEADING, f"{share} {alpha.reason or ''} {scope}"
+    if alpha.low > 0:
         return (
             f"Annotators agree beyond chance{suffix}",
             f"{share} Compare machine raters with annotators on these units first. {scope}",
         )
-    if alpha["high"] < 0:
+    if alpha.high < 0:
         return (
             f"Annotators disagree more than chance predicts{suffix}",
             f"{share} Check whether the guidelines can be read in two ways. {scope}",
@@ -116,51 +124,53 @@ def agreement_finding(section: Json) -> tuple[str, str]:
     )
 
 
-def separability_finding(sets: Json) -> tuple[str, str]:
+def separability_finding(sets: RaterSets) -> tuple[str, str]:
     """Return whether consistency rises or falls with separability, if the interval says so."""
-    trend = sets["spearman_separability"]
-    if trend["value"] is None:
+    trend = sets.spearman_separability
+    if not trend.is_defined:
         return (
             "Consistency by separability",
-            f"Spearman's ρ of separability and mean consistency is undefined. {trend['reason']}",
+            f"Spearman's ρ of separability and mean consistency is undefined. {trend.reason}",
         )
-    rho = f"Spearman's ρ of separability and mean consistency is {trend['value']:.4f}"
-    if trend["low"] is None:
+    rho = f"Spearman's ρ of separability and mean consistency is {trend.value:.4f}"
+    if not trend.has_interval:
         return (
             "Consistency by separability",
-            f"{rho} over {counted(trend['n'], 'instance')}. {trend['reason'] or ''}"
+            f"{rho} over {counted(trend.n, 'instance')}. {trend.reason or ''}"
             f" {scope_sentence(trend)}",
         )
-    interval = f"{trend['low']:.4f} to {trend['high']:.4f}"
-    sentence = f"{rho} ({interval}) over {counted(trend['n'], 'instance')}."
+    interval = f"{trend.low:.4f} to {trend.high:.4f}"
+    sentence = f"{rho} ({interval}) over {counted(trend.n, 'instance')}."
     suffix, scope = _scope_suffix(trend), scope_sentence(trend)
-    if trend["low"] <= 0 <= trend["high"]:
+    if trend.low <= 0 <= trend.high:
         return (
             f"No trend of consistency with separability is shown{suffix}",
             f"{sentence} The interval includes 0, which does not show that there is no trend."
             f" {scope}",
         )
-    direction = "rises" if trend["low"] > 0 else "falls"
+    direction = "rises" if trend.low > 0 else "falls"
     return f"Consistency {direction} with separability{suffix}", f"{sentence} {scope}"
 
 
-def sets_finding(sets: Json) -> tuple[str, str]:
+def sets_finding(sets: RaterSets) -> tuple[str, str]:
     """Return how many rating sets are inconsistent, and how many are perfectly consistent."""
-    if not sets["n"]:
-        return "Rating sets", str(sets["consistency"]["reason"])
+    if not sets.n:
+        return "Rating sets", str(sets.consistency.reason)
     sentence = (
-        f"Of {counted(sets['n'], 'complete rating set')}, {sets['contradictory']['value']:.0%}"
-        f" prefer both systems, {sets['all_ties']['value']:.0%} consist only of ties, and"
-        f" {sets['perfect']['value']:.0%} are perfectly consistent."
+        f"Of {counted(sets.n, 'complete rating set')}, {sets.contradictory.value:.0%}"
+        f" prefer both systems, {sets.all_ties.value:.0%} consist only of ties, and"
+        f" {sets.perfect.value:.0%} are perfectly consistent."
     )
-    if sets["n_incomplete"]:
-        verb = "is" if sets["n_incomplete"] == 1 else "are"
-        sentence += f" {counted(sets['n_incomplete'], 'incomplete set')} {verb} left out."
-    suffix = _scope_suffix(sets["zero"])
-    return f"{sets['zero']['value']:.0%} of rating sets are inconsistent{suffix}", sentence
+    if sets.n_incomplete:
+        verb = "is" if sets.n_incomplete == 1 else "are"
+        sentence += f" {counted(sets.n_incomplete, 'incomplete set')} {verb} left out."
+    suffix = _scope_suffix(sets.zero)
+    return f"{sets.zero.value:.0%} of rating sets are inconsistent{suffix}", sentence
 
 
-def win_rate_finding(rates: Json, selection: Json | None = None) -> tuple[str, str]:
+def win_rate_finding(
+    rates: Estimates, selection: Mapping[str, PairSelection] | None = None
+) -> tuple[str, str]:
     """Return which systems are ahead.
 
     After a draw of instances, only the weighted rates decide this.
@@ -182,23 +192,23 @@ def win_rate_finding(rates: Json, selection: Json | None = None) -> tuple[str, s
     return NO_WINNER, f"{explanation}{_reasons_without_intervals(rates)}"
 
 
-def _is_above_half(rate: Json) -> bool:
-    return rate["low"] is not None and rate["low"] > 0.5
+def _is_above_half(rate: Estimate) -> bool:
+    return rate.has_interval and rate.low > 0.5
 
 
-def _reasons_without_intervals(rates: Json) -> str:
+def _reasons_without_intervals(rates: Estimates) -> str:
     """Return each reason once if no rate has an interval, otherwise ""."""
-    if any(rate["low"] is not None for rate in rates.values()):
+    if any(rate.has_interval for rate in rates.values()):
         return ""
-    reasons = dict.fromkeys(rate["reason"] for rate in rates.values() if rate["reason"])
+    reasons = dict.fromkeys(rate.reason for rate in rates.values() if rate.reason)
     return "".join(f" {reason}" for reason in reasons)
 
 
-def _weighted_finding(selection: Json) -> tuple[str, str]:
+def _weighted_finding(selection: Mapping[str, PairSelection]) -> tuple[str, str]:
     """Return the pairs of systems whose weighted win rate shows which system is ahead."""
     ahead = [heading for pair in selection.values() if (heading := _pair_heading(pair))]
     scopes = " ".join(
-        f"{name}: {scope_sentence(pair['win_rate'])}" for name, pair in selection.items()
+        f"{name}: {scope_sentence(pair.win_rate)}" for name, pair in selection.items()
     )
     explanation = (
         "Instances were drawn, so this heading uses only rates in which each instance is weighted"
@@ -208,47 +218,47 @@ def _weighted_finding(selection: Json) -> tuple[str, str]:
     return ("; ".join(ahead) if ahead else NO_WINNER), explanation
 
 
-def _pair_heading(pair: Json) -> str:
+def _pair_heading(pair: PairSelection) -> str:
     """Return which of two systems is ahead and for which instances, or "" if neither is."""
-    rate, (first, second) = pair["win_rate"], pair["systems"]
-    if rate["low"] is None or rate["low"] <= 0.5 <= rate["high"]:
+    rate, (first, second) = pair.win_rate, pair.systems
+    if not rate.has_interval or rate.low <= 0.5 <= rate.high:
         return ""
-    winner, loser = (first, second) if rate["low"] > 0.5 else (second, first)
+    winner, loser = (first, second) if rate.low > 0.5 else (second, first)
     suffix = _scope_suffix(rate) or OVER_DATASET
     return f"{winner} wins more often than {loser}{suffix}"
 
 
-def selection_finding(name: str, pair: Json) -> tuple[str, str]:
+def selection_finding(name: str, pair: PairSelection) -> tuple[str, str]:
     """Return how many ratings the selection saved or cost in comparison with a uniform draw."""
-    saved, rate = pair["ratings_saved"], pair["win_rate"]
+    saved, rate = pair.ratings_saved, pair.win_rate
     rated = (
-        f"The number of rated instances is {pair['instances']}, of which {pair['control']} were in"
+        f"The number of rated instances is {pair.instances}, of which {pair.control} were in"
         " the control sample."
     )
-    if pair["without_preference"]:
-        instances = counted(pair["without_preference"], "instance")
+    if pair.without_preference:
+        instances = counted(pair.without_preference, "instance")
         rated += f" {WITHOUT_PREFERENCE.format(instances=instances)}"
-    if rate["value"] is None:
-        return SAVING_UNKNOWN.format(pair=name), f"{rated} {rate['reason']}"
-    sentences = f"{_weighted_rate(rate, pair['systems'][0])} {rated}"
-    if saved["value"] is None:
-        return SAVING_UNKNOWN.format(pair=name), f"{sentences} {saved['reason']}"
-    if saved["low"] is None or saved["low"] <= 0 <= saved["high"]:
+    if not rate.is_defined:
+        return SAVING_UNKNOWN.format(pair=name), f"{rated} {rate.reason}"
+    sentences = f"{_weighted_rate(rate, pair.systems[0])} {rated}"
+    if not saved.is_defined:
+        return SAVING_UNKNOWN.format(pair=name), f"{sentences} {saved.reason}"
+    if not saved.has_interval or saved.low <= 0 <= saved.high:
         return SAVING_UNKNOWN.format(pair=name), f"{sentences} {_unknown_saving(saved)}"
-    heading = SAVED if saved["value"] > 0 else COST
+    heading = SAVED if saved.value > 0 else COST
     return (
-        heading.format(n=f"{abs(saved['value']):.0f}", pair=name),
+        heading.format(n=f"{abs(saved.value):.0f}", pair=name),
         f"{sentences} The number of ratings saved is {_count_interval(saved)}. A uniform draw with"
         " an interval of the same width would have needed"
-        f" {pair['instances'] + pair['instances_saved']['value']:.0f} instances.",
+        f" {pair.instances + pair.instances_saved.value:.0f} instances.",
     )
 
 
-def _weighted_rate(rate: Json, system: str) -> str:
+def _weighted_rate(rate: Estimate, system: str) -> str:
     """Return a sentence with the weighted win rate and the instances for which it holds."""
-    known = f"the win rate of {system} is {rate['value']:.0%}"
-    if rate["low"] is not None:
-        known += f" ({rate['low']:.0%} to {rate['high']:.0%})"
+    known = f"the win rate of {system} is {rate.value:.0%}"
+    if rate.has_interval:
+        known += f" ({rate.low:.0%} to {rate.high:.0%})"
     if is_of_selected(rate):
         sentence = (
             "Among the selected instances, each weighted by the inverse of its inclusion"
@@ -256,28 +266,28 @@ def _weighted_rate(rate: Json, system: str) -> str:
         )
     else:
         sentence = f"{WEIGHTED_TO_DATASET}, {known}."
-    return sentence if rate["low"] is not None else f"{sentence} {rate['reason']}"
+    return sentence if rate.has_interval else f"{sentence} {rate.reason}"
 
 
-def _unknown_saving(saved: Json) -> str:
-    if saved["low"] is None:
-        return f"It is not known whether selecting instances saved ratings. {saved['reason']}"
+def _unknown_saving(saved: Estimate) -> str:
+    if not saved.has_interval:
+        return f"It is not known whether selecting instances saved ratings. {saved.reason}"
     return (
         "It is not known whether selecting instances saved or cost ratings, because the interval of"
         f" the number of ratings saved, {_count_interval(saved)}, includes 0."
     )
 
 
-def _count_interval(saved: Json) -> str:
-    return f"{saved['value']:.0f} ({saved['low']:.0f} to {saved['high']:.0f})".replace("-", "−")
+def _count_interval(saved: Estimate) -> str:
+    return f"{saved.value:.0f} ({saved.low:.0f} to {saved.high:.0f})".replace("-", "−")
 
 
 LABELS_SHOWN = "For each majority label of annotators, the figure shows all labels of its units."
 
 
-def perception_finding(section: Json) -> tuple[str, str]:
+def perception_finding(section: CriterionSection) -> tuple[str, str]:
     """Return how often annotators and machines give a tie, if the scale has ties."""
-    bins, machines = section["perception"], _machines(section)
+    bins, machines = section.perception, _machines(section)
     heading = (
         "Labels of annotators and machines by majority label"
         if machines
@@ -285,11 +295,11 @@ def perception_finding(section: Json) -> tuple[str, str]:
     )
     if not bins:
         return heading, "No unit has human ratings yet."
-    if "0" not in bins[0]["humans"]:
+    if "0" not in bins[0].humans:
         return heading, LABELS_SHOWN
-    human_ties = _tie_share(bins, lambda row: row["humans"].get("0"))
+    human_ties = _tie_share([(row.share, row.humans["0"]) for row in bins])
     for name in machines:
-        ties = _tie_share(bins, lambda row, name=name: row["machines"][name].get("0"))
+        ties = _tie_share([(row.share, row.machines[name]["0"]) for row in bins])
         if human_ties and ties is not None and ties < human_ties / 2:
             return (
                 heading,
@@ -299,20 +309,20 @@ def perception_finding(section: Json) -> tuple[str, str]:
     return heading, f"{LABELS_SHOWN} Annotators give a tie in {human_ties:.0%} of their ratings."
 
 
-def _machines(section: Json) -> list[str]:
-    return sorted(section["strata"][0]["machines"])
+def _machines(section: CriterionSection) -> list[str]:
+    return sorted(section.all_units.machines)
 
 
-def _tie_share(bins: list[Json], share_in: Any) -> float | None:
-    """Return the share of ties over all bins with a share, weighted by the bins' units."""
-    pairs = [(row["share"], share_in(row)) for row in bins if share_in(row) is not None]
-    weight = sum(share for share, _ in pairs)
-    return sum(share * ties for share, ties in pairs) / weight if weight else None
+def _tie_share(shares: list[tuple[float, float]]) -> float | None:
+    """Return the share of ties over all bins with ratings, given each bin's share of units."""
+    known = [(units, ties) for units, ties in shares if not math.isnan(ties)]
+    weight = sum(units for units, _ in known)
+    return sum(units * ties for units, ties in known) / weight if weight else None
 
 
-def _stratum(section: Json, stratifier: str, name: str) -> Json:
+def _stratum(section: CriterionSection, stratifier: str, name: str) -> StratumSection:
     return next(
         stratum
-        for stratum in section["strata"]
-        if (stratum["stratifier"], stratum["stratum"]) == (stratifier, name)
+        for stratum in section.strata
+        if (stratum.stratifier, stratum.stratum) == (stratifier, name)
     )

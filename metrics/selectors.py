@@ -1,9 +1,12 @@
-"""A study's ratings as a table, in the format of the export, and as the source of a report."""
+"""A study's ratings as a table, in the format of the export, and its stored report."""
 
 from annotation.exporting import rating_rows
+from metrics.models import ReportSnapshot
 from studies.models import Study
 from tiebreak.formats import FormatError, RatingTable
 from tiebreak.formats.ratings import canonical_digest
+from tiebreak.report import REPORT_VERSION, Report
+from tiebreak.report.model import Origin
 from tiebreak.report.reading import Source
 
 
@@ -16,8 +19,7 @@ def source_of(study: Study) -> Source:
     """Return the study as the source of a report."""
     table = rating_table(study)
     scales = {criterion.name: criterion.scale for criterion in study.criteria.all()}
-    about = {"kind": "study", "sha256": canonical_digest(table)}
-    return Source(table, scales, about)
+    return Source(table, scales, Origin("study", canonical_digest(table)))
 
 
 def study_source(public_id: str) -> Source:
@@ -27,3 +29,11 @@ def study_source(public_id: str) -> Source:
         reason = "is not the path of a file or bundle, nor the id of a study"
         raise FormatError.of(public_id, None, "no_such_source", reason)
     return source_of(study)
+
+
+def stored_report(snapshot: ReportSnapshot) -> Report | None:
+    """Return the stored report, or None if there is none in the current version of the format."""
+    stored = snapshot.report
+    if stored is None or stored["report_version"] != REPORT_VERSION:
+        return None
+    return Report.from_json(stored)

@@ -10,8 +10,7 @@ from metrics.models import ReportSnapshot
 from metrics.selectors import source_of
 from studies.models import Study
 from tiebreak.errors import DomainError
-from tiebreak.report import build_report
-from tiebreak.report.build import REPORT_VERSION
+from tiebreak.report import REPORT_VERSION, build_report
 
 # A request that no worker has served after this time is repeated.
 STALE_AFTER = timedelta(minutes=2)
@@ -64,13 +63,13 @@ def refresh_report(*, study: Study) -> ReportSnapshot:
     state = watermark(study)
     source = source_of(study)
     report = build_report(
-        source.table, scales=source.scales, source=source.about, order=source.order
+        source.table, scales=source.scales, source=source.origin, order=source.order
     )
     snapshot, _ = ReportSnapshot.objects.update_or_create(
         study=study,
         defaults={
             "watermark": state,
-            "report": report,
+            "report": report.as_json(),
             "made_at": database_now(),
             "requested": "",
         },

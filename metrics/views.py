@@ -15,10 +15,13 @@ from annotation.counts import study_counts
 from metrics.charts import separability_chart
 from metrics.dashboard import perception_figures, sections
 from metrics.models import ReportSnapshot
+from metrics.selectors import stored_report
 from metrics.services import ensure_fresh, watermark
 from studies.access import researchers_only, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
+from tiebreak.report import Report
+from tiebreak.report.model import CriterionSection
 
 STOP_POLLING = 286  # htmx stops polling at this status
 
@@ -52,7 +55,7 @@ def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
 def report(request: HttpRequest, public_id: str) -> HttpResponse:
     """Download the report that the dashboard shows."""
     response = JsonResponse(
-        _report(study_for(request.user, public_id)),
+        _report(study_for(request.user, public_id)).as_json(),
         json_dumps_params={"indent": 1, "allow_nan": False},
     )
     response["Content-Disposition"] = 'attachment; filename="report.json"'
@@ -63,7 +66,7 @@ def report(request: HttpRequest, public_id: str) -> HttpResponse:
 @researchers_only
 def figure(request: HttpRequest, public_id: str, criterion: str, name: str) -> HttpResponse:
     """Download one figure as an SVG file."""
-    section = _report(study_for(request.user, public_id))["criteria"].get(criterion)
+    section = _report(study_for(request.user, public_id)).criteria.get(criterion)
     if section is None:
         raise Http404("This study's report has no such criterion.")
     svg = _figure(section, name)
@@ -77,26 +80,23 @@ def figure(request: HttpRequest, public_id: str, criterion: str, name: str) -> H
 @api_view(["GET"])
 def report_api(request: Request, public_id: str) -> Response:
     """Return the report to a program that is logged in by session."""
-    return Response(_report(study_for(request.user, public_id)))
+    return Response(_report(study_for(request.user, public_id)).as_json())
 
 
-def _figure(section: dict[str, Any], name: str) -> str:
-    if name == "separability" and "rating_sets" in section:
-        return separability_chart(section["rating_sets"])
+def _figure(section: CriterionSection, name: str) -> str:
+    if name == "separability" and section.rating_sets is not None:
+        return separability_chart(section.rating_sets)
     if name == "perception":
         return perception_figures(section)[0][1]
     return ""
 
 
-def _report(study: Study) -> dict[str, Any]:
-    snapshot = ReportSnapshot.objects.filter(study=study, report__isnull=False).first()
-    if snapshot is None or snapshot.report is None:
+def _report(study: Study) -> Report:
+    snapshot = ReportSnapshot.objects.filter(study=study).first()
+    report = stored_report(snapshot) if snapshot else None
+    if report is None:
         raise Http404("There is no report yet. Open the dashboard to have one computed.")
-    # Databases may not keep the order of an object's keys.
-    criteria = {
-        name: snapshot.report["criteria"][name] for name in snapshot.report["criteria_order"]
-    }
-    return {**snapshot.report, "criteria": criteria}
+    return report
 
 
 @dataclass(frozen=True)
@@ -134,12 +134,12 @@ def _freshness_of(study: Study) -> _Freshness:
 
 
 def _context(study: Study, freshness: _Freshness, *, with_sections: bool = True) -> dict[str, Any]:
-    report = freshness.snapshot.report
+    report = stored_report(freshness.snapshot) if with_sections else None
     return {
         "study": study,
         "progress": study_counts(study),
         "freshness": freshness,
         "snapshot": freshness.snapshot,
         "report": report,
-        "sections": sections(report) if report and with_sections else [],
+        "sections": sections(report) if report else [],
     }

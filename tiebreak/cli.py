@@ -18,7 +18,7 @@ from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import atomic_path
 from tiebreak.formats.readers import READERS
 from tiebreak.formats.readers import convert as read_published
-from tiebreak.report import build_report, read_source
+from tiebreak.report import Report, build_report, read_source
 from tiebreak.report.build import REPLICATES
 from tiebreak.report.reading import Source
 
@@ -98,13 +98,13 @@ def analyze(options: Namespace, *, read: Callable[[Path], Source] = read_source)
             replicates=options.replicates,
             scales=source.scales | scales,
             unparsed=options.unparsed,
-            source=source.about,
+            source=source.origin,
             order=source.order,
         )
         _check_declared(scales, report)
         with atomic_path(options.out) as temporary:
-            temporary.write_text(json.dumps(report, indent=1, allow_nan=False) + "\n")
-    counts = {"out": str(options.out), **report["source"]}
+            temporary.write_text(json.dumps(report.as_json(), indent=1, allow_nan=False) + "\n")
+    counts = {"out": str(options.out), **vars(report.source)}
     sentence = (
         f"Wrote the report to {counts['out']}. Ratings used: {counts['n_used']} of"
         f" {counts['n_rows']}."
@@ -189,11 +189,11 @@ def _scales(declared: Sequence[str]) -> dict[str, str]:
     return scales
 
 
-def _check_declared(scales: dict[str, str], report: dict[str, Any]) -> None:
+def _check_declared(scales: dict[str, str], report: Report) -> None:
     """Refuse scales for criteria without ratings, whose names are probably misspelt."""
     for name in scales:
-        if name not in report["criteria"]:
-            names = ", ".join(report["criteria_order"]) or "none"
+        if name not in report.criteria:
+            names = ", ".join(report.criteria_order) or "none"
             sentence = (
                 f"--scale names the criterion {name!r}, which has no ratings."
                 f" The criteria with ratings are: {names}."
@@ -201,11 +201,11 @@ def _check_declared(scales: dict[str, str], report: dict[str, Any]) -> None:
             raise DomainError("bad_option", sentence, status=400)
 
 
-def _problems(report: dict[str, Any]) -> Iterator[str]:
+def _problems(report: Report) -> Iterator[str]:
     """Return a sentence for each part that is missing from the report, with the reason."""
-    problems = dict(report["problems"])
-    for criterion, section in report["criteria"].items():
-        problems |= {f"{criterion}: {name}": text for name, text in section["problems"].items()}
+    problems = dict(report.problems)
+    for criterion, section in report.criteria.items():
+        problems |= {f"{criterion}: {name}": text for name, text in section.problems.items()}
     return (f"{name} could not be computed. {text}" for name, text in problems.items())
 
 

@@ -2,7 +2,6 @@ import json
 from decimal import Decimal
 from pathlib import Path
 
-import numpy as np
 import pyarrow.parquet
 import pytest
 from django.apps import apps
@@ -42,7 +41,8 @@ def rows_everywhere() -> dict[str, int]:
 
 
 def report_of(source) -> dict:
-    return build_report(source.table, scales=source.scales, source=source.about, replicates=100)
+    report = build_report(source.table, scales=source.scales, source=source.origin, replicates=100)
+    return report.as_json()
 
 
 def test_it_works(tmp_path):
@@ -170,14 +170,14 @@ def test_instances_are_resampled_where_units_share_one(tmp_path):
     path = next((GOLDEN / "separability").glob("mistral*.csv"))
     call_command("convert", "mturk", str(path), "--out", str(tmp_path / "b"), verbosity=0)
     source = read_source(tmp_path / "b")
-    by_instance = build_report(source.table, replicates=4000)["criteria"]["preference"]
+    by_instance = build_report(source.table, replicates=4000).criteria["preference"]
     source.table["instance"][:] = source.table["unit"]
-    by_unit = build_report(source.table, replicates=4000)["criteria"]["preference"]
-    assert (by_instance["resampling"], by_unit["resampling"]) == ("instance", "unit")
+    by_unit = build_report(source.table, replicates=4000).criteria["preference"]
+    assert (by_instance.resampling, by_unit.resampling) == ("instance", "unit")
     width = {
-        section["resampling"]: np.subtract(rate["high"], rate["low"])
+        section.resampling: rate.high - rate.low
         for section in (by_instance, by_unit)
-        for rate in [section["systems"]["win_rate"]["mistral-7b"]]
+        for rate in [section.systems.win_rate["mistral-7b"]]
     }
     assert 1.4 < width["instance"] / width["unit"] < 2.2
 

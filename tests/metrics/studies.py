@@ -3,7 +3,7 @@
 import json
 import random
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from functools import cache
 
 import jsonschema
@@ -12,8 +12,8 @@ import numpy as np
 from metrics.dashboard import sections
 from tests.paths import ROOT
 from tiebreak.formats import RatingTable
-from tiebreak.report import build_report
-from tiebreak.stats import logistic_weights, select
+from tiebreak.report import Report, build_report
+from tiebreak.stats import Estimate, logistic_weights, select
 
 SCALES = {
     "preference": [-1, 1],
@@ -33,28 +33,29 @@ def validator() -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(schema)
 
 
-def report_of(rows: list[dict], **options) -> dict:
+def report_of(rows: list[dict], **options) -> Report:
     """Return a report after checking that it is valid JSON, follows the schema and can be shown."""
     report = build_report(RatingTable.from_rows(rows), **{"replicates": 20, **options})
-    json.dumps(report, allow_nan=False)
-    validator().validate(report)
+    written = report.as_json()
+    json.dumps(written, allow_nan=False)
+    validator().validate(written)
     sections(report)
     return report
 
 
-def estimates(part: object, path: str = "") -> Iterator[tuple[str, dict]]:
+def estimates(part: object, path: str = "") -> Iterator[tuple[str, Estimate]]:
     """Yield every estimate of a report with its path."""
-    if isinstance(part, list):
+    if isinstance(part, Estimate):
+        yield path, part
+    elif isinstance(part, tuple):
         for index, inner in enumerate(part):
             yield from estimates(inner, f"{path}[{index}]")
-    elif isinstance(part, dict) and {"value", "low", "high", "n", "reason"} <= part.keys():
-        yield path, part
-    elif isinstance(part, dict):
-        for name, inner in part.items():
+    elif isinstance(part, dict) or is_dataclass(part):
+        for name, inner in (part if isinstance(part, dict) else vars(part)).items():
             yield from estimates(inner, f"{path}/{name}")
 
 
-def words(report: dict) -> str:
+def words(report: Report) -> str:
     """Return everything that the dashboard shows of a report, as JSON."""
     return json.dumps(
         [asdict(section) for section in sections(report)], default=str, ensure_ascii=False

@@ -121,10 +121,10 @@ def test_each_row_is_of_one_kind(study):
 def test_the_report_uses_the_ratings_that_are_counted(study):
     source = source_of(study)
     report = build_report(source.table, scales=source.scales, replicates=10)
-    assert report["source"]["n_rows"] == study_counts(study).rows.rows
-    assert report["source"]["n_used"] == COUNTED
+    assert report.source.n_rows == study_counts(study).rows.rows
+    assert report.source.n_used == COUNTED
     numbers = ("n_ratings", "n_machine_ratings", "n_unparsed")
-    used = [section[name] for section in report["criteria"].values() for name in numbers]
+    used = [getattr(section, name) for section in report.criteria.values() for name in numbers]
     assert sum(used) == COUNTED
 
 
@@ -143,7 +143,7 @@ def test_all_pages_show_the_same_count(client, django_user_model, study):
     for page, numbers in pages.items():
         assert numbers.search(client.get(page).content.decode()), page
     shown = client.get(reverse("metrics:dashboard", args=[study.pk]))
-    assert shown.context["report"]["source"]["n_used"] == COUNTED
+    assert shown.context["report"].source.n_used == COUNTED
     progress = shown.context["progress"]
     assert (progress.simulated, progress.ratings, progress.expected) == (2, COUNTED, 72)
     html = shown.content.decode()

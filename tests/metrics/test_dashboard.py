@@ -15,7 +15,7 @@ from studies.models import Membership, Study
 from tests.pages import codes_on
 from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import make_bundle
-from tiebreak.report import build_report
+from tiebreak.report import REPORT_VERSION, build_report
 from tiebreak.stats.strata import AGREEMENT_STRATA
 
 pytestmark = pytest.mark.django_db
@@ -87,9 +87,16 @@ def test_the_report_is_what_the_export_gives(client, study):
     client.get(pages(study)[0])
     shown = json.loads(client.get(reverse("metrics:report", args=[study.pk])).content)
     source = source_of(study)
-    report = build_report(source.table, scales=source.scales, source=source.about)
-    assert shown["criteria"] == json.loads(json.dumps(report["criteria"]))
+    report = build_report(source.table, scales=source.scales, source=source.origin)
+    assert shown["criteria"] == json.loads(json.dumps(report.as_json()["criteria"]))
     assert client.get(reverse("metrics:report-api", args=[study.pk])).json() == shown
+
+
+def test_a_report_in_another_version_of_the_format_is_not_shown(client, study):
+    refresh_report(study=study)
+    ReportSnapshot.objects.update(report={"report_version": REPORT_VERSION - 1})
+    assert client.get(pages(study)[0]).context["sections"] == []
+    assert client.get(reverse("metrics:report", args=[study.pk])).status_code == 404
 
 
 def polling_fields(html: str) -> dict[str, str]:

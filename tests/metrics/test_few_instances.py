@@ -19,16 +19,16 @@ def study(instances: int, *, seed: int = 0, raters: int = 3, **more) -> list[dic
 @pytest.mark.parametrize("instances", [1, 2, 3, 5, 9])
 def test_below_ten_instances_nothing_has_an_interval(instances):
     rows = study(instances, side_a="left", separability_raw=0.5, separability=0.5)
-    for path, estimate in estimates(report_of(rows)["criteria"]):
-        assert estimate["low"] is estimate["high"] is None, path
-        assert estimate["reason"] or estimate["value"] is None or "baseline" in path, path
+    for path, estimate in estimates(report_of(rows).criteria):
+        assert np.isnan([estimate.low, estimate.high]).all(), path
+        assert estimate.reason or not estimate.is_defined or "baseline" in path, path
 
 
 def test_from_ten_instances_on_there_are_intervals():
-    section = report_of(study(10))["criteria"]["preference"]
-    rate = section["systems"]["win_rate"]["a"]
-    assert rate["low"] < rate["value"] < rate["high"]
-    assert section["strata"][0]["human_human"]["krippendorff_alpha"]["low"] is not None
+    section = report_of(study(10)).criteria["preference"]
+    rate = section.systems.win_rate["a"]
+    assert rate.low < rate.value < rate.high
+    assert section.all_units.human_human.krippendorff_alpha.has_interval
 
 
 @pytest.mark.parametrize("instances", [2, 3, 5, 9])
@@ -36,14 +36,14 @@ def test_few_instances_that_all_favour_one_system_name_no_winner(instances):
     report = report_of(preferences([[-1, -1, -1]] * instances))
     assert sections(report)[0].wins[0] == NO_WINNER
     assert too_few_clusters(instances, "unit") in sections(report)[0].wins[1]
-    assert report["criteria"]["preference"]["systems"]["win_rate"]["a"]["value"] == 1
+    assert report.criteria["preference"].systems.win_rate["a"].value == 1
 
 
 def test_many_units_of_few_instances_count_as_few():
     rows = [row | {"unit": f"{row['unit']}-{k}"} for row in study(5) for k in range(20)]
-    section = report_of(rows)["criteria"]["preference"]
-    assert section["n_units"] == 100
-    assert section["systems"]["win_rate"]["a"]["low"] is None
+    section = report_of(rows).criteria["preference"]
+    assert section.n_units == 100
+    assert not section.systems.win_rate["a"].has_interval
 
 
 def test_a_stratum_with_few_instances_has_no_interval():
@@ -51,15 +51,14 @@ def test_a_stratum_with_few_instances_has_no_interval():
         row | {"unit": f"rare-{row['unit']}", "instance": f"rare-{row['instance']}"}
         for row in study(5, seed=1, category="rare")
     ]
-    strata = report_of(rows)["criteria"]["preference"]["strata"]
-    by_category = {e["stratum"]: e for e in strata if e["stratifier"] == "category"}
+    strata = report_of(rows).criteria["preference"].strata
+    by_category = {e.stratum: e for e in strata if e.stratifier == "category"}
     agreement = {
-        name: stratum["human_human"]["percentage_agreement"]
-        for name, stratum in by_category.items()
+        name: stratum.human_human.percentage_agreement for name, stratum in by_category.items()
     }
-    assert agreement["common"]["low"] is not None
-    assert agreement["rare"]["low"] is None
-    assert agreement["rare"]["value"] is not None
+    assert agreement["common"].has_interval
+    assert not agreement["rare"].has_interval
+    assert agreement["rare"].is_defined
 
 
 def test_a_system_compared_on_few_instances_has_no_interval():
@@ -67,30 +66,31 @@ def test_a_system_compared_on_few_instances_has_no_interval():
         row | {"unit": f"c-{row['unit']}", "instance": f"c-{row['instance']}", "system_b": "c"}
         for row in study(6, seed=2)
     ]
-    systems = report_of(study(40) + rare)["criteria"]["preference"]["systems"]
+    systems = report_of(study(40) + rare).criteria["preference"].systems
     for name in ("win_rate", "bradley_terry", "elo"):
-        assert systems[name]["a"]["low"] is not None, name
-        assert systems[name]["c"]["value"] is not None, name
-        assert systems[name]["c"]["low"] is None, name
-    assert systems["pairs"]["a vs c"]["low"] is None
+        ranking = getattr(systems, name)
+        assert ranking["a"].has_interval, name
+        assert ranking["c"].is_defined, name
+        assert not ranking["c"].has_interval, name
+    assert not systems.pairs["a vs c"].has_interval
     # A rank depends on all strengths, including the third system's.
-    assert {estimate["low"] for estimate in systems["bradley_terry_rank"].values()} == {None}
+    assert not any(rank.has_interval for rank in systems.bradley_terry_rank.values())
 
 
 def test_an_interval_without_width_is_dropped_and_makes_no_finding():
     report = report_of(preferences([[-1, -1, -1]] * 30))
-    rate = report["criteria"]["preference"]["systems"]["win_rate"]["a"]
-    assert rate["value"] == 1
-    assert rate["low"] is rate["standard_error"] is None
-    assert rate["reason"] == NO_WIDTH
+    rate = report.criteria["preference"].systems.win_rate["a"]
+    assert rate.value == 1
+    assert np.isnan([rate.low, rate.standard_error]).all()
+    assert rate.reason == NO_WIDTH
     assert sections(report)[0].wins[0] == NO_WINNER
 
 
 def test_every_interval_of_a_report_has_width():
     rows = study(40, category="c", separability_raw=0.5, side_a="left")
-    for path, estimate in estimates(report_of(rows)["criteria"]):
-        if estimate["low"] is not None and "rank" not in path:
-            assert estimate["high"] > estimate["low"], path
+    for path, estimate in estimates(report_of(rows).criteria):
+        if estimate.has_interval and "rank" not in path:
+            assert estimate.high > estimate.low, path
 
 
 def test_few_instances_of_equal_systems_never_name_a_winner():

@@ -208,7 +208,7 @@ def test_stale_statistics_show_when_they_were_computed(client, django_user_model
         html = shown.content.decode()
         assert "data-stale" in html
         assert "12:03:05" in html
-        counts = shown.context["report"]["source"]["n_used"], shown.context["progress"].ratings
+        counts = shown.context["report"].source.n_used, shown.context["progress"].ratings
         assert counts == (5, 10)
     refresh_report(study=study)
     assert "data-stale" not in client.get(page).content.decode()

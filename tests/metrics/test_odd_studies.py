@@ -19,8 +19,8 @@ def test_every_odd_study_has_a_whole_report(block):
     for seed in range(block * 25, block * 25 + 25):
         rows, scales = odd_study(random.Random(seed))
         report = report_of(rows, scales=scales)
-        assert [section["problems"] for section in report["criteria"].values()] in ([{}], []), seed
-        assert report["criteria"] or report["problems"] or not rows, seed
+        assert [section.problems for section in report.criteria.values()] in ([{}], []), seed
+        assert report.criteria or report.problems or not rows, seed
 
 
 def test_an_instance_with_two_bad_texts_is_left_out_of_the_selection_and_counted():
@@ -28,19 +28,18 @@ def test_an_instance_with_two_bad_texts_is_left_out_of_the_selection_and_counted
     rows = preferences(labels, inclusion_probability=0.5)
     for row in rows:
         row["phase"] = "control" if int(row["instance"][1:]) % 2 else "design"
-    section = report_of(rows)["criteria"]["preference"]
-    pair = section["selection"]["a vs b"]
-    assert (pair["instances"], pair["without_preference"]) == (24, 1)
-    assert pair["win_rate"]["value"] == pytest.approx(0.75)
-    text = words({"criteria_order": ["c"], "criteria": {"c": section}})
-    assert WITHOUT_PREFERENCE.format(instances="1 instance") in text
+    report = report_of(rows)
+    pair = report.criteria["preference"].selection["a vs b"]
+    assert (pair.instances, pair.without_preference) == (24, 1)
+    assert pair.win_rate.value == pytest.approx(0.75)
+    assert WITHOUT_PREFERENCE.format(instances="1 instance") in words(report)
 
 
 def test_a_pair_with_bad_texts_only_has_no_rate_but_a_reason():
     rows = preferences([["bad"]] * 3, phase="control", inclusion_probability=0.5)
-    pair = report_of(rows)["criteria"]["preference"]["selection"]["a vs b"]
-    assert pair["win_rate"]["value"] is None
-    assert pair["win_rate"]["reason"]
+    pair = report_of(rows).criteria["preference"].selection["a vs b"]
+    assert not pair.win_rate.is_defined
+    assert pair.win_rate.reason
 
 
 def test_without_inclusion_probabilities_only_the_weighted_rates_are_missing():
@@ -49,23 +48,23 @@ def test_without_inclusion_probabilities_only_the_weighted_rates_are_missing():
         rows
     )  # a file must have the probabilities, but a table could lack them
     table["inclusion_probability"][:] = np.nan
-    section = build_report(table, replicates=20)["criteria"]["preference"]
-    assert section["selection"]["a vs b"]["win_rate"]["value"] is None
-    reason = NO_PROBABILITY.format(missing=20, n=20)
-    assert section["selection"]["a vs b"]["win_rate"]["reason"] == reason
-    assert section["systems"]["win_rate"]["a"]["value"] == 0.5
+    section = build_report(table, replicates=20).criteria["preference"]
+    rate = section.selection["a vs b"].win_rate
+    assert not rate.is_defined
+    assert rate.reason == NO_PROBABILITY.format(missing=20, n=20)
+    assert section.systems.win_rate["a"].value == 0.5
 
 
 def test_a_criterion_without_any_label_is_undefined():
     rows = [
         {"unit": "u", "rater": "m", "kind": "machine", "label": None, "raw": "?", "criterion": "c"}
     ]
-    section = report_of(rows, scales={"c": "ratio"})["criteria"]["c"]
-    assert section["n_unparsed"] == 1
-    assert section["strata"][0]["human_human"]["krippendorff_alpha"]["reason"] == build.NO_LABEL
+    section = report_of(rows, scales={"c": "ratio"}).criteria["c"]
+    assert section.n_unparsed == 1
+    assert section.all_units.human_human.krippendorff_alpha.reason == build.NO_LABEL
     report = report_of([*rows, *preferences([[1]])])
-    assert "c" in report["problems"]
-    assert list(report["criteria"]) == ["preference"]
+    assert "c" in report.problems
+    assert list(report.criteria) == ["preference"]
 
 
 @pytest.mark.parametrize("name", ["strata", "raters", "systems", "selection", "bias"])
@@ -78,11 +77,11 @@ def test_a_section_that_fails_leaves_the_others_and_is_logged(name, error, monke
         raise error
 
     rows = preferences([[-1, 1, 1]] * 12)
-    whole = report_of(rows)["criteria"]["preference"]
+    whole = report_of(rows).as_json()["criteria"]["preference"]
     monkeypatch.setattr(build, f"{name}_section", fail)
     with caplog.at_level(logging.WARNING, logger="tiebreak.report.build"):
         report = report_of(rows)
-    section = report["criteria"]["preference"]
+    section = report.as_json()["criteria"]["preference"]
     assert list(section["problems"]) == [name]
     assert type(error).__name__ in caplog.text
     is_foreseen = isinstance(error, InvalidInput)

@@ -31,7 +31,7 @@ def rated(names: list[str]) -> list[dict]:
 
 def test_criteria_of_a_file_are_in_the_order_of_their_first_rows():
     report = build_report(RatingTable.from_rows(rated(ORDER)), replicates=0)
-    assert report["criteria_order"] == list(report["criteria"]) == ORDER
+    assert list(report.criteria_order) == list(report.criteria) == ORDER
     assert [section.name for section in sections(report)] == ORDER
 
 
@@ -39,7 +39,7 @@ def test_a_declared_order_comes_before_that_of_the_rows():
     report = build_report(
         RatingTable.from_rows(rated(ORDER)), replicates=0, order=["preference", "none", "zest"]
     )
-    assert report["criteria_order"] == ["preference", "zest", "accuracy"]
+    assert report.criteria_order == ("preference", "zest", "accuracy")
 
 
 @pytest.fixture

@@ -15,32 +15,35 @@ from metrics.messages import (
 )
 from tests.metrics.studies import drawn_study, estimates, preferences, report_of, words
 from tiebreak.errors import InvalidInput
+from tiebreak.report import Report
+from tiebreak.report.model import PairSelection
 from tiebreak.report.systems import DRAWN
 from tiebreak.stats.hajek import OF_SELECTED
+from tiebreak.stats.results import Scope
 
 CLAIMS = (WEIGHTED_TO_DATASET, OVER_DATASET, INSTANCES["dataset"])
 
 
-def of_pair(report: dict) -> dict:
-    return report["criteria"]["preference"]["selection"]["first vs second"]
+def of_pair(report: Report) -> PairSelection:
+    return report.criteria["preference"].selection["first vs second"]
 
 
 def test_every_estimate_has_a_scope():
-    by_path = dict(estimates(report_of(preferences([[-1, 0, 1], [1, 1, 1]] * 10))["criteria"]))
+    by_path = dict(estimates(report_of(preferences([[-1, 0, 1], [1, 1, 1]] * 10)).criteria))
     assert len(by_path) > 50
     for path, estimate in by_path.items():
-        assert estimate["scope"]["raters"] == "these", path
-        is_of_new = estimate["low"] is not None and "bias" not in path
-        assert estimate["scope"]["instances"] == ("new" if is_of_new else "these"), path
+        assert estimate.scope.raters == "these", path
+        is_of_new = estimate.has_interval and "bias" not in path
+        assert estimate.scope.instances == ("new" if is_of_new else "these"), path
 
 
 @pytest.mark.parametrize("design", ["top", "proportional", "strata"])
 @pytest.mark.parametrize("seed", range(3))
 def test_without_a_control_sample_no_figure_holds_for_the_dataset(design, seed):
     report = report_of(drawn_study(design, seed=seed))
-    scopes = {estimate["scope"]["instances"] for _, estimate in estimates(report["criteria"])}
+    scopes = {estimate.scope.instances for _, estimate in estimates(report.criteria)}
     assert scopes <= {"selected", "these"}
-    assert OF_SELECTED in of_pair(report)["win_rate"]["method"]
+    assert OF_SELECTED in of_pair(report).win_rate.method
     shown = words(report)
     assert not [claim for claim in CLAIMS if claim in shown]
     assert ON_SELECTED.strip(", ") in shown or INSTANCES["selected"] in shown
@@ -48,7 +51,7 @@ def test_without_a_control_sample_no_figure_holds_for_the_dataset(design, seed):
 
 def test_a_winner_among_the_most_separable_is_claimed_for_the_selected_instances_only():
     report = report_of(drawn_study("top", seed=1))
-    assert of_pair(report)["win_rate"]["value"] == pytest.approx(0.65, abs=0.06)
+    assert of_pair(report).win_rate.value == pytest.approx(0.65, abs=0.06)
     heading = sections(report)[0].wins[0]
     assert re.match(r"first\b.*\bsecond\b", heading)
     assert heading.endswith(ON_SELECTED)
@@ -59,25 +62,25 @@ def test_with_a_control_sample_the_weighted_rate_is_that_of_the_dataset(design):
     held = 0
     for seed in range(10):
         rows = drawn_study(design, seed=seed, n=300, control_share=0.2)
-        rate = of_pair(report_of(rows))["win_rate"]
-        assert rate["scope"] == {"instances": "dataset", "raters": "these"}
-        held += rate["low"] <= 0.45 <= rate["high"]
+        rate = of_pair(report_of(rows)).win_rate
+        assert rate.scope == Scope(instances="dataset", raters="these")
+        held += rate.low <= 0.45 <= rate.high
     assert held >= 8  # of 10 at 95%; chance alone gives fewer in 1 of 100 runs
 
 
 @pytest.mark.parametrize(("n", "scope"), [(100, "selected"), (150, "dataset")])
 def test_the_most_separable_need_thirty_control_instances_to_hold_for_the_dataset(n, scope):
     pair = of_pair(report_of(drawn_study("top", seed=0, n=n, control_share=0.2)))
-    assert pair["control"] == n / 5
-    assert pair["win_rate"]["scope"]["instances"] == scope
-    assert (pair["ratings_saved"]["value"] is None) == (scope == "selected")
+    assert pair.control == n / 5
+    assert pair.win_rate.scope.instances == scope
+    assert pair.ratings_saved.is_defined == (scope == "dataset")
 
 
 def test_no_heading_after_a_draw_is_made_from_unweighted_rates():
     """The first system wins most rated instances, which are separable, but not the dataset."""
     rows = drawn_study("top", seed=3, n=150, control_share=0.3)
     report = report_of(rows)
-    assert report["criteria"]["preference"]["systems"]["win_rate"]["first"]["low"] > 0.5
+    assert report.criteria["preference"].systems.win_rate["first"].low > 0.5
     assert not sections(report)[0].wins[0].startswith("first")
 
 
@@ -87,7 +90,7 @@ def test_without_weighted_rates_a_draw_names_no_winner(monkeypatch):
 
     monkeypatch.setattr("tiebreak.report.build.selection_section", fail)
     report = report_of(drawn_study("top", seed=3, n=150))
-    assert report["criteria"]["preference"]["systems"]["win_rate"]["first"]["low"] > 0.5
+    assert report.criteria["preference"].systems.win_rate["first"].low > 0.5
     assert sections(report)[0].wins[0] == NO_WINNER
 
 
@@ -104,7 +107,7 @@ def test_a_prediction_powered_rate_is_undefined_after_a_draw():
     judged += [
         {**judged[0], "unit": f"more{i}", "instance": f"more{i}", "phase": ""} for i in range(30)
     ]
-    powered = report_of([*rows, *judged])["criteria"]["preference"]["systems"]
-    rate = powered["prediction_powered"]["judge"]["first"]
-    assert rate["value"] is None
-    assert rate["reason"] == DRAWN
+    powered = report_of([*rows, *judged]).criteria["preference"].systems
+    rate = powered.prediction_powered["judge"]["first"]
+    assert not rate.is_defined
+    assert rate.reason == DRAWN

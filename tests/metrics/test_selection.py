@@ -1,6 +1,7 @@
 """The part of the report on selected instances."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from metrics.messages import COST, SAVED, SAVING_UNKNOWN
 from tests.pages import numbers_in
 from tiebreak.formats import RatingTable
 from tiebreak.report import build_report
+from tiebreak.stats import Estimate
 from tiebreak.stats.hajek import NO_CONTROL
 
 
@@ -37,36 +39,33 @@ def rows(n: int = 400, *, seed: int = 0, drawn: bool = True):
 
 def section(**changes):
     table = RatingTable.from_rows(list(rows(**changes)))
-    return build_report(table, replicates=50)["criteria"]["preference"]
+    return build_report(table, replicates=50).criteria["preference"]
 
 
 def test_the_win_rate_is_weighted_to_the_dataset():
     """A wins 0.9 of the separable half and 0.5 of the other half, which is 0.7 of the dataset."""
     report = section(n=4000)
-    pair = report["selection"]["one vs two"]
-    assert report["systems"]["win_rate"]["one"]["value"] > 0.75  # the rated instances are biased
-    assert pair["win_rate"]["low"] < 0.7 < pair["win_rate"]["high"]
-    assert pair["win_rate_control"]["low"] < 0.7 < pair["win_rate_control"]["high"]
-    assert pair["win_rate_control"]["n"] == pair["control"] < pair["instances"]
+    pair = report.selection["one vs two"]
+    assert report.systems.win_rate["one"].value > 0.75  # the rated instances are biased
+    assert pair.win_rate.low < 0.7 < pair.win_rate.high
+    assert pair.win_rate_control.low < 0.7 < pair.win_rate_control.high
+    assert pair.win_rate_control.n == pair.control < pair.instances
 
 
 def test_the_saving_is_that_of_the_studys_own_control_share():
-    pair = section(n=4000)["selection"]["one vs two"]
-    weighted, control = (
-        pair[name]["high"] - pair[name]["low"] for name in ("win_rate", "win_rate_control")
-    )
-    needed = pair["control"] * (control / weighted) ** 2
-    assert pair["instances_saved"]["value"] == pytest.approx(needed - pair["instances"], rel=1e-6)
-    assert pair["ratings_saved"]["value"] == pytest.approx(pair["instances_saved"]["value"])
+    pair = section(n=4000).selection["one vs two"]
+    weighted, control = (rate.high - rate.low for rate in (pair.win_rate, pair.win_rate_control))
+    needed = pair.control * (control / weighted) ** 2
+    assert pair.instances_saved.value == pytest.approx(needed - pair.instances, rel=1e-6)
+    assert pair.ratings_saved.value == pytest.approx(pair.instances_saved.value)
     _, sentence = selection_finding("one vs two", pair)
-    assert str(pair["control"]) in numbers_in(sentence)
+    assert str(pair.control) in numbers_in(sentence)
 
 
 def saving(value, low, high):
-    pair = section()["selection"]["one vs two"]
-    estimate = {"value": value, "low": low, "high": high, "reason": None}
-    for name in ("ratings_saved", "instances_saved"):
-        pair[name] = pair[name] | estimate
+    pair = section().selection["one vs two"]
+    saved = Estimate(value, low, high)
+    pair = replace(pair, ratings_saved=saved, instances_saved=saved)
     return selection_finding("one vs two", pair)
 
 
@@ -77,27 +76,27 @@ def test_a_saving_is_a_finding_only_where_its_interval_excludes_zero():
     title, sentence = saving(-90, -170, -20)
     assert title == COST.format(n=90, pair="one vs two")
     assert re.search("−170.*−20", sentence)
-    for ends in [(-20, 170), (0, 170), (-170, 0), (None, None)]:
+    for ends in [(-20, 170), (0, 170), (-170, 0), (np.nan, np.nan)]:
         title, _ = saving(90, *ends)
         assert title == SAVING_UNKNOWN.format(pair="one vs two")
 
 
 def test_the_saving_has_an_interval_around_it():
-    saved = section(n=4000)["selection"]["one vs two"]["ratings_saved"]
-    assert saved["low"] < saved["value"] < saved["high"]
-    assert "jackknife" in saved["method"]
+    saved = section(n=4000).selection["one vs two"].ratings_saved
+    assert saved.low < saved.value < saved.high
+    assert "jackknife" in saved.method
 
 
 def test_without_a_draw_there_is_no_section():
-    assert section(drawn=False)["selection"] == {}
+    assert section(drawn=False).selection == {}
 
 
 def test_without_a_control_sample_the_saving_is_undefined_with_a_reason():
     uncontrolled = [row | {"phase": "design"} for row in rows()]
     report = build_report(RatingTable.from_rows(uncontrolled), replicates=50)
-    pair = report["criteria"]["preference"]["selection"]["one vs two"]
-    assert pair["ratings_saved"]["value"] is None
-    assert pair["ratings_saved"]["reason"] == NO_CONTROL
+    pair = report.criteria["preference"].selection["one vs two"]
+    assert not pair.ratings_saved.is_defined
+    assert pair.ratings_saved.reason == NO_CONTROL
     assert NO_CONTROL in selection_finding("one vs two", pair)[1]
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from tiebreak.formats import RatingTable
 from tiebreak.report.criterion import Criterion
+from tiebreak.report.model import Bias, BiasSection
 from tiebreak.stats import Estimate
 from tiebreak.stats.bias import length_bias, position_bias
 from tiebreak.stats.independence import drop_unreliable_interval
@@ -16,19 +17,16 @@ from tiebreak.stats.independence import drop_unreliable_interval
 A_FIRST, B_FIRST = "ab", "ba"
 
 
-def bias_section(criterion: Criterion) -> dict[str, Any]:
-    """Return the position and length bias of humans, and of each machine under ``machines``."""
+def bias_section(criterion: Criterion) -> BiasSection:
     raters = criterion.rows["rater"]
-    return {
-        **_biases(criterion, criterion.is_human),
-        "machines": {
-            name: _biases(criterion, ~criterion.is_human & (raters == name))
-            for name in criterion.machines
-        },
+    machines = {
+        name: _biases(criterion, ~criterion.is_human & (raters == name))
+        for name in criterion.machines
     }
+    return BiasSection(**vars(_biases(criterion, criterion.is_human)), machines=machines)
 
 
-def _biases(criterion: Criterion, mask: NDArray[np.bool_]) -> dict[str, Any]:
+def _biases(criterion: Criterion, mask: NDArray[np.bool_]) -> Bias:
     labelled = mask & (criterion.label >= 0)
     rows = criterion.rows.select(labelled)
     signs = np.nan_to_num(np.sign(criterion.strength[labelled]))
@@ -38,10 +36,10 @@ def _biases(criterion: Criterion, mask: NDArray[np.bool_]) -> dict[str, Any]:
     )
     longer = np.nan_to_num(longer)
     instances = criterion.clusters[criterion.unit[labelled]]
-    return {
-        "position": _bias(position_bias, signs * first, instances).as_json(),
-        "length": _bias(length_bias, signs * longer, instances).as_json(),
-    }
+    return Bias(
+        position=_bias(position_bias, signs * first, instances),
+        length=_bias(length_bias, signs * longer, instances),
+    )
 
 
 def _first_shown(rows: RatingTable) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from tiebreak.formats.ratings import canonical_digest
 from tiebreak.report.bias import bias_section
 from tiebreak.report.criterion import Criterion, read_criteria
 from tiebreak.report.generators import Seeds
+from tiebreak.report.model import REPORT_VERSION, CriterionSection, Origin, Report, SourceSection
 from tiebreak.report.perception import perception_section
 from tiebreak.report.raters import raters_section
 from tiebreak.report.scopes import limit_to_selected
@@ -20,7 +21,6 @@ from tiebreak.report.sets import sets_section
 from tiebreak.report.strata import no_strata, strata_section
 from tiebreak.report.systems import systems_section
 
-REPORT_VERSION = 1
 REPLICATES = 10_000
 NO_LABEL = "No label of this criterion could be parsed."
 UNFORESEEN = "An unexpected error occurred ({error}). The log has the details."
@@ -35,9 +35,9 @@ def build_report(
     replicates: int = REPLICATES,
     scales: Mapping[str, str] | None = None,
     unparsed: str | None = None,
-    source: Mapping[str, Any] | None = None,
+    source: Origin | None = None,
     order: Sequence[str] = (),
-) -> dict[str, Any]:
+) -> Report:
     """Build the report of a table of ratings.
 
     Parameters
@@ -53,16 +53,15 @@ def build_report(
     unparsed : str, optional
         Label to use for unparsed machine answers, as in some published tables. By default, they
         count as disagreement in some statistics and as missing in the others.
-    source : mapping of str to object, optional
-        Origin of the ratings, for the section ``source``.
+    source : Origin, optional
+        Origin of the ratings. By default, it is a file with these rows.
     order : sequence of str, optional
         Criteria in the order in which they are shown. Others follow in the table's order.
 
     Returns
     -------
-    dict of str to object
-        Report, ready for JSON, as described by report.schema.json. NaN becomes None with a reason.
-        A section that cannot be computed is left out, and ``problems`` of its criterion says why. A
+    Report
+        Statistics of each criterion. Its method `as_json` returns it ready for JSON. A section that cannot be computed is left out, and ``problems`` of its criterion says why. A
         criterion without a known scale is left out, and ``problems`` of the report says why.
 
     Raises
@@ -73,47 +72,51 @@ def build_report(
     See Also
     --------
     read_source : Read ratings from a file or bundle.
+    Report.as_json : Return the report as described by report.schema.json.
 
     Examples
     --------
     >>> rows = [{"unit": "u", "rater": rater, "label": 1} for rater in ("r", "s")]
     >>> report = build_report(RatingTable.from_rows(rows), replicates=0)
-    >>> report["criteria"]["preference"]["votes"]
+    >>> report.criteria["preference"].votes
     {'-1': 0, '0': 0, '1': 2}
     """
     used = table.select(table.is_counted)
     digest = canonical_digest(table)
     criteria, unknown = read_criteria(table, scales or {}, unparsed, order)
-    about = {"kind": "file", "sha256": digest, **(source or {})}
-    return {
-        "report_version": REPORT_VERSION,
-        "seed": seed,
-        "replicates": replicates,
-        "source": {**about, "rows_sha256": digest, "n_rows": len(table), "n_used": len(used)},
-        "simulated": bool(np.any(used["simulated"])),
-        "criteria_order": [criterion.name for criterion in criteria],
-        "criteria": {c.name: _section(c, seed, replicates) for c in criteria},
-        "problems": unknown,
-    }
+    origin = source or Origin("file", digest)
+    return Report(
+        report_version=REPORT_VERSION,
+        seed=seed,
+        replicates=replicates,
+        source=SourceSection(
+            **vars(origin), rows_sha256=digest, n_rows=len(table), n_used=len(used)
+        ),
+        simulated=bool(np.any(used["simulated"])),
+        criteria_order=tuple(criterion.name for criterion in criteria),
+        criteria={c.name: _section(c, seed, replicates) for c in criteria},
+        problems=unknown,
+    )
 
 
-def _section(criterion: Criterion, seed: int, replicates: int) -> dict[str, Any]:
+def _section(criterion: Criterion, seed: int, replicates: int) -> CriterionSection:
     scale, seeds = criterion.scale, Seeds(seed, (criterion.name,))
     parts, problems = _parts(criterion, seeds, replicates)
-    return {
-        "scale": scale.spec,
-        "scale_inferred": criterion.scale_inferred,
-        "level": scale.level,
-        "labels": list(criterion.labels),
-        "n_units": criterion.n_units,
-        "n_ratings": int((criterion.is_human & ~criterion.is_unparsed).sum()),
-        "n_machine_ratings": int((~criterion.is_human & ~criterion.is_unparsed).sum()),
-        "n_unparsed": int(criterion.is_unparsed.sum()),
-        "resampling": criterion.resampling,
-        "votes": criterion.votes,
+    is_human, is_parsed = criterion.is_human, ~criterion.is_unparsed
+    return CriterionSection(
+        scale=scale.spec,
+        scale_inferred=criterion.scale_inferred,
+        level=scale.level,
+        labels=criterion.labels,
+        n_units=criterion.n_units,
+        n_ratings=int((is_human & is_parsed).sum()),
+        n_machine_ratings=int((~is_human & is_parsed).sum()),
+        n_unparsed=int((~is_parsed).sum()),
+        resampling=criterion.resampling,
+        votes=criterion.votes,
         **parts,
-        "problems": problems,
-    }
+        problems=problems,
+    )
 
 
 def _parts(
@@ -141,7 +144,7 @@ def _parts(
             for name, part in parts.items()
         }
     empty_strata = no_strata(criterion, problems.get("strata", NO_LABEL))
-    return {"strata": empty_strata, "perception": [], "raters": {}} | parts, problems
+    return {"strata": empty_strata, "perception": (), "raters": {}} | parts, problems
 
 
 def _makers(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Callable[[], Any]]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from tiebreak.scales import BAD, Label, Scale, infer_scale
 from tiebreak.stats.counts import count_matrix
 
 Codes = NDArray[np.int64]
+Resampling = Literal["unit", "instance"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Criterion:
     humans: NDArray[np.int64]
     machines: dict[str, Machine]
     clusters: Codes
-    resampling: str
+    resampling: Resampling
     first_row: Codes
 
     @property

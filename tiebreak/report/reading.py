@@ -3,7 +3,6 @@
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from tiebreak.formats import (
     FormatError,
@@ -13,15 +12,16 @@ from tiebreak.formats import (
     read_ratings,
 )
 from tiebreak.formats.bundle import find_ratings, open_bundle
+from tiebreak.report.model import Origin
 
 
 @dataclass(frozen=True)
 class Source:
-    """Ratings, with their declared scales and with information about their origin."""
+    """Ratings, with their declared scales and their origin."""
 
     table: RatingTable
     scales: dict[str, str] = field(default_factory=dict)
-    about: dict[str, Any] = field(default_factory=dict)
+    origin: Origin | None = None
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -57,11 +57,11 @@ def read_source(path: Path) -> Source:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "ratings.csv"
     ...     _ = path.write_text("unit,rater,label\nu,r,1\n")
-    ...     read_source(path).about["kind"]
+    ...     read_source(path).origin.kind
     'file'
     """
     if is_ratings_file(path):
-        return Source(read_ratings(path), about={"kind": "file", "sha256": _sha256(path)})
+        return Source(read_ratings(path), origin=Origin("file", _sha256(path)))
     if not path.exists():
         reason = "does not exist; it must be a ratings file, a bundle (folder or .zip) or a study"
         raise FormatError.of(str(path), None, "no_such_source", reason)
@@ -71,7 +71,7 @@ def read_source(path: Path) -> Source:
             reason = "the bundle contains no ratings"
             raise FormatError.of(path.name, None, "no_ratings", reason)
         scales = {criterion.name: criterion.scale for criterion in bundle.spec.criteria}
-        return Source(bundle.ratings, scales, {"kind": "bundle", "sha256": _sha256(ratings)})
+        return Source(bundle.ratings, scales, Origin("bundle", _sha256(ratings)))
 
 
 def _sha256(path: Path) -> str:

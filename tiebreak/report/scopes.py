@@ -1,6 +1,9 @@
 """The scope of statistics that are computed on drawn instances."""
 
+from dataclasses import is_dataclass, replace
 from typing import Any
+
+from tiebreak.stats import Estimate
 
 
 def limit_to_selected(section: Any) -> Any:
@@ -8,10 +11,12 @@ def limit_to_selected(section: Any) -> Any:
 
     The section's ratings are not weighted, so they say nothing about instances that were not drawn.
     """
-    if isinstance(section, list):
-        return [limit_to_selected(part) for part in section]
-    if not isinstance(section, dict):
-        return section
-    if "scope" in section and "value" in section:
-        return section | {"scope": section["scope"] | {"instances": "selected"}}
-    return {name: limit_to_selected(part) for name, part in section.items()}
+    if isinstance(section, Estimate):
+        return replace(section, stated_scope=replace(section.scope, instances="selected"))
+    if isinstance(section, tuple):
+        return tuple(limit_to_selected(part) for part in section)
+    if isinstance(section, dict):
+        return {name: limit_to_selected(part) for name, part in section.items()}
+    if is_dataclass(section) and not isinstance(section, type):
+        return replace(section, **limit_to_selected(vars(section)))
+    return section

@@ -1,12 +1,12 @@
 """Win rates from all drawn instances and from the control sample, and ratings saved by drawing."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
+from tiebreak.report.model import PairSelection
 from tiebreak.report.strata import pairs_of_units
 from tiebreak.stats import Estimate, hajek_estimate, instances_saved, undefined
 from tiebreak.stats.hajek import ALL_CONTROL, NO_CONTROL
@@ -36,7 +36,7 @@ def drawn_units(criterion: Criterion) -> NDArray[np.bool_]:
     return np.asarray((phase != "") & (phase != "all"), dtype=bool)
 
 
-def selection_section(criterion: Criterion) -> dict[str, Any]:
+def selection_section(criterion: Criterion) -> dict[str, PairSelection]:
     """Return win rates of system A from all drawn instances and from the control sample, by pair.
 
     The section is empty if no instances were drawn. Instances are weighted by their inverse
@@ -48,8 +48,8 @@ def selection_section(criterion: Criterion) -> dict[str, Any]:
     section = {}
     for pair in sorted(set(pairs[rated])):
         mask = rated & (pairs == pair)
-        names = [str(criterion.of_units(side)[mask][0]) for side in ("system_a", "system_b")]
-        section[pair] = {"systems": names, **_of_pair(_Drawn.of(criterion, mask))}
+        first, second = (criterion.of_units(side)[mask][0] for side in ("system_a", "system_b"))
+        section[pair] = _of_pair((str(first), str(second)), _Drawn.of(criterion, mask))
     return section
 
 
@@ -135,17 +135,18 @@ class _Drawn:
         return instances_saved(self.wins, self.inclusion, self.in_control, sizes=self.sizes)
 
 
-def _of_pair(drawn: _Drawn) -> dict[str, Any]:
+def _of_pair(systems: tuple[str, str], drawn: _Drawn) -> PairSelection:
     saved = drawn.saved()
-    return {
-        "instances": len(drawn.sizes),
-        "control": int(drawn.in_control.sum()),
-        "without_preference": drawn.n_without_preference,
-        "win_rate": drawn.win_rate().as_json(),
-        "win_rate_control": drawn.win_rate_control().as_json(),
-        "instances_saved": saved.as_json(),
-        "ratings_saved": _times(saved, drawn.sizes).as_json(),
-    }
+    return PairSelection(
+        systems=systems,
+        instances=len(drawn.sizes),
+        control=int(drawn.in_control.sum()),
+        without_preference=drawn.n_without_preference,
+        win_rate=drawn.win_rate(),
+        win_rate_control=drawn.win_rate_control(),
+        instances_saved=saved,
+        ratings_saved=_times(saved, drawn.sizes),
+    )
 
 
 def _times(estimate: Estimate, sizes: NDArray[np.float64]) -> Estimate:

@@ -1,19 +1,16 @@
 """Rating sets, each with all ratings that one rater gave for one instance and system pair."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
+from tiebreak.report.model import RaterSets, RatingSetsSection
 from tiebreak.report.strata import pairs_of_units, separability_of_units
 from tiebreak.stats import (
     Estimate,
     RatingSets,
-    RatingSetSummary,
-    SeparabilityRange,
     collect_rating_sets,
     consistency_by_separability,
     summarise_rating_sets,
@@ -28,11 +25,8 @@ NOT_SCORED = "The separability of these instances was not scored."
 NO_VARIATION = "The separability or the consistency is the same for all instances."
 
 
-def sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Any]:
-    """Return means over complete sets, overall and by separability; intervals resample instances.
-
-    ``machines`` has the same for each machine, where each run and presentation order is a rater.
-    """
+def sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> RatingSetsSection:
+    """Return means over complete sets; intervals resample instances."""
     raters = criterion.rows["rater"]
     machines = {
         name: _summaries(
@@ -43,15 +37,13 @@ def sets_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[st
         )
         for name in criterion.machines
     }
-    return {
-        **_summaries(criterion, criterion.is_human, seeds, replicates),
-        "machines": machines,
-    }
+    humans = _summaries(criterion, criterion.is_human, seeds, replicates)
+    return RatingSetsSection(**vars(humans), machines=machines)
 
 
 def _summaries(
     criterion: Criterion, mask: NDArray[np.bool_], seeds: Seeds, replicates: int
-) -> dict[str, Any]:
+) -> RaterSets:
     groups = _unit_groups(criterion)
     sets = _sets(criterion, groups, mask)
     first_unit = np.unique(groups, return_index=True)[1]
@@ -69,18 +61,11 @@ def _summaries(
         replicates=replicates,
     )
     rng = seeds.generator("spearman_separability")
-    return {
-        **_as_json(summary),
-        "by_separability": [_as_json(separability_range) for separability_range in ranges],
-        "spearman_separability": _trend(sets, delta, cluster, replicates, rng).as_json(),
-    }
-
-
-def _as_json(summary: RatingSetSummary | SeparabilityRange) -> dict[str, Any]:
-    return {
-        name: value.as_json() if isinstance(value, Estimate) else value
-        for name, value in vars(summary).items()
-    }
+    return RaterSets(
+        **vars(summary),
+        by_separability=ranges,
+        spearman_separability=_trend(sets, delta, cluster, replicates, rng),
+    )
 
 
 def _sets(criterion: Criterion, groups: NDArray[np.int64], mask: NDArray[np.bool_]) -> RatingSets:

@@ -1,7 +1,7 @@
 """Agreement per stratum, among humans and of humans with each machine."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from functools import partial
@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
+from tiebreak.report.model import BY_KEY, STRATIFIERS, Estimates, MachineAgreement, StratumSection
 from tiebreak.stats import (
     Agreement,
+    Classification,
     Comparison,
     Estimate,
+    HumanMachine,
     Patterns,
     Stratum,
     agreement_strata,
@@ -31,14 +34,15 @@ from tiebreak.stats.counts import distinct_rows
 from tiebreak.stats.human_machine import comparison_statistics
 from tiebreak.stats.separability import range_edges
 
-BY_KEY = ("category", "separability", "systems")
-STRATIFIERS = ("all", "agreement", "unique_labels", *BY_KEY)
 Codes = NDArray[np.int64]
 Group = tuple[Sequence[Stratum], Codes]
+Groups = dict[str, Estimates]
 Table = tuple[dict[tuple[str, str], AnyStatistic], Patterns]
 
 
-def strata_section(criterion: Criterion, seeds: Seeds, replicates: int) -> list[dict[str, Any]]:
+def strata_section(
+    criterion: Criterion, seeds: Seeds, replicates: int
+) -> tuple[StratumSection, ...]:
     """Return one entry per stratum of every applicable stratifier.
 
     The statistics among humans and those with each machine use separate replicates, so that the
@@ -47,7 +51,7 @@ def strata_section(criterion: Criterion, seeds: Seeds, replicates: int) -> list[
     raters = (None, *criterion.machines)
     groups = _groups(criterion, tuple(strata_of(criterion)))
 
-    def estimates(group: Group, rater: str | None) -> list[dict[str, Any]]:
+    def estimates(group: Group, rater: str | None) -> list[Groups]:
         strata, split = group
         names = ("humans",) if rater is None else ("machine", rater)
         rng = seeds.below(strata[0].stratifier).generator(*names)
@@ -58,40 +62,43 @@ def strata_section(criterion: Criterion, seeds: Seeds, replicates: int) -> list[
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         jobs = [[pool.submit(estimates, group, rater) for rater in raters] for group in groups]
     entries = [
-        _entry(stratum, raters, [job.result()[index] for job in group_jobs])
+        _entry(stratum, criterion.machines, [job.result()[index] for job in group_jobs])
         for (strata, _), group_jobs in zip(groups, jobs, strict=True)
         for index, stratum in enumerate(strata)
     ]
-    return sorted(entries, key=lambda entry: STRATIFIERS.index(entry["stratifier"]))
+    return tuple(sorted(entries, key=lambda entry: STRATIFIERS.index(entry.stratifier)))
 
 
-def no_strata(criterion: Criterion, reason: str) -> list[dict[str, Any]]:
+def no_strata(criterion: Criterion, reason: str) -> tuple[StratumSection]:
     """Return a single stratum of all units, with undefined statistics."""
-    agreement = {field.name: undefined(reason) for field in fields(Agreement)}
-    return [
-        {
-            "stratifier": "all",
-            "stratum": "all",
-            "n_units": criterion.n_units,
-            "share": 1.0,
-            "human_human": as_json(agreement),
-            "machines": {},
-        }
-    ]
+    agreement = Agreement(**{field.name: undefined(reason) for field in fields(Agreement)})
+    return (StratumSection("all", "all", criterion.n_units, 1.0, agreement, {}),)
 
 
-def _entry(
-    stratum: Stratum, raters: Sequence[str | None], estimates: list[dict[str, Any]]
-) -> dict[str, Any]:
-    humans, *machines = estimates
-    return {
-        "stratifier": stratum.stratifier,
-        "stratum": stratum.name,
-        "n_units": stratum.n_units,
-        "share": stratum.share,
-        **humans,
-        "machines": dict(zip(raters[1:], machines, strict=True)),
-    }
+def _entry(stratum: Stratum, machines: Iterable[str], estimates: list[Groups]) -> StratumSection:
+    of_humans, *of_machines = estimates
+    return StratumSection(
+        stratifier=stratum.stratifier,
+        stratum=stratum.name,
+        n_units=stratum.n_units,
+        share=stratum.share,
+        human_human=Agreement(**of_humans["human_human"]),
+        machines={
+            name: _machine_agreement(groups)
+            for name, groups in zip(machines, of_machines, strict=True)
+        },
+    )
+
+
+def _machine_agreement(groups: Groups) -> MachineAgreement:
+    return MachineAgreement(
+        machine_machine=Agreement(**groups["machine_machine"]),
+        human_machine=HumanMachine(**groups["human_machine"]),
+        single_human_machine=HumanMachine(**groups["single_human_machine"]),
+        delta=Agreement(**groups["delta"]),
+        classification=Classification(**groups["classification"]),
+        random_baseline=HumanMachine(**groups["random_baseline"]),
+    )
 
 
 def _groups(criterion: Criterion, strata: Sequence[Stratum]) -> list[Group]:
@@ -187,7 +194,7 @@ def _machine_table(criterion: Criterion, split: Codes, *, machine: str) -> Table
 
 def _estimates(
     table: Table, strata: Sequence[Stratum], **resampling: Unpack[Resampling]
-) -> list[dict[str, Any]]:
+) -> list[Groups]:
     """Return the estimates of each stratum by group and name."""
     statistics, patterns = table
     # All units with the same row are in the same strata.
@@ -196,12 +203,8 @@ def _estimates(
     return [_grouped(by_name) for by_name in estimates]
 
 
-def _grouped(estimates: Mapping[tuple[str, str], Estimate]) -> dict[str, Any]:
-    groups: dict[str, Any] = {}
+def _grouped(estimates: Mapping[tuple[str, str], Estimate]) -> Groups:
+    groups: Groups = {}
     for (group, name), estimate in estimates.items():
-        groups.setdefault(group, {})[name] = estimate.as_json()
+        groups.setdefault(group, {})[name] = estimate
     return groups
-
-
-def as_json(estimates: dict[str, Estimate]) -> dict[str, Any]:
-    return {name: estimate.as_json() for name, estimate in estimates.items()}

@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypedDict
+from typing import Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiebreak.report.criterion import Criterion
 from tiebreak.report.generators import Seeds
+from tiebreak.report.model import Estimates, SystemsSection
 from tiebreak.report.selection import drawn_units
-from tiebreak.report.strata import as_json
 from tiebreak.stats import (
     Estimate,
     bradley_terry,
@@ -90,14 +90,10 @@ class _Comparisons:
         return np.asarray(counts * first[:, None] + counts[:, ::-1] * second[:, None])
 
 
-def systems_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict[str, Any]:
-    """Return all rankings of the systems by human ratings.
-
-    ``prediction_powered`` has only machines that also rated units without human ratings.
-    """
+def systems_section(criterion: Criterion, seeds: Seeds, replicates: int) -> SystemsSection:
     compared = _Comparisons.of(criterion)
     if not compared.systems:
-        return {"win_rate": {}, "pairs": {}}
+        return SystemsSection(win_rate={}, pairs={})
     ranking_replicates = min(replicates, RANKING_REPLICATES)
     rates = win_rates(
         compared.outcomes,
@@ -106,22 +102,27 @@ def systems_section(criterion: Criterion, seeds: Seeds, replicates: int) -> dict
         rng=seeds.generator("systems"),
         replicates=replicates,
     )
-    pairs = {f"{first} vs {second}": rate for (first, second), rate in rates.pairs.items()}
-    return {
-        "win_rate": as_json(rates.systems),
-        "pairs": as_json(pairs),
-        **_strengths(compared, seeds.generator("bradley_terry"), ranking_replicates),
-        "elo": _elo(compared, seeds.generator("elo"), ranking_replicates),
-        "sep_elo": _separability_elo(compared, seeds.generator("sep_elo"), ranking_replicates),
-        "prediction_powered": _prediction_powered(compared),
-    }
+    rng = seeds.generator("bradley_terry")
+    strengths, strength_ranks = _strengths(compared, rng, ranking_replicates)
+    return SystemsSection(
+        win_rate=dict(rates.systems),
+        pairs={f"{first} vs {second}": rate for (first, second), rate in rates.pairs.items()},
+        bradley_terry=strengths,
+        bradley_terry_rank=strength_ranks,
+        elo=_elo(compared, seeds.generator("elo"), ranking_replicates),
+        sep_elo=_separability_elo(compared, seeds.generator("sep_elo"), ranking_replicates),
+        prediction_powered=_prediction_powered(compared),
+    )
 
 
-def _strengths(compared: _Comparisons, rng: np.random.Generator, replicates: int) -> dict[str, Any]:
+def _strengths(
+    compared: _Comparisons, rng: np.random.Generator, replicates: int
+) -> tuple[Estimates, Estimates]:
+    """Return the Bradley–Terry strengths, and the ranks by strength."""
     reason = _disconnected_reason(compared, compared.outcomes)
     if reason is not None:
         undefined_systems = _all_undefined(reason, compared)
-        return {"bradley_terry": undefined_systems, "bradley_terry_rank": undefined_systems}
+        return undefined_systems, undefined_systems
     fit = bradley_terry(
         compared.outcomes,
         **compared.names,
@@ -130,15 +131,12 @@ def _strengths(compared: _Comparisons, rng: np.random.Generator, replicates: int
         replicates=replicates,
     )
     system_ranks = ranks(fit.systems, fit.bootstrap_values) if fit.systems else {}
-    return {
-        "bradley_terry": _all_systems(fit.systems, compared),
-        "bradley_terry_rank": _all_systems(system_ranks, compared),
-    }
+    return _all_systems(fit.systems, compared), _all_systems(system_ranks, compared)
 
 
 def _separability_elo(
     compared: _Comparisons, rng: np.random.Generator, replicates: int
-) -> dict[str, Any]:
+) -> Estimates:
     if np.isnan(compared.separability).all():
         return _all_undefined(NO_SEPARABILITY, compared)
     return _elo(compared, rng, replicates, compared.separability)
@@ -149,7 +147,7 @@ def _elo(
     rng: np.random.Generator,
     replicates: int,
     separability: NDArray[np.float64] | None = None,
-) -> dict[str, Any]:
+) -> Estimates:
     max_orders = MAX_GAMES // max(len(compared.outcomes), 1)
     if max_orders < MIN_ORDERS:
         return _all_undefined(TOO_MANY.format(maximum=MAX_GAMES // MIN_ORDERS), compared)
@@ -171,7 +169,7 @@ def _elo(
     return _all_systems(ratings.systems, compared)
 
 
-def _prediction_powered(compared: _Comparisons) -> dict[str, Any]:
+def _prediction_powered(compared: _Comparisons) -> dict[str, Estimates]:
     """Return the prediction-powered win rates over all units, by machine and system."""
     has_human = compared.outcomes.any(axis=1)
     machines = {
@@ -189,7 +187,7 @@ def _prediction_powered(compared: _Comparisons) -> dict[str, Any]:
 
 def _prediction_powered_rate(
     compared: _Comparisons, machine: NDArray[np.int64], system: str
-) -> dict[str, Any]:
+) -> Estimate:
     pairs = zip(compared.system_a, compared.system_b, strict=True)
     mask = np.array([system in pair for pair in pairs])
     humans = compared.outcomes_of(system, compared.outcomes)[mask]
@@ -199,7 +197,7 @@ def _prediction_powered_rate(
     has_human, has_machine = humans.any(axis=1), predictions.any(axis=1)
     samples = (has_human & has_machine, ~has_human & has_machine)
     n_clusters = min(len(np.unique(clusters[sample])) for sample in samples)
-    return drop_unreliable_interval(rate.estimate, n_clusters).as_json()
+    return drop_unreliable_interval(rate.estimate, n_clusters)
 
 
 def _disconnected_reason(compared: _Comparisons, outcomes: NDArray[np.int64]) -> str | None:
@@ -211,10 +209,10 @@ def _disconnected_reason(compared: _Comparisons, outcomes: NDArray[np.int64]) ->
     return None
 
 
-def _all_systems(estimates: Mapping[str, Estimate], compared: _Comparisons) -> dict[str, Any]:
+def _all_systems(estimates: Mapping[str, Estimate], compared: _Comparisons) -> Estimates:
     """Return the estimates of all systems, which are undefined for systems without ratings."""
-    return _all_undefined(NO_RATING, compared) | as_json(dict(estimates))
+    return _all_undefined(NO_RATING, compared) | dict(estimates)
 
 
-def _all_undefined(reason: str, compared: _Comparisons) -> dict[str, Any]:
-    return as_json({name: undefined(reason) for name in compared.systems})
+def _all_undefined(reason: str, compared: _Comparisons) -> Estimates:
+    return {name: undefined(reason) for name in compared.systems}

@@ -297,7 +297,7 @@ class Agreement:
     Attributes
     ----------
     krippendorff_alpha, percentage_agreement, randolph_kappa, fleiss_kappa, leave_one_out : Estimate
-        See the functions with these names.
+        The statistic of this name.
     """
 
     krippendorff_alpha: Estimate

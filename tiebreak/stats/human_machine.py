@@ -220,9 +220,9 @@ class HumanMachine:
     Attributes
     ----------
     krippendorff_alpha, percentage_agreement, randolph_kappa, fleiss_kappa, cohen_kappa : Estimate
-        Agreement; see the functions with these names.
+        Agreement; the statistic of this name.
     binned_js : Estimate
-        See `binned_js`.
+        Distance of the human and machine label distributions; see `binned_js`.
     leave_one_out : Estimate
         Probability that the machine's label is the mode of all human ratings except one.
     spearman, kendall : Estimate

@@ -1,8 +1,9 @@
 """Estimates: values with intervals, or the reason why a value or an interval is undefined."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Self
 
 JsonValue = float | int | str | dict[str, str] | None
 Instances = Literal["new", "dataset", "selected", "these"]
@@ -125,6 +126,29 @@ class Estimate:
             "method": self.method,
             "scope": self.scope.as_json(),
         }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return an estimate that was written as JSON.
+
+        Parameters
+        ----------
+        data : mapping of str to object
+            What `as_json` returned.
+
+        Returns
+        -------
+        Estimate
+            The estimate, with NaN in place of None.
+        """
+        value, low, high, standard_error = (
+            NAN if data[name] is None else data[name]
+            for name in ("value", "low", "high", "standard_error")
+        )
+        scope = Scope(**data["scope"])
+        return cls(
+            value, low, high, standard_error, data["n"], data["method"], data["reason"], scope
+        )
 
 
 def undefined(reason: str, n: int = 0) -> Estimate:

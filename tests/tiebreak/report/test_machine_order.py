@@ -25,24 +25,24 @@ def passes(orders, labels, **columns):
 
 def position(rows):
     report = build_report(RatingTable.from_rows(rows), replicates=10)
-    return report["criteria"]["preference"]["bias"]["machines"]["judge"]["position"]
+    return report.criteria["preference"].bias.machines["judge"].position
 
 
 def test_what_a_pass_shows_first_is_said_by_its_order():
     # The first text is preferred three times out of four: A in "ab" twice, B in "ba" once.
     bias = position(passes(["ab", "ab", "ba", "BA"], [-1, -1, 1, -1]))
-    assert (bias["value"], bias["n"]) == (0.25, 4)
+    assert (bias.value, bias.n) == (0.25, 4)
 
 
 def test_a_side_that_is_given_counts_for_more_than_the_order():
     bias = position(passes(["ab", "ab"], [-1, -1], side_a="right"))
-    assert (bias["value"], bias["n"]) == (-0.5, 2)
+    assert (bias.value, bias.n) == (-0.5, 2)
 
 
 def test_an_order_of_another_kind_says_nothing_of_sides():
     bias = position(passes(["shuffled", ""], [-1, 1]))
-    assert bias["value"] is None
-    assert bias["reason"]
+    assert not bias.is_defined
+    assert bias.reason
 
 
 @pytest.mark.parametrize("phase", ["control", "design"])

@@ -63,7 +63,7 @@ def rows(units=6, raters=3, machine=True) -> list[dict]:
 
 
 def report(made: list[dict], **options) -> dict:
-    built = build_report(RatingTable.from_rows(made), replicates=50, **options)
+    built = build_report(RatingTable.from_rows(made), replicates=50, **options).as_json()
     jsonschema.validate(built, SCHEMA)
     json.dumps(built, allow_nan=False)
     return built

@@ -1,0 +1,83 @@
+"""The report's classes: their JSON keeps its shape and digits, and their schema is the stored one."""
+
+import json
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from tests.metrics.studies import drawn_study, odd_study
+from tests.paths import GOLDEN, ROOT
+from tests.tiebreak.report.small_study import REPORT, small_report, small_study
+from tiebreak.formats import RatingTable
+from tiebreak.formats.readers import convert
+from tiebreak.report import build_report
+from tiebreak.report.model import Report
+from tiebreak.report.schema import report_schema
+
+PUBLISHED = {
+    "pandalm": "pandalm",
+    "mturk": "separability/mistral-7b_vicuna-7b_samsum_pref_data.csv",
+    "summeval": "summeval/experts_coherence_relevance.jsonl",
+}
+
+
+def leaves(part: object, path: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the values of a JSON document with their paths, in its order; {} and [] are values."""
+    if isinstance(part, dict | list) and part:
+        items = part.items() if isinstance(part, dict) else enumerate(part)
+        for name, inner in items:
+            yield from leaves(inner, f"{path}/{name}")
+    else:
+        yield path, part
+
+
+def test_the_schema_is_the_one_of_the_classes():
+    stored = (ROOT / "docs" / "report.schema.json").read_text(encoding="utf-8")
+    assert json.loads(stored) == report_schema(), "Write it anew: make schema"
+
+
+def test_a_small_study_has_the_golden_report():
+    golden = list(leaves(json.loads(REPORT.read_text(encoding="utf-8"))))
+    report = list(leaves(small_report().as_json()))
+    assert [path for path, _ in report] == [path for path, _ in golden]
+    assert [value for _, value in report] == [
+        pytest.approx(value, abs=1e-12) if isinstance(value, float) else value
+        for _, value in golden
+    ]
+
+
+def test_the_golden_report_has_every_part():
+    section = small_report().criteria["preference"]
+    assert all([section.rating_sets, section.systems, section.selection, section.bias])
+    assert section.all_units.machines["judge"]
+
+
+def check_round_trip(rows: list[dict], **options) -> None:
+    report = build_report(RatingTable.from_rows(rows), replicates=20, **options)
+    written = json.dumps(report.as_json(), allow_nan=False)
+    again = Report.from_json(json.loads(written)).as_json()
+    assert json.dumps(again, allow_nan=False) == written
+
+
+@pytest.mark.parametrize("reader", PUBLISHED)
+def test_published_studies_survive_storing(reader):
+    check_round_trip(convert(reader, [GOLDEN / PUBLISHED[reader]]).ratings)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_odd_studies_survive_storing(seed):
+    rows, scales = odd_study(random.Random(seed))
+    check_round_trip(rows, scales=scales)
+
+
+def test_drawn_studies_survive_storing():
+    check_round_trip(drawn_study("uniform", seed=1, control_share=0.2))
+
+
+def test_a_database_may_change_the_order_of_keys():
+    report = build_report(RatingTable.from_rows(small_study()), replicates=0)
+    shuffled = json.loads(json.dumps(report.as_json(), sort_keys=True))
+    again = Report.from_json(shuffled)
+    assert tuple(again.criteria) == report.criteria_order
+    assert again.as_json() == report.as_json()

@@ -1,0 +1,427 @@
+"""The report as objects. Their fields are the keys of the published JSON, in its order.
+
+`docs/report.schema.json` is generated from these classes, with their docstrings as descriptions. A
+field that is None has no key. A number that is NaN is written as null.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
+
+from tiebreak.report.serialization import from_json, to_json
+from tiebreak.scales import Label, Level
+from tiebreak.stats import Agreement, Classification, Estimate, HumanMachine
+from tiebreak.stats.rating_sets import RatingSetSummary, SeparabilityRange
+
+REPORT_VERSION = 1
+BY_KEY = ("category", "separability", "systems")
+STRATIFIERS = ("all", "agreement", "unique_labels", *BY_KEY)
+
+# Annotations carry what the JSON schema requires in addition to the type.
+Version = Annotated[int, {"const": REPORT_VERSION}]
+Seed = Annotated[int, {"minimum": None}]  # other whole numbers are counts and not negative
+Proportion = Annotated[float, {"minimum": 0, "maximum": 1}]
+ProportionOrNaN = Annotated[float, {"type": ["number", "null"], "minimum": 0, "maximum": 1}]
+Sha256 = Annotated[str, {"pattern": "^[0-9a-f]{64}$"}]
+Stratifier = Annotated[str, {"enum": list(STRATIFIERS)}]
+Reason = Annotated[str, {"minLength": 1}]
+
+Votes = dict[str, int]
+Distribution = dict[str, ProportionOrNaN]
+Estimates = dict[str, Estimate]
+Problems = dict[str, Reason]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where ratings come from.
+
+    Attributes
+    ----------
+    kind : {"file", "bundle", "study"}
+        What was read.
+    sha256 : str
+        Digest of the ratings file, or of a study's rows.
+    """
+
+    kind: Literal["file", "bundle", "study"]
+    sha256: Sha256
+
+
+@dataclass(frozen=True)
+class SourceSection(Origin):
+    """The ratings of a report.
+
+    Attributes
+    ----------
+    rows_sha256 : str
+        Digest of the rows, which does not depend on their order or on the file's format.
+    n_rows : int
+        Number of ratings.
+    n_used : int
+        Number of ratings that count. Ratings with flags and repeats do not.
+    """
+
+    rows_sha256: Sha256
+    n_rows: int
+    n_used: int
+
+
+@dataclass(frozen=True)
+class MachineAgreement:
+    """Agreement of one machine with itself and with humans.
+
+    Attributes
+    ----------
+    machine_machine : Agreement
+        Agreement among the machine's runs.
+    human_machine : HumanMachine
+        Comparison with the majority label of humans.
+    single_human_machine : HumanMachine
+        Comparison with one human drawn at random.
+    delta : Agreement
+        Agreement among humans minus agreement of the machine with their majority.
+    classification : Classification
+        The machine as a predictor of the majority label.
+    random_baseline : HumanMachine
+        What a machine with random labels would reach.
+    """
+
+    machine_machine: Agreement
+    human_machine: HumanMachine
+    single_human_machine: HumanMachine
+    delta: Agreement
+    classification: Classification
+    random_baseline: HumanMachine
+
+
+@dataclass(frozen=True)
+class StratumSection:
+    """Agreement in one class of units.
+
+    Attributes
+    ----------
+    stratifier : str
+        Name of the classification.
+    stratum : str
+        Name of the class.
+    n_units : int
+        Number of units in the class.
+    share : float
+        Share of all units that are in the class.
+    human_human : Agreement
+        Agreement among humans.
+    machines : dict of str to MachineAgreement
+        Agreement with each machine.
+    """
+
+    stratifier: Stratifier
+    stratum: str
+    n_units: int
+    share: Proportion
+    human_human: Agreement
+    machines: dict[str, MachineAgreement]
+
+
+@dataclass(frozen=True)
+class PerceptionBin:
+    """Labels of the units with one majority label.
+
+    Attributes
+    ----------
+    label : str
+        The majority label (or median) of human ratings.
+    share : float
+        Share of the units with human ratings. A unit with several modes is divided equally.
+    humans : dict of str to float
+        Share of each label among human ratings.
+    machines : dict of str to dict
+        Share of each label among each machine's ratings; NaN if it did not rate these units.
+    """
+
+    label: str
+    share: Proportion
+    humans: Distribution
+    machines: dict[str, Distribution]
+
+
+@dataclass(frozen=True)
+class RaterSection:
+    """Ratings of one rater.
+
+    Attributes
+    ----------
+    kind : {"human", "machine"}
+        Kind of rater.
+    n_ratings : int
+        Number of ratings that could be parsed.
+    n_unparsed : int
+        Number of answers that could not be parsed.
+    votes : dict of str to int
+        Number of times that the rater gave each label.
+    leave_one_out : Estimate, optional
+        Agreement of a human with the most frequent label among the other humans.
+    """
+
+    kind: Literal["human", "machine"]
+    n_ratings: int
+    n_unparsed: int
+    votes: Votes
+    leave_one_out: Estimate | None = None
+
+
+@dataclass(frozen=True)
+class RaterSets(RatingSetSummary):
+    """Means over complete rating sets, overall and by separability.
+
+    Attributes
+    ----------
+    by_separability : tuple of SeparabilityRange
+        Means in ranges of separability.
+    spearman_separability : Estimate
+        Spearman's ρ of separability and mean consistency.
+    """
+
+    by_separability: tuple[SeparabilityRange, ...]
+    spearman_separability: Estimate
+
+
+@dataclass(frozen=True)
+class RatingSetsSection(RaterSets):
+    """Rating sets of humans, and of each machine.
+
+    Attributes
+    ----------
+    machines : dict of str to RaterSets
+        The same for each machine, where each run and presentation order is a rater.
+    """
+
+    machines: dict[str, RaterSets]
+
+
+@dataclass(frozen=True)
+class SystemsSection:
+    """Rankings of the systems by human ratings; without systems, there are only empty win rates.
+
+    Attributes
+    ----------
+    win_rate : dict of str to Estimate
+        Win rate of each system over all its comparisons, where a tie counts half.
+    pairs : dict of str to Estimate
+        Win rate of the first system of each pair.
+    bradley_terry : dict of str to Estimate, optional
+        Bradley–Terry strengths.
+    bradley_terry_rank : dict of str to Estimate, optional
+        Ranks by Bradley–Terry strength.
+    elo : dict of str to Estimate, optional
+        Elo ratings.
+    sep_elo : dict of str to Estimate, optional
+        Elo ratings weighted by separability.
+    prediction_powered : dict of str to dict, optional
+        Prediction-powered win rates for each machine that also rated units without human ratings.
+    """
+
+    win_rate: Estimates
+    pairs: Estimates
+    bradley_terry: Estimates | None = None
+    bradley_terry_rank: Estimates | None = None
+    elo: Estimates | None = None
+    sep_elo: Estimates | None = None
+    prediction_powered: dict[str, Estimates] | None = None
+
+
+@dataclass(frozen=True)
+class PairSelection:
+    """Win rates of one pair of systems on drawn instances.
+
+    Attributes
+    ----------
+    systems : tuple of str
+        The two systems. Win rates are those of the first.
+    instances : int
+        Number of rated instances with a preference or tie.
+    control : int
+        Number of these instances that are in the control sample.
+    without_preference : int
+        Number of instances that are left out, because no rating says which system is better.
+    win_rate : Estimate
+        Win rate in which instances are weighted by their inverse inclusion probability.
+    win_rate_control : Estimate
+        Win rate in the control sample.
+    instances_saved : Estimate
+        Number of instances saved in comparison with a uniform draw.
+    ratings_saved : Estimate
+        Number of ratings saved in comparison with a uniform draw.
+    """
+
+    systems: tuple[str, str]
+    instances: int
+    control: int
+    without_preference: int
+    win_rate: Estimate
+    win_rate_control: Estimate
+    instances_saved: Estimate
+    ratings_saved: Estimate
+
+
+@dataclass(frozen=True)
+class Bias:
+    """Position and length bias of human raters together, or of one machine.
+
+    Attributes
+    ----------
+    position : Estimate
+        P(the text shown first is preferred) − ½.
+    length : Estimate
+        P(the longer text is preferred) − P(the shorter text is preferred).
+    """
+
+    position: Estimate
+    length: Estimate
+
+
+@dataclass(frozen=True)
+class BiasSection(Bias):
+    """Position and length bias of humans, and of each machine.
+
+    Attributes
+    ----------
+    machines : dict of str to Bias
+        The same for each machine.
+    """
+
+    machines: dict[str, Bias]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriterionSection:
+    """Statistics of one criterion. A part that could not be computed is empty or left out.
+
+    Attributes
+    ----------
+    scale : str
+        Specification of the scale.
+    scale_inferred : bool
+        Whether the scale was inferred from the labels because none was declared.
+    level : {"nominal", "ordinal", "interval", "ratio"}
+        Level of measurement.
+    labels : tuple of int, float or str
+        Labels that are counted.
+    n_units : int
+        Number of units.
+    n_ratings : int
+        Number of human ratings.
+    n_machine_ratings : int
+        Number of machine ratings that could be parsed.
+    n_unparsed : int
+        Number of answers that could not be parsed.
+    resampling : {"unit", "instance"}
+        What intervals resample.
+    votes : dict of str to int
+        Number of times that humans gave each label.
+    strata : tuple of StratumSection
+        Agreement per stratum; the first stratum has all units.
+    perception : tuple of PerceptionBin
+        Labels by majority label.
+    raters : dict of str to RaterSection
+        Ratings of each rater.
+    rating_sets : RatingSetsSection, optional
+        Rating sets, for preferences.
+    systems : SystemsSection, optional
+        Rankings of the systems, for preferences.
+    selection : dict of str to PairSelection, optional
+        Win rates of each pair of systems on drawn instances, for preferences.
+    bias : BiasSection, optional
+        Position and length bias, for preferences.
+    problems : dict of str to str
+        Parts that could not be computed, by name, with the reasons.
+    """
+
+    scale: str
+    scale_inferred: bool
+    level: Level
+    labels: tuple[Label, ...]
+    n_units: int
+    n_ratings: int
+    n_machine_ratings: int
+    n_unparsed: int
+    resampling: Literal["unit", "instance"]
+    votes: Votes
+    strata: Annotated[tuple[StratumSection, ...], {"minItems": 1}]
+    perception: tuple[PerceptionBin, ...]
+    raters: dict[str, RaterSection]
+    rating_sets: RatingSetsSection | None = None
+    systems: SystemsSection | None = None
+    selection: dict[str, PairSelection] | None = None
+    bias: BiasSection | None = None
+    problems: Problems
+
+    @property
+    def all_units(self) -> StratumSection:
+        """The stratum of all units."""
+        return self.strata[0]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Report of a study's ratings.
+
+    Attributes
+    ----------
+    report_version : int
+        Version of the report's format.
+    seed : int
+        Seed of all intervals.
+    replicates : int
+        Number of bootstrap replicates, or 0 for no intervals.
+    source : SourceSection
+        Origin and number of the ratings.
+    simulated : bool
+        Whether any of the ratings was given by a program that simulates annotators.
+    criteria_order : tuple of str
+        The criteria in the order of the study or file.
+    criteria : dict of str to CriterionSection
+        Statistics of each criterion.
+    problems : dict of str to str
+        Criteria that could not be analyzed, by name, with the reasons.
+
+    See Also
+    --------
+    build_report : Build the report of a table of ratings.
+    """
+
+    report_version: Version
+    seed: Seed
+    replicates: int
+    source: SourceSection
+    simulated: bool
+    criteria_order: Annotated[tuple[str, ...], {"uniqueItems": True}]
+    criteria: dict[str, CriterionSection]
+    problems: Problems
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report as a dictionary that can be written as JSON.
+
+        Returns
+        -------
+        dict of str to object
+            Report as described by report.schema.json. NaN becomes None.
+        """
+        return dict(to_json(self))
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """Return a report that was stored as JSON.
+
+        Parameters
+        ----------
+        data : dict of str to object
+            What `as_json` returned. Its keys may have another order.
+
+        Returns
+        -------
+        Report
+            The report, with its criteria in their order.
+        """
+        criteria = {name: data["criteria"][name] for name in data["criteria_order"]}
+        report: Self = from_json(cls, data | {"criteria": criteria})
+        return report

@@ -1,0 +1,148 @@
+"""The JSON schema of the report, generated from its classes and their docstrings.
+
+`python -m tiebreak.report.schema` writes it to standard output.
+"""
+
+import inspect
+import json
+import re
+import sys
+import types
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from tiebreak.report.model import Report
+from tiebreak.scales import Label
+from tiebreak.stats import Estimate
+from tiebreak.stats.results import Scope
+
+Schema = dict[str, Any]
+NumberOrNull = Annotated[float, {"type": ["number", "null"]}]
+
+SCALARS: dict[Any, Schema] = {
+    bool: {"type": "boolean"},
+    int: {"type": "integer", "minimum": 0},
+    float: {"type": "number"},
+    str: {"type": "string"},
+    Label: {"type": ["number", "string"]},
+}
+# One or several names with their type on a line of a docstring's section, then the description.
+ATTRIBUTE = re.compile(r"^(\w+(?:, \w+)*) : .+\n((?:    .+\n?)+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class EstimateKeys:
+    """A value with its 95% interval. If the value is null, `reason` says why.
+
+    Attributes
+    ----------
+    value : float
+        The statistic; NaN if it is undefined.
+    low, high : float
+        Ends of the interval; NaN if there is no interval.
+    n : int
+        Number of units that entered.
+    reason : str
+        Why the value is undefined or, if the value is defined, why it has no interval.
+    standard_error : float
+        Standard error; NaN if it is undefined.
+    method : str
+        How the interval was computed.
+    scope : Scope
+        Population that the estimate generalises to.
+    """
+
+    value: NumberOrNull
+    low: NumberOrNull
+    high: NumberOrNull
+    n: int
+    reason: Annotated[str, {"type": ["string", "null"]}]
+    standard_error: NumberOrNull
+    method: str
+    scope: Scope
+
+
+UNDEFINED_HAS_REASON: Schema = {
+    "if": {"properties": {"value": {"type": "null"}}},
+    "then": {"properties": {"reason": {"type": "string", "minLength": 1}}},
+}
+
+
+def report_schema() -> Schema:
+    """Return the JSON schema of a report."""
+    definitions: dict[str, Schema] = {}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Tiebreak report",
+        **_object(Report, definitions),
+        "$defs": dict(sorted(definitions.items())),
+    }
+
+
+def _schema(kind: Any, definitions: dict[str, Schema]) -> Schema:
+    """Return the schema of a type; those of classes are added to the definitions."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        constrained = _schema(parts[0], definitions) | parts[1]
+        return {name: value for name, value in constrained.items() if value is not None}
+    if origin in (dict, tuple):
+        return _container(origin, parts, definitions)
+    if origin is types.UnionType and parts[1] is types.NoneType:
+        return _schema(parts[0], definitions)
+    if is_dataclass(kind):
+        return _reference(kind, definitions)
+    return {"enum": list(parts)} if origin is Literal else SCALARS[kind]
+
+
+def _container(origin: Any, parts: tuple[Any, ...], definitions: dict[str, Schema]) -> Schema:
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _schema(parts[1], definitions)}
+    array = {"type": "array", "items": _schema(parts[0], definitions)}
+    if parts[1] is Ellipsis:
+        return array
+    return array | {"minItems": len(parts), "maxItems": len(parts)}
+
+
+def _reference(kind: Any, definitions: dict[str, Schema]) -> Schema:
+    name = kind.__name__
+    if name not in definitions:
+        definitions[name] = {}  # holds the place, so that a class is described once
+        if kind is Estimate:
+            definitions[name] = _object(EstimateKeys, definitions) | UNDEFINED_HAS_REASON
+        else:
+            definitions[name] = _object(kind, definitions)
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _object(kind: Any, definitions: dict[str, Schema]) -> Schema:
+    hints, described = get_type_hints(kind, include_extras=True), _descriptions(kind)
+    summary = (inspect.getdoc(kind) or "").partition("\n\n")[0]
+    return {
+        "description": _in_json(summary),
+        "type": "object",
+        "required": [field.name for field in fields(kind) if field.default is MISSING],
+        "properties": {
+            field.name: {"description": described[field.name]}
+            | _schema(hints[field.name], definitions)
+            for field in fields(kind)
+        },
+        "additionalProperties": False,
+    }
+
+
+def _descriptions(kind: type) -> dict[str, str]:
+    """Return the descriptions of a class's fields from its docstring and those of its bases."""
+    return {
+        name: _in_json(text)
+        for base in reversed(kind.__mro__[:-1])
+        for names, text in ATTRIBUTE.findall(inspect.getdoc(base) or "")
+        for name in names.split(", ")
+    }
+
+
+def _in_json(text: str) -> str:
+    return " ".join(text.split()).replace("NaN", "null")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(report_schema(), indent=2, ensure_ascii=False) + "\n")

@@ -1,0 +1,65 @@
+"""Dataclasses as JSON, and back.
+
+A field that is None has no key, and NaN is null.
+"""
+
+import math
+import types
+from collections.abc import Callable, Hashable
+from dataclasses import is_dataclass
+from functools import cache
+from typing import Any, get_args, get_origin, get_type_hints
+
+from tiebreak.stats import Estimate
+
+
+def to_json(value: Any) -> Any:
+    """Return an object in the form in which it is written as JSON."""
+    if isinstance(value, Estimate):
+        return value.as_json()
+    if is_dataclass(value):
+        return {name: to_json(part) for name, part in vars(value).items() if part is not None}
+    if isinstance(value, dict):
+        return {name: to_json(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [to_json(part) for part in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def from_json(kind: Any, data: Any) -> Any:
+    """Return an object of this class from its JSON. Keys that the class does not have are ignored."""
+    return _reader(kind)(data)
+
+
+@cache
+def _reader(kind: Hashable) -> Callable[[Any], Any]:
+    """Return the function that reads a type. It is cached, as looking types up takes longer."""
+    if kind is Estimate:
+        return Estimate.from_json
+    if is_dataclass(kind):
+        return _dataclass_reader(kind)
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is dict:
+        read = _reader(parts[1])
+        return lambda data: {name: read(part) for name, part in data.items()}
+    if origin is tuple:
+        read = _reader(parts[0])
+        return lambda data: tuple(read(part) for part in data)
+    if origin is types.UnionType and parts[1] is types.NoneType:
+        return _reader(parts[0])
+    return _number if kind is float else _same
+
+
+def _dataclass_reader(kind: type[Any]) -> Callable[[Any], Any]:
+    readers = {name: _reader(part) for name, part in get_type_hints(kind).items()}
+    return lambda data: kind(
+        **{name: read(data[name]) for name, read in readers.items() if name in data}
+    )
+
+
+def _number(data: float | None) -> float:
+    return math.nan if data is None else data
+
+
+def _same(data: Any) -> Any:
+    return data
