@@ -38,6 +38,13 @@ def _integer(name: str, default: int, minimum: int) -> int:
     return int(text)
 
 
+def _rate(name: str, default: str) -> str:
+    value = str(env.str(name, default=default))
+    if not re.fullmatch(r"[1-9][0-9]*/(sec|min|hour|day)", value):
+        raise ImproperlyConfigured(f"{name} must be a rate such as 600/min, not {value!r}.")
+    return value
+
+
 PORTS = {"http": 80, "https": 443}
 
 
@@ -184,11 +191,13 @@ INSTALLED_APPS = [
     "csp",
     "django_htmx",
     "rest_framework",
+    "drf_spectacular",
     "jobs",
     "studies",
     "annotation",
     "recruitment",
     "metrics",
+    "api",
 ]
 
 MIDDLEWARE = [
@@ -335,9 +344,41 @@ if PRODUCTION and TIEBREAK_BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "api.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": [
+        "api.permissions.IsResearcher",
+        "api.permissions.MayWrite",
+    ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "api.negotiation.OneFormat",
+    "DEFAULT_THROTTLE_CLASSES": ["api.throttling.ClientThrottle"],
+    # Requests of one token or logged-in researcher, and wrong tokens from one address. Each web
+    # process counts for itself.
+    "DEFAULT_THROTTLE_RATES": {
+        "client": _rate("TIEBREAK_API_RATE", "600/min"),
+        "wrong_tokens": _rate("TIEBREAK_API_WRONG_TOKENS", "30/min"),
+    },
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "api.problems.problem_response",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Tiebreak",
+    "DESCRIPTION": "Runs human preference studies of language-model outputs.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["api.permissions.IsResearcher"],
+    "SCHEMA_PATH_PREFIX": "/api/v1/",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "api.schema.add_common_problems",
+    ],
 }
 
 # The default broker is a folder, so that development needs no other server.

@@ -44,3 +44,6 @@ JOB_RESUMED = "The job has been resumed."
 JOB_STOPPED = "The job has ended. Everything it stored is kept."
 EXPORT_STARTED = "The export has started. Its download link appears below when it is finished."
 JOBS_ENDED = "No jobs are running. Their results are shown below."
+
+# The report for programs.
+REPORT_PENDING = "The report is being built. Ask again in a few seconds."

@@ -2,10 +2,12 @@
 
 import hashlib
 from datetime import datetime, timedelta
+from typing import Any
 
 from annotation.models import Rating
 from jobs.clock import database_now
 from jobs.queue import enqueue
+from metrics.messages import REPORT_PENDING
 from metrics.models import ReportSnapshot
 from metrics.selectors import source_of
 from studies.models import Study
@@ -102,6 +104,29 @@ def ensure_fresh(
         raise
     snapshot.refresh_from_db()
     return snapshot
+
+
+def newest_report(*, study: Study, must_be_current: bool = False) -> tuple[dict[str, Any], bool]:
+    """Return the study's newest report, and whether it is of the current ratings.
+
+    Requests a newer one if it is not. Raises `DomainError` with the code ``report_pending`` if there
+    is no report yet, or none of the current ratings and ``must_be_current`` is set.
+    """
+    state, refusal = watermark(study), None
+    try:
+        snapshot = ensure_fresh(study=study, state=state)
+    except DomainError as error:
+        snapshot, refusal = ReportSnapshot.objects.get(study=study), error
+    is_current = snapshot.report is not None and snapshot.watermark == state
+    if snapshot.report is None or (must_be_current and not is_current):
+        raise refusal or DomainError("report_pending", REPORT_PENDING)
+    return in_order(snapshot.report), is_current
+
+
+def in_order(report: dict[str, Any]) -> dict[str, Any]:
+    """Return a stored report with its criteria in order, which a database need not keep."""
+    criteria = {name: report["criteria"][name] for name in report["criteria_order"]}
+    return {**report, "criteria": criteria}
 
 
 def _is_overdue(snapshot: ReportSnapshot, now: datetime) -> bool:

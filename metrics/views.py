@@ -7,15 +7,12 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
-from rest_framework.decorators import api_view
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from annotation.counts import study_counts
 from metrics.charts import separability_chart
 from metrics.dashboard import perception_figures, sections
 from metrics.models import ReportSnapshot
-from metrics.services import ensure_fresh, watermark
+from metrics.services import ensure_fresh, in_order, watermark
 from studies.access import researchers_only, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -74,12 +71,6 @@ def figure(request: HttpRequest, public_id: str, criterion: str, name: str) -> H
     return response
 
 
-@api_view(["GET"])
-def report_api(request: Request, public_id: str) -> Response:
-    """Return the report to a program that is logged in by session."""
-    return Response(_report(study_for(request.user, public_id)))
-
-
 def _figure(section: dict[str, Any], name: str) -> str:
     if name == "separability" and "rating_sets" in section:
         return separability_chart(section["rating_sets"])
@@ -92,11 +83,7 @@ def _report(study: Study) -> dict[str, Any]:
     snapshot = ReportSnapshot.objects.filter(study=study, report__isnull=False).first()
     if snapshot is None or snapshot.report is None:
         raise Http404("There is no report yet. Opening the dashboard starts one.")
-    # A database need not keep the order of an object's keys.
-    criteria = {
-        name: snapshot.report["criteria"][name] for name in snapshot.report["criteria_order"]
-    }
-    return {**snapshot.report, "criteria": criteria}
+    return in_order(snapshot.report)
 
 
 @dataclass(frozen=True)

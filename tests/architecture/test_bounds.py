@@ -14,7 +14,7 @@ from recruitment.platforms import platforms
 from studies.models import System
 from studies.models.bounds import bounds_of
 
-OURS = ("jobs", "studies", "annotation", "recruitment", "metrics")
+OURS = ("jobs", "studies", "annotation", "recruitment", "metrics", "api")
 NUMBERS = (models.IntegerField, models.FloatField, models.DecimalField)
 # Counted, drawn or copied by the server itself: no page, file or platform sets them.
 SET_BY_THE_SERVER = {

@@ -41,7 +41,6 @@ def pages(study) -> list[str]:
         reverse("metrics:numbers", args=[study.pk]),
         reverse("metrics:report", args=[study.pk]),
         reverse("metrics:figure", args=[study.pk, "preference", "perception"]),
-        reverse("metrics:report-api", args=[study.pk]),
     ]
 
 
@@ -89,7 +88,7 @@ def test_the_report_is_what_the_export_gives(client, study):
     source = source_of(study)
     report = build_report(source.table, scales=source.scales, source=source.about)
     assert shown["criteria"] == json.loads(json.dumps(report["criteria"]))
-    assert client.get(reverse("metrics:report-api", args=[study.pk])).json() == shown
+    assert client.get(reverse("api:report", args=[study.pk])).json() == shown
 
 
 def polling_fields(html: str) -> dict[str, str]:
