@@ -99,7 +99,7 @@ def _field_problems(details: Any, field: str = "") -> Iterator[Json]:
     if isinstance(details, list):
         for number, item in enumerate(details):
             is_leaf = isinstance(item, dict) and item.keys() == {"message", "code"}
-            yield from _field_problems(item, field if is_leaf else f"{field}[{number}]")
+            yield from _field_problems(item, field if is_leaf else f"{field}.{number}")
     elif details.keys() == {"message", "code"}:
         yield {"field": field, "code": str(details["code"]), "reason": str(details["message"])}
     else:

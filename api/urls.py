@@ -2,12 +2,13 @@ from django.urls import include, path, re_path
 
 import studies.converters  # noqa: F401  registers public_id
 from api import pages
-from api.views import ratings, schema
+from api.views import jobs, ratings, schema
 from api.views import studies as studies_views
 
 app_name = "api"
 
 STUDY = "studies/<public_id:study_id>/"
+JOB = f"{STUDY}jobs/<public_id:job_id>/"
 endpoints = [
     path("schema/", schema.Schema.as_view(), name="schema"),
     path("studies/", studies_views.Studies.as_view(), name="studies"),
@@ -20,6 +21,16 @@ endpoints = [
     path(f"{STUDY}report/", studies_views.Report.as_view(), name="report"),
     path(f"{STUDY}separability/", ratings.Scores.as_view(), name="separability"),
     path(f"{STUDY}ratings/", ratings.Ratings.as_view(), name="ratings"),
+    path(f"{STUDY}jobs/", jobs.Jobs.as_view(), name="jobs"),
+    path(f"{STUDY}jobs/sampling/", jobs.StartSampling.as_view(), name="start-sampling"),
+    path(f"{STUDY}jobs/scoring/", jobs.StartScoring.as_view(), name="start-scoring"),
+    path(f"{STUDY}jobs/export/", jobs.StartExport.as_view(), name="start-export"),
+    path(f"{STUDY}jobs/dry-run/", jobs.StartDryRun.as_view(), name="start-dry-run"),
+    path(JOB, jobs.JobView.as_view(), name="job"),
+    path(f"{JOB}pause/", jobs.PauseJob.as_view(), name="pause-job"),
+    path(f"{JOB}resume/", jobs.ResumeJob.as_view(), name="resume-job"),
+    path(f"{JOB}stop/", jobs.StopJob.as_view(), name="stop-job"),
+    path(f"{JOB}export.zip", jobs.DownloadExport.as_view(), name="download-export"),
     # Without an end, so that it matches a line break in a path as well.
     re_path(r"^", schema.NothingHere.as_view(), name="nothing"),
 ]

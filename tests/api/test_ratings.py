@@ -134,5 +134,5 @@ def test_scores_are_read_page_by_page(client, rated):
     assert [row["delta"] for row in rows] == [score.delta for score in stored]
     assert [row["instance"] for row in rows] == [score.instance.key for score in stored]
     assert first["Tiebreak-More"] == "true"
-    other = client.get(at("separability", rated.pk), {"similarity": "rougeL"})
+    other = client.get(at("separability", rated.pk), {"similarity": "rouge2"})
     assert rows_of(other) == []
