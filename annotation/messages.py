@@ -93,3 +93,8 @@ ANSWER_NOTES = {
     "left": "You stopped participating before this answer arrived, so it is kept but may not be"
     " counted.",
 }
+
+# Machine ratings.
+ADD_TO_DRAFT = (
+    "This study is a draft, whose units may still change. Open it first, and add the ratings then."
+)

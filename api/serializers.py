@@ -3,11 +3,13 @@
 from dataclasses import asdict, fields
 from typing import Any
 
+from django.core.validators import FileExtensionValidator
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from annotation.counts import RatingCounts, StudyCounts
 from annotation.exporting import FORMATS, study_spec
+from annotation.services.machine_ratings import AddedRatings
 from jobs.models import Job
 from jobs.rows import JobRow
 from recruitment.forms import MAX_RATERS
@@ -257,3 +259,15 @@ class DryRunRequest(serializers.Serializer[Any]):
     accuracy = serializers.FloatField(min_value=0, max_value=1, default=DryRunOptions.accuracy)
     position_bias = serializers.FloatField(min_value=0, max_value=1, default=0.0)
     drop_out = serializers.FloatField(min_value=0, max_value=1, default=0.0)
+
+
+class RatingsUpload(serializers.Serializer[Any]):
+    ratings = serializers.FileField(
+        help_text="A ratings file that ends in .jsonl or .csv, with the columns of docs/formats.md.",
+        validators=[FileExtensionValidator(["jsonl", "csv"])],
+    )
+
+
+class AddedSerializer(serializers.Serializer[AddedRatings]):
+    added = serializers.IntegerField(help_text="The ratings that were stored.")
+    known = serializers.IntegerField(help_text="The ratings that had been stored before.")

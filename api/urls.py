@@ -21,6 +21,7 @@ endpoints = [
     path(f"{STUDY}report/", studies_views.Report.as_view(), name="report"),
     path(f"{STUDY}separability/", ratings.Scores.as_view(), name="separability"),
     path(f"{STUDY}ratings/", ratings.Ratings.as_view(), name="ratings"),
+    path(f"{STUDY}machine-ratings/", ratings.MachineRatings.as_view(), name="machine-ratings"),
     path(f"{STUDY}jobs/", jobs.Jobs.as_view(), name="jobs"),
     path(f"{STUDY}jobs/sampling/", jobs.StartSampling.as_view(), name="start-sampling"),
     path(f"{STUDY}jobs/scoring/", jobs.StartScoring.as_view(), name="start-scoring"),

@@ -58,9 +58,9 @@ def test_an_export_is_started_followed_and_downloaded(client, ruth, study):
 
 def test_scoring_by_the_studys_own_similarity_or_another(client, study):
     assert post(client, "start-scoring", study.pk).json()["status"] == "done"
-    assert post(client, "start-scoring", study.pk, similarity="rouge2").status_code == 201
+    assert post(client, "start-scoring", study.pk, similarity="bleu").status_code == 201
     similarities = set(SeparabilityScore.objects.values_list("similarity", flat=True))
-    assert similarities == {study.similarity, "rouge2"}
+    assert similarities == {study.similarity, "bleu"}
 
 
 def test_sampling_with_dummy_texts(client, ruth):

@@ -1,8 +1,10 @@
 """Ratings and scores as streams, and cursors while ratings arrive."""
 
+import json
 from datetime import timedelta
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -14,7 +16,7 @@ from jobs.clock import database_now
 from studies.instance_selection.scoring import score_separability
 from studies.models import Membership, SeparabilityScore, Study
 from tests.annotation.annotators import annotator
-from tests.api.clients import at, program, rows_of
+from tests.api.clients import at, problem_of, program, rows_of
 from tests.studies.factories import make_open_study
 from tests.tiebreak.formats.bundles import make_bundle
 
@@ -134,5 +136,60 @@ def test_scores_are_read_page_by_page(client, rated):
     assert [row["delta"] for row in rows] == [score.delta for score in stored]
     assert [row["instance"] for row in rows] == [score.instance.key for score in stored]
     assert first["Tiebreak-More"] == "true"
-    other = client.get(at("separability", rated.pk), {"similarity": "rouge2"})
+    other = client.get(at("separability", rated.pk), {"similarity": "bleu"})
     assert rows_of(other) == []
+
+
+def upload(client, study, *rows, name="judge.jsonl"):
+    content = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+    return client.post(
+        at("machine-ratings", study.pk), {"ratings": SimpleUploadedFile(name, content)}
+    )
+
+
+def machine_row(study, **more):
+    return {"unit": study.units.first().key, "rater": "judge", "kind": "machine", "label": 1} | more
+
+
+def test_machine_ratings_are_added_once(client, ruth):
+    study = make_open_study(instances=1, member=ruth)
+    row = machine_row(study)
+    answers = [upload(client, study, row).json() for _ in range(2)]
+    assert answers == [{"added": 1, "known": 0}, {"added": 0, "known": 1}]
+    assert Rating.objects.get().rater.kind == "machine"
+
+
+def test_a_humans_row_is_refused_with_its_line(client, ruth):
+    study = make_open_study(instances=1, member=ruth)
+    answer = upload(client, study, machine_row(study), machine_row(study, kind="human", rater="me"))
+    assert problem_of(answer) == (400, "bad_file")
+    problems = [(each["line"], each["code"]) for each in answer.json()["problems"]]
+    assert problems == [(2, "human_rating")]
+    assert not Rating.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["judge.exe", "judge", "../../judge.parquet"])
+def test_only_known_formats_are_uploaded(client, ruth, name):
+    study = make_open_study(instances=1, member=ruth)
+    assert problem_of(upload(client, study, machine_row(study), name=name)) == (400, "invalid")
+
+
+def test_an_upload_has_the_limits_of_the_pages(client, ruth, settings):
+    study = make_open_study(instances=1, member=ruth)
+    settings.TIEBREAK_MAX_UPLOAD_ROWS = 1
+    rows = [machine_row(study, run=str(run)) for run in range(2)]
+    assert problem_of(upload(client, study, *rows)) == (400, "bad_file")
+
+
+@pytest.mark.parametrize("access", ["read", "write"])
+def test_nobody_else_adds_ratings(ruth, omar, access):
+    study = make_open_study(instances=1, member=ruth)
+    client = program(ruth, access="read") if access == "read" else program(omar)
+    codes = {"read": (403, "read_only_token"), "write": (404, "unknown_study")}
+    assert problem_of(upload(client, study, machine_row(study))) == codes[access]
+    assert not Rating.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["ratings", "separability", "progress", "report", "study", "jobs"])
+def test_nobody_else_reads_a_study(omar, rated, name):
+    assert problem_of(program(omar).get(at(name, rated.pk))) == (404, "unknown_study")
