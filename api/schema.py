@@ -1,5 +1,6 @@
 """How endpoints are described in the OpenAPI schema."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -49,6 +50,7 @@ def described(
     for status, codes in (refusals or {}).items():
         answers[status, CONTENT_TYPE] = _refusal(status, codes)
     return extend_schema(
+        operation_id=re.sub(r"\W+", "_", summary.lower()),
         summary=summary,
         description=description,
         tags=[tag],
@@ -88,8 +90,10 @@ def add_common_problems(result: Json, **_: Any) -> Json:
     for path, methods in result["paths"].items():
         for operation in methods.values():
             _describe_ids(operation)
-            for status, codes in _common(path, operation).items():
-                _add(operation["responses"], status, codes)
+            shared = _common(path, operation)
+            own = [int(status) for status in operation["responses"] if status >= "400"]
+            for status in sorted({*own, *shared}):
+                _add(operation["responses"], status, shared.get(status, ()))
     return result
 
 
@@ -117,5 +121,7 @@ def _add(responses: Json, status: int, codes: Sequence[str]) -> None:
     content = response.setdefault("content", {}).setdefault(
         CONTENT_TYPE, {"schema": {"$ref": "#/components/schemas/Problem"}}
     )
-    examples = content.setdefault("examples", {})
-    examples |= {code: {"value": _example(status, code)} for code in codes if code not in examples}
+    # drf-spectacular changes the names of examples, which are codes here.
+    own = [example["value"]["code"] for example in content.get("examples", {}).values()]
+    names = dict.fromkeys((*own, *codes))
+    content["examples"] = {code: {"value": _example(status, code)} for code in names}

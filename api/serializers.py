@@ -10,6 +10,7 @@ from rest_framework import serializers
 from annotation.counts import RatingCounts, StudyCounts
 from annotation.exporting import FORMATS, study_spec
 from annotation.services.machine_ratings import AddedRatings
+from annotation.services.planning import Plan
 from jobs.models import Job
 from jobs.rows import JobRow
 from recruitment.forms import MAX_RATERS
@@ -142,7 +143,7 @@ class BundleUpload(serializers.Serializer[Any]):
     )
 
 
-class OpenRequest(serializers.Serializer[Any]):
+class OpenOptions(serializers.Serializer[Any]):
     confirmed_warnings = serializers.ListField(
         child=serializers.CharField(max_length=100),
         default=list,
@@ -170,6 +171,17 @@ class Progress(serializers.Serializer[StudyCounts]):
     remaining = serializers.IntegerField()
     share = serializers.FloatField(help_text="The share of responses that are completed.")
     rows = RatingCountsSerializer()
+
+
+class PlanSerializer(serializers.Serializer[Plan]):
+    """The size of a plan."""
+
+    instances = serializers.IntegerField()
+    hits = serializers.IntegerField()
+    units = serializers.IntegerField()
+    repeats = serializers.IntegerField()
+    places = serializers.IntegerField()
+    ratings = serializers.IntegerField(help_text="The ratings once all responses are completed.")
 
 
 class RatingsQuery(serializers.Serializer[Any]):
@@ -222,7 +234,7 @@ class JobSerializer(serializers.Serializer[JobRow]):
     finished_at = serializers.DateTimeField(source="job.finished_at", allow_null=True)
 
 
-class SamplingRequest(serializers.Serializer[Any]):
+class SamplingOptions(serializers.Serializer[Any]):
     server = serializers.CharField(
         max_length=100, help_text="The name of a model server, or `fake` for dummy texts."
     )
@@ -237,13 +249,13 @@ class SamplingRequest(serializers.Serializer[Any]):
     )
 
 
-class ScoringRequest(serializers.Serializer[Any]):
+class ScoringOptions(serializers.Serializer[Any]):
     similarity = serializers.ChoiceField(
         sorted(SIMILARITIES), default="", help_text="By default the study's own."
     )
 
 
-class ExportRequest(serializers.Serializer[Any]):
+class ExportOptions(serializers.Serializer[Any]):
     formats = serializers.ListField(
         child=serializers.ChoiceField(FORMATS),
         default=["jsonl"],
@@ -252,7 +264,7 @@ class ExportRequest(serializers.Serializer[Any]):
     )
 
 
-class DryRunRequest(serializers.Serializer[Any]):
+class BotOptions(serializers.Serializer[Any]):
     raters = serializers.IntegerField(
         min_value=1, max_value=MAX_RATERS, default=DryRunOptions.raters
     )

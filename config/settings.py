@@ -375,6 +375,10 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["api.permissions.IsResearcher"],
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "StudyStatus": "studies.models.Study.Status",
+        "JobStatus": "jobs.models.Job.Status",
+    },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "api.schema.add_common_problems",

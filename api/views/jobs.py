@@ -11,11 +11,11 @@ from annotation.export_jobs import finished_export, start_export
 from api.access import researcher, visible_job, visible_jobs, visible_study
 from api.schema import described
 from api.serializers import (
-    DryRunRequest,
-    ExportRequest,
+    BotOptions,
+    ExportOptions,
     JobSerializer,
-    SamplingRequest,
-    ScoringRequest,
+    SamplingOptions,
+    ScoringOptions,
 )
 from api.validation import checked, checked_form
 from jobs.models import Job
@@ -53,13 +53,13 @@ class StartSampling(APIView):
     @described(
         "Start to generate texts",
         tag=TAG,
-        request=SamplingRequest,
+        request=SamplingOptions,
         responses=STARTED,
         refusals={409: ["job_unfinished", "dataset_busy", "no_dataset"], **NO_BROKER},
     )
     def post(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id)
-        values = checked(SamplingRequest, request.data)
+        values = checked(SamplingOptions, request.data)
         values["temperatures"] = ", ".join(map(str, values["temperatures"]))
         options = checked_form(sampling_form(study, values))
         return _started(start_sampling(study=study, options=options, by=researcher(request)))
@@ -69,13 +69,13 @@ class StartScoring(APIView):
     @described(
         "Start to score separability",
         tag=TAG,
-        request=ScoringRequest,
+        request=ScoringOptions,
         responses=STARTED,
         refusals={409: ["job_unfinished", "dataset_busy", "no_dataset"], **NO_BROKER},
     )
     def post(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id)
-        values = checked(ScoringRequest, request.data)
+        values = checked(ScoringOptions, request.data)
         values["similarity"] = values["similarity"] or study.similarity
         options = checked_form(scoring_form(study, values))
         job = start_dataset_job(
@@ -88,13 +88,13 @@ class StartExport(APIView):
     @described(
         "Start an export",
         tag=TAG,
-        request=ExportRequest,
+        request=ExportOptions,
         responses=STARTED,
         refusals={409: ["job_unfinished"], **NO_BROKER},
     )
     def post(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id)
-        values = checked(ExportRequest, request.data)
+        values = checked(ExportOptions, request.data)
         formats = sorted(set(values["formats"]))
         return _started(start_export(study=study, formats=formats, by=researcher(request)))
 
@@ -104,13 +104,13 @@ class StartDryRun(APIView):
         "Start a dry run",
         tag=TAG,
         description="Bots rate a copy of the study.",
-        request=DryRunRequest,
+        request=BotOptions,
         responses=STARTED,
         refusals={409: ["dry_run_unfinished", "is_dry_run", "no_dataset"], **NO_BROKER},
     )
     def post(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id)
-        values = checked(DryRunRequest, request.data)
+        values = checked(BotOptions, request.data)
         options = DryRunOptions(**checked_form(DryRunForm(values)))
         return _started(start_dry_run(study=study, options=options, by=researcher(request)))
 

@@ -10,6 +10,7 @@ from rest_framework.views import APIView
 
 from annotation.counts import study_counts
 from annotation.importing import import_study
+from annotation.services.planning import plan_hits
 from annotation.uploads import stored_upload, upload_limits
 from api.access import creator, researcher, visible_studies, visible_study
 from api.pagination import StudyPagination
@@ -17,7 +18,8 @@ from api.schema import described
 from api.serializers import (
     BundleUpload,
     ImportedStudy,
-    OpenRequest,
+    OpenOptions,
+    PlanSerializer,
     Progress,
     ReportQuery,
     StudyDetail,
@@ -76,19 +78,31 @@ class StudyView(APIView):
         return Response(StudyDetail(visible_study(request, study_id)).data)
 
 
+class PlanStudy(APIView):
+    @described(
+        "Plan the HITs of a draft",
+        tag=TAG,
+        description="Replaces an earlier plan. A study must be planned before it is opened.",
+        responses={200: PlanSerializer},
+        refusals={409: ["not_a_draft", "has_ratings", "repeats_do_not_fit", "nothing_to_plan"]},
+    )
+    def post(self, request: Request, study_id: str) -> Response:
+        return Response(PlanSerializer(plan_hits(study=visible_study(request, study_id))).data)
+
+
 class OpenStudy(APIView):
     @described(
         "Open a draft or a paused study",
         tag=TAG,
         description="Lets annotators in. `problems` of a refusal lists the launch checks; repeat the"
         " request with the codes of the warnings that you accept.",
-        request=OpenRequest,
+        request=OpenOptions,
         responses={200: StudySummary},
         refusals={409: ["wrong_state", "unconfirmed_warnings", "launch_blocked", "not_planned"]},
     )
     def post(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id)
-        values = checked(OpenRequest, request.data)
+        values = checked(OpenOptions, request.data)
         return _state(open_study(study=study, by=researcher(request), **values))
 
 

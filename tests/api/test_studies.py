@@ -8,7 +8,6 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation.importing import import_study
-from annotation.services.planning import plan_hits
 from metrics import services
 from metrics.models import ReportSnapshot
 from metrics.services import refresh_report
@@ -114,7 +113,7 @@ def test_a_study_is_opened_paused_closed_and_reopened(client, ruth):
     study = make_study(instances=1, member=ruth, guidelines="")
     refusal = post(client, "open", study)
     assert refusal.status_code == 409
-    plan_hits(study=study)
+    assert post(client, "plan", study).json()["places"] == study.places.count() > 0
     refusal = post(client, "open", study)
     assert problem_of(refusal) == (409, "unconfirmed_warnings")
     warnings = [problem["code"] for problem in refusal.json()["problems"]]
@@ -126,7 +125,7 @@ def test_a_study_is_opened_paused_closed_and_reopened(client, ruth):
     assert problem_of(post(client, "reopen", study)) == (409, "wrong_state")
 
 
-@pytest.mark.parametrize("name", ["open", "pause", "close", "reopen"])
+@pytest.mark.parametrize("name", ["plan", "open", "pause", "close", "reopen"])
 def test_the_state_of_another_researchers_study_stays(omar, ruth, name):
     study = make_open_study(instances=1, member=ruth)
     assert problem_of(post(program(omar), name, study)) == (404, "unknown_study")
