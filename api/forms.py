@@ -1,4 +1,4 @@
-"""The form that creates a token."""
+"""The forms that create a token and a webhook."""
 
 from datetime import UTC, datetime, time
 from typing import Any, cast
@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from api.messages import EXPIRES_IN_PAST, WITHOUT_STUDIES
-from api.models import ApiToken
+from api.models import ApiToken, Webhook
 from studies.access import studies_of
 from studies.models import Study
 
@@ -51,3 +51,11 @@ class TokenForm(forms.Form):
         if not values.get("covers_all") and not values.get("studies"):
             raise forms.ValidationError(WITHOUT_STUDIES, code="without_studies")
         return values
+
+
+class WebhookForm(forms.Form):
+    url = forms.CharField(
+        label="URL",
+        max_length=Webhook._meta.get_field("url").max_length,
+        help_text="For example https://hooks.example.org/tiebreak.",
+    )

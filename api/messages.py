@@ -27,3 +27,15 @@ UNFORESEEN = "This request is not possible. Check its method, its path and its c
 REVOKED = "The token is revoked. Programs that use it are refused from now on."
 WITHOUT_STUDIES = "Choose at least one study, or all studies."
 EXPIRES_IN_PAST = "Choose a date in the future, or leave this empty."
+
+# Webhooks.
+URL_NOT_ALLOWED = (
+    "Enter an https URL of a host that this server may send to ({}), without a user name and a"
+    " fragment. The administrator can add hosts to TIEBREAK_WEBHOOK_HOSTS."
+)
+TOO_MANY_WEBHOOKS = "This study has too many webhooks. Delete one first."
+WEBHOOK_KNOWN = "This study already sends to this URL. Delete that webhook to get a new secret."
+NO_SUCH_WEBHOOK = "This study has no such webhook. Reload the page to see those it has."
+NO_SUCH_DELIVERY = "This study has no such delivery. Reload the page to see those it has."
+WEBHOOK_DELETED = "The webhook and its log were deleted."
+SENDING_AGAIN = "The event will be sent again within a minute, with the same id."

@@ -1,4 +1,4 @@
-"""Tokens with which programs authenticate."""
+"""Tokens with which programs authenticate, and webhooks that tell them of events."""
 
 from typing import TYPE_CHECKING
 
@@ -50,3 +50,67 @@ class ApiToken(models.Model):
     @property
     def can_write(self) -> bool:
         return self.access == ApiToken.Access.WRITE
+
+
+class Webhook(models.Model):
+    """An address that is told of a study's events. Its secret signs what is sent."""
+
+    public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="webhooks")
+    url = models.CharField(max_length=500)
+    secret = models.TextField()  # encrypted
+    created_at = models.DateTimeField()
+    # The newest entry of the study's log at that time. Its times come from the web server's clock,
+    # all others from the database's.
+    after_event = models.PositiveBigIntegerField(default=0)
+    # Events up to this time have been looked for.
+    looked_until = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "url"], name="webhook_once_per_study")
+        ]
+
+    def __str__(self) -> str:
+        return self.url
+
+
+class WebhookDelivery(models.Model):
+    """One event for one webhook. Its public id is the event's, the same in every attempt."""
+
+    class Status(models.TextChoices):
+        WAITING = "waiting"
+        DELIVERED = "delivered"
+        FAILED = "failed"
+
+    public_id = models.CharField(max_length=22, unique=True, default=new_public_id, editable=False)
+    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
+    # Identifies what happened, so that an event that is found twice is stored once.
+    key = models.CharField(max_length=100)
+    event = models.CharField(max_length=30)
+    time = models.DateTimeField()
+    data = models.JSONField()
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.WAITING)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    due_at = models.DateTimeField()
+    sent_at = models.DateTimeField(null=True)
+    # What the last attempt ended with: an HTTP status, or a code.
+    outcome = models.CharField(max_length=30, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name_plural = "webhook deliveries"
+        constraints = [
+            models.UniqueConstraint(fields=["webhook", "key"], name="event_once_per_webhook")
+        ]
+        indexes = [
+            models.Index(
+                fields=["due_at"],
+                condition=models.Q(status="waiting"),
+                name="webhook_delivery_due",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event} ({self.status})"

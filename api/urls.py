@@ -1,7 +1,7 @@
 from django.urls import include, path, re_path
 
 import studies.converters  # noqa: F401  registers public_id
-from api import pages
+from api import pages, webhook_pages
 from api.views import jobs, ratings, schema
 from api.views import studies as studies_views
 
@@ -40,5 +40,16 @@ endpoints = [
 urlpatterns = [
     path("account/tokens/", pages.tokens, name="tokens"),
     path("account/tokens/<public_id:token_id>/revoke/", pages.revoke, name="revoke-token"),
+    path(f"{STUDY}webhooks/", webhook_pages.webhooks, name="webhooks"),
+    path(
+        f"{STUDY}webhooks/<public_id:webhook_id>/delete/",
+        webhook_pages.delete,
+        name="delete-webhook",
+    ),
+    path(
+        f"{STUDY}webhooks/deliveries/<public_id:delivery_id>/send-again/",
+        webhook_pages.resend,
+        name="resend",
+    ),
     path("api/v1/", include(endpoints)),
 ]

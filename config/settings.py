@@ -68,6 +68,16 @@ def _origins(name: str) -> list[str]:
     return origins
 
 
+def _hosts(name: str) -> list[str]:
+    hosts = [str(host).lower() for host in env.list(name, default=[])]
+    for host in hosts:
+        if not re.fullmatch(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?", host):
+            raise ImproperlyConfigured(
+                f"{name} must list hosts such as hooks.example.org, not {host!r}."
+            )
+    return hosts
+
+
 def _address(name: str) -> str:
     """Return an origin without a trailing slash, or "" if none is set."""
     value = str(env.str(name, default="")).rstrip("/")
@@ -415,6 +425,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 TIEBREAK_ROUNDS = {
     "jobs": ("jobs.tasks.requeue_stale_jobs_task", 60),
     "platforms": ("recruitment.tasks.sync_channels_task", 120),
+    "webhooks": ("api.tasks.webhooks_task", 30),
 }
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 2, "interval_start": 0.1, "interval_max": 0.5}
 
@@ -448,6 +459,9 @@ TIEBREAK_ENCODER_DTYPE = _choice(
 )
 # Whether scoring workers have packages that the web process may lack.
 TIEBREAK_SCORES_ELSEWHERE = _boolean("TIEBREAK_SCORES_ELSEWHERE", default=False)
+
+# The only hosts to which webhooks may be sent, each as host or host:port. None by default.
+TIEBREAK_WEBHOOK_HOSTS = _hosts("TIEBREAK_WEBHOOK_HOSTS")
 
 # Where workers put exports for download; with several hosts, a folder that all of them share.
 TIEBREAK_EXPORT_FOLDER = str(env.str("TIEBREAK_EXPORT_FOLDER", default=str(VAR_DIR / "exports")))

@@ -31,6 +31,8 @@ SET_BY_THE_SERVER = {
     },
     "studies.ReportChanges": {"n"},
     "metrics.ReportSnapshot": {"settled_key", "settled_rows"},
+    "api.Webhook": {"after_event"},
+    "api.WebhookDelivery": {"attempts"},
     "annotation.HIT": {"number"},
     "annotation.HITUnit": {"repeat"},
     "annotation.Place": {"number", "remaining", "draw"},
