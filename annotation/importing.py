@@ -1,8 +1,7 @@
 """Imports a study with ratings that were collected elsewhere."""
 
-import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,16 +12,20 @@ from django.db import DataError, IntegrityError, transaction
 from django.utils import timezone
 
 from annotation.import_checks import columns_not_stored, rating_problems
-from annotation.models import HIT, Assignment, HITUnit, Place, Rater, Rating, Tally
-from annotation.services.tallies import TallyKey, tally_key
+from annotation.models import HIT, Assignment, HITUnit, Place, Rater
+from annotation.services.rating_writer import (
+    AssignmentKey,
+    RatingWriter,
+    create_raters,
+    create_tallies,
+    whole,
+)
 from studies.importing import KnownDataset, Stored, design_problems, import_design, store
-from studies.models import Criterion, Generation, Instance, Study, System, Unit
-from studies.services import record_version
+from studies.models import Generation, Instance, Study, System, Unit
 from tiebreak.formats import Bundle, FormatError, RatingTable, read_bundle
 from tiebreak.formats.bundle import FILES
 from tiebreak.formats.errors import Problems
 from tiebreak.formats.limits import LIMITS, Limits
-from tiebreak.formats.rating_cells import FLAGS, parse_timestamp
 from tiebreak.formats.ratings import UNIT_FACTS, is_known
 
 BATCH = 1000
@@ -120,12 +123,10 @@ class _RatingsImport:
 
     def __init__(self, study: Study, table: RatingTable) -> None:
         self.study, self.table = study, table
-        self.version = record_version(study=study)
         assert study.dataset is not None
         self.instances = {i.key: i for i in Instance.objects.filter(dataset=study.dataset)}
         self.systems = {s.name: s for s in System.objects.filter(dataset=study.dataset)}
-        self.criteria: dict[str, Criterion] = {c.name: c for c in study.criteria.all()}
-        self.scales = {name: criterion.parsed_scale for name, criterion in self.criteria.items()}
+        self.criteria = study.criteria.count()
         generations = Generation.objects.filter(instance__dataset=study.dataset)
         self.generations = {
             (instance, system, sample): pk
@@ -139,11 +140,11 @@ class _RatingsImport:
         units = self._units()
         hits = self._hits(units)
         raters = self._raters()
-        assignments = self._assignments(hits, raters)
-        ratings = self._ratings(units, hits, raters, assignments)
-        counted, tallies = self._count(store(Rating, ratings))
-        self._places(hits, assignments, counted)
-        self._tallies(tallies)
+        writer = RatingWriter(self.study, self.table, units=units, hits=hits, raters=raters)
+        assignments = writer.create_assignments()
+        counts = writer.create_ratings(assignments)
+        self._places(hits, assignments, counts.by_assignment)
+        create_tallies(counts.by_tally)
 
     def _units(self) -> dict[str, Unit]:
         """Create one unit per id. Each fact about it comes from the first row that has the fact."""
@@ -167,7 +168,7 @@ class _RatingsImport:
     def _unit(self, key: str, role: str, facts: dict[str, Any]) -> Unit:
         a, b = self.systems.get(facts["system_a"]), self.systems.get(facts["system_b"])
         instance = self.instances.get(facts["instance"])
-        sample_a, sample_b = _whole(facts["sample_a"]), _whole(facts["sample_b"])
+        sample_a, sample_b = whole(facts["sample_a"]), whole(facts["sample_b"])
         return Unit(
             study=self.study,
             key=key,
@@ -225,93 +226,12 @@ class _RatingsImport:
 
     def _raters(self) -> dict[str, Rater]:
         kinds = dict(zip(self.table["rater"], self.table["kind"], strict=True))
-        raters = [
-            Rater(
-                kind=kind,
-                pseudonym=name,
-                provider=f"import:{self.study.pk}",
-                external_id=name,
-            )
-            for name, kind in kinds.items()
-        ]
-        Rater.objects.bulk_create(raters, batch_size=BATCH)
-        return {rater.pseudonym: rater for rater in raters}
-
-    def _assignment_keys(self, hits: dict[str, HIT]) -> Iterator[tuple[int, str, str, str]]:
-        names = ("unit", "rater", "run", "order")
-        columns = (self.table[name] for name in names)
-        for unit, rater, run, order in zip(*columns, strict=True):
-            yield hits[unit].pk, rater, run, order
-
-    def _assignments(
-        self, hits: dict[str, HIT], raters: dict[str, Rater]
-    ) -> dict[tuple[int, str, str, str], Assignment]:
-        keys = dict.fromkeys(self._assignment_keys(hits))
-        position: Counter[str] = Counter()
-        assignments = []
-        for hit, rater, run, order in keys:
-            position[rater] += 1
-            assignments.append(
-                Assignment(
-                    hit_id=hit,
-                    rater=raters[rater],
-                    study_version=self.version,
-                    status=Assignment.Status.ABANDONED,
-                    position=position[rater],
-                    run=run,
-                    order=order,
-                )
-            )
-        Assignment.objects.bulk_create(assignments, batch_size=BATCH)
-        return dict(zip(keys, assignments, strict=True))
-
-    def _ratings(
-        self,
-        units: dict[str, Unit],
-        hits: dict[str, HIT],
-        raters: dict[str, Rater],
-        assignments: dict[tuple[int, str, str, str], Assignment],
-    ) -> Iterator[Rating]:
-        for i, key in enumerate(self._assignment_keys(hits)):
-            row = self._row(i)
-            yield Rating(
-                assignment=assignments[key],
-                rater=raters[row["rater"]],
-                unit=units[row["unit"]],
-                criterion=self.criteria[row["criterion"]],
-                repeat=int(row["repeat"]),
-                study_version=self.version,
-                label=self._label(row),
-                raw=row["raw"],
-                side_a=row["side_a"],
-                layout=row["layout"],
-                position=_whole(row["position"]),
-                duration_ms=_whole(row["duration_ms"]),
-                client_key=f"import-{i}",
-                created_at=parse_timestamp(row["created_at"]) or self.now,
-                excluded_reason=row["excluded_reason"],
-                **{flag: bool(row[flag]) for flag in FLAGS},
-            )
-
-    def _label(self, row: dict[str, Any]) -> str | None:
-        if row["label"] is None:
-            return None
-        return str(self.scales[row["criterion"]].parse_label(row["label"]))
-
-    def _count(self, ratings: Iterable[Rating]) -> tuple[Counter[int], Counter[TallyKey]]:
-        """Return the numbers of ratings in the statistics per assignment and per label."""
-        counted: Counter[int] = Counter()
-        tallies: Counter[TallyKey] = Counter()
-        for rating in ratings:
-            if rating.is_counted and rating.repeat == 0:
-                counted[rating.assignment_id] += 1
-                tallies[tally_key(rating)] += 1
-        return counted, tallies
+        return create_raters(self.study, kinds)
 
     def _places(
         self,
         hits: dict[str, HIT],
-        assignments: dict[tuple[int, str, str, str], Assignment],
+        assignments: dict[AssignmentKey, Assignment],
         counted: Counter[int],
     ) -> None:
         """Create a place for each human with counted ratings on all units and criteria of a HIT."""
@@ -319,8 +239,7 @@ class _RatingsImport:
         complete = [
             a
             for a in assignments.values()
-            if a.rater.kind == Rater.Kind.HUMAN
-            and counted[a.pk] == units[a.hit_id] * len(self.criteria)
+            if a.rater.kind == Rater.Kind.HUMAN and counted[a.pk] == units[a.hit_id] * self.criteria
         ]
         number: Counter[int] = Counter()
         places = []
@@ -341,40 +260,7 @@ class _RatingsImport:
         Assignment.objects.bulk_update(complete, ["status", "completed_at", "parity"], BATCH)
         Place.objects.bulk_create(places, batch_size=BATCH)
 
-    def _tallies(self, counts: Counter[TallyKey]) -> None:
-        _store_all(
-            Tally,
-            (
-                Tally(unit_id=unit, criterion_id=criterion, rater_id=rater, label=label, n=n)
-                for (unit, criterion, rater, label), n in counts.items()
-            ),
-        )
-
-    def _row(self, i: int) -> dict[str, Any]:
-        return {name: self.table[name][i] for name in _RATING_COLUMNS}
-
-
-_RATING_COLUMNS = (
-    "unit",
-    "rater",
-    "criterion",
-    "repeat",
-    "label",
-    "raw",
-    "side_a",
-    "layout",
-    "position",
-    "duration_ms",
-    "created_at",
-    "excluded_reason",
-    *FLAGS,
-)
-
 
 def _store_all(model: type[Stored], rows: Iterable[Stored]) -> None:
     for _ in store(model, rows):
         pass
-
-
-def _whole(number: float | None) -> int | None:
-    return None if number is None or math.isnan(number) else int(number)

@@ -110,3 +110,8 @@ LEFT = Note(
     "left",
     "You stopped participating before this answer arrived, so it is kept but may not be counted.",
 )
+
+# Machine ratings.
+ADD_TO_DRAFT = (
+    "This study is a draft, whose units may still change. Open it first, and add the ratings then."
+)

@@ -40,6 +40,13 @@ def _integer(name: str, default: int, minimum: int) -> int:
     return int(text)
 
 
+def _rate(name: str, default: str) -> str:
+    value = str(env.str(name, default=default))
+    if not re.fullmatch(r"[1-9][0-9]*/(sec|min|hour|day)", value):
+        raise ImproperlyConfigured(f"{name} must be a rate such as 600/min, not {value!r}.")
+    return value
+
+
 PORTS = {"http": 80, "https": 443}
 
 
@@ -61,6 +68,16 @@ def _origins(name: str) -> list[str]:
                 f"{name} must list origins such as https://rate.example.org, not {origin!r}."
             )
     return origins
+
+
+def _hosts(name: str) -> list[str]:
+    hosts = [str(host).lower() for host in env.list(name, default=[])]
+    for host in hosts:
+        if not re.fullmatch(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?", host):
+            raise ImproperlyConfigured(
+                f"{name} must list hosts such as hooks.example.org, not {host!r}."
+            )
+    return hosts
 
 
 def _address(name: str) -> str:
@@ -186,11 +203,13 @@ INSTALLED_APPS = [
     "csp",
     "django_htmx",
     "rest_framework",
+    "drf_spectacular",
     "jobs",
     "studies",
     "annotation",
     "recruitment",
     "metrics",
+    "api",
 ]
 
 MIDDLEWARE = [
@@ -337,9 +356,45 @@ if PRODUCTION and TIEBREAK_BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "api.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": [
+        "api.permissions.IsResearcher",
+        "api.permissions.MayWrite",
+    ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "api.negotiation.OneFormat",
+    "DEFAULT_THROTTLE_CLASSES": ["api.throttling.ClientThrottle"],
+    # Requests of one token or logged-in researcher, and wrong tokens from one address. Each web
+    # process counts for itself.
+    "DEFAULT_THROTTLE_RATES": {
+        "client": _rate("TIEBREAK_API_RATE", "600/min"),
+        "wrong_tokens": _rate("TIEBREAK_API_WRONG_TOKENS", "30/min"),
+    },
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "api.problems.problem_response",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Tiebreak",
+    "DESCRIPTION": "Runs human preference studies of language-model outputs.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PERMISSIONS": ["api.permissions.IsResearcher"],
+    "SCHEMA_PATH_PREFIX": "/api/v1/",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "StudyStatus": "studies.models.Study.Status",
+        "JobStatus": "jobs.models.Job.Status",
+    },
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "api.schema.add_common_problems",
+    ],
 }
 
 # The default broker is a folder, so that development needs no other server.
@@ -375,6 +430,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 TIEBREAK_ROUNDS = {
     "jobs": ("jobs.tasks.requeue_stale_jobs_task", 60),
     "platforms": ("recruitment.tasks.sync_channels_task", 120),
+    "webhooks": ("api.tasks.webhooks_task", 30),
 }
 # Another worker may claim a part of a job after this long without a sign of life.
 TIEBREAK_JOB_LEASE_SECONDS = _integer("TIEBREAK_JOB_LEASE_SECONDS", 120, 1)
@@ -413,6 +469,9 @@ TIEBREAK_ENCODER_DTYPE = _choice(
 )
 # Whether the workers that score separability have packages that the web process may lack.
 TIEBREAK_SCORES_ELSEWHERE = _boolean("TIEBREAK_SCORES_ELSEWHERE", default=False)
+
+# The only hosts to which webhooks may be sent, each as host or host:port. None by default.
+TIEBREAK_WEBHOOK_HOSTS = _hosts("TIEBREAK_WEBHOOK_HOSTS")
 
 # Where workers put exports for download; with several hosts, a folder that all of them share.
 TIEBREAK_EXPORT_FOLDER = str(env.str("TIEBREAK_EXPORT_FOLDER", default=str(VAR_DIR / "exports")))

@@ -23,4 +23,5 @@ urlpatterns = [
     path("", include("annotation.urls")),
     path("", include("recruitment.urls")),
     path("", include("metrics.urls")),
+    path("", include("api.urls")),
 ]

@@ -47,3 +47,6 @@ JOB_RESUMED = "The job has been resumed."
 JOB_STOPPED = "The job has ended. Everything that it stored is kept."
 EXPORT_STARTED = "The export has started. Its download link appears below when it is finished."
 JOBS_ENDED = "No job is running any more. The results are shown below."
+
+# The report for programs.
+REPORT_PENDING = "The report is being built. Ask again in a few seconds."

@@ -6,11 +6,12 @@ from datetime import datetime, timedelta
 from annotation.models import Rating
 from jobs.clock import database_now
 from jobs.queue import enqueue
+from metrics.messages import REPORT_PENDING
 from metrics.models import ReportSnapshot
-from metrics.selectors import source_of
+from metrics.selectors import source_of, stored_report
 from studies.models import Study
 from tiebreak.errors import DomainError
-from tiebreak.report import REPORT_VERSION, build_report
+from tiebreak.report import REPORT_VERSION, Report, build_report
 
 # A request that no worker has served after this time is repeated.
 STALE_AFTER = timedelta(minutes=2)
@@ -101,6 +102,24 @@ def ensure_fresh(
         raise
     snapshot.refresh_from_db()
     return snapshot
+
+
+def newest_report(*, study: Study, must_be_current: bool = False) -> tuple[Report, bool]:
+    """Return the study's newest report, and whether it is of the current ratings.
+
+    Requests a newer one if it is not. Raises `DomainError` with the code ``report_pending`` if there
+    is no report yet, or none of the current ratings and ``must_be_current`` is set.
+    """
+    state, refusal = watermark(study), None
+    try:
+        snapshot = ensure_fresh(study=study, state=state)
+    except DomainError as error:
+        snapshot, refusal = ReportSnapshot.objects.get(study=study), error
+    report = stored_report(snapshot)
+    is_current = report is not None and snapshot.watermark == state
+    if report is None or (must_be_current and not is_current):
+        raise refusal or DomainError("report_pending", REPORT_PENDING)
+    return report, is_current
 
 
 def _is_overdue(snapshot: ReportSnapshot, now: datetime) -> bool:

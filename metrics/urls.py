@@ -63,5 +63,4 @@ urlpatterns = [
         views.figure,
         name="figure",
     ),
-    path("api/studies/<public_id:public_id>/report", views.report_api, name="report-api"),
 ]

@@ -7,9 +7,6 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
-from rest_framework.decorators import api_view
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from annotation.counts import study_counts
 from metrics.charts import separability_chart
@@ -75,12 +72,6 @@ def figure(request: HttpRequest, public_id: str, criterion: str, name: str) -> H
     response = HttpResponse(svg, content_type="image/svg+xml")
     response["Content-Disposition"] = f'attachment; filename="{name}.svg"'
     return response
-
-
-@api_view(["GET"])
-def report_api(request: Request, public_id: str) -> Response:
-    """Return the report to a program that is logged in by session."""
-    return Response(_report(study_for(request.user, public_id)).as_json())
 
 
 def _figure(section: CriterionSection, name: str) -> str:

@@ -14,7 +14,7 @@ from recruitment.platforms import platforms
 from studies.models import System
 from studies.models.bounds import bounds_of
 
-OURS = ("jobs", "studies", "annotation", "recruitment", "metrics")
+OURS = ("jobs", "studies", "annotation", "recruitment", "metrics", "api")
 NUMBERS = (models.IntegerField, models.FloatField, models.DecimalField)
 # Counted, drawn or copied by the server itself: no page, file or platform sets them.
 SET_BY_THE_SERVER = {
@@ -31,6 +31,8 @@ SET_BY_THE_SERVER = {
     },
     "studies.ReportChanges": {"n"},
     "metrics.ReportSnapshot": {"settled_key", "settled_rows"},
+    "api.Webhook": {"after_event"},
+    "api.WebhookDelivery": {"attempts"},
     "annotation.HIT": {"number"},
     "annotation.HITUnit": {"repeat"},
     "annotation.Place": {"number", "remaining", "draw"},

@@ -23,7 +23,7 @@ from tests.architecture.test_urls import address, patterns
 from tests.paths import ROOT
 from tests.studies.factories import make_open_study
 
-PACKAGES = ("annotation", "config", "jobs", "metrics", "recruitment", "studies", "tiebreak")
+PACKAGES = ("annotation", "api", "config", "jobs", "metrics", "recruitment", "studies", "tiebreak")
 OWN = [path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py"))]
 
 
@@ -55,7 +55,7 @@ def test_no_browser_guesses_what_a_file_is_or_frames_a_page(client, rated):
         reverse("recruitment:preview", args=[rated.pk]),
         reverse("metrics:dashboard", args=[rated.pk]),
         reverse("metrics:report", args=[rated.pk]),
-        reverse("metrics:report-api", args=[rated.pk]),
+        reverse("api:report", args=[rated.pk]),
         reverse("health"),
         "/nothing/here/",
     ]
@@ -96,11 +96,9 @@ def test_a_figure_is_a_file_and_never_a_page(client, rated):
 
 @pytest.mark.django_db
 def test_a_report_needs_a_researcher_of_the_study(rated):
-    addresses = [
-        reverse(name, args=[rated.pk]) for name in ("metrics:report", "metrics:report-api")
-    ]
+    addresses = [reverse(name, args=[rated.pk]) for name in ("metrics:report", "api:report")]
     stranger = Client()
-    assert {stranger.get(address).status_code for address in addresses} <= {302, 403}
+    assert {stranger.get(address).status_code for address in addresses} <= {302, 401}
     stranger.force_login(User.objects.create_user("annotator"))
     assert {stranger.get(address).status_code for address in addresses} <= {302, 403, 404}
     stranger.force_login(User.objects.create_user("other", is_staff=True))

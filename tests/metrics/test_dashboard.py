@@ -41,7 +41,6 @@ def pages(study) -> list[str]:
         reverse("metrics:numbers", args=[study.pk]),
         reverse("metrics:report", args=[study.pk]),
         reverse("metrics:figure", args=[study.pk, "preference", "perception"]),
-        reverse("metrics:report-api", args=[study.pk]),
     ]
 
 
@@ -89,7 +88,7 @@ def test_the_report_is_what_the_export_gives(client, study):
     source = source_of(study)
     report = build_report(source.table, scales=source.scales, source=source.origin)
     assert shown["criteria"] == json.loads(json.dumps(report.as_json()["criteria"]))
-    assert client.get(reverse("metrics:report-api", args=[study.pk])).json() == shown
+    assert client.get(reverse("api:report", args=[study.pk])).json() == shown
 
 
 def test_a_report_in_another_version_of_the_format_is_not_shown(client, study):

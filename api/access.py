@@ -1,0 +1,56 @@
+"""Looks up what a request may see: never more than its researcher, or than its token."""
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from rest_framework.request import Request
+
+from api.messages import NEEDS_ALL_STUDIES, NO_SUCH_JOB, UNKNOWN_STUDY
+from api.models import ApiToken
+from jobs.models import Job
+from recruitment.services.dry_runs import dry_runs_of
+from studies.access import studies_of
+from studies.dataset_jobs import jobs_of
+from studies.models import Study
+from tiebreak.errors import DomainError
+
+
+def visible_studies(request: Request) -> QuerySet[Study]:
+    """Return the studies of the researcher, of which a token may open only some."""
+    studies = studies_of(request.user)
+    token = request.auth
+    if not isinstance(token, ApiToken) or token.covers_all:
+        return studies
+    return studies.filter(pk__in=token.studies.values("pk"))
+
+
+def visible_study(request: Request, public_id: str) -> Study:
+    """Return a study, or refuse in the same way whether it exists for others or not at all."""
+    study = visible_studies(request).filter(pk=public_id).first()
+    if study is None:
+        raise DomainError("unknown_study", UNKNOWN_STUDY, status=404)
+    return study
+
+
+def creator(request: Request) -> User:
+    """Return the researcher who may create a study with this request."""
+    if isinstance(request.auth, ApiToken) and not request.auth.covers_all:
+        raise DomainError("needs_all_studies", NEEDS_ALL_STUDIES, status=403)
+    return researcher(request)
+
+
+def researcher(request: Request) -> User:
+    assert isinstance(request.user, User)
+    return request.user
+
+
+def visible_jobs(study: Study) -> QuerySet[Job]:
+    """Return the jobs of a study and of its dry runs, newest first."""
+    return (jobs_of(study) | dry_runs_of(study)).order_by("-pk")
+
+
+def visible_job(request: Request, public_id: str, job_id: str) -> tuple[Study, Job]:
+    study = visible_study(request, public_id)
+    job = visible_jobs(study).filter(public_id=job_id).first()
+    if job is None:
+        raise DomainError("no_such_job", NO_SUCH_JOB, status=404)
+    return study, job

@@ -1,0 +1,41 @@
+"""The sentences that researchers and programs read."""
+
+CREDENTIALS_REFUSED = (
+    "This token is not valid: it is unknown, was revoked or has expired. Create a new one on the page"
+    " /account/tokens/."
+)
+CREDENTIALS_MISSING = (
+    "Log in, or send a token in the header “Authorization: Bearer tb_…”. Tokens are created on the"
+    " page /account/tokens/."
+)
+READ_ONLY = (
+    "This token may only read. Create a token that may also write on the page /account/tokens/."
+)
+NOT_A_RESEARCHER = "Only researchers may use the API. Ask the administrator of this server."
+NEEDS_ALL_STUDIES = (
+    "This token opens chosen studies only, so it could not open the new one. Create studies with a"
+    " token for all studies."
+)
+TOO_MANY_TOKENS = "You have too many tokens. Revoke some that you do not need any more."
+TOO_MANY_WRONG = "There were too many wrong tokens from this address. Wait, and check the token."
+TOO_MANY_REQUESTS = "There were too many requests. Wait as long as the header Retry-After says."
+UNKNOWN_STUDY = "There is no such study, or you are not a member of it. Check the study's id."
+NOT_FOUND = "There is nothing at this address. Check the path and the ids in it."
+NO_SUCH_JOB = "This study has no such job. Check the job's id in the list of jobs."
+INVALID_REQUEST = "The request has invalid values; see `problems`."
+UNFORESEEN = "This request is not possible. Check its method, its path and its content."
+REVOKED = "The token is revoked. Programs that use it are refused from now on."
+WITHOUT_STUDIES = "Choose at least one study, or all studies."
+EXPIRES_IN_PAST = "Choose a date in the future, or leave this empty."
+
+# Webhooks.
+URL_NOT_ALLOWED = (
+    "Enter an https URL of a host that this server may send to ({}), without a user name and a"
+    " fragment. The administrator can add hosts to TIEBREAK_WEBHOOK_HOSTS."
+)
+TOO_MANY_WEBHOOKS = "This study has too many webhooks. Delete one first."
+WEBHOOK_KNOWN = "This study already sends to this URL. Delete that webhook to get a new secret."
+NO_SUCH_WEBHOOK = "This study has no such webhook. Reload the page to see those it has."
+NO_SUCH_DELIVERY = "This study has no such delivery. Reload the page to see those it has."
+WEBHOOK_DELETED = "The webhook and its log were deleted."
+SENDING_AGAIN = "The event will be sent again within a minute, with the same id."

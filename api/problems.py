@@ -1,0 +1,107 @@
+"""Refusals as problem details (RFC 9457): `application/problem+json` with a code for programs."""
+
+from collections.abc import Iterator, Mapping
+from http import HTTPStatus
+from math import ceil
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, JsonResponse
+from rest_framework import exceptions
+
+from api.messages import (
+    CREDENTIALS_MISSING,
+    INVALID_REQUEST,
+    NOT_FOUND,
+    TOO_MANY_REQUESTS,
+    TOO_MANY_WRONG,
+    UNFORESEEN,
+)
+from recruitment.services.launch_checks import LaunchRefused
+from tiebreak.errors import DomainError, InvalidInput
+from tiebreak.formats import FormatError
+
+CONTENT_TYPE = "application/problem+json"
+Json = dict[str, Any]
+# Seconds after which to repeat a request that was refused for now.
+RETRY_AFTER = {"report_pending": 5, "no_broker": 60}
+# What DRF says in its own words, in words that say what to do.
+_SENTENCES = {
+    "not_authenticated": CREDENTIALS_MISSING,
+    "not_found": NOT_FOUND,
+    "throttled": TOO_MANY_REQUESTS,
+    "too_many_wrong_tokens": TOO_MANY_WRONG,
+}
+
+
+def problem_response(error: Exception, context: Json) -> JsonResponse | None:  # noqa: ARG001
+    """Return the response to an error, or None for one that is no refusal. DRF calls it."""
+    if isinstance(error, Http404):
+        error = DomainError("not_found", NOT_FOUND, status=404)
+    if isinstance(error, PermissionDenied):
+        error = exceptions.PermissionDenied()
+    if isinstance(error, InvalidInput):
+        error = DomainError(error.code, error.message, status=400)
+    if isinstance(error, DomainError):
+        wait = RETRY_AFTER.get(error.code)
+        headers = {"Retry-After": str(wait)} if wait else None
+        return problem(error.status, error.code, error.message, headers=headers, **_more(error))
+    return _drf_problem(error) if isinstance(error, exceptions.APIException) else None
+
+
+def problem(
+    status: int, code: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
+) -> JsonResponse:
+    """Return a response with problem details."""
+    body = problem_body(status, code, detail) | more
+    return JsonResponse(body, status=status, headers=headers, content_type=CONTENT_TYPE)
+
+
+def problem_body(status: int, code: str, detail: str) -> Json:
+    return {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "code": code,
+    }
+
+
+def _more(error: DomainError) -> Json:
+    if isinstance(error, FormatError):
+        problems = [vars(problem) for problem in error.problems]
+        return {"problems": problems, "problems_total": error.total}
+    if isinstance(error, LaunchRefused):
+        return {"problems": [_of_check(check.code, check.sentence) for check in error.checks]}
+    return {}
+
+
+def _of_check(code: str, sentence: str) -> Json:
+    return {"code": code, "reason": sentence}
+
+
+def _drf_problem(error: exceptions.APIException) -> JsonResponse:
+    headers = {}
+    if getattr(error, "auth_header", ""):
+        headers["WWW-Authenticate"] = error.auth_header  # type: ignore[attr-defined]
+    if getattr(error, "wait", None):
+        headers["Retry-After"] = str(ceil(error.wait))  # type: ignore[attr-defined]
+    if isinstance(error, exceptions.ValidationError):
+        problems = list(_field_problems(error.get_full_details()))
+        return problem(400, "invalid", INVALID_REQUEST, problems=problems)
+    code = str(error.get_codes())
+    detail = _SENTENCES.get(code) or str(error.detail) or UNFORESEEN
+    return problem(error.status_code, code, detail, headers=headers)
+
+
+def _field_problems(details: Any, field: str = "") -> Iterator[Json]:
+    """Yield the problems of a request, each with the path of its field."""
+    if isinstance(details, list):
+        for number, item in enumerate(details):
+            is_leaf = isinstance(item, dict) and item.keys() == {"message", "code"}
+            yield from _field_problems(item, field if is_leaf else f"{field}.{number}")
+    elif details.keys() == {"message", "code"}:
+        yield {"field": field, "code": str(details["code"]), "reason": str(details["message"])}
+    else:
+        for name, inner in details.items():
+            yield from _field_problems(inner, f"{field}.{name}".strip("."))

@@ -1,0 +1,127 @@
+"""How endpoints are described in the OpenAPI schema."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import (
+    OpenApiExample,
+    OpenApiResponse,
+    extend_schema,
+)
+
+from api.problems import CONTENT_TYPE, problem_body
+from api.serializers import Problem
+from api.streaming import CONTENT_TYPE as JSONL
+
+# The ids in paths: what they are of.
+IDS = {
+    "study_id": "The study's id.",
+    "job_id": "The job's id.",
+}
+Json = dict[str, Any]
+
+
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """How drf-spectacular describes a token."""
+
+    target_class = "api.authentication.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> Json:  # noqa: ARG002
+        return {"type": "http", "scheme": "bearer", "description": "A token of a researcher."}
+
+
+def described(
+    summary: str,
+    *,
+    tag: str,
+    responses: Mapping[Any, Any],
+    request: Any = None,
+    query: type | None = None,
+    refusals: Mapping[int, Sequence[str]] | None = None,
+    description: str = "",
+) -> Callable[[Any], Any]:
+    """Decorator that describes an endpoint: one line, its parameters, its responses and refusals."""
+    answers = dict(responses)
+    for status, codes in (refusals or {}).items():
+        answers[status, CONTENT_TYPE] = _refusal(status, codes)
+    return extend_schema(
+        operation_id=re.sub(r"\W+", "_", summary.lower()),
+        summary=summary,
+        description=description,
+        tags=[tag],
+        request=request,
+        parameters=[query] if query is not None else [],
+        responses=answers,
+    )
+
+
+def jsonl(description: str) -> dict[Any, Any]:
+    """Return the responses of an endpoint that streams rows."""
+    return {(200, JSONL): OpenApiResponse(OpenApiTypes.STR, description=description)}
+
+
+def _refusal(status: int, codes: Sequence[str]) -> OpenApiResponse:
+    examples = [OpenApiExample(code, value=_example(status, code)) for code in codes]
+    return OpenApiResponse(Problem, description=HTTPStatus(status).phrase, examples=examples)
+
+
+def _example(status: int, code: str) -> Json:
+    return problem_body(status, code, "A sentence that says what happened and what to do.")
+
+
+# The refusals that any endpoint may give, those of endpoints with an id, and of those with a body.
+ALL = {
+    401: ("not_authenticated", "wrong_token"),
+    403: ("not_a_researcher", "read_only_token", "permission_denied"),
+    429: ("throttled", "too_many_wrong_tokens"),
+}
+WITH_VALUES = {400: ("invalid", "parse_error")}
+WITH_STUDY = {404: ("unknown_study",)}
+WITH_BODY = {415: ("unsupported_media_type",)}
+
+
+def add_common_problems(result: Json, **_: Any) -> Json:
+    """Add to each endpoint the refusals that it shares with others. drf-spectacular calls it."""
+    for path, methods in result["paths"].items():
+        for operation in methods.values():
+            _describe_ids(operation)
+            shared = _common(path, operation)
+            own = [int(status) for status in operation["responses"] if status >= "400"]
+            for status in sorted({*own, *shared}):
+                _add(operation["responses"], status, shared.get(status, ()))
+    return result
+
+
+def _describe_ids(operation: Json) -> None:
+    for parameter in operation.get("parameters", []):
+        if parameter["in"] == "path":
+            parameter["description"] = IDS[parameter["name"]]
+
+
+def _common(path: str, operation: Json) -> dict[int, Sequence[str]]:
+    takes_values = "requestBody" in operation or any(
+        parameter["in"] == "query" for parameter in operation.get("parameters", [])
+    )
+    return {
+        **ALL,
+        **(WITH_STUDY if "{" in path else {}),
+        **(WITH_VALUES if takes_values else {}),
+        **(WITH_BODY if "requestBody" in operation else {}),
+    }
+
+
+def _add(responses: Json, status: int, codes: Sequence[str]) -> None:
+    """Add examples of codes to a status, beside those that the endpoint itself describes."""
+    response = responses.setdefault(str(status), {"description": HTTPStatus(status).phrase})
+    content = response.setdefault("content", {}).setdefault(
+        CONTENT_TYPE, {"schema": {"$ref": "#/components/schemas/Problem"}}
+    )
+    # drf-spectacular changes the names of examples, which are codes here.
+    own = [example["value"]["code"] for example in content.get("examples", {}).values()]
+    names = dict.fromkeys((*own, *codes))
+    content["examples"] = {code: {"value": _example(status, code)} for code in names}

@@ -1,0 +1,285 @@
+"""What requests and responses contain."""
+
+from dataclasses import asdict, fields
+from typing import Any
+
+from django.core.validators import FileExtensionValidator
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from annotation.counts import RatingCounts, StudyCounts
+from annotation.exporting import FORMATS, study_spec
+from annotation.services.machine_ratings import AddedRatings
+from annotation.services.planning import Plan
+from jobs.models import Job
+from jobs.rows import JobRow
+from recruitment.forms import MAX_RATERS
+from recruitment.services.dry_runs import DryRunOptions
+from studies.models import Study
+from tiebreak.similarity import SIMILARITIES
+
+MAX_LIMIT = 100_000
+MAX_KEY = 2**63 - 1
+
+
+class ProblemItem(serializers.Serializer[Any]):
+    """One reason why a file, a request or a launch was refused."""
+
+    code = serializers.CharField()
+    reason = serializers.CharField()
+    file = serializers.CharField(required=False, help_text="The file, if one was refused.")
+    line = serializers.IntegerField(
+        required=False, allow_null=True, help_text="The line; null if it is about the whole file."
+    )
+    field = serializers.CharField(required=False, help_text="The field of the request.")
+
+
+class Problem(serializers.Serializer[Any]):
+    """Problem details (RFC 9457). `code` is for programs, `detail` for people."""
+
+    type = serializers.CharField()
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField()
+    code = serializers.CharField()
+    problems = ProblemItem(many=True, required=False)
+    problems_total = serializers.IntegerField(
+        required=False, help_text="The number of all problems; `problems` has the first 50."
+    )
+
+
+class CriterionSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    scale = serializers.CharField()
+    question = serializers.CharField()
+
+
+class DatasetSerializer(serializers.Serializer[Any]):
+    id = serializers.CharField(source="public_id")
+    name = serializers.CharField()
+
+
+class DesignSerializer(serializers.ModelSerializer[Study]):
+    """The settings of a bundle's study.toml."""
+
+    criteria = CriterionSerializer(many=True)
+    systems = serializers.ListField(child=serializers.CharField())
+    controls = serializers.ListField(child=serializers.CharField())
+
+    class Meta:
+        model = Study
+        fields = (
+            "title",
+            "guidelines",
+            "consent",
+            "ratings_per_hit",
+            "comparisons_per_hit",
+            "bundling",
+            "repeats_per_hit",
+            "repeat_distance",
+            "abandoned",
+            "unit_kind",
+            "hits_per_annotator",
+            "hits_per_day",
+            "most_answers",
+            "most_answers_per_day",
+            "lease_minutes",
+            "similarity",
+            "criteria",
+            "systems",
+            "controls",
+        )
+
+
+class StudySummary(serializers.ModelSerializer[Study]):
+    id = serializers.CharField(source="public_id")
+    dataset = DatasetSerializer(allow_null=True)
+    dry_run_of = serializers.CharField(
+        source="dry_run_of_id", allow_null=True, help_text="The study that this is a dry run of."
+    )
+
+    class Meta:
+        model = Study
+        fields = (
+            "id",
+            "title",
+            "status",
+            "created_at",
+            "opened_at",
+            "closed_at",
+            "dry_run_of",
+            "dataset",
+        )
+
+
+class StudyDetail(StudySummary):
+    design = serializers.SerializerMethodField()
+
+    class Meta(StudySummary.Meta):
+        fields = (*StudySummary.Meta.fields, "design")  # type: ignore[assignment]
+
+    @extend_schema_field(DesignSerializer)
+    def get_design(self, study: Study) -> dict[str, Any]:
+        return asdict(study_spec(study))
+
+
+class ImportedStudy(serializers.Serializer[Any]):
+    study = StudyDetail()
+    instances = serializers.IntegerField()
+    generations = serializers.IntegerField()
+    ratings = serializers.IntegerField()
+    remarks = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Sentences about what was not stored, or was known.",
+    )
+
+
+class BundleUpload(serializers.Serializer[Any]):
+    bundle = serializers.FileField(help_text="The bundle as a .zip file.")
+    known_dataset = serializers.ChoiceField(
+        ["use", "refuse"],
+        default="refuse",
+        help_text="What to do if you imported the same dataset before.",
+    )
+
+
+class OpenOptions(serializers.Serializer[Any]):
+    confirmed_warnings = serializers.ListField(
+        child=serializers.CharField(max_length=100),
+        default=list,
+        max_length=100,
+        help_text="Codes of launch checks to open the study in spite of.",
+    )
+
+
+def _counts(of: type[Any]) -> dict[str, Any]:
+    return {field.name: serializers.IntegerField() for field in fields(of) if field.name != "rows"}
+
+
+class RatingCountsSerializer(serializers.Serializer[RatingCounts]):
+    """Numbers of ratings by group, which add up to `rows`."""
+
+    locals().update(_counts(RatingCounts))
+    rows = serializers.IntegerField()
+    flagged = serializers.IntegerField()
+
+
+class Progress(serializers.Serializer[StudyCounts]):
+    """The size of the plan, the responses so far, and the ratings by group."""
+
+    locals().update(_counts(StudyCounts))
+    remaining = serializers.IntegerField()
+    share = serializers.FloatField(help_text="The share of responses that are completed.")
+    rows = RatingCountsSerializer()
+
+
+class PlanSerializer(serializers.Serializer[Plan]):
+    """The size of a plan."""
+
+    instances = serializers.IntegerField()
+    hits = serializers.IntegerField()
+    units = serializers.IntegerField()
+    repeats = serializers.IntegerField()
+    places = serializers.IntegerField()
+    ratings = serializers.IntegerField(help_text="The ratings once all responses are completed.")
+
+
+class RatingsQuery(serializers.Serializer[Any]):
+    after = serializers.IntegerField(
+        default=0,
+        min_value=0,
+        max_value=MAX_KEY,
+        help_text="The header Tiebreak-Cursor of the previous page; 0 for the beginning.",
+    )
+    limit = serializers.IntegerField(
+        default=10_000, min_value=1, max_value=MAX_LIMIT, help_text="The most rows to return."
+    )
+
+
+class ScoresQuery(RatingsQuery):
+    similarity = serializers.CharField(
+        default="", max_length=200, help_text="A similarity's name; empty for the study's own."
+    )
+
+
+class ReportQuery(serializers.Serializer[Any]):
+    current = serializers.BooleanField(
+        default=False,
+        help_text="Refuse with `report_pending` unless the report is of the current ratings.",
+    )
+
+
+class JobSerializer(serializers.Serializer[JobRow]):
+    id = serializers.CharField(source="job.public_id")
+    kind = serializers.CharField(source="job.kind")
+    label = serializers.CharField(  # type: ignore[assignment]
+        help_text="What the job does, in words."
+    )
+    summary = serializers.CharField(help_text="The options that tell it apart, in words.")
+    status = serializers.ChoiceField(Job.Status.choices, source="job.status")
+    done = serializers.IntegerField(source="job.done")
+    total = serializers.IntegerField(source="job.total")
+    failed = serializers.IntegerField(source="job.failed")
+    problem = serializers.CharField(source="job.problem")
+    result = serializers.JSONField(source="job.result")
+    seconds_left = serializers.FloatField(source="pace.seconds_left", allow_null=True)
+    stuck = serializers.CharField(
+        source="stuck.code",
+        allow_null=True,
+        default=None,
+        help_text="Why the job makes no progress, as a code; null if it does.",
+    )
+    created_at = serializers.DateTimeField(source="job.created_at")
+    started_at = serializers.DateTimeField(source="job.started_at", allow_null=True)
+    finished_at = serializers.DateTimeField(source="job.finished_at", allow_null=True)
+
+
+class SamplingOptions(serializers.Serializer[Any]):
+    server = serializers.CharField(
+        max_length=100, help_text="The name of a model server, or `fake` for dummy texts."
+    )
+    samples = serializers.IntegerField(min_value=2, max_value=50, default=5)
+    seed = serializers.IntegerField(min_value=0, max_value=2**31 - 1, default=0)
+    prompt = serializers.CharField(
+        default="", allow_blank=True, max_length=100_000, help_text="With {source} in it."
+    )
+    temperatures = serializers.ListField(child=serializers.FloatField(), default=list, max_length=8)
+    instances = serializers.IntegerField(
+        min_value=3, max_value=200, default=50, help_text="Instances at other temperatures."
+    )
+
+
+class ScoringOptions(serializers.Serializer[Any]):
+    similarity = serializers.ChoiceField(
+        sorted(SIMILARITIES), default="", help_text="By default the study's own."
+    )
+
+
+class ExportOptions(serializers.Serializer[Any]):
+    formats = serializers.ListField(
+        child=serializers.ChoiceField(FORMATS),
+        default=["jsonl"],
+        min_length=1,
+        max_length=len(FORMATS),
+    )
+
+
+class BotOptions(serializers.Serializer[Any]):
+    raters = serializers.IntegerField(
+        min_value=1, max_value=MAX_RATERS, default=DryRunOptions.raters
+    )
+    accuracy = serializers.FloatField(min_value=0, max_value=1, default=DryRunOptions.accuracy)
+    position_bias = serializers.FloatField(min_value=0, max_value=1, default=0.0)
+    drop_out = serializers.FloatField(min_value=0, max_value=1, default=0.0)
+
+
+class RatingsUpload(serializers.Serializer[Any]):
+    ratings = serializers.FileField(
+        help_text="A ratings file that ends in .jsonl or .csv, with the columns of docs/formats.md.",
+        validators=[FileExtensionValidator(["jsonl", "csv"])],
+    )
+
+
+class AddedSerializer(serializers.Serializer[AddedRatings]):
+    added = serializers.IntegerField(help_text="The ratings that were stored.")
+    known = serializers.IntegerField(help_text="The ratings that had been stored before.")

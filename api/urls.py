@@ -1,0 +1,55 @@
+from django.urls import include, path, re_path
+
+import studies.converters  # noqa: F401  registers public_id
+from api import pages, webhook_pages
+from api.views import jobs, ratings, schema
+from api.views import studies as studies_views
+
+app_name = "api"
+
+STUDY = "studies/<public_id:study_id>/"
+JOB = f"{STUDY}jobs/<public_id:job_id>/"
+endpoints = [
+    path("schema/", schema.Schema.as_view(), name="schema"),
+    path("studies/", studies_views.Studies.as_view(), name="studies"),
+    path(STUDY, studies_views.StudyView.as_view(), name="study"),
+    path(f"{STUDY}plan/", studies_views.PlanStudy.as_view(), name="plan"),
+    path(f"{STUDY}open/", studies_views.OpenStudy.as_view(), name="open"),
+    path(f"{STUDY}pause/", studies_views.PauseStudy.as_view(), name="pause"),
+    path(f"{STUDY}close/", studies_views.CloseStudy.as_view(), name="close"),
+    path(f"{STUDY}reopen/", studies_views.ReopenStudy.as_view(), name="reopen"),
+    path(f"{STUDY}progress/", studies_views.StudyProgress.as_view(), name="progress"),
+    path(f"{STUDY}report/", studies_views.Report.as_view(), name="report"),
+    path(f"{STUDY}separability/", ratings.Scores.as_view(), name="separability"),
+    path(f"{STUDY}ratings/", ratings.Ratings.as_view(), name="ratings"),
+    path(f"{STUDY}machine-ratings/", ratings.MachineRatings.as_view(), name="machine-ratings"),
+    path(f"{STUDY}jobs/", jobs.Jobs.as_view(), name="jobs"),
+    path(f"{STUDY}jobs/sampling/", jobs.StartSampling.as_view(), name="start-sampling"),
+    path(f"{STUDY}jobs/scoring/", jobs.StartScoring.as_view(), name="start-scoring"),
+    path(f"{STUDY}jobs/export/", jobs.StartExport.as_view(), name="start-export"),
+    path(f"{STUDY}jobs/dry-run/", jobs.StartDryRun.as_view(), name="start-dry-run"),
+    path(JOB, jobs.JobView.as_view(), name="job"),
+    path(f"{JOB}pause/", jobs.PauseJob.as_view(), name="pause-job"),
+    path(f"{JOB}resume/", jobs.ResumeJob.as_view(), name="resume-job"),
+    path(f"{JOB}stop/", jobs.StopJob.as_view(), name="stop-job"),
+    path(f"{JOB}export.zip", jobs.DownloadExport.as_view(), name="download-export"),
+    # Without an end, so that it matches a line break in a path as well.
+    re_path(r"^", schema.NothingHere.as_view(), name="nothing"),
+]
+
+urlpatterns = [
+    path("account/tokens/", pages.tokens, name="tokens"),
+    path("account/tokens/<public_id:token_id>/revoke/", pages.revoke, name="revoke-token"),
+    path(f"{STUDY}webhooks/", webhook_pages.webhooks, name="webhooks"),
+    path(
+        f"{STUDY}webhooks/<public_id:webhook_id>/delete/",
+        webhook_pages.delete,
+        name="delete-webhook",
+    ),
+    path(
+        f"{STUDY}webhooks/deliveries/<public_id:delivery_id>/send-again/",
+        webhook_pages.resend,
+        name="resend",
+    ),
+    path("api/v1/", include(endpoints)),
+]

@@ -1,0 +1,78 @@
+"""Ratings and separability scores as streams of rows."""
+
+from pathlib import PurePath
+
+from django.http import StreamingHttpResponse
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from annotation.exporting import rating_rows
+from annotation.rating_pages import rating_page
+from annotation.services.machine_ratings import add_machine_ratings
+from annotation.uploads import stored_upload, upload_limits
+from api.access import visible_study
+from api.schema import described, jsonl
+from api.serializers import AddedSerializer, RatingsQuery, RatingsUpload, ScoresQuery
+from api.streaming import jsonl_response
+from api.validation import checked
+from studies.instance_selection.score_rows import score_page, score_rows
+
+TAG = "ratings"
+
+
+class Ratings(APIView):
+    @described(
+        "Read a study's ratings",
+        tag=TAG,
+        description="The rows of the export as JSON Lines, flagged ones included, oldest first."
+        " Pass the header Tiebreak-Cursor as `after` to continue; the header Tiebreak-More says"
+        " whether there is more already. A rating appears about ten seconds after it was stored.",
+        query=RatingsQuery,
+        responses=jsonl("One rating per line, in the columns of docs/formats.md."),
+    )
+    def get(self, request: Request, study_id: str) -> StreamingHttpResponse:
+        study = visible_study(request, study_id)
+        page = rating_page(study, **checked(RatingsQuery, request.query_params))
+        rows = rating_rows(study, page.ratings)
+        return jsonl_response(rows, cursor=page.cursor, has_more=page.has_more)
+
+
+class MachineRatings(APIView):
+    parser_classes = [MultiPartParser]
+
+    @described(
+        "Add the ratings of machines",
+        tag=TAG,
+        description="All rows of the file are stored, or none. Rows that are stored already, by"
+        " rater, run, order, unit, criterion and repeat, are skipped, so an upload can be repeated."
+        " `problems` of a refusal lists the lines: `human_rating`, `rater_is_human`,"
+        " `unknown_unit`, `contradicts_unit`, `unknown_criterion`, `label_not_on_scale`,"
+        " `rating_differs` and those of the format.",
+        request={"multipart/form-data": RatingsUpload},
+        responses={200: AddedSerializer},
+        refusals={400: ["bad_file"], 409: ["study_is_draft"]},
+    )
+    def post(self, request: Request, study_id: str) -> Response:
+        study = visible_study(request, study_id)
+        upload = checked(RatingsUpload, request.data)["ratings"]
+        name = f"ratings{PurePath(upload.name).suffix.lower()}"
+        with stored_upload(upload, name) as path:
+            added = add_machine_ratings(study=study, path=path, limits=upload_limits())
+        return Response(AddedSerializer(added).data)
+
+
+class Scores(APIView):
+    @described(
+        "Read a study's separability scores",
+        tag=TAG,
+        description="One row per instance and pair of systems as JSON Lines, with the cursor in the"
+        " headers as for ratings. A score that is computed again keeps its place.",
+        query=ScoresQuery,
+        responses=jsonl("One score per line."),
+    )
+    def get(self, request: Request, study_id: str) -> StreamingHttpResponse:
+        study = visible_study(request, study_id)
+        page = score_page(study, **checked(ScoresQuery, request.query_params))
+        return jsonl_response(score_rows(page.scores), cursor=page.cursor, has_more=page.has_more)

@@ -1,0 +1,65 @@
+"""The page of a study's webhooks: create and delete them, read the log, send an event again."""
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from api.forms import WebhookForm
+from api.messages import SENDING_AGAIN, WEBHOOK_DELETED
+from api.services.webhooks import create_webhook, delete_webhook, deliveries_of, send_again
+from studies.access import researchers_only, study_for
+from studies.refusals import form_errors
+from tiebreak.errors import DomainError
+
+MAX_SHOWN = 100
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@researchers_only
+def webhooks(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Show the page; a new secret is shown in the response to its form, and never again."""
+    study = study_for(request.user, study_id)
+    form, secret = WebhookForm(request.POST or None), ""
+    if form.is_valid():
+        try:
+            _, secret = create_webhook(study=study, url=form.cleaned_data["url"])
+        except DomainError as refusal:
+            form.add_error("url", form_errors(refusal))
+    context = {
+        "study": study,
+        "form": WebhookForm() if secret else form,
+        "new_secret": secret,
+        "webhooks": study.webhooks.all(),
+        "deliveries": deliveries_of(study)[:MAX_SHOWN],
+        "hosts": settings.TIEBREAK_WEBHOOK_HOSTS,
+    }
+    status = 400 if form.is_bound and not secret else 200
+    return render(request, "api/webhooks.html", context, status=status)
+
+
+@require_POST
+@researchers_only
+def delete(request: HttpRequest, study_id: str, webhook_id: str) -> HttpResponse:
+    study = study_for(request.user, study_id)
+    try:
+        delete_webhook(study=study, public_id=webhook_id)
+    except DomainError as refusal:
+        raise Http404(refusal.message) from refusal
+    messages.success(request, WEBHOOK_DELETED)
+    return redirect("api:webhooks", study.pk)
+
+
+@require_POST
+@researchers_only
+def resend(request: HttpRequest, study_id: str, delivery_id: str) -> HttpResponse:
+    study = study_for(request.user, study_id)
+    try:
+        send_again(study=study, public_id=delivery_id)
+    except DomainError as refusal:
+        raise Http404(refusal.message) from refusal
+    messages.success(request, SENDING_AGAIN)
+    return redirect("api:webhooks", study.pk)

@@ -1,0 +1,171 @@
+"""Studies: list, create, read, change of state, counts and report."""
+
+import io
+import json
+import zipfile
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from annotation.importing import import_study
+from metrics import services
+from metrics.models import ReportSnapshot
+from metrics.services import refresh_report
+from studies.models import Dataset, Membership, Study
+from tests.annotation.annotators import annotator
+from tests.api.clients import at, problem_of, program
+from tests.studies.factories import make_open_study, make_study
+from tests.tiebreak.formats.bundles import make_bundle
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def client(ruth):
+    return program(ruth)
+
+
+@pytest.fixture
+def rated(tmp_path, ruth) -> Study:
+    study = import_study(path=make_bundle(tmp_path / "b", with_ratings=True)).study
+    Membership.objects.create(study=study, user=ruth)
+    return study
+
+
+def zipped(folder) -> SimpleUploadedFile:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for path in sorted(folder.iterdir()):
+            archive.write(path, path.name)
+    return SimpleUploadedFile("bundle.zip", buffer.getvalue())
+
+
+def test_pages_of_the_list_have_each_study_once(client, ruth):
+    known = [make_study(instances=1, member=ruth).pk for _ in range(5)]
+    seen, url = [], f"{at('studies')}?limit=2"
+    while url:
+        page = client.get(url).json()
+        seen += [study["id"] for study in page["results"]]
+        make_study(instances=1, member=ruth)  # a newer one shifts no page
+        url = page["next"]
+    assert seen == known[::-1]
+
+
+def test_a_study_is_created_from_a_bundle_and_read(client, tmp_path):
+    answer = client.post(at("studies"), {"bundle": zipped(make_bundle(tmp_path / "b"))})
+    assert answer.status_code == 201, answer.content
+    made = Study.objects.get()
+    assert answer["Location"] == at("study", made.pk)
+    assert answer.json()["study"] == client.get(at("study", made.pk)).json()
+    design = answer.json()["study"]["design"]
+    assert design["systems"] == [system.name for system in made.ordered_systems()]
+    assert design["ratings_per_hit"] == made.ratings_per_hit
+    assert answer.json()["study"]["status"] == "draft"
+
+
+def test_a_bad_bundle_is_refused_with_its_lines_and_stores_nothing(client, tmp_path):
+    folder = make_bundle(tmp_path / "b")
+    with (folder / "generations.jsonl").open("a") as file:
+        file.write('{"instance": "nobody"}\n')
+    answer = client.post(at("studies"), {"bundle": zipped(folder)})
+    assert problem_of(answer) == (400, "bad_file")
+    problem = answer.json()["problems"][0]
+    assert problem["file"] == "generations.jsonl"
+    assert problem["line"] > 1
+    assert problem["code"]
+    assert not Study.objects.exists()
+    assert not Dataset.objects.exists()
+
+
+def test_a_bundle_above_the_limit_is_refused(client, tmp_path, settings):
+    settings.TIEBREAK_MAX_UPLOAD_BYTES = 100
+    answer = client.post(at("studies"), {"bundle": zipped(make_bundle(tmp_path / "b"))})
+    assert problem_of(answer) == (400, "bad_file")
+    assert answer.json()["problems"][0]["code"] == "upload_too_large"
+
+
+def test_a_known_dataset_is_used_only_on_request(client, tmp_path):
+    folder = make_bundle(tmp_path / "b")
+    assert client.post(at("studies"), {"bundle": zipped(folder)}).status_code == 201
+    again = client.post(at("studies"), {"bundle": zipped(folder)})
+    assert problem_of(again) == (409, "known_dataset")
+    used = client.post(at("studies"), {"bundle": zipped(folder), "known_dataset": "use"})
+    assert used.status_code == 201
+    assert Dataset.objects.count() == 1
+
+
+def test_a_token_for_chosen_studies_creates_none(ruth, tmp_path):
+    client = program(ruth, studies=[make_study(instances=1, member=ruth)])
+    answer = client.post(at("studies"), {"bundle": zipped(make_bundle(tmp_path / "b"))})
+    assert problem_of(answer) == (403, "needs_all_studies")
+
+
+def test_a_bundle_is_needed(client):
+    answer = client.post(at("studies"), {"bundle": "no file"})
+    assert problem_of(answer) == (400, "invalid")
+
+
+def post(client, name: str, study: Study, **body):
+    return client.post(at(name, study.pk), json.dumps(body), content_type="application/json")
+
+
+def test_a_study_is_opened_paused_closed_and_reopened(client, ruth):
+    study = make_study(instances=1, member=ruth, guidelines="")
+    refusal = post(client, "open", study)
+    assert refusal.status_code == 409
+    assert post(client, "plan", study).json()["places"] == study.places.count() > 0
+    refusal = post(client, "open", study)
+    assert problem_of(refusal) == (409, "unconfirmed_warnings")
+    warnings = [problem["code"] for problem in refusal.json()["problems"]]
+    opened = post(client, "open", study, confirmed_warnings=warnings)
+    assert (opened.status_code, opened.json()["status"]) == (200, "open")
+    states = [post(client, name, study).json()["status"] for name in ("pause", "close", "reopen")]
+    assert states == ["paused", "closed", "open"]
+    assert {event.by for event in study.events.all()} == {ruth}
+    assert problem_of(post(client, "reopen", study)) == (409, "wrong_state")
+
+
+@pytest.mark.parametrize("name", ["plan", "open", "pause", "close", "reopen"])
+def test_the_state_of_another_researchers_study_stays(omar, ruth, name):
+    study = make_open_study(instances=1, member=ruth)
+    assert problem_of(post(program(omar), name, study)) == (404, "unknown_study")
+    study.refresh_from_db()
+    assert study.status == "open"
+
+
+def test_progress_counts_what_the_dashboard_counts(client, ruth):
+    study = make_open_study(instances=2, comparisons_per_hit=2, ratings_per_hit=1, member=ruth)
+    before = client.get(at("progress", study.pk)).json()
+    annotator(study).choose()
+    after = client.get(at("progress", study.pk)).json()
+    assert (before["places"], before["completed"], before["rows"]["counted"]) == (2, 0, 0)
+    assert (after["live"], after["rows"]["counted"], after["remaining"]) == (1, 1, 2)
+    assert before["share"] == 0.0
+
+
+def test_the_report_is_the_stored_one(client, rated):
+    answer = client.get(at("report", rated.pk))
+    assert answer.status_code == 200
+    assert answer["Tiebreak-Report"] == "current"
+    assert answer.json() == ReportSnapshot.objects.get().report
+
+
+def test_a_report_that_is_being_built_is_refused_until_it_is_there(client, rated, monkeypatch):
+    sent = []
+    monkeypatch.setattr(services, "enqueue", lambda *arguments: sent.append(arguments))
+    answer = client.get(at("report", rated.pk))
+    assert problem_of(answer) == (409, "report_pending")
+    assert int(answer["Retry-After"]) > 0
+    assert len(sent) == 1
+    refresh_report(study=rated)
+    assert client.get(at("report", rated.pk)).status_code == 200
+
+
+def test_an_outdated_report_is_marked_or_refused(client, rated, monkeypatch):
+    refresh_report(study=rated)
+    monkeypatch.setattr(services, "enqueue", lambda *_: None)
+    rated.criteria.update(scale="preference:5")
+    old = client.get(at("report", rated.pk))
+    assert (old.status_code, old["Tiebreak-Report"]) == (200, "outdated")
+    refusal = client.get(at("report", rated.pk), {"current": "true"})
+    assert problem_of(refusal) == (409, "report_pending")
