@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import takewhile
 
 from django.db import transaction
 
@@ -34,16 +35,17 @@ def rating_page(
     """
     with transaction.atomic():
         Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    now = now or database_now()
     rows = Rating.objects.filter(unit__study=study, pk__gt=after).order_by("pk")
-    settled = _settled(rows, now or database_now())
-    keys = list(settled.values_list("pk", flat=True)[limit - 1 : limit + 1])
-    newest = settled.reverse().values_list("pk", flat=True).first()
-    cursor = keys[0] if keys else newest or after
-    return RatingPage(rows.filter(pk__lte=cursor), cursor, len(keys) > 1)
+    times = rows.values_list("pk", "created_at")[: limit + 1]
+    settled = [pk for pk, _ in takewhile(lambda row: not _is_young(row[1], now), times)]
+    cursor = settled[:limit][-1] if settled else after
+    return RatingPage(rows.filter(pk__lte=cursor), cursor, len(settled) > limit)
 
 
-def _settled(rows: RatingQuerySet, now: datetime) -> RatingQuerySet:
-    # Files may name times in the future, which say nothing about when a rating was stored.
-    stored_now = (now - SETTLED_AFTER, now + SETTLED_AFTER)
-    young = rows.filter(created_at__range=stored_now).values_list("pk", flat=True).first()
-    return rows if young is None else rows.filter(pk__lt=young)
+def _is_young(created_at: datetime, now: datetime) -> bool:
+    """Whether a rating was stored just now.
+
+    Files may name times in the future, which say nothing about when a rating was stored.
+    """
+    return abs(created_at - now) <= SETTLED_AFTER

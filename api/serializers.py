@@ -18,7 +18,7 @@ from recruitment.services.dry_runs import DryRunOptions
 from studies.models import Study
 from tiebreak.similarity import SIMILARITIES
 
-MAX_LIMIT = 100_000
+MAX_LIMIT = 50_000
 MAX_KEY = 2**63 - 1
 
 

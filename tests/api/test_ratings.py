@@ -121,10 +121,11 @@ def test_a_stream_sends_rows_while_it_reads_them(client, rated, monkeypatch):
             yield row
 
     monkeypatch.setattr("api.views.ratings.rating_rows", counted)
-    parts = iter(client.get(at("ratings", rated.pk)).streaming_content)
+    answer = client.get(at("ratings", rated.pk))
     assert read == []
-    next(parts)
+    next(iter(answer.streaming_content))
     assert len(read) == 2
+    answer.close()  # as a server does when the client goes away
 
 
 def test_scores_are_read_page_by_page(client, rated):

@@ -84,6 +84,14 @@ def test_a_bundle_above_the_limit_is_refused(client, tmp_path, settings):
     assert answer.json()["problems"][0]["code"] == "upload_too_large"
 
 
+@pytest.mark.parametrize("limit", ["TIEBREAK_MAX_UPLOAD_ROWS", "TIEBREAK_MAX_UNPACKED_BYTES"])
+def test_a_bundle_has_the_limits_of_the_pages_inside(client, tmp_path, settings, limit):
+    setattr(settings, limit, 1)
+    answer = client.post(at("studies"), {"bundle": zipped(make_bundle(tmp_path / "b"))})
+    assert problem_of(answer) == (400, "bad_file")
+    assert not Study.objects.exists()
+
+
 def test_a_known_dataset_is_used_only_on_request(client, tmp_path):
     folder = make_bundle(tmp_path / "b")
     assert client.post(at("studies"), {"bundle": zipped(folder)}).status_code == 201

@@ -195,6 +195,7 @@ def test_the_page_offers_only_ones_own_studies(client, ruth, omar):
         reverse("api:tokens"), {"name": "x", "access": "read", "studies": [other.pk]}
     )
     assert page.status_code == 400
+    assert other not in page.context["form"].fields["studies"].queryset
     assert not ApiToken.objects.exists()
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
+from django.db import IntegrityError
 
 from annotation.exporting import export_study, rating_rows
 from annotation.importing import import_study
@@ -126,6 +127,8 @@ BAD = {
     "a flag": ({"excluded": True}, "flagged_rating"),
     "a reason without a flag": ({"excluded_reason": "bad"}, "flagged_rating"),
     "a bad number": ({"duration_ms": -1}, "not_a_whole_number"),
+    "a run that its column cannot hold": ({"run": "x" * 101}, "max_length"),
+    "a position that its column cannot hold": ({"position": 2**40}, "max_value"),
     "a rater's name that is too long": ({"rater": "x" * 300}, "id_too_long"),
 }
 
@@ -176,6 +179,17 @@ def test_a_machine_that_came_with_the_import_goes_on_under_its_name(study, add, 
     path.write_text("".join(f"{json.dumps(each)}\n" for each in more))
     assert add_machine_ratings(study=copy, path=path) == AddedRatings(1, 1)
     assert Rater.objects.filter(provider=f"import:{copy.pk}").count() == 1
+
+
+def test_an_error_of_the_database_leaves_nothing_behind(study, add, monkeypatch):
+    def refuse(_: object) -> None:
+        raise IntegrityError("made up")
+
+    monkeypatch.setattr("annotation.services.machine_ratings.create_tallies", refuse)
+    with refused_file(("ratings.jsonl", None, "refused_by_database")):
+        add(*rows(study))
+    assert not Rating.objects.exists()
+    assert not Rater.objects.filter(kind="machine").exists()
 
 
 def test_a_draft_is_refused(tmp_path):
