@@ -91,8 +91,8 @@ def add_common_problems(result: Json, **_: Any) -> Json:
         for operation in methods.values():
             _describe_ids(operation)
             shared = _common(path, operation)
-            own = [int(status) for status in operation["responses"] if status >= "400"]
-            for status in sorted({*own, *shared}):
+            described_here = [int(status) for status in operation["responses"] if status >= "400"]
+            for status in sorted({*described_here, *shared}):
                 _add(operation["responses"], status, shared.get(status, ()))
     return result
 
@@ -122,6 +122,6 @@ def _add(responses: Json, status: int, codes: Sequence[str]) -> None:
         CONTENT_TYPE, {"schema": {"$ref": "#/components/schemas/Problem"}}
     )
     # drf-spectacular changes the names of examples, which are codes here.
-    own = [example["value"]["code"] for example in content.get("examples", {}).values()]
-    names = dict.fromkeys((*own, *codes))
+    named = [example["value"]["code"] for example in content.get("examples", {}).values()]
+    names = dict.fromkeys((*named, *codes))
     content["examples"] = {code: {"value": _example(status, code)} for code in names}

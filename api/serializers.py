@@ -16,6 +16,7 @@ from jobs.rows import JobRow
 from recruitment.forms import MAX_RATERS
 from recruitment.services.dry_runs import DryRunOptions
 from studies.models import Study
+from studies.models.settings import SETTINGS
 from tiebreak.similarity import SIMILARITIES
 
 MAX_LIMIT = 50_000
@@ -120,7 +121,10 @@ class StudyDetail(StudySummary):
 
     @extend_schema_field(DesignSerializer)
     def get_design(self, study: Study) -> dict[str, Any]:
-        return asdict(study_spec(study))
+        """Return the design with the names of study.toml, and null where that has no limit."""
+        spec = asdict(study_spec(study))
+        del spec["settings"]
+        return spec | {name: getattr(study, name) for name in SETTINGS}
 
 
 class ImportedStudy(serializers.Serializer[Any]):

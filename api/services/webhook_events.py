@@ -64,8 +64,8 @@ def _delivery(webhook: Webhook, event: Event, now: datetime) -> WebhookDelivery:
 def _events(webhook: Webhook) -> list[Event]:
     earliest = webhook.looked_until - OVERLAP
     since = max(webhook.created_at, earliest)
-    found = [*_states(webhook, earliest), *_completions(webhook, since), *_jobs(webhook, since)]
-    return sorted(found, key=lambda event: event.time)
+    events = [*_states(webhook, earliest), *_completions(webhook, since), *_jobs(webhook, since)]
+    return sorted(events, key=lambda event: event.time)
 
 
 def _states(webhook: Webhook, since: datetime) -> Iterator[Event]:

@@ -127,9 +127,9 @@ def test_a_job_of_another_study_is_not_there(client, ruth, omar, name):
     for study, code in ((mine, None), (other, "unknown_study")):
         url = at(name, study.pk, job.public_id)
         answer = client.get(url) if name in {"job", "download-export"} else client.post(url)
-        status, found = problem_of(answer)
+        status, refusal = problem_of(answer)
         assert status == 404
-        assert found == code or code is None
+        assert refusal == code or code is None
     job.refresh_from_db()
     assert job.status == "done"
 

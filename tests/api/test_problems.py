@@ -45,7 +45,7 @@ def test_a_value_out_of_bounds_names_its_field(client, ruth):
     study = make_study(instances=1, member=ruth)
     answer = client.get(at("ratings", study.pk), {"after": "-1", "limit": "many"})
     assert problem_of(answer) == (400, "invalid")
-    problems = {each["field"]: each["code"] for each in answer.json()["problems"]}
+    problems = {problem["field"]: problem["code"] for problem in answer.json()["problems"]}
     assert problems == {"after": "min_value", "limit": "invalid"}
 
 

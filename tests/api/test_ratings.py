@@ -164,7 +164,7 @@ def test_a_humans_row_is_refused_with_its_line(client, ruth):
     study = make_open_study(instances=1, member=ruth)
     answer = upload(client, study, machine_row(study), machine_row(study, kind="human", rater="me"))
     assert problem_of(answer) == (400, "bad_file")
-    problems = [(each["line"], each["code"]) for each in answer.json()["problems"]]
+    problems = [(problem["line"], problem["code"]) for problem in answer.json()["problems"]]
     assert problems == [(2, "human_rating")]
     assert not Rating.objects.exists()
 

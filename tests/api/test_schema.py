@@ -58,7 +58,9 @@ def test_the_served_description_is_the_stored_one(ruth):
 def test_an_endpoint_is_described(operation):
     assert re.fullmatch(r"[A-Z][^.]+", operation["summary"])
     assert all(parameter["description"] for parameter in operation.get("parameters", []))
-    refusals = {status: each for status, each in operation["responses"].items() if status >= "400"}
+    refusals = {
+        status: response for status, response in operation["responses"].items() if status >= "400"
+    }
     assert {"401", "403", "429"} <= refusals.keys()
     for status, response in refusals.items():
         content = response["content"]["application/problem+json"]

@@ -210,7 +210,7 @@ def test_the_page_refuses_a_token_for_nothing(client, ruth, more, code):
     client.force_login(ruth)
     page = client.post(reverse("api:tokens"), {"name": "x", "access": "read", **more})
     errors = page.context["form"].errors.as_data()
-    assert {error.code for each in errors.values() for error in each} == {code}
+    assert {error.code for field in errors.values() for error in field} == {code}
 
 
 def test_the_page_revokes_ones_own_tokens_only(client, ruth, omar):

@@ -332,7 +332,7 @@ def test_a_worker_that_dies_in_the_middle_leaves_the_event_to_another(hook, stud
     now = database_now()
     with pytest.raises(KeyboardInterrupt):
         list(send_due(now))
-    assert [each.status for each in send_due(now + DELAYS[0])] == ["delivered"]
+    assert [delivery.status for delivery in send_due(now + DELAYS[0])] == ["delivered"]
     assert len({body["id"] for body in receiver.bodies}) == 1
 
 

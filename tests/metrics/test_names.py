@@ -137,7 +137,7 @@ def assert_every_page_answers(client, study: Study) -> None:
 
 
 def addresses(study: Study, criteria: list[str]) -> list[str]:
-    names = ("dashboard", "numbers", "report", "report-api", "generate-select")
+    names = ("dashboard", "numbers", "report", "generate-select")
     parts = ("generate-select-jobs", "generate-select-results")
     pages = [reverse(f"metrics:{name}", args=[study.pk]) for name in (*names, *parts)]
     pages += [reverse(f"recruitment:{name}", args=[study.pk]) for name in ("channels", "ledger")]
