@@ -3,7 +3,7 @@
 import json
 import random
 from collections.abc import Iterator
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, is_dataclass, replace
 from functools import cache
 
 import jsonschema
@@ -57,9 +57,8 @@ def estimates(part: object, path: str = "") -> Iterator[tuple[str, Estimate]]:
 
 def words(report: Report) -> str:
     """Return everything that the dashboard shows of a report, as JSON."""
-    return json.dumps(
-        [asdict(section) for section in sections(report)], default=str, ensure_ascii=False
-    )
+    shown = [replace(section, about=section.about.resampling) for section in sections(report)]
+    return json.dumps([asdict(section) for section in shown], default=str, ensure_ascii=False)
 
 
 def preferences(labels: list[list[object]], **more) -> list[dict]:

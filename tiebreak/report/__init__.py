@@ -1,7 +1,7 @@
 """The report of a study's ratings, which pages, files and commands build with this code."""
 
 from tiebreak.report.build import build_report
-from tiebreak.report.model import REPORT_VERSION, Report
+from tiebreak.report.model import REPORT_VERSION, Origin, Report
 from tiebreak.report.reading import read_source
 
-__all__ = ["REPORT_VERSION", "Report", "build_report", "read_source"]
+__all__ = ["REPORT_VERSION", "Origin", "Report", "build_report", "read_source"]

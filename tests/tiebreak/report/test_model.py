@@ -1,12 +1,13 @@
 """The report's classes: their JSON keeps its shape and digits, and their schema is the stored one."""
 
 import json
+import math
 import random
 from collections.abc import Iterator
 
 import pytest
 
-from tests.metrics.studies import drawn_study, odd_study
+from tests.metrics.studies import drawn_study, odd_study, words
 from tests.paths import GOLDEN, ROOT
 from tests.tiebreak.report.small_study import REPORT, small_report, small_study
 from tiebreak.formats import RatingTable
@@ -56,8 +57,9 @@ def test_the_golden_report_has_every_part():
 def check_round_trip(rows: list[dict], **options) -> None:
     report = build_report(RatingTable.from_rows(rows), replicates=20, **options)
     written = json.dumps(report.as_json(), allow_nan=False)
-    again = Report.from_json(json.loads(written)).as_json()
-    assert json.dumps(again, allow_nan=False) == written
+    again = Report.from_json(json.loads(written))
+    assert json.dumps(again.as_json(), allow_nan=False) == written
+    assert words(again) == words(report)
 
 
 @pytest.mark.parametrize("reader", PUBLISHED)
@@ -73,6 +75,18 @@ def test_odd_studies_survive_storing(seed):
 
 def test_drawn_studies_survive_storing():
     check_round_trip(drawn_study("uniform", seed=1, control_share=0.2))
+
+
+def test_a_share_without_ratings_is_nan_again():
+    """The machine rated no unit that has this majority label."""
+    rows = [row for row in small_study() if row["rater"] != "judge"]
+    judged = {"unit": "other", "rater": "judge", "kind": "machine", "label": 1}
+    report = build_report(RatingTable.from_rows([*rows, judged]), replicates=0)
+    again = Report.from_json(report.as_json())
+    for perception in (report, again):
+        share = perception.criteria["preference"].perception[0].machines["judge"]["1"]
+        assert math.isnan(share)
+    assert words(again) == words(report)
 
 
 def test_a_database_may_change_the_order_of_keys():
