@@ -64,8 +64,8 @@ def test_the_rows_of_the_file_are_in_the_export(study, add, suffix):
     assert add(*asked, suffix=suffix) == AddedRatings(4, 0)
     stored = list(rating_rows(study))
     assert len(stored) == 4
-    for given, found in zip(asked, stored, strict=True):
-        assert given.items() <= found.items()
+    for given, row in zip(asked, stored, strict=True):
+        assert given.items() <= row.items()
     assert watermark(study) != before
 
 
@@ -176,7 +176,7 @@ def test_a_machine_that_came_with_the_import_goes_on_under_its_name(study, add, 
     copy = import_study(path=tmp_path / "out").study
     path = tmp_path / "more.jsonl"
     more = [row(units(copy)[0]), row(units(copy)[0], run="2")]
-    path.write_text("".join(f"{json.dumps(each)}\n" for each in more))
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in more))
     assert add_machine_ratings(study=copy, path=path) == AddedRatings(1, 1)
     assert Rater.objects.filter(provider=f"import:{copy.pk}").count() == 1
 
@@ -205,7 +205,7 @@ def test_planned_repeats_are_rated_as_repeats(add, study, tmp_path):
     path = tmp_path / "ratings.jsonl"
     path.write_text(json.dumps(row(planned, role="repeat")))
     assert add_machine_ratings(study=repeated, path=path).added == 1
-    assert [each["role"] for each in rating_rows(repeated)] == ["repeat"]
+    assert [row["role"] for row in rating_rows(repeated)] == ["repeat"]
     assert not stored_tallies(study=repeated)
 
 
