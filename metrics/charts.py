@@ -118,7 +118,7 @@ def separability_chart(sets: RaterSets) -> SafeString:
             body += _line(*ends, "human-line", HUMAN, width=2)
         body += _tag("circle", cx=x(middle), cy=y(mean.value), r=4.5, class_="human", fill=HUMAN)
         body += _text(
-            x(middle), y(mean.high if mean.has_interval else mean.value) - 8, f"n = {row.n}"
+            x(middle), y(mean.high if mean.has_interval else mean.value) - 8, f"{row.n} sets"
         )
     description = "Mean consistency by range of separability: " + ", ".join(
         f"{row.low:.2f} to {row.high:.2f}: {row.consistency.value:.2f}" for row in ranges
@@ -226,8 +226,8 @@ def scenarios_chart(cross: list[float], best_self: list[float]) -> SafeString:
         body += _tag(
             "circle", cx=x(c), cy=y(s), r=3.5, class_="human", fill=HUMAN, fill_opacity=0.45
         )
-    body += _text(200, 356, "cross-alignment of the two systems")
-    body += _text(52, 12, "self-alignment of the more consistent system", "start")
+    body += _text(200, 356, "similarity between the two systems")
+    body += _text(52, 12, "similarity within the more consistent system", "start")
     above = sum(s > c for c, s in zip(cross, best_self, strict=True))
     description = (
         f"Self-alignment against cross-alignment of {len(cross)} instances, {above} of them above"

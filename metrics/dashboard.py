@@ -15,7 +15,7 @@ from metrics.findings import (
     stratum_name,
     win_rate_finding,
 )
-from metrics.messages import INSTANCES_WERE_SELECTED
+from metrics.messages import INSTANCES_WERE_SELECTED, NO_UNITS, STRATA_BY_AGREEMENT
 from tiebreak.report import Report
 from tiebreak.report.model import (
     Bias,
@@ -38,13 +38,14 @@ STRATIFIERS = {
     "separability": "By separability",
     "systems": "By system pair",
 }
+NOTES = {"agreement": STRATA_BY_AGREEMENT, "unique_labels": STRATA_BY_AGREEMENT}
 NAMES = {
     "krippendorff_alpha": "Krippendorff's α",
     "percentage_agreement": "Percentage agreement",
     "randolph_kappa": "Randolph's κ",
     "fleiss_kappa": "Fleiss' κ",
     "cohen_kappa": "Cohen's κ",
-    "leave_one_out": "Leave-one-out",
+    "leave_one_out": "Leave-one-out agreement",
     "binned_js": "Binned JS distance",
     "spearman": "Spearman's ρ",
     "kendall": "Kendall's τ-b",
@@ -75,6 +76,7 @@ class Table:
 
     title: str
     rows: list[Row]
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,7 @@ def _scores(systems: SystemsSection) -> dict[str, Estimates]:
         "Bradley–Terry": systems.bradley_terry,
         "Bradley–Terry rank": systems.bradley_terry_rank,
         "Elo": systems.elo,
-        "SEP-Elo": systems.sep_elo,
+        "Elo weighted by separability": systems.sep_elo,
     }
     for name, powered in sorted((systems.prediction_powered or {}).items()):
         scores[f"Win rate, prediction-powered by {name}"] = powered
@@ -238,12 +240,14 @@ def _tables(section: CriterionSection, columns: list[str]) -> list[Table]:
             if stratum.stratifier == stratifier
         ]
         if rows:
-            tables.append(Table(title, rows))
+            tables.append(Table(title, rows, NOTES.get(stratifier, "")))
     return tables
 
 
 def _row(stratum: StratumSection, estimates: list[Estimate]) -> Row:
     name, share = stratum_name(stratum.stratifier, stratum.stratum), f"{stratum.share:.0%}"
+    if not stratum.n_units:
+        return Row(name, 0, share, [Number("–", "", SafeString(""), NO_UNITS)] * len(estimates))
     return Row(name, stratum.n_units, share, [number(estimate) for estimate in estimates])
 
 

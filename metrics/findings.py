@@ -9,9 +9,11 @@ from collections.abc import Mapping
 
 from metrics.messages import (
     COST,
+    MACHINES_FIRST,
     NO_WINNER,
     ON_SELECTED,
     OVER_DATASET,
+    RATING_SET,
     SAVED,
     SAVING_UNKNOWN,
     WEIGHTED_TO_DATASET,
@@ -30,10 +32,10 @@ from tiebreak.stats import Estimate
 # The report names strata for programs; people see these names.
 STRATA = {
     ("all", "all"): "all units",
-    ("agreement", "PA=1"): "all agree",
-    ("agreement", "0.8<=PA<1"): "80% to under 100% agree",
-    ("agreement", "0.6<=PA<0.8"): "60% to under 80% agree",
-    ("agreement", "PA<0.6"): "under 60% agree",
+    ("agreement", "PA=1"): "all give the same label",
+    ("agreement", "0.8<=PA<1"): "80% to under 100% give the majority label",
+    ("agreement", "0.6<=PA<0.8"): "60% to under 80% give the majority label",
+    ("agreement", "PA<0.6"): "under 60% give the majority label",
     ("agreement", "undefined"): "fewer than two ratings",
     ("unique_labels", "1"): "one label",
     ("unique_labels", "undefined"): "no ratings",
@@ -68,19 +70,19 @@ def _range_name(name: str) -> str:
 
 
 INSTANCES = {
-    "new": "instances like these",
-    "dataset": "the whole dataset",
-    "selected": "the selected instances only",
-    "these": "these instances only",
+    "new": "to similar instances",
+    "dataset": "to the whole dataset",
+    "selected": "only to the selected instances",
+    "these": "only to these instances",
 }
-RATERS = {"new": "raters like these", "these": "these raters"}
+RATERS = {"new": " and to similar raters", "these": ", and not to other raters"}
 
 
 def scope_sentence(estimate: Estimate) -> str:
     """Return a sentence that says for which instances and raters an estimate holds."""
     scope = estimate.scope
     instances, raters = INSTANCES[scope.instances], RATERS[scope.raters]
-    return f"These figures hold for {instances} and for {raters}."
+    return f"The figures generalize {instances}{raters}."
 
 
 def _scope_suffix(estimate: Estimate) -> str:
@@ -110,7 +112,7 @@ def agreement_finding(section: CriterionSection) -> tuple[str, str]:
     if alpha.low > 0:
         return (
             f"Annotators agree beyond chance{suffix}",
-            f"{share} Compare machine raters with annotators on these units first. {scope}",
+            f"{share} {_advice_on_machines(section)}{scope}",
         )
     if alpha.high < 0:
         return (
@@ -122,6 +124,10 @@ def agreement_finding(section: CriterionSection) -> tuple[str, str]:
         f"{share} The interval of α includes 0. This does not show that annotators rate at random,"
         f" because the texts may be hard to tell apart. {scope}",
     )
+
+
+def _advice_on_machines(section: CriterionSection) -> str:
+    return MACHINES_FIRST if section.all_units.machines else ""
 
 
 def separability_finding(sets: RaterSets) -> tuple[str, str]:
@@ -145,8 +151,8 @@ def separability_finding(sets: RaterSets) -> tuple[str, str]:
     if trend.low <= 0 <= trend.high:
         return (
             f"No trend of consistency with separability is shown{suffix}",
-            f"{sentence} The interval includes 0, which does not show that there is no trend."
-            f" {scope}",
+            f"{sentence} The interval includes 0, so the data show no clear trend, but do not rule"
+            f" one out. {scope}",
         )
     direction = "rises" if trend.low > 0 else "falls"
     return f"Consistency {direction} with separability{suffix}", f"{sentence} {scope}"
@@ -157,9 +163,9 @@ def sets_finding(sets: RaterSets) -> tuple[str, str]:
     if not sets.n:
         return "Rating sets", str(sets.consistency.reason)
     sentence = (
-        f"Of {counted(sets.n, 'complete rating set')}, {sets.contradictory.value:.0%}"
-        f" prefer both systems, {sets.all_ties.value:.0%} consist only of ties, and"
-        f" {sets.perfect.value:.0%} are perfectly consistent."
+        f"{RATING_SET} Of {counted(sets.n, 'complete set')}, {sets.contradictory.value:.0%} prefer"
+        f" each system at least once, {sets.all_ties.value:.0%} consist only of ties, and"
+        f" {sets.perfect.value:.0%} are perfectly consistent; the others lie between."
     )
     if sets.n_incomplete:
         verb = "is" if sets.n_incomplete == 1 else "are"

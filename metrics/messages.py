@@ -50,3 +50,18 @@ JOBS_ENDED = "No job is running any more. The results are shown below."
 
 # The report for programs.
 REPORT_PENDING = "The report is being built. Ask again in a few seconds."
+
+# The dashboard.
+NO_UNITS = "No units are in this stratum."
+STRATA_BY_AGREEMENT = (
+    "These strata are formed by how much annotators agree, so the agreement within them follows from"
+    " how they were formed and is not a finding. Use them to compare machine raters with annotators."
+)
+MACHINES_FIRST = (
+    "Check machine raters on these units first, because the annotators' answer is clear there. "
+)
+RATING_SET = (
+    "A rating set is one annotator's ratings of one instance for one pair of systems. Its"
+    " consistency runs from 0 (it prefers each system at least once, or has only ties) to 1 (it"
+    " prefers the same system at full strength every time)."
+)

@@ -183,8 +183,8 @@ def test_the_page_takes_few_queries(client, study, django_assert_max_num_queries
     ("stratifier", "name", "words"),
     [
         ("all", "all", "all units"),
-        ("agreement", "PA=1", "all agree"),
-        ("agreement", "0.6<=PA<0.8", "60% to under 80% agree"),
+        ("agreement", "PA=1", "all give the same label"),
+        ("agreement", "0.6<=PA<0.8", "60% to under 80% give the majority label"),
         ("agreement", "undefined", "fewer than two ratings"),
         ("unique_labels", "1", "one label"),
         ("unique_labels", "3", "3 different labels"),

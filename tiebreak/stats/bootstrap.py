@@ -28,8 +28,8 @@ CONFIDENCE_LEVEL = 0.95
 MAX_UNDEFINED_SHARE = 0.05
 # An interval of zero width would claim certainty about instances that were not rated.
 NO_WIDTH = (
-    "There is no interval because nearly all bootstrap replicates give the same value, so that the"
-    " interval would have no width."
+    "There is no interval because nearly all bootstrap replicates give the same value, so the"
+    " interval would have zero width."
 )
 OFTEN_UNDEFINED = (
     "There is no interval because the statistic is undefined in {lost} of {of} bootstrap"

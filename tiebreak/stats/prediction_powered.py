@@ -34,7 +34,7 @@ ONE_INSTANCE = (
     " instances."
 )
 NO_VARIATION = (
-    "There is no interval because the labels do not vary, so that the interval would have no width."
+    "There is no interval because the labels do not vary, so the interval would have zero width."
 )
 _ROUNDING = 1e-12
 
