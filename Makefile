@@ -24,7 +24,7 @@ test-all: $(VENV)/dev.installed  ## Every test: browser, Redis, PostgreSQL, simu
 # An environment of its own, so that the other tests go on running without torch.
 test-encoders:  ## Text similarities with real weights on the CPU, beside the packages they follow
 	@$(MAKE) --no-print-directory VENV=$(ENCODERS) $(ENCODERS)/embeddings.installed
-	@$(ENCODERS)/bin/python -m pytest -n 2 tests/tiebreak/similarity
+	@$(ENCODERS)/bin/python -m pytest -n 2 tests/tiebreak/similarity tests/api/test_end_to_end.py
 
 test-wheel: $(VENV)/dev.installed  ## The library's wheel in an empty environment
 	@$(BIN)/python -m pytest tests/wheel.py -q -n 0

@@ -15,7 +15,7 @@ from jobs.models import Job
 from jobs.rows import JobRow
 from recruitment.forms import MAX_RATERS
 from recruitment.services.dry_runs import DryRunOptions
-from studies.models import Study
+from studies.models import InstanceSelection, Study
 from studies.models.settings import SETTINGS
 from tiebreak.similarity import SIMILARITIES
 
@@ -69,27 +69,7 @@ class DesignSerializer(serializers.ModelSerializer[Study]):
 
     class Meta:
         model = Study
-        fields = (
-            "title",
-            "guidelines",
-            "consent",
-            "ratings_per_hit",
-            "comparisons_per_hit",
-            "bundling",
-            "repeats_per_hit",
-            "repeat_distance",
-            "abandoned",
-            "unit_kind",
-            "hits_per_annotator",
-            "hits_per_day",
-            "most_answers",
-            "most_answers_per_day",
-            "lease_minutes",
-            "similarity",
-            "criteria",
-            "systems",
-            "controls",
-        )
+        fields = ("title", *SETTINGS, "criteria", "systems", "controls")
 
 
 class StudySummary(serializers.ModelSerializer[Study]):
@@ -186,6 +166,19 @@ class PlanSerializer(serializers.Serializer[Plan]):
     repeats = serializers.IntegerField()
     places = serializers.IntegerField()
     ratings = serializers.IntegerField(help_text="The ratings once all responses are completed.")
+
+
+class SelectionOptions(serializers.ModelSerializer[InstanceSelection]):
+    """The design by which instances are drawn, as on the page *Generate & select*."""
+
+    class Meta:
+        model = InstanceSelection
+        fields = ("design", "instances", "control_share", "weights", "floor", "seed")
+
+
+class DrawnPlan(serializers.Serializer[Any]):
+    drawn = serializers.IntegerField(help_text="Instances drawn, over all pairs of systems.")
+    plan = PlanSerializer()
 
 
 class RatingsQuery(serializers.Serializer[Any]):

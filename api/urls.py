@@ -14,6 +14,7 @@ endpoints = [
     path("studies/", studies_views.Studies.as_view(), name="studies"),
     path(STUDY, studies_views.StudyView.as_view(), name="study"),
     path(f"{STUDY}plan/", studies_views.PlanStudy.as_view(), name="plan"),
+    path(f"{STUDY}selection/", studies_views.SelectInstances.as_view(), name="selection"),
     path(f"{STUDY}open/", studies_views.OpenStudy.as_view(), name="open"),
     path(f"{STUDY}pause/", studies_views.PauseStudy.as_view(), name="pause"),
     path(f"{STUDY}close/", studies_views.CloseStudy.as_view(), name="close"),

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import trigger_client_event
 
 from annotation.services.dummies import dummy_texts, remove_dummy_generations
-from annotation.services.planning import Plan, forecast_plan, plan_hits
+from annotation.services.planning import Plan, draw_and_plan, forecast_plan, plan_hits
 from jobs.models import Job
 from jobs.rows import job_rows, newest_and_unfinished
 from jobs.services import pause_job, resume_job, stop_job
@@ -41,7 +41,6 @@ from studies.access import researchers_only, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.dataset_jobs import jobs_of, start_dataset_job
 from studies.instance_selection.drawing import (
-    draw_instances,
     extremes,
     proposed_instances,
     selection_previews,
@@ -351,11 +350,9 @@ def _question_before_taking_all(study: Study) -> Question | None:
 
 
 def _draw_and_plan(study: Study, form: forms.BaseForm, by: User) -> str:
-    with transaction.atomic():  # undoes the draw if planning is refused
-        design = cast(DesignForm, form).save(commit=False)
-        n = draw_instances(study=study, design=design, by=by)
-        plan = plan_hits(study=study)
-    return f"Drew {n} instances and planned {plan.summary}"
+    design = cast(DesignForm, form).save(commit=False)
+    drawn, plan = draw_and_plan(study=study, design=design, by=by)
+    return f"Drew {drawn} instances and planned {plan.summary}"
 
 
 @dataclass(frozen=True)

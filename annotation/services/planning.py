@@ -7,13 +7,23 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import cast
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
 
 from annotation.balancing import balanced_bits, dealt
 from annotation.models import HIT, HITUnit, Place, Rating
+from studies.instance_selection.drawing import draw_instances
 from studies.instance_selection.scoring import separability_by_instance
-from studies.models import Generation, Instance, SelectedInstance, Study, System, Unit
+from studies.models import (
+    Generation,
+    Instance,
+    InstanceSelection,
+    SelectedInstance,
+    Study,
+    System,
+    Unit,
+)
 from tiebreak.errors import DomainError
 from tiebreak.formats.cells import MAX_ID
 
@@ -90,6 +100,18 @@ def plan_hits(*, study: Study) -> Plan:
     rng.shuffle(bundles)
     _write_plan(study, bundles, rng)
     return _counted(study, bundles)
+
+
+@transaction.atomic
+def draw_and_plan(
+    *, study: Study, design: InstanceSelection, by: User | None = None
+) -> tuple[int, Plan]:
+    """Draw instances by a design and plan their HITs, or do neither.
+
+    Returns how many instances were drawn over all pairs of systems, and the plan.
+    """
+    drawn = draw_instances(study=study, design=design, by=by)
+    return drawn, plan_hits(study=study)
 
 
 def forecast_plan(*, study: Study, selected: Iterable[SelectedInstance]) -> Plan:

@@ -10,24 +10,27 @@ from rest_framework.views import APIView
 
 from annotation.counts import study_counts
 from annotation.importing import import_study
-from annotation.services.planning import plan_hits
+from annotation.services.planning import draw_and_plan, plan_hits
 from annotation.uploads import stored_upload, upload_limits
 from api.access import creator, researcher, visible_studies, visible_study
 from api.pagination import StudyPagination
 from api.schema import described
 from api.serializers import (
     BundleUpload,
+    DrawnPlan,
     ImportedStudy,
     OpenOptions,
     PlanSerializer,
     Progress,
     ReportQuery,
+    SelectionOptions,
     StudyDetail,
     StudySummary,
 )
 from api.validation import checked
 from metrics.services import newest_report
 from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
+from studies.models import InstanceSelection
 
 TAG = "studies"
 WRONG_STATE = {409: ["wrong_state"]}
@@ -88,6 +91,23 @@ class PlanStudy(APIView):
     )
     def post(self, request: Request, study_id: str) -> Response:
         return Response(PlanSerializer(plan_hits(study=visible_study(request, study_id))).data)
+
+
+class SelectInstances(APIView):
+    @described(
+        "Draw instances and plan their HITs",
+        tag=TAG,
+        description="Needs separability scores by the study's similarity. Replaces an earlier draw"
+        " and plan of a draft.",
+        request=SelectionOptions,
+        responses={200: DrawnPlan},
+        refusals={409: ["not_a_draft", "not_scored", "pair_not_scored", "too_many", "has_ratings"]},
+    )
+    def post(self, request: Request, study_id: str) -> Response:
+        study = visible_study(request, study_id)
+        design = InstanceSelection(study=study, **checked(SelectionOptions, request.data))
+        drawn, plan = draw_and_plan(study=study, design=design, by=researcher(request))
+        return Response(DrawnPlan({"drawn": drawn, "plan": plan}).data)
 
 
 class OpenStudy(APIView):

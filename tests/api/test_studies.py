@@ -11,6 +11,8 @@ from annotation.importing import import_study
 from metrics import services
 from metrics.models import ReportSnapshot
 from metrics.services import refresh_report
+from recruitment.services.lifecycle import open_study
+from studies.instance_selection.scoring import score_separability
 from studies.models import Dataset, Membership, Study
 from tests.annotation.annotators import annotator
 from tests.api.clients import at, problem_of, program
@@ -177,3 +179,29 @@ def test_an_outdated_report_is_marked_or_refused(client, rated, monkeypatch):
     assert (old.status_code, old["Tiebreak-Report"]) == (200, "outdated")
     refusal = client.get(at("report", rated.pk), {"current": "true"})
     assert problem_of(refusal) == (409, "report_pending")
+
+
+def test_instances_are_drawn_and_planned_or_neither(client, ruth):
+    study = make_study(instances=12, member=ruth)
+    design = {"design": "uniform", "instances": 11, "control_share": 0}
+    assert problem_of(send(client, "selection", study, design)) == (409, "not_scored")
+    score_separability(study=study)
+    answer = send(client, "selection", study, design).json()
+    assert (
+        (answer["drawn"], answer["plan"]["instances"]) == (11, study.selected.count()) == (11, 11)
+    )
+    refusal = send(client, "selection", study, design | {"instances": 0, "floor": 1000})
+    assert problem_of(refusal) == (400, "invalid")
+    assert {problem["field"] for problem in refusal.json()["problems"]} == {"instances", "floor"}
+    open_study(study=study)
+    assert problem_of(send(client, "selection", study, design)) == (409, "not_a_draft")
+
+
+def test_nobody_draws_for_another_researcher(omar, ruth):
+    study = make_study(instances=2, member=ruth)
+    design = {"design": "uniform", "instances": 1}
+    assert problem_of(send(program(omar), "selection", study, design)) == (404, "unknown_study")
+
+
+def send(client, name: str, study, values: dict[str, object]):
+    return client.post(at(name, study.pk), json.dumps(values), content_type="application/json")
