@@ -41,6 +41,8 @@ NOT_COPIED = frozenset(
         "annotation.Participation",
         "annotation.ScreeningAttempt",
         "metrics.ReportSnapshot",
+        "api.ApiToken_studies",
+        "api.Webhook",
     }
 )
 
