@@ -6,7 +6,7 @@ ENCODERS := .venv-encoders
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-encoders test-wheel check bench-stats bench-separability bench-sampling bench-serving bench-jobs schema lock clean
+.PHONY: help demo test test-all test-encoders test-wheel test-interface check bench-stats bench-separability bench-sampling bench-serving bench-jobs schema lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -19,12 +19,15 @@ test: $(VENV)/dev.installed  ## Unit, database and architecture tests, on SQLite
 
 test-all: $(VENV)/dev.installed  ## Every test: browser, Redis, PostgreSQL, simulations, encoders, wheel
 	@$(BIN)/python -m tests.run --all
-	@$(MAKE) --no-print-directory test-encoders test-wheel
+	@$(MAKE) --no-print-directory test-interface test-encoders test-wheel
 
 # An environment of its own, so that the other tests go on running without torch.
 test-encoders:  ## Text similarities with real weights on the CPU, beside the packages they follow
 	@$(MAKE) --no-print-directory VENV=$(ENCODERS) $(ENCODERS)/embeddings.installed
 	@$(ENCODERS)/bin/python -m pytest -n 2 tests/tiebreak/similarity tests/api/test_end_to_end.py
+
+test-interface: $(VENV)/dev.installed  ## Requests of all kinds to the REST interface
+	@$(BIN)/python -m pytest tests/api/exploring.py -q -n 2
 
 test-wheel: $(VENV)/dev.installed  ## The library's wheel in an empty environment
 	@$(BIN)/python -m pytest tests/wheel.py -q -n 0
