@@ -1,5 +1,6 @@
 """The tutorial's study can be taken from files to report, step by step as in the tutorial."""
 
+import io
 import json
 
 import pytest
@@ -31,8 +32,8 @@ def test_only_the_plan_is_missing(study):
     assert launch_checks(study) == []
 
 
-def test_bots_take_a_copy(study, capsys):
-    call_command("simulate_raters", study.pk, dry_run=True, json=True)
+def test_bots_take_a_copy(study):
+    call_command("simulate_raters", study.pk, dry_run=True, json=True, stdout=io.StringIO())
     assert study.dry_runs.count() == 1
 
 
