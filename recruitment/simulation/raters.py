@@ -6,9 +6,9 @@ from contextlib import contextmanager, nullcontext
 
 import httpx
 from django.conf import settings
+from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_finished, request_started
 from django.core.signing import BadSignature, Signer
-from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
 from django.http import HttpRequest
 from django.urls import reverse
@@ -169,7 +169,8 @@ def _client(study: Study, url: str | None, address: str) -> httpx.Client:
     if url is None:
         host = next((name for name in settings.ALLOWED_HOSTS if name[0] not in ".*"), "localhost")
         scheme = "https" if settings.SESSION_COOKIE_SECURE else "http"
-        transport = httpx.WSGITransport(app=get_wsgi_application(), remote_addr=address)
+        # get_wsgi_application() would configure logging again, which closes other handlers' streams.
+        transport = httpx.WSGITransport(app=WSGIHandler(), remote_addr=address)
         url = f"{scheme}://{host}"
         return httpx.Client(transport=transport, base_url=url, headers={**headers, "Referer": url})
     return httpx.Client(base_url=url, headers={**headers, "Referer": url}, timeout=30)

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
+from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_finished, request_started
-from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
 
 
@@ -31,6 +31,6 @@ def wsgi_app(db) -> Iterator[Callable[..., Any]]:
     signals = (request_started, request_finished)
     for signal in signals:
         signal.disconnect(close_old_connections)
-    yield get_wsgi_application()
+    yield WSGIHandler()
     for signal in signals:
         signal.connect(close_old_connections)

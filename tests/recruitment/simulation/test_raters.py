@@ -1,5 +1,7 @@
 """Bots on the real pages: the computed numbers reproduce the bots' settings."""
 
+import io
+import logging
 import random
 from itertools import count
 from statistics import median
@@ -149,3 +151,11 @@ def test_over_a_socket_it_is_the_same(live_server, capsys):
     call_command("simulate_raters", study.pk, "--raters", "2", "--url", live_server.url)
     assert {"2", "8"} <= numbers_in(capsys.readouterr().out)
     assert Rating.objects.filter(simulated=True).count() == 8
+
+
+def test_the_logging_of_the_process_is_left_alone():
+    """Configuring it again would close the streams of other libraries' handlers."""
+    handler = logging.StreamHandler(io.StringIO())
+    handler.close = handler.stream.close
+    simulate_raters(study=make_open_study(instances=1), bots=[Bot("a")])
+    assert not handler.stream.closed
