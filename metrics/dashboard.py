@@ -17,7 +17,6 @@ from metrics.findings import (
     win_rate_finding,
 )
 from metrics.messages import INSTANCES_WERE_SELECTED, NO_UNITS, STRATA_BY_AGREEMENT
-from tiebreak.report import Report
 from tiebreak.report.model import (
     Bias,
     BiasSection,
@@ -100,11 +99,6 @@ class Section:
     bias_rows: list[Row]
     problems: list[tuple[str, str]]
     note: str
-
-
-def sections(report: Report) -> list[Section]:
-    """Return the sections in the study's order."""
-    return [section_of(name, report.criteria[name]) for name in report.criteria_order]
 
 
 def section_of(name: str, section: CriterionSection) -> Section:

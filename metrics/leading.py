@@ -112,7 +112,7 @@ def _plain(text: str) -> Number:
 
 def _rounded(n: int) -> int:
     """Return two significant digits, because a forecast has no more."""
-    return round(n, 1 - len(str(n))) if n > 99 else n
+    return round(n, 2 - len(str(n))) if n > 99 else n
 
 
 def scope_of(section: CriterionSection) -> str:

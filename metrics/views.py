@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -9,6 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from annotation.counts import study_counts
+from jobs.clock import database_now
 from metrics.dashboard import section_of
 from metrics.figures.collection import progress_figure
 from metrics.figures.figure import Figure
@@ -23,7 +25,6 @@ from studies.access import researchers_only, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
 from tiebreak.report import Report
-from tiebreak.report.model import CriterionSection
 
 STOP_POLLING = 286  # htmx stops polling at this status
 
@@ -96,7 +97,7 @@ def figure(
 
 def _figure(study: Study, criterion: str, name: str) -> Figure | None:
     if name == "progress":
-        return progress_figure(study, planned=study.places.count())
+        return progress_figure(study)
     about = _report(study).criteria.get(criterion)
     if about is None:
         raise Http404("This study's report has no such criterion.")
@@ -119,6 +120,7 @@ class _Freshness:
     state: str
     status: str
     problem: DomainError | None
+    now: datetime
 
     @property
     def is_stale(self) -> bool:
@@ -137,12 +139,12 @@ class _Freshness:
 
 
 def _freshness_of(study: Study) -> _Freshness:
-    state, problem = watermark(study), None
+    state, problem, now = watermark(study), None, database_now()
     try:
-        snapshot = ensure_fresh(study=study, state=state)
+        snapshot = ensure_fresh(study=study, state=state, now=now)
     except DomainError as error:
         snapshot, problem = ReportSnapshot.objects.get(study=study), error
-    return _Freshness(snapshot, state, study.status, problem)
+    return _Freshness(snapshot, state, study.status, problem, now)
 
 
 def _context(
@@ -154,7 +156,7 @@ def _context(
     with_sections: bool = True,
 ) -> dict[str, Any]:
     report = stored_report(freshness.snapshot) if with_sections else None
-    counts = study_counts(study)
+    counts = None if tab else study_counts(study, freshness.now)
     context = {
         "study": study,
         "progress": counts,
@@ -171,18 +173,17 @@ def _context(
     chosen = request.GET.get("criterion", "")
     criterion = chosen if chosen in report.criteria else report.criteria_order[0]
     shown = Shown(study, criterion, report.criteria[criterion], request.GET.dict())
-    if tab is None:
-        return context | _overview(shown, counts.places)
-    return context | _results(shown, tab)
+    content = _results(shown, tab) if tab else _overview(shown, freshness.now)
+    return context | content
 
 
-def _overview(shown: Shown, planned: int) -> dict[str, Any]:
-    about: CriterionSection = shown.about
+def _overview(shown: Shown, now: datetime) -> dict[str, Any]:
+    about = shown.about
     return {
         "criterion": shown.criterion,
         "leading": leading_numbers(about),
         "scope": scope_of(about),
-        "figures": [win_rates_figure(about), progress_figure(shown.study, planned=planned)],
+        "figures": [win_rates_figure(about), progress_figure(shown.study, now=now)],
         "section": section_of(shown.criterion, about),
     }
 

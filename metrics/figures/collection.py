@@ -1,9 +1,9 @@
 """The figure of progress: responses completed over time, and how long the rest will take."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import Count, Max, Min
+from django.db.models import Count, Max, Min, Q
 from django.db.models.functions import TruncDay, TruncHour, TruncMinute
 from django.db.models.functions.datetime import TruncBase
 
@@ -15,45 +15,42 @@ from studies.models import Study
 READING = (
     "The area shows how many responses were complete at each time, and the line at the top how many"
     " are planned. A response is one annotator's ratings of one task (HIT). The forecast assumes the"
-    " pace of the last hour in which responses were completed."
+    " pace of the last hour."
 )
 COLUMNS = ("until", "responses_completed")
 
 
-@dataclass(frozen=True)
-class Pace:
-    """Responses per hour lately, and when the rest would be complete at this pace."""
-
-    per_hour: int
-    remaining: timedelta | None
-
-
-def progress_figure(study: Study, *, planned: int, now: datetime | None = None) -> Figure:
+def progress_figure(study: Study, now: datetime | None = None) -> Figure:
     """Return the responses completed over time, with a forecast while the study is open."""
-    moments = _completed(study)
-    if not moments:
+    size = _size(study, now or database_now())
+    if size["first"] is None:
         return empty_figure("progress", "No response is complete yet", "")
-    done = moments[-1][1]
+    moments = _completed(study, size["first"], size["last"])
+    done, planned = size["done"], size["planned"]
     finding, sentence = f"{done} of {planned} responses completed", ""
     if study.status == Study.Status.OPEN and done < planned:
-        finding, sentence = _forecast(pace_of(study, remaining=planned - done, now=now))
+        finding, sentence = _forecast(size["last_hour"], planned - done)
     chart = time_chart(moments, goal=planned, finding=finding, unit="responses completed")
     rows = tuple((when.isoformat(), n) for when, n in moments)
     return Figure("progress", finding, sentence, chart, COLUMNS, rows, READING)
 
 
-def pace_of(study: Study, *, remaining: int, now: datetime | None = None) -> Pace:
-    """Return how many responses the last hour brought, and how long the rest takes at this pace."""
-    since = (now or database_now()) - timedelta(hours=1)
-    per_hour = study.places.filter(completed_at__gte=since).count()
-    return Pace(per_hour, timedelta(hours=remaining / per_hour) if per_hour else None)
+def _size(study: Study, now: datetime) -> dict[str, Any]:
+    is_recent = Q(completed_at__gte=now - timedelta(hours=1))
+    return study.places.aggregate(
+        first=Min("completed_at"),
+        last=Max("completed_at"),
+        planned=Count("pk"),
+        done=Count("completed_at"),
+        last_hour=Count("pk", filter=is_recent),
+    )
 
 
-def _forecast(pace: Pace) -> tuple[str, str]:
-    if pace.remaining is None:
+def _forecast(per_hour: int, remaining: int) -> tuple[str, str]:
+    if not per_hour:
         return "No response was completed in the last hour", ""
-    finding = f"At this pace, the rest takes {_in_words(pace.remaining)}"
-    return finding, f"Responses completed in the last hour: {pace.per_hour}."
+    finding = f"At this pace, the rest takes {_in_words(timedelta(hours=remaining / per_hour))}"
+    return finding, f"Responses completed in the last hour: {per_hour}."
 
 
 def _in_words(time: timedelta) -> str:
@@ -63,13 +60,9 @@ def _in_words(time: timedelta) -> str:
     return f"about {round(hours)} hours" if hours < 48 else f"about {round(hours / 24)} days"
 
 
-def _completed(study: Study) -> list[tuple[datetime, int]]:
+def _completed(study: Study, first: datetime, last: datetime) -> list[tuple[datetime, int]]:
     """Return how many responses were complete at the end of each minute, hour or day."""
     places = study.places.filter(completed_at__isnull=False)
-    ends = places.aggregate(first=Min("completed_at"), last=Max("completed_at"))
-    first, last = ends["first"], ends["last"]
-    if first is None:
-        return []
     truncate, width = _step(last - first)
     steps = places.annotate(step=truncate("completed_at")).order_by("step").values_list("step")
     total, moments = 0, [(first, 0)]
