@@ -27,7 +27,7 @@ def progress_figure(study: Study, now: datetime | None = None) -> Figure:
         return empty_figure("progress", "No response is complete yet", "")
     moments = _completed(study, size["first"], size["last"])
     done, planned = size["done"], size["planned"]
-    finding, sentence = f"{done} of {planned} responses completed", ""
+    finding, sentence = "Responses completed over time", f"{done} of {planned}."
     if study.status == Study.Status.OPEN and done < planned:
         finding, sentence = _forecast(size["last_hour"], planned - done)
     chart = time_chart(moments, goal=planned, finding=finding, unit="responses completed")
