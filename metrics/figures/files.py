@@ -53,4 +53,4 @@ def _typeset(figure: Figure, kind: Literal["pdf", "png"]) -> bytes:
         page = Path(folder) / "figure.typ"
         page.write_text(PAGE, encoding="utf-8")
         ppi = float(PIXELS_PER_INCH) if kind == "png" else None
-        return typst.compile(page, root=folder, format=kind, ppi=ppi)
+        return typst.compile(str(page), root=str(folder), format=kind, ppi=ppi)
