@@ -43,9 +43,9 @@ def contested_page(
     return Paginator(_by_agreement(study, criterion, search), PER_PAGE).get_page(number)
 
 
-def contested_units(study: Study, criterion: str, rows: list[Unit]) -> list[ContestedUnit]:
+def contested_units(criterion: str, scale: Scale, rows: list[Unit]) -> list[ContestedUnit]:
     """Return the units with their texts and answers, with a fixed number of queries."""
-    answers = _answers(study, criterion, rows)
+    answers = _answers(criterion, scale, rows)
     return [
         ContestedUnit(
             unit=unit,
@@ -80,8 +80,7 @@ def _texts(unit: Unit) -> tuple[tuple[str, str], ...]:
     return tuple((system.name, text.text) for system, text in sides if system and text)
 
 
-def _answers(study: Study, criterion: str, units: list[Unit]) -> dict[int, list[Answer]]:
-    scale = Scale.parse(study.criteria.get(name=criterion).scale)
+def _answers(criterion: str, scale: Scale, units: list[Unit]) -> dict[int, list[Answer]]:
     by_pk = {unit.pk: unit for unit in units}
     ratings = (
         Rating.objects.in_statistics()

@@ -15,6 +15,7 @@ from metrics.figures.systems import elo_figure, strengths_figure, win_rates_figu
 from metrics.rater_rows import rater_rows, task_speeds
 from studies.models import Study
 from tiebreak.report.model import CriterionSection
+from tiebreak.scales import Scale
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def _contested(shown: Shown) -> dict[str, Any]:
     page = contested_page(
         shown.study, shown.criterion, search=search, number=shown.query.get("page_number")
     )
-    units = contested_units(shown.study, shown.criterion, list(page.object_list))
+    units = contested_units(shown.criterion, Scale.parse(shown.about.scale), list(page.object_list))
     return {"page": page, "units": units, "search": search}
 
 

@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from annotation.counts import study_counts
+from annotation.counts import StudyCounts, study_counts
 from jobs.clock import database_now
 from metrics.dashboard import section_of
 from metrics.figures.collection import progress_figure
@@ -18,7 +18,7 @@ from metrics.figures.files import CONTENT_TYPES, figure_file
 from metrics.figures.systems import win_rates_figure
 from metrics.leading import leading_numbers, scope_of
 from metrics.models import ReportSnapshot
-from metrics.selectors import stored_report
+from metrics.selectors import stored_counts, stored_report
 from metrics.services import ensure_fresh, watermark
 from metrics.tabs import TABS, Shown, Tab, figure_named, tab_named
 from studies.access import researchers_only, study_for
@@ -97,7 +97,7 @@ def figure(
 
 def _figure(study: Study, criterion: str, name: str) -> Figure | None:
     if name == "progress":
-        return progress_figure(study)
+        return progress_figure(study, study_counts(study))
     about = _report(study).criteria.get(criterion)
     if about is None:
         raise Http404("This study's report has no such criterion.")
@@ -156,10 +156,8 @@ def _context(
     with_sections: bool = True,
 ) -> dict[str, Any]:
     report = stored_report(freshness.snapshot) if with_sections else None
-    counts = None if tab else study_counts(study, freshness.now)
     context = {
         "study": study,
-        "progress": counts,
         "freshness": freshness,
         "snapshot": freshness.snapshot,
         "report": report,
@@ -168,22 +166,30 @@ def _context(
         "here": "results" if tab else "overview",
         "template": tab.template if tab else "metrics/overview.html",
     }
+    counts = None
+    if tab is None:
+        counts = context["progress"] = _counts(study, freshness)
     if report is None or not report.criteria_order:
         return context
     chosen = request.GET.get("criterion", "")
     criterion = chosen if chosen in report.criteria else report.criteria_order[0]
     shown = Shown(study, criterion, report.criteria[criterion], request.GET.dict())
-    content = _results(shown, tab) if tab else _overview(shown, freshness.now)
-    return context | content
+    return context | (_results(shown, tab) if tab else _overview(shown, counts))
 
 
-def _overview(shown: Shown, now: datetime) -> dict[str, Any]:
+def _counts(study: Study, freshness: _Freshness) -> StudyCounts:
+    """Return the counts, with those of the ratings from the report if it is of these ratings."""
+    counted = None if freshness.is_stale else stored_counts(freshness.snapshot)
+    return study_counts(study, freshness.now, counted=counted)
+
+
+def _overview(shown: Shown, counts: StudyCounts | None) -> dict[str, Any]:
     about = shown.about
     return {
         "criterion": shown.criterion,
         "leading": leading_numbers(about),
         "scope": scope_of(about),
-        "figures": [win_rates_figure(about), progress_figure(shown.study, now=now)],
+        "figures": [win_rates_figure(about), progress_figure(shown.study, counts)],
         "section": section_of(shown.criterion, about),
     }
 

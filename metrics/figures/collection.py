@@ -1,13 +1,12 @@
 """The figure of progress: responses completed over time, and how long the rest will take."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
-from django.db.models import Count, Max, Min, Q
+from django.db.models import Count
 from django.db.models.functions import TruncDay, TruncHour, TruncMinute
 from django.db.models.functions.datetime import TruncBase
 
-from jobs.clock import database_now
+from annotation.counts import StudyCounts
 from metrics.charts.curves import time_chart
 from metrics.figures.figure import Figure, empty_figure
 from studies.models import Study
@@ -20,30 +19,18 @@ READING = (
 COLUMNS = ("until", "responses_completed")
 
 
-def progress_figure(study: Study, now: datetime | None = None) -> Figure:
+def progress_figure(study: Study, counts: StudyCounts) -> Figure:
     """Return the responses completed over time, with a forecast while the study is open."""
-    size = _size(study, now or database_now())
-    if size["first"] is None:
+    first, last = counts.first_completed_at, counts.last_completed_at
+    if first is None or last is None:
         return empty_figure("progress", "No response is complete yet", "")
-    moments = _completed(study, size["first"], size["last"])
-    done, planned = size["done"], size["planned"]
-    finding, sentence = "Responses completed over time", f"{done} of {planned}."
-    if study.status == Study.Status.OPEN and done < planned:
-        finding, sentence = _forecast(size["last_hour"], planned - done)
+    moments, planned = _completed(study, first, last), counts.places
+    finding, sentence = "Responses completed over time", f"{counts.completed} of {planned}."
+    if study.status == Study.Status.OPEN and counts.remaining:
+        finding, sentence = _forecast(counts.completed_last_hour, counts.remaining)
     chart = time_chart(moments, goal=planned, finding=finding, unit="responses completed")
     rows = tuple((when.isoformat(), n) for when, n in moments)
     return Figure("progress", finding, sentence, chart, COLUMNS, rows, READING)
-
-
-def _size(study: Study, now: datetime) -> dict[str, Any]:
-    is_recent = Q(completed_at__gte=now - timedelta(hours=1))
-    return study.places.aggregate(
-        first=Min("completed_at"),
-        last=Max("completed_at"),
-        planned=Count("pk"),
-        done=Count("completed_at"),
-        last_hour=Count("pk", filter=is_recent),
-    )
 
 
 def _forecast(per_hour: int, remaining: int) -> tuple[str, str]:

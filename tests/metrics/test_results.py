@@ -12,6 +12,7 @@ from metrics.services import refresh_report
 from tests.metrics.studies import sections
 from tests.tiebreak.formats.bundles import make_bundle, ratings, write_lines
 from tiebreak.report import Report
+from tiebreak.scales import Scale
 
 pytestmark = pytest.mark.django_db
 
@@ -75,7 +76,7 @@ def test_speed_by_task_needs_two_annotators(study):
 
 def test_the_most_contested_unit_comes_first_with_all_answers(study):
     page = contested_page(study, "preference", search="", number=None)
-    first = contested_units(study, "preference", list(page.object_list))[0]
+    first = contested_units("preference", Scale.parse("preference:tie"), list(page.object_list))[0]
     assert (first.unit.key, first.n, first.share) == ("i0/0", 2, 0.5)
     assert [system for system, _ in first.texts] == ["old", "new"]
     assert sorted((a.words, a.is_machine) for a in first.answers) == [
