@@ -136,7 +136,7 @@ def _places(study: Study, now: datetime) -> dict[str, Any]:
     )
 
 
-def _counted_plan(study: Study) -> dict[str, int]:
+def _counted_plan(study: Study) -> dict[str, Any]:
     """Count everything about the plan in one statement."""
     numbers = {f"{_PREFIX}{name}": number for name, number in _plan(study).items()}
     row = cast(dict[str, Any], Study.objects.filter(pk=study.pk).values(**numbers).get())

@@ -5,7 +5,7 @@ import os
 import statistics
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import count
 
 import django
@@ -16,19 +16,22 @@ from django.conf import settings  # noqa: E402
 from django.contrib.auth.models import User  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.db import connection, models  # noqa: E402
+from django.db.models.functions import Mod  # noqa: E402
 from django.test import Client  # noqa: E402
 from django.urls import reverse  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
+from annotation.counts import count_ratings  # noqa: E402
+from annotation.exporting import rating_rows  # noqa: E402
 from annotation.models import Assignment, Participation, Rater, Rating, Tally  # noqa: E402
 from benchmarks.harness import RESULTS  # noqa: E402
 from benchmarks.serving_study import make  # noqa: E402
 from metrics.models import ReportSnapshot  # noqa: E402
-from metrics.selectors import source_of  # noqa: E402
 from metrics.services import watermark  # noqa: E402
 from metrics.tabs import TABS  # noqa: E402
 from recruitment.models import Submission  # noqa: E402
 from studies.models import Membership, Study  # noqa: E402
+from tiebreak.formats import RatingTable  # noqa: E402
 from tiebreak.report import build_report  # noqa: E402
 
 RATINGS = int(os.environ.get("RATINGS", "1000000"))
@@ -111,7 +114,8 @@ def fill(study: Study) -> None:
         "(SELECT id, hit_id, row_number() OVER (PARTITION BY number ORDER BY id) + number AS k"
         " FROM annotation_place) AS w"
     )
-    person = f"p.rater_id = (SELECT min(id) FROM annotation_rater) + w.k % {annotators}"
+    first = "(SELECT min(id) FROM annotation_rater)"
+    person = f"p.rater_id = {first} + w.k % {annotators}"
     worked = f"{numbered} JOIN annotation_participation AS p ON {person}"
     copy_rows(
         Assignment,
@@ -161,20 +165,16 @@ def fill(study: Study) -> None:
 
 
 def store_report(study: Study) -> None:
-    """Store a report of the ratings without intervals, which take no part in serving pages."""
-    source = source_of(study)
-    report = build_report(
-        source.table,
-        scales=source.scales,
-        source=source.origin,
-        order=source.order,
-        replicates=0,
-    )
+    """Store a report of every twentieth rating without intervals: pages need only its size."""
+    some = Rating.objects.filter(unit__study=study).annotate(rest=Mod("pk", 20)).filter(rest=0)
+    table = RatingTable.from_rows(rating_rows(study, some))
+    report = build_report(table, scales={"preference": "preference:tie"}, replicates=0)
     ReportSnapshot.objects.update_or_create(
         study=study,
         defaults={
             "watermark": watermark(study),
             "report": report.as_json(),
+            "counted": asdict(count_ratings(study)),
             "made_at": timezone.now(),
         },
     )

@@ -156,7 +156,7 @@ def _context(
     with_sections: bool = True,
 ) -> dict[str, Any]:
     report = stored_report(freshness.snapshot) if with_sections else None
-    context = {
+    context: dict[str, Any] = {
         "study": study,
         "freshness": freshness,
         "snapshot": freshness.snapshot,
@@ -166,15 +166,14 @@ def _context(
         "here": "results" if tab else "overview",
         "template": tab.template if tab else "metrics/overview.html",
     }
-    counts = None
     if tab is None:
-        counts = context["progress"] = _counts(study, freshness)
+        context["progress"] = _counts(study, freshness)
     if report is None or not report.criteria_order:
         return context
     chosen = request.GET.get("criterion", "")
     criterion = chosen if chosen in report.criteria else report.criteria_order[0]
     shown = Shown(study, criterion, report.criteria[criterion], request.GET.dict())
-    return context | (_results(shown, tab) if tab else _overview(shown, counts))
+    return context | (_results(shown, tab) if tab else _overview(shown, context["progress"]))
 
 
 def _counts(study: Study, freshness: _Freshness) -> StudyCounts:
@@ -183,7 +182,7 @@ def _counts(study: Study, freshness: _Freshness) -> StudyCounts:
     return study_counts(study, freshness.now, counted=counted)
 
 
-def _overview(shown: Shown, counts: StudyCounts | None) -> dict[str, Any]:
+def _overview(shown: Shown, counts: StudyCounts) -> dict[str, Any]:
     about = shown.about
     return {
         "criterion": shown.criterion,
