@@ -219,6 +219,11 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
         ),
         ("Unfinished HITs", {"fields": ("lease_minutes", "abandoned")}),
         ("Instance selection", {"fields": ("similarity",), "classes": ("collapse",)}),
+        (
+            "Pairs of systems",
+            {"fields": ("pairing", ("baseline_system", "pairs_per_instance"))},
+        ),
+        ("Texts", {"fields": ("source_format", "generation_format", "reference_format")}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:
