@@ -107,7 +107,7 @@ DEPTHS = (30, 1_000)
 
 def hostile_texts() -> list[str]:
     """Return 500 texts, the same in every run."""
-    texts = list(_made())
+    texts = list(dict.fromkeys(_made()))
     rng = random.Random("hostile texts")
     pieces = [text for text in texts if len(text) < 2_000]
     while len(texts) < 500:
