@@ -345,6 +345,7 @@ CONTENT_SECURITY_POLICY = {
         "font-src": [SELF],
         "connect-src": [SELF],
         "form-action": [SELF],
+        "frame-src": [SELF],  # only the preview on a phone has a frame
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
         "object-src": [NONE],
