@@ -36,13 +36,13 @@ MATHML: Mapping[str, tuple[str, ...]] = {
     "mfrac": ("linethickness",),
     "mtable": ("columnalign",),
     "mtd": ("columnalign",),
-    **dict.fromkeys(
-        ("msup", "msub", "msubsup", "msqrt", "mroot", "munderover", "mtr", "mtext", "mspace"), ()
-    ),
-    **dict.fromkeys(("mpadded", "mphantom", "menclose"), ()),
+    "mspace": ("width",),
+    **dict.fromkeys(("msup", "msub", "msubsup", "msqrt", "mroot", "munderover", "mtr"), ()),
+    **dict.fromkeys(("mtext", "mpadded", "mphantom", "menclose"), ()),
 }
 _MACRO = re.compile(r"\\(?:def|(?:re)?newcommand)(?![a-zA-Z])")
-_VALUE = re.compile(r"[a-z-]{1,30}|[+-]?[0-9.]{1,6}(?:em|ex|px|pt|%)?")
+# Names and small lengths, none of them negative, so that no formula covers what is beside it.
+_VALUE = re.compile(r"[a-z-]{1,30}|\+?[0-9](?:\.[0-9]{1,6})?(?:em|ex)?")
 
 
 def plain_with_formulas(text: str) -> str:

@@ -17,8 +17,8 @@ from markdown_it.utils import EnvType, OptionsDict
 from studies.rendering.formulas import FORMULA, formula
 from studies.rendering.highlighting import highlighted
 
-# The page's own headings end at this level.
-OUTER_LEVEL = 3
+# Level of the page's own headings above a text: a text's headings begin at the next level.
+OUTER_LEVEL = 2
 # Code beyond this many characters of a text has no colours.
 MAX_CODE_OF_TEXT = 30_000
 

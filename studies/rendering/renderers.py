@@ -16,7 +16,7 @@ from studies.rendering.sanitizing import sanitized
 # Raise the version when the output for the same text changes, so that no old one is used.
 VERSION = 1
 # Longer texts are shown as they are: nobody reads so much markup, and it would take seconds.
-MAX_CHARACTERS = 200_000
+MAX_CHARACTERS = 100_000
 CACHE = "texts"
 
 Format = FrozenSettings.TextFormat

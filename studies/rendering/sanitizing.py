@@ -5,7 +5,7 @@ from pygments.token import STANDARD_TYPES
 
 from studies.rendering.formulas import MATHML
 
-BLOCKS = ("p", "h4", "h5", "h6", "blockquote", "ul", "ol", "table")
+BLOCKS = ("p", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "table")
 TAGS = {
     *BLOCKS,
     *("br", "hr", "em", "strong", "s", "code", "pre", "li", "thead", "tbody", "tr", "th", "td"),

@@ -102,7 +102,7 @@ def test_links_and_images_become_text(markdown, html):
 
 def test_headings_fit_below_those_of_the_page_and_skip_no_level():
     html = render_text("### a\n\n# b\n\n###### c\n\n## d", "markdown")
-    assert [part[:2] for part in html.split("<h")[1:]] == ["4 ", "4 ", "5 ", "5 "]
+    assert [part[:2] for part in html.split("<h")[1:]] == ["3 ", "3 ", "4 ", "4 "]
 
 
 def test_each_outermost_block_has_its_own_direction():
