@@ -166,6 +166,13 @@ class StudyDesignForm(StudyForm):
                 " increased. To collect fewer ratings, close the study or clone it.",
                 code="ratings_per_hit_shrinks",
             )
+        pairing = self.cleaned_data.get("pairing", self.instance.pairing)
+        if pairing == Study.Pairing.SYMMETRIC and wanted % 2:
+            raise forms.ValidationError(
+                "In a symmetric design, the number of ratings per HIT (R) must be even, because"
+                " each order of two texts is shown to half of the annotators.",
+                code="symmetric_needs_even_ratings",
+            )
         return wanted
 
 

@@ -24,6 +24,7 @@ AT_FIRST: tuple[Look, ...] = (
     texts.empty_texts,
     texts.too_few_generations,
     plan.scores,
+    plan.systems_are_connected,
     limits.enough_answers,
     limits.enough_people,
     limits.limits_agree,

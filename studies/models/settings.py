@@ -92,7 +92,7 @@ class FrozenSettings(models.Model):
         BASELINE = "baseline", "a baseline and each other system"
         RANDOM = "random", "drawn at random for each instance"
         NO_REPEAT = "no-repeat", "drawn, no pair again before all pairs were drawn"
-        SYMMETRIC = "symmetric", "as the last, each text equally often on both sides (R is even)"
+        SYMMETRIC = "symmetric", "drawn like that, and both orders equally often (even R)"
 
     class UnitKind(models.TextChoices):
         COMPARISON = "comparison", "comparison of two generations"
