@@ -166,14 +166,21 @@ class StudyDesignForm(StudyForm):
                 " increased. To collect fewer ratings, close the study or clone it.",
                 code="ratings_per_hit_shrinks",
             )
-        pairing = self.cleaned_data.get("pairing", self.instance.pairing)
-        if pairing == Study.Pairing.SYMMETRIC and wanted % 2:
-            raise forms.ValidationError(
-                "In a symmetric design, the number of ratings per HIT (R) must be even, because"
-                " each order of two texts is shown to half of the annotators.",
-                code="symmetric_needs_even_ratings",
-            )
         return wanted
+
+    def clean(self) -> None:
+        super().clean()
+        values = self.cleaned_data
+        pairing = values.get("pairing", self.instance.pairing)
+        if pairing == Study.Pairing.SYMMETRIC and values.get("ratings_per_hit", 0) % 2:
+            sentence = (
+                "In a symmetric design, the number of ratings per HIT (R) must be even, because"
+                " each order of two texts is shown to half of the annotators."
+            )
+            self.add_error(
+                "ratings_per_hit",
+                forms.ValidationError(sentence, code="symmetric_needs_even_ratings"),
+            )
 
 
 class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):

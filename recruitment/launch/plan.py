@@ -29,8 +29,10 @@ def plan_as_designed(study: Study) -> Iterator[LaunchCheck]:
 def systems_are_connected(study: Study) -> Iterator[LaunchCheck]:
     """Systems can only be ranked together if a chain of comparisons leads from each to each."""
     pairs = study.units.filter(role=Unit.Role.MAIN, system_b__isnull=False)
-    compared = set(pairs.order_by().values_list("system_a", "system_b").distinct())
     names = {system.pk: system.name for system in study.ordered_systems()}
+    # A plan made before the systems changed is reported by `plan_as_designed`.
+    pairs = pairs.filter(system_a__in=names, system_b__in=names)
+    compared = set(pairs.order_by().values_list("system_a", "system_b").distinct())
     if not compared:
         return
     groups = unconnected_groups(names, compared)
