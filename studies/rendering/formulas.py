@@ -11,6 +11,8 @@ from xml.etree.ElementTree import Element
 
 from latex2mathml.converter import convert_to_element
 
+from tiebreak.errors import InvalidInput
+
 MAX_FORMULA = 1_500  # characters
 MAX_DEPTH = 40
 _BODY = f"{{1,{MAX_FORMULA}}}?"
@@ -59,27 +61,27 @@ def formula(match: re.Match[str]) -> str:
     kind = str(match.lastgroup)
     try:
         return mathml(match[kind], is_block=kind in BLOCKS)
-    except ValueError:
+    except InvalidInput:
         return f'<span class="formula">{escape(match[0])}</span>'
 
 
 def mathml(latex: str, *, is_block: bool) -> str:
-    """Return a formula as MathML. Raises `ValueError` if it cannot be read."""
+    """Return a formula as MathML. Raises `InvalidInput` if it cannot be read."""
     if _MACRO.search(latex):
-        raise ValueError("The formula defines macros, which can expand without end.")
+        raise InvalidInput("macros", "The formula defines macros, which can expand without end.")
     try:
         element = convert_to_element(latex.strip(), display="block" if is_block else "inline")
         html = _serialized(element, MAX_DEPTH)
     except Exception as error:
         # The library raises errors of many types for formulas that it cannot read.
-        raise ValueError("The formula cannot be read.") from error
+        raise InvalidInput("odd_formula", "The formula cannot be read.") from error
     return f'<span class="wide" tabindex="0">{html}</span>' if is_block else html
 
 
 def _serialized(element: Element, depth: int) -> str:
     """Return allowed elements and attributes as HTML; other elements are left out."""
     if not depth:
-        raise ValueError("The formula is nested too deeply.")
+        raise InvalidInput("too_deep", "The formula is nested too deeply.")
     if element.tag not in MATHML:
         return ""
     attributes = "".join(
