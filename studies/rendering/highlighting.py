@@ -18,7 +18,7 @@ LANGUAGES = {
 # which lexers take time that grows with the square of its length.
 MAX_CODE = 8_000
 _REPETITION = re.compile(r"(.{1,8}?)\1{49}|\s{200}", re.DOTALL)
-_FORMATTER: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
+_FORMATTER = HtmlFormatter(nowrap=True)
 
 
 def highlighted(code: str, language: str) -> str:
@@ -31,4 +31,4 @@ def highlighted(code: str, language: str) -> str:
         return escape(code)
     if LANGUAGES.isdisjoint(lexer.aliases):
         return escape(code)
-    return highlight(code, lexer, _FORMATTER)
+    return str(highlight(code, lexer, _FORMATTER))
