@@ -67,6 +67,14 @@ def test_only_pairs_with_texts_are_drawn(pairing, n, budget, data):
         assert set(drawn) <= available
 
 
+def test_a_pair_that_one_instance_lacks_comes_with_the_next():
+    schedule = PairSchedule(Study(pairing="no-repeat", pairs_per_instance=2, seed="x"), 4)
+    every = set(schedule.pairs)
+    drawn = schedule.pairs_for({(0, 1), (0, 2), (1, 2)})
+    drawn += schedule.pairs_for(every) + schedule.pairs_for(every)
+    assert sorted(drawn) == schedule.pairs
+
+
 def test_a_random_design_repeats_pairs_before_all_were_drawn_and_the_others_do_not():
     n = 10
     for pairing in DRAWN:

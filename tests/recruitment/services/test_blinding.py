@@ -127,6 +127,10 @@ def test_a_few_texts_say_nothing_about_a_system():
 
 def test_dummy_texts_and_other_systems_are_not_read():
     study = study_with("As an AI, I cannot vote.")
+    assert "texts_say_ai" in warnings_of(study)
+    Generation.objects.update(is_dummy=True)
+    assert warnings_of(study) == {}
+    Generation.objects.update(is_dummy=False)
     study.study_systems.filter(system__name="system-0").delete()
     assert warnings_of(study) == {}
 

@@ -186,6 +186,7 @@ def test_only_the_page_in_the_frame_can_be_framed(researcher_client, researcher)
     assert 'src="?page=unit&amp;screen=framed"' in phone.content.decode()
     assert phone["X-Frame-Options"] == "DENY"
     assert "frame-ancestors 'none'" in phone["Content-Security-Policy"]
+    assert researcher_client.get(at(study, "unit"))["X-Frame-Options"] == "DENY"
     framed = researcher_client.get(at(study, "unit") + "&screen=framed")
     assert "X-Frame-Options" not in framed
     assert "frame-ancestors 'self'" in framed["Content-Security-Policy"]

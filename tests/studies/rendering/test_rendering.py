@@ -145,6 +145,7 @@ def test_a_formula_over_several_lines_is_no_list():
         "\\frac{a}{",
         "x^2^3",
         "\\left( x",
+        "\\newcommand{\\a}{x}\\a",
         "\\newcommand{\\a}{\\a\\a}\\a",
         "\\def\\a{\\a\\a}\\a",
         "\\sqrt" * 200,
@@ -158,6 +159,13 @@ def test_formulas_that_cannot_be_read_show_their_source(latex):
 
 def test_formulas_in_code_are_code():
     assert "<math" not in render_text("`$x$`\n\n```\n$x$\n```", "markdown_latex")
+
+
+def test_html_in_markdown_is_text():
+    html = render_text("a <em>b</em>\n\n<h4>c</h4>", "markdown")
+    assert html == (
+        '<p dir="auto">a &lt;em&gt;b&lt;/em&gt;</p>\n<p dir="auto">&lt;h4&gt;c&lt;/h4&gt;</p>\n'
+    )
 
 
 def test_html_in_a_formula_is_text():
