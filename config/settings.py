@@ -272,6 +272,17 @@ else:
     raise ImproperlyConfigured("TIEBREAK_DATABASE_URL must begin with sqlite: or postgres:.")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    # Rendered texts, in the memory of each process: about 60 MB if all are long.
+    "texts": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "texts",
+        "TIMEOUT": None,
+        "OPTIONS": {"MAX_ENTRIES": 1500},
+    },
+}
+
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
@@ -334,6 +345,7 @@ CONTENT_SECURITY_POLICY = {
         "font-src": [SELF],
         "connect-src": [SELF],
         "form-action": [SELF],
+        "frame-src": [SELF],  # only the preview on a phone has a frame
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
         "object-src": [NONE],

@@ -168,6 +168,20 @@ class StudyDesignForm(StudyForm):
             )
         return wanted
 
+    def clean(self) -> None:
+        super().clean()
+        values = self.cleaned_data
+        pairing = values.get("pairing", self.instance.pairing)
+        if pairing == Study.Pairing.SYMMETRIC and values.get("ratings_per_hit", 0) % 2:
+            sentence = (
+                "In a symmetric design, the number of ratings per HIT (R) must be even, because"
+                " each order of two texts is shown to half of the annotators."
+            )
+            self.add_error(
+                "ratings_per_hit",
+                forms.ValidationError(sentence, code="symmetric_needs_even_ratings"),
+            )
+
 
 class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
     form = StudyDesignForm
@@ -219,6 +233,11 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
         ),
         ("Unfinished HITs", {"fields": ("lease_minutes", "abandoned")}),
         ("Instance selection", {"fields": ("similarity",), "classes": ("collapse",)}),
+        (
+            "Pairs of systems",
+            {"fields": ("pairing", ("baseline_system", "pairs_per_instance"))},
+        ),
+        ("Texts", {"fields": ("source_format", "generation_format", "reference_format")}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:

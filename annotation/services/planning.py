@@ -2,9 +2,8 @@
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
 from typing import cast
 
 from django.contrib.auth.models import User
@@ -12,7 +11,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from annotation.balancing import balanced_bits, dealt
-from annotation.models import HIT, HITUnit, Place, Rating
+from annotation.models import HIT, HITUnit, Place
+from annotation.pairing import PairSchedule
+from annotation.services.plan_checks import check_both_orders, check_can_plan
 from studies.instance_selection.drawing import draw_instances
 from studies.instance_selection.scoring import separability_by_instance
 from studies.models import (
@@ -29,6 +30,8 @@ from tiebreak.formats.cells import MAX_ID
 
 BATCH = 1000
 DRAW_LIMIT = 2**62
+# Maps a sample index to the primary key of the generation.
+Samples = dict[int, int]
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ def plan_hits(*, study: Study) -> Plan:
     plan. Raises a `DomainError` that names what is missing. Locks the study.
     """
     study = Study.objects.select_for_update().get(pk=study.pk)
-    _check_can_plan(study)
+    check_can_plan(study)
     remove_plan(study)
     bundles = _all_bundles(study, study.selected.all())
     rng = random.Random(f"{study.seed}:plan")
@@ -119,7 +122,7 @@ def forecast_plan(*, study: Study, selected: Iterable[SelectedInstance]) -> Plan
 
     Raises `DomainError` if these instances cannot be planned.
     """
-    _check_can_plan(study)
+    check_can_plan(study)
     return _counted(study, _all_bundles(study, selected))
 
 
@@ -190,6 +193,7 @@ def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
             f"The number of ratings per HIT (R) is {study.ratings_per_hit} and can only be"
             " increased. To collect fewer ratings, close the study or clone it.",
         )
+    check_both_orders(study, ratings_per_hit)
     rng = random.Random(f"{study.seed}:places:{ratings_per_hit}")
     numbers = range(study.ratings_per_hit, ratings_per_hit)
     hits = study.hits.main().order_by("number")
@@ -199,51 +203,6 @@ def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
     study.ratings_per_hit = ratings_per_hit
     study.save(update_fields=["ratings_per_hit"])
     return len(places)
-
-
-class IncompleteDesign(DomainError):
-    """The design lacks parts that a plan needs; `missing` names them."""
-
-    def __init__(self, missing: Mapping[str, str]) -> None:
-        needed = " and ".join(missing.values())
-        super().__init__(
-            "incomplete_design", f"The study cannot be planned yet. Please add {needed} first."
-        )
-        self.missing = tuple(missing)
-
-
-def _check_can_plan(study: Study) -> None:
-    if study.status != Study.Status.DRAFT:
-        raise DomainError(
-            "not_a_draft",
-            f"This study is {study.status}, and only drafts can be planned. Clone the study to"
-            " change its design.",
-        )
-    if Rating.objects.filter(unit__study=study).exists():
-        raise DomainError(
-            "has_ratings",
-            "This study has ratings, so its plan cannot change. Clone the study to plan it anew.",
-        )
-    missing = {}
-    if study.dataset is None:
-        missing["dataset"] = "a dataset"
-    if study.study_systems.count() < _systems_needed(study):
-        missing["systems"] = "two systems" if _systems_needed(study) == 2 else "a system"
-    if not study.criteria.exists():
-        missing["criterion"] = "a criterion"
-    if missing:
-        raise IncompleteDesign(missing)
-    n = study.comparisons_per_hit
-    if study.repeats_per_hit and (study.repeats_per_hit > n or study.repeat_distance > n):
-        raise DomainError(
-            "repeats_do_not_fit",
-            f"With {n} units per HIT, at most {n} can be repeated, each at most {n} units later."
-            " Reduce the repeats or their distance, or put more units into each HIT.",
-        )
-
-
-def _systems_needed(study: Study) -> int:
-    return 2 if study.unit_kind == Study.UnitKind.COMPARISON else 1
 
 
 def remove_plan(study: Study, *, with_reference_units: bool = False) -> None:
@@ -275,12 +234,15 @@ def _bundles(study: Study, selected: Iterable[SelectedInstance]) -> Iterator[_Bu
     rng = random.Random(f"{study.seed}:units")
     scores = separability_by_instance(study)
     selection = {(row.instance_id, row.system_a_id, row.system_b_id): row for row in selected}
+    schedule, pairs = PairSchedule(study, len(systems)), _pairs_by_index(study, systems)
     assert study.dataset is not None
     for instance, by_system in _generations(study.dataset.instances.all(), systems):
         if study.unit_kind == Study.UnitKind.GENERATION:
             yield from _single_bundles(study, instance, systems, by_system, rng)
             continue
-        for (index_a, a), (index_b, b) in combinations(enumerate(systems), 2):
+        available = {n for n, (a, b) in pairs.items() if _common(by_system, a, b)}
+        for index_a, index_b in schedule.pairs_for(available):
+            a, b = pairs[index_a, index_b]
             row = selection.get((instance.pk, a.pk, b.pk))
             if selection and row is None:
                 continue
@@ -295,6 +257,18 @@ def _bundles(study: Study, selected: Iterable[SelectedInstance]) -> Iterator[_Bu
                     unit.similarity = study.similarity
             if units:
                 yield _Bundle(instance, tuple(units))
+
+
+def _pairs_by_index(
+    study: Study, systems: list[System]
+) -> dict[tuple[int, int], tuple[System, System]]:
+    index = {system.pk: n for n, system in enumerate(systems)}
+    return {(index[a.pk], index[b.pk]): (a, b) for a, b in study.system_pairs()}
+
+
+def _common(by_system: dict[int, Samples], a: System, b: System) -> list[int]:
+    """Return the sample indices that both systems have."""
+    return sorted(by_system.get(a.pk, {}).keys() & by_system.get(b.pk, {}).keys())
 
 
 def _unit_key(instance: Instance, suffix: str) -> str:
@@ -322,10 +296,6 @@ def _mixed(study: Study, units: list[Unit]) -> list[_Bundle]:
     return [_Bundle(None, tuple(group)) for group in groups if group]
 
 
-# Maps a sample index to the primary key of the generation.
-Samples = dict[int, int]
-
-
 def _generations(
     instances: QuerySet[Instance], systems: list[System]
 ) -> Iterator[tuple[Instance, dict[int, Samples]]]:
@@ -349,7 +319,7 @@ def _comparisons(
     """Return N comparisons of sample k of A with sample k of B, for N random common indices k."""
     a, b = pair
     of_a, of_b = by_system.get(a.pk, {}), by_system.get(b.pk, {})
-    common = sorted(of_a.keys() & of_b.keys())
+    common = _common(by_system, a, b)
     n = 1 if study.bundling == Study.Bundling.MIXED else study.comparisons_per_hit
     indices = sorted(rng.sample(common, min(n, len(common))))
     return [

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from annotation.pairing import unconnected_groups
 from annotation.services.planning import is_plan_current
 from recruitment.launch.check import GENERATE_SELECT, LaunchCheck, counted, error, warning
 from studies.instance_selection.scoring import what_is_missing
@@ -22,6 +23,26 @@ def plan_as_designed(study: Study) -> Iterator[LaunchCheck]:
             "plan_outdated",
             "The design or the generations have changed since the HITs were planned. Plan the HITs"
             " again.",
+        )
+
+
+def systems_are_connected(study: Study) -> Iterator[LaunchCheck]:
+    """Systems can only be ranked together if a chain of comparisons leads from each to each."""
+    pairs = study.units.filter(role=Unit.Role.MAIN, system_b__isnull=False)
+    names = {system.pk: system.name for system in study.ordered_systems()}
+    # A plan made before the systems changed is reported by `plan_as_designed`.
+    pairs = pairs.filter(system_a__in=names, system_b__in=names)
+    compared = set(pairs.order_by().values_list("system_a", "system_b").distinct())
+    if not compared:
+        return
+    groups = unconnected_groups(names, compared)
+    if len(groups) > 1:
+        listed = "; ".join(", ".join(names[system] for system in group) for group in groups)
+        yield warning(
+            "systems_not_connected",
+            f"The systems fall into {len(groups)} groups without comparisons between them, so they"
+            f" cannot be ranked together: {listed}. Compare more pairs per instance, add instances,"
+            " or use a baseline.",
         )
 
 

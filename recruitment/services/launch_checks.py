@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
-from recruitment.launch import channels, limits, plan, questions, texts
+from recruitment.launch import blinding, channels, limits, plan, questions, texts
 from recruitment.launch.check import LaunchCheck, Look
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -23,7 +23,9 @@ AT_FIRST: tuple[Look, ...] = (
     texts.identical_texts,
     texts.empty_texts,
     texts.too_few_generations,
+    blinding.blinding,
     plan.scores,
+    plan.systems_are_connected,
     limits.enough_answers,
     limits.enough_people,
     limits.limits_agree,

@@ -1,33 +1,56 @@
 """A preview of the annotators' pages for the researcher. It stores and reserves nothing."""
 
+from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotation.models import HIT, HITUnit
-from annotation.selectors import UnitProgress, mixes_in_checks
-from annotation.views.unit_presentation import unit_page
-from recruitment.models import Channel
+from annotation.forms import ComprehensionForm
+from annotation.models import HIT, HITUnit, Participation, Rater
+from annotation.selectors import UnitProgress, mixes_in_checks, reference_units
+from annotation.services.screening import screening_of
+from annotation.views.unit_presentation import UnitPage, unit_page
+from recruitment.framing import allow_frames
+from recruitment.models import Channel, Submission
+from recruitment.platforms import Ending, Platform
 from recruitment.services.channels import channel_statuses
 from studies.access import study_for
 from studies.markdown import render_markdown
-from studies.models import Generation, Study, System, Unit
+from studies.models import Generation, Screening, Study, System, Unit
+from studies.models.bounds import MAX_COUNT
 
 TEMPLATES = {
     "welcome": "recruitment/welcome.html",
     "guidelines": "annotation/guidelines.html",
+    "quick-check": "annotation/comprehension.html",
+    "practice": "annotation/unit.html",
+    "test": "annotation/unit.html",
     "unit": "annotation/unit.html",
+    "finish": "recruitment/end.html",
 }
-PAGES = {"welcome": "Welcome", "guidelines": "Guidelines", "unit": "Rating"}
+PAGES = {
+    "welcome": "Consent",
+    "guidelines": "Guidelines",
+    "quick-check": "Quick check",
+    "practice": "Practice",
+    "test": "Test",
+    "unit": "Task",
+    "finish": "Finish",
+}
+STAGES = {"practice": Unit.Role.TRAINING, "test": Unit.Role.QUALIFICATION}
+EXAMPLE = "EXAMPLE"
+PHONE = {"width": 360, "height": 740}
 
 
 @require_safe
 @never_cache
 def preview(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Show a page as annotators see it, on this screen or in a frame as wide as a phone."""
     study = study_for(request.user, study_id)
     name = request.GET.get("page", "welcome")
     if name not in PAGES:
@@ -36,52 +59,109 @@ def preview(request: HttpRequest, study_id: str) -> HttpResponse:
         "study": study,
         "preview": PAGES,
         "preview_page": name,
-        "consent": render_markdown(study.consent),
-        "guidelines": render_markdown(study.guidelines),
-        "criteria": study.criteria.all(),
-        **(_sample(study) if name == "unit" else {}),
-        **(_by_channel(request, study) if name == "welcome" else {}),
+        "screen": request.GET.get("screen", ""),
+        "via": request.GET.get("via", ""),
     }
-    return render(request, TEMPLATES[name], context)
+    if context["screen"] == "phone":
+        context |= {"title": PAGES[name], "phone": PHONE}
+        return render(request, "recruitment/preview_phone.html", context)
+    response = render(request, *_template_and_context(request, study, name, context))
+    return allow_frames(response, ["'self'"]) if context["screen"] == "framed" else response
 
 
-def _by_channel(request: HttpRequest, study: Study) -> dict[str, Any]:
-    """Return the privacy notice of the chosen channel, because it depends on the channel."""
+def _template_and_context(
+    request: HttpRequest, study: Study, name: str, context: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    parts = _CONTEXTS[name](request, study)
+    if parts is None:
+        return "recruitment/preview_absent.html", {**context, "title": PAGES[name]}
+    return TEMPLATES[name], {**context, **parts}
+
+
+def _welcome(request: HttpRequest, study: Study) -> dict[str, Any]:
+    platform, channel, shown = _by_channel(request, study)
+    notice = platform.privacy_notice(channel)
+    return {"consent": render_markdown(study.consent), "privacy_notice": notice, **shown}
+
+
+def _guidelines(_request: HttpRequest, study: Study) -> dict[str, Any]:
+    return {"guidelines": render_markdown(study.guidelines), "criteria": study.criteria.all()}
+
+
+def _quick_check(_request: HttpRequest, study: Study) -> dict[str, Any] | None:
+    questions = list(study.comprehension.all())
+    screening = screening_of(study)
+    tries = screening.comprehension_tries if screening else Screening().comprehension_tries
+    return {"form": ComprehensionForm(questions), "left": tries} if questions else None
+
+
+def _finish(request: HttpRequest, study: Study) -> dict[str, Any]:
+    """Return the last page of somebody who did all HITs, with an invented code."""
+    platform, channel, shown = _by_channel(request, study)
+    rater = Rater(provider=channel.provider, external_id=EXAMPLE)
+    participation = Participation(study=study, rater=rater, submission_id=EXAMPLE)
+    submission = Submission(participation=participation, completion_code=EXAMPLE)
+    instructions = platform.return_instructions(channel, submission, Ending.COMPLETED)
+    done = min(study.hits_per_annotator or MAX_COUNT, study.hits.main().count() or 1)
+    return {"is_completed": True, "done": done, "return_instructions": instructions, **shown}
+
+
+def _by_channel(request: HttpRequest, study: Study) -> tuple[Platform, Channel, dict[str, Any]]:
+    """Return the chosen channel with its platform, and the channels to choose from."""
     statuses = {
         status.platform.name: status
         for status in channel_statuses(study)
         if status.channel or status.is_open
     }
     titles = {name: status.platform.title for name, status in statuses.items()}
-    via = request.GET.get("via", next(iter(titles)))
+    via = request.GET.get("via") or next(iter(titles))
     if via not in titles:
         raise Http404("The study has no such channel.")
     channel = statuses[via].channel or Channel(study=study, provider=via)
+    return statuses[via].platform, channel, {"channels": titles, "via": via}
+
+
+def _reference_unit(name: str, study: Study) -> dict[str, Any] | None:
+    """Return the page of the first unit of the training or the test, or None if there is none."""
+    role, screening = STAGES[name], screening_of(study)
+    units = reference_units(study, role)
+    n = getattr(screening, f"{role.value}_units", 0)
+    if screening is None or not n or not units:
+        return None
+    hit_unit = _with_texts(HITUnit.objects.filter(unit=units[0].pk)).first()
+    assert hit_unit is not None
     return {
-        "privacy_notice": statuses[via].platform.privacy_notice(channel),
-        "channels": titles,
-        "via": via,
+        "page": _page_of(study, hit_unit),
+        "progress": UnitProgress(index=1, min_units=n, max_units=n, stage=role.value),
+        "needed": screening.pass_mark,
     }
 
 
-def _sample(study: Study) -> dict[str, Any]:
+def _sample(_request: HttpRequest, study: Study) -> dict[str, Any]:
     """Return the page of the first planned unit or, before planning, of an unsaved one."""
-    hit_units = HITUnit.objects.filter(hit__study=study, hit__kind=HIT.Kind.MAIN).order_by(
-        "hit__number", "pk"
-    )
-    hit_unit = hit_units.select_related(
-        "unit__generation_a", "unit__generation_b", "unit__instance", "hit"
-    ).first()
+    planned = HITUnit.objects.filter(hit__study=study, hit__kind=HIT.Kind.MAIN)
+    hit_unit = _with_texts(planned.order_by("hit__number", "pk")).first()
     unit = hit_unit.unit if hit_unit else unplanned_unit(study)
-    a_first = hit_unit is None or not hit_unit.side_bit
     n = hit_unit.hit.hit_units.count() if hit_unit else study.comparisons_per_hit
+    shown = unit and HITUnit(unit=unit, side_bit=bool(hit_unit and hit_unit.side_bit))
     return {
-        "page": unit and unit_page(unit, study.criteria.all(), a_first=a_first, shown_labels={}),
+        "page": shown and _page_of(study, shown),
         "has_dummies": unit is not None and _has_dummies(unit),
         "progress": UnitProgress(index=1, min_units=n, max_units=n + mixes_in_checks(study)),
         "hit": 1,
         "hits": study.hits.main().count() or 1,
     }
+
+
+def _with_texts(hit_units: QuerySet[HITUnit]) -> QuerySet[HITUnit]:
+    return hit_units.select_related(
+        "unit__generation_a", "unit__generation_b", "unit__instance", "hit"
+    )
+
+
+def _page_of(study: Study, hit_unit: HITUnit) -> UnitPage:
+    a_first = not hit_unit.side_bit
+    return unit_page(hit_unit.unit, study.criteria.all(), a_first=a_first, shown_labels={})
 
 
 def _has_dummies(unit: Unit) -> bool:
@@ -125,3 +205,14 @@ def _unit(study: Study, generations: list[Generation]) -> Unit:
         system_b_id=second.system_id if second else None,
         generation_b=second,
     )
+
+
+_CONTEXTS: dict[str, Callable[[HttpRequest, Study], dict[str, Any] | None]] = {
+    "welcome": _welcome,
+    "guidelines": _guidelines,
+    "quick-check": _quick_check,
+    "practice": lambda _, study: _reference_unit("practice", study),
+    "test": lambda _, study: _reference_unit("test", study),
+    "unit": _sample,
+    "finish": _finish,
+}

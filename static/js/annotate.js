@@ -219,8 +219,17 @@
     (unanswered ? unanswered.querySelector("input") : input).focus();
   }
 
+  // Both texts scroll together by most of a panel, each at most to its own end.
+  function scrollTexts(direction) {
+    for (const panel of document.querySelectorAll(".work article")) {
+      panel.scrollBy(0, direction * panel.clientHeight * 0.85);
+    }
+  }
+
   const showKeys = () => dialog.showModal();
   const KEYS = {
+    j: () => scrollTexts(1),
+    k: () => scrollTexts(-1),
     n: goNext,
     b: goPrevious,
     p: goPrevious,
@@ -236,7 +245,8 @@
 
   document.addEventListener("keydown", (event) => {
     const isTyping = event.target.closest("dialog, input[type=number]");
-    if (!keysOn.checked || isTyping || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    if (!keysOn.checked || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.repeat && !/^[jk]$/i.test(event.key)) return;
     if (event.key === "Enter") {
       if (event.target.closest("a, button")) return;
       event.preventDefault();

@@ -81,6 +81,19 @@ class VersionedSettings(models.Model):
 class FrozenSettings(models.Model):
     """Settings that determine what a rating means. They stay as they were when the study opened."""
 
+    class TextFormat(models.TextChoices):
+        PLAIN = "plain", "plain text"
+        MARKDOWN = "markdown", "Markdown"
+        PLAIN_LATEX = "plain_latex", "plain text with LaTeX formulas"
+        MARKDOWN_LATEX = "markdown_latex", "Markdown with LaTeX formulas"
+
+    class Pairing(models.TextChoices):
+        ALL = "all", "all pairs of systems"
+        BASELINE = "baseline", "a baseline and each other system"
+        RANDOM = "random", "drawn at random for each instance"
+        NO_REPEAT = "no-repeat", "drawn, no pair again before all pairs were drawn"
+        SYMMETRIC = "symmetric", "drawn like that, and both orders equally often (even R)"
+
     class UnitKind(models.TextChoices):
         COMPARISON = "comparison", "comparison of two generations"
         GENERATION = "generation", "a single generation"
@@ -126,6 +139,50 @@ class FrozenSettings(models.Model):
         "abandoned HITs", max_length=10, choices=Abandoned.choices, default=Abandoned.WHOLE_HIT
     )
     similarity = models.CharField(max_length=200, default="rouge1")
+    pairing = models.CharField(
+        "pairs of systems to compare",
+        max_length=10,
+        choices=Pairing.choices,
+        default=Pairing.ALL,
+        help_text="With more than two systems, an instance need not be compared in every pair. In"
+        " designs with a budget, every system is compared equally often (±1).",
+    )
+    baseline_system = models.CharField(
+        "baseline",
+        max_length=200,
+        blank=True,
+        help_text="Name of the system that all others are compared with. Leave empty for the first"
+        " system. Used only with a baseline.",
+    )
+    pairs_per_instance = models.PositiveIntegerField(
+        "pairs per instance",
+        null=True,
+        blank=True,
+        validators=between(1, MAX_COUNT),
+        help_text="The budget of a design with drawn pairs. Leave empty for half as many pairs as"
+        " there are systems.",
+    )
+    source_format = models.CharField(
+        "source texts are shown as",
+        max_length=20,
+        choices=TextFormat.choices,
+        default=TextFormat.PLAIN,
+    )
+    generation_format = models.CharField(
+        "generations are shown as",
+        max_length=20,
+        choices=TextFormat.choices,
+        default=TextFormat.PLAIN,
+        help_text="Images and links are replaced by text, and nothing is loaded from other servers."
+        " Exports and statistics use the original text.",
+    )
+    reference_format = models.CharField(
+        "reference texts are shown as",
+        max_length=20,
+        choices=TextFormat.choices,
+        default=TextFormat.PLAIN,
+        help_text="Annotators do not see reference texts.",
+    )
 
     class Meta:
         abstract = True

@@ -70,8 +70,13 @@ class Study(VersionedSettings, FrozenSettings, FreeSettings):
         return [row.system for row in self.study_systems.select_related("system")]
 
     def system_pairs(self) -> list[tuple[System, System]]:
-        """Return all pairs of systems in canonical order."""
-        return list(combinations(self.ordered_systems(), 2))
+        """Return the pairs of systems that the design may compare, in canonical order."""
+        systems = self.ordered_systems()
+        pairs = list(combinations(systems, 2))
+        if self.pairing != self.Pairing.BASELINE:
+            return pairs
+        baseline = self.baseline_system or (systems[0].name if systems else "")
+        return [pair for pair in pairs if baseline in {system.name for system in pair}]
 
 
 class StudySystem(models.Model):

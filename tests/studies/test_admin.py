@@ -56,6 +56,10 @@ def form_of(study: Study, **values) -> dict[str, object]:
         "similarity": study.similarity,
         "lease_minutes": study.lease_minutes,
         "abandoned": study.abandoned,
+        "pairing": study.pairing,
+        "source_format": study.source_format,
+        "generation_format": study.generation_format,
+        "reference_format": study.reference_format,
         "criteria-TOTAL_FORMS": 0,
         "criteria-INITIAL_FORMS": 0,
         "study_systems-TOTAL_FORMS": 0,
@@ -299,3 +303,11 @@ def test_a_setting_without_a_place_on_the_page_is_shown_under_other(
 
 def fieldsets_of(client, study: Study) -> list[tuple[str | None, dict[str, object]]]:
     return client.get(change(study)).context["adminform"].fieldsets
+
+
+def test_a_symmetric_design_needs_an_even_number_of_ratings(client, researcher):
+    study = make_study(instances=2, member=researcher, ratings_per_hit=3)
+    page = reverse("admin:studies_study_change", args=[study.pk])
+    response = client.post(page, form_of(study, pairing="symmetric"))
+    form = response.context["adminform"].form
+    assert form.has_error("ratings_per_hit", "symmetric_needs_even_ratings")

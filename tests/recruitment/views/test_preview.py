@@ -1,12 +1,17 @@
 """The researcher's preview: the annotators' pages, without storing anything, for members only."""
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from annotation.services.planning import plan_hits
+from annotation.services.reference_units import degrade_copies
 from recruitment.models import Channel
-from recruitment.platforms import get_platform
-from studies.models import Study
+from recruitment.platforms import get_platform, platforms
+from recruitment.views import preview
+from studies.models import ComprehensionQuestion, Generation, Screening, Study, Unit
 from tests.annotation.annotators import annotator, form_of, task_of, texts_of, unit_of
 from tests.pages import page_of, prose_of
 from tests.recruitment.views.test_entry import rows_of_collecting
@@ -14,7 +19,7 @@ from tests.studies.factories import make_open_study, make_study
 
 pytestmark = pytest.mark.django_db
 
-PAGES = ("welcome", "guidelines", "unit")
+PAGES = tuple(preview.PAGES)
 
 
 @pytest.fixture
@@ -52,7 +57,8 @@ def test_it_writes_nothing_and_sends_nothing(researcher_client: Client, research
         assert b"hx-post" not in page.content
         assert b"csrfmiddlewaretoken" not in page.content
         buttons = page.content.count(b"<button") - page.content.count(b'<button type="button"')
-        assert page.content.count(b" disabled>") == buttons > 0
+        assert page.content.count(b" disabled>") == buttons
+        assert (buttons > 0) == (name in {"welcome", "guidelines", "unit"})
         assert researcher_client.post(at(study, name)).status_code == 405
     assert rows_of_collecting() == before
     assert study.units.count() == (10 if study.status == "open" else 0)
@@ -118,3 +124,77 @@ def test_a_page_that_does_not_exist_is_not_found(researcher_client: Client, rese
     study = make_open_study(instances=1, member=researcher)
     for name in ("end", "../admin", "unit.html", "%00"):
         assert researcher_client.get(at(study, name)).status_code == 404
+
+
+def screened(researcher: User) -> Study:
+    study = make_study(instances=8, comparisons_per_hit=1, member=researcher)
+    words = "The committee met on Tuesday to discuss the budget and the roads."
+    Generation.objects.update(text=words)
+    plan_hits(study=study)
+    for role in (Unit.Role.TRAINING, Unit.Role.QUALIFICATION):
+        degrade_copies(study=study, role=role, n=2)
+    Screening.objects.create(study=study, training_units=2, qualification_units=1, pass_mark=1)
+    ComprehensionQuestion.objects.create(study=study, text="What counts?", choices="a\nb", answer=1)
+    return study
+
+
+def test_every_stage_is_shown_as_annotators_meet_it(researcher_client, researcher):
+    study = screened(researcher)
+    before = rows_of_collecting()
+    shown = {name: researcher_client.get(at(study, name)) for name in PAGES}
+    assert {name: page_of(page) for name, page in shown.items()} == {
+        "welcome": "welcome",
+        "guidelines": "guidelines",
+        "quick-check": "comprehension",
+        "practice": "unit",
+        "test": "unit",
+        "unit": "unit",
+        "finish": "end",
+    }
+    assert b"What counts?" in shown["quick-check"].content
+    assert b'data-stage="training"' in shown["practice"].content
+    assert b'data-stage="qualification"' in shown["test"].content
+    assert unit_of(shown["practice"]) == (1, "2")
+    for page in shown.values():
+        assert b"csrfmiddlewaretoken" not in page.content
+        assert b"hx-post" not in page.content
+    assert rows_of_collecting() == before
+
+
+def test_a_stage_that_the_study_lacks_is_said_to_be_absent(researcher_client, researcher):
+    study = make_study(instances=1, member=researcher)
+    for name in ("quick-check", "practice", "test"):
+        assert b"data-absent" in researcher_client.get(at(study, name)).content
+    Screening.objects.create(study=study, training_units=2)
+    assert b"data-absent" in researcher_client.get(at(study, "practice")).content
+
+
+@pytest.mark.parametrize("provider", sorted(platforms()))
+def test_the_end_is_that_of_the_channel_and_leads_nowhere(researcher_client, researcher, provider):
+    study = make_study(instances=1, member=researcher)
+    study.channels.create(provider=provider, external_id="S1")
+    page = researcher_client.get(at(study, "finish") + f"&via={provider}")
+    assert page_of(page) == "end"
+    main = page.content.decode().partition("<main")[2]
+    assert not re.findall(r'href="(?!\?)', main)
+    assert "<form" not in main
+
+
+def test_only_the_page_in_the_frame_can_be_framed(researcher_client, researcher):
+    study = make_study(instances=1, member=researcher)
+    phone = researcher_client.get(at(study, "unit") + "&screen=phone")
+    assert 'src="?page=unit&amp;screen=framed"' in phone.content.decode()
+    assert phone["X-Frame-Options"] == "DENY"
+    assert "frame-ancestors 'none'" in phone["Content-Security-Policy"]
+    assert researcher_client.get(at(study, "unit"))["X-Frame-Options"] == "DENY"
+    framed = researcher_client.get(at(study, "unit") + "&screen=framed")
+    assert "X-Frame-Options" not in framed
+    assert "frame-ancestors 'self'" in framed["Content-Security-Policy"]
+    assert b'<nav class="preview"' not in framed.content
+    assert Client().get(at(study, "unit") + "&screen=framed").status_code == 404
+
+
+def test_texts_are_shown_in_the_studys_format(researcher_client, researcher):
+    study = make_study(instances=1, member=researcher, generation_format="markdown")
+    Generation.objects.update(text="a *b*")
+    assert b"a <em>b</em>" in researcher_client.get(at(study, "unit")).content

@@ -1,0 +1,152 @@
+"""Generations in Markdown. Links and images become text, so that a page loads nothing.
+
+A link would lead annotators to pages that may name the system that wrote the text.
+"""
+
+from collections.abc import Sequence
+from html import escape
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererProtocol
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+
+from studies.rendering.formulas import FORMULA, formula
+from studies.rendering.highlighting import highlighted
+
+# Level of the page's own headings above a text: a text's headings begin at the next level.
+OUTER_LEVEL = 2
+# Code beyond this many characters of a text has no colours.
+MAX_CODE_OF_TEXT = 30_000
+
+
+def markdown_parser(*, formulas: bool) -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser.core.ruler.push("page_outline", _fit_outline)
+    parser.core.ruler.push("direction", _set_direction)
+    parser.core.ruler.push("addresses", _show_addresses)
+    for name, rule in (
+        ("address", _address),
+        ("image", _picture),
+        ("fence", _code),
+        ("code_block", _code),
+        ("table_open", _table_open),
+        ("table_close", _table_close),
+    ):
+        parser.add_render_rule(name, rule)
+    if formulas:
+        parser.inline.ruler.before("escape", "formula", _inline_formula)
+        parser.block.ruler.before("fence", "formula", _block_formula, {"alt": ["paragraph"]})
+        parser.add_render_rule("formula", _formula)
+    return parser
+
+
+def _fit_outline(state: StateCore) -> None:
+    """Lower headings below those of the page, and let no level be skipped."""
+    level = OUTER_LEVEL
+    for token in state.tokens:
+        if token.type == "heading_open":
+            level = min(int(token.tag[1]) + OUTER_LEVEL, level + 1, 6)
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{level}"
+
+
+def _set_direction(state: StateCore) -> None:
+    """Let each outermost block have the direction of its own text."""
+    for token in state.tokens:
+        if token.level == 0 and token.nesting == 1:
+            token.attrSet("dir", "auto")
+
+
+def _show_addresses(state: StateCore) -> None:
+    """Replace each link by its text, with its address in parentheses unless that is the text."""
+    for token in state.tokens:
+        if token.children:
+            token.children = _without_links(token.children)
+
+
+def _without_links(tokens: list[Token]) -> list[Token]:
+    shown: list[Token] = []
+    start, address = 0, ""
+    for token in tokens:
+        if token.type == "link_open":
+            start, address = len(shown), str(token.attrGet("href") or "")
+        elif token.type != "link_close":
+            shown.append(token)
+        elif "".join(part.content for part in shown[start:]) not in {address, ""}:
+            shown.append(Token("address", "", 0, content=address))
+    return shown
+
+
+def _address(
+    _self: RendererProtocol, tokens: Sequence[Token], i: int, _o: OptionsDict, _e: EnvType
+) -> str:
+    return f' <span class="address">({escape(tokens[i].content)})</span>'
+
+
+def _picture(
+    _self: RendererProtocol, tokens: Sequence[Token], i: int, _o: OptionsDict, _e: EnvType
+) -> str:
+    description = f": {tokens[i].content}" if tokens[i].content else ""
+    return f'<span class="picture">[Image not shown{escape(description)}]</span>'
+
+
+def _code(
+    _self: RendererProtocol, tokens: Sequence[Token], i: int, _o: OptionsDict, env: EnvType
+) -> str:
+    code, language = tokens[i].content, tokens[i].info.strip().split(" ")[0].lower()
+    env["code"] = env.get("code", 0) + len(code)
+    html = highlighted(code, language) if env["code"] <= MAX_CODE_OF_TEXT else escape(code)
+    return f'<pre dir="ltr"><code>{html}</code></pre>\n'
+
+
+def _table_open(
+    _self: RendererProtocol, _t: Sequence[Token], _i: int, _o: OptionsDict, _e: EnvType
+) -> str:
+    return '<div class="wide" tabindex="0"><table dir="auto">\n'
+
+
+def _table_close(
+    _self: RendererProtocol, _t: Sequence[Token], _i: int, _o: OptionsDict, _e: EnvType
+) -> str:
+    return "</table></div>\n"
+
+
+def _inline_formula(state: StateInline, silent: bool) -> bool:
+    if state.src[state.pos] not in "$\\":
+        return False
+    match = FORMULA.match(state.src, state.pos)
+    if match is None:
+        return False
+    if not silent:
+        state.push("formula", "", 0).meta = {"match": match}
+    state.pos = match.end()
+    return True
+
+
+def _block_formula(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """Read a formula that begins a line and ends one, with whatever Markdown would see in it."""
+    start = state.bMarks[first] + state.tShift[first]
+    if not state.src.startswith(("$$", "\\["), start) or state.is_code_block(first):
+        return False
+    match = FORMULA.match(state.src, start)
+    if match is None:
+        return False
+    line = first
+    while line < last and state.eMarks[line] < match.end():
+        line += 1
+    if line == last or state.src[match.end() : state.eMarks[line]].strip():
+        return False
+    if not silent:
+        state.push("formula", "", 0).meta = {"match": match}
+        state.line = line + 1
+    return True
+
+
+def _formula(
+    _self: RendererProtocol, tokens: Sequence[Token], i: int, _o: OptionsDict, _e: EnvType
+) -> str:
+    return formula(tokens[i].meta["match"])

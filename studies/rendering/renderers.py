@@ -1,0 +1,63 @@
+"""The registry of renderers. Each choice of `FrozenSettings.TextFormat` has one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+
+from django.core.cache import caches
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
+from studies.models.settings import FrozenSettings
+from studies.rendering.formulas import plain_with_formulas
+from studies.rendering.markdown import markdown_parser
+from studies.rendering.sanitizing import sanitized
+
+# Raise the version when the output for the same text changes, so that no old one is used.
+VERSION = 1
+# Longer texts are shown as they are: nobody reads so much markup, and it would take seconds.
+MAX_CHARACTERS = 100_000
+CACHE = "texts"
+
+Format = FrozenSettings.TextFormat
+
+
+@dataclass(frozen=True)
+class Renderer:
+    """Turns a text into HTML, which is sanitised afterwards.
+
+    The whitespace of a text is kept unless it `is_markup`. A renderer without `to_html` escapes.
+    """
+
+    to_html: Callable[[str], str] | None = None
+    is_markup: bool = False
+
+
+RENDERERS: dict[str, Renderer] = {
+    Format.PLAIN: Renderer(),
+    Format.MARKDOWN: Renderer(markdown_parser(formulas=False).render, is_markup=True),
+    Format.PLAIN_LATEX: Renderer(plain_with_formulas),
+    Format.MARKDOWN_LATEX: Renderer(markdown_parser(formulas=True).render, is_markup=True),
+}
+
+
+def is_markup(text: str, text_format: str) -> bool:
+    """Whether line breaks and spaces of the text are formatting, and are not shown as they are."""
+    return bool(text) and RENDERERS[text_format].is_markup and len(text) <= MAX_CHARACTERS
+
+
+def render_text(text: str, text_format: str) -> SafeString:
+    """Return a text as safe HTML, from the cache unless the format is plain."""
+    to_html = RENDERERS[text_format].to_html
+    if to_html is None or len(text) > MAX_CHARACTERS:
+        return SafeString(escape(text))
+    key = _cache_key(text, text_format)
+    html = caches[CACHE].get(key)
+    if html is None:
+        html = sanitized(to_html(text))
+        caches[CACHE].set(key, html)
+    return mark_safe(html)  # noqa: S308  the sanitiser's output
+
+
+def _cache_key(text: str, text_format: str) -> str:
+    return f"{VERSION}:{text_format}:{sha256(text.encode()).hexdigest()}"

@@ -1,0 +1,18 @@
+"""Filters of `templates/text.html`, which shows a text of a dataset on any page."""
+
+from django import template
+from django.utils.safestring import SafeString
+
+from studies.rendering import is_markup, render_text
+
+register = template.Library()
+
+
+@register.filter
+def shown_as(text: str, text_format: str) -> SafeString:
+    return render_text(text, text_format)
+
+
+@register.filter
+def is_markup_as(text: str, text_format: str) -> bool:
+    return is_markup(text, text_format)

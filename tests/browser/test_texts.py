@@ -1,0 +1,205 @@
+"""Rendered texts in a real browser: what stays in view, what is marked, and what cannot break out."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import Page, expect
+
+from studies.models import Generation, Instance, Study
+from tests.browser.accessibility import check_accessible, check_fits
+from tests.browser.pages import expect_status, expect_unit
+from tests.browser.test_policy import LISTEN
+from tests.studies.factories import make_open_study, make_study
+from tests.studies.rendering.hostile import hostile_texts
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+
+MARKDOWN = """# Plan
+
+Use *binary search* on a **sorted** list ([docs](https://e.example/x)).
+
+| step | bounds |
+|---|---|
+| 1 | 0 to 10 |
+
+```python
+def half(low, high):
+    return (low + high) // 2
+```
+
+It takes $\\log_2 n$ steps, and \\[ \\sum_{i=0}^{k} 2^i \\]
+
+- قال المدير
+"""
+CHANGED = MARKDOWN.replace("binary", "linear").replace("// 2", "// 3").replace("log_2", "log_3")
+LONG = (MARKDOWN + "Some words of a longer text. " * 40 + "\n\n") * 12
+
+
+def rated(page: Page, live_server: Any, texts: tuple[str, str], **design: Any) -> Study:
+    study = make_open_study(
+        instances=1,
+        samples=1,
+        source_format="markdown_latex",
+        generation_format="markdown_latex",
+        **design,
+    )
+    Instance.objects.update(source=texts[0])
+    for system, text in zip(study.systems.all(), texts, strict=True):
+        Generation.objects.filter(system=system).update(text=text)
+    page.goto(f"{live_server.url}/s/{study.pk}/")
+    page.get_by_role("button", name="I agree").click()
+    page.get_by_role("button", name="Start").click()
+    expect_unit(page, 1)
+    page.wait_for_load_state("load")
+    return study
+
+
+def in_view(page: Page) -> bool:
+    """Whether every answer and the button to continue are within the window."""
+    return page.evaluate(
+        """[...document.querySelectorAll(".choices label, #next :is(a, button)")].every((element) => {
+            const box = element.getBoundingClientRect();
+            return box.top >= 0 && box.bottom <= window.innerHeight && box.right <= window.innerWidth;
+        })"""
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [(1440, 900), (800, 900), (360, 740)])
+def test_the_answers_stay_in_view_beside_texts_of_3000_words(
+    chromium_page: Page, live_server, size, scheme
+):
+    page = chromium_page
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    assert len(LONG.split()) > 3_000
+    rated(page, live_server, (LONG, LONG))
+    assert in_view(page)
+    check_fits(page)
+    check_accessible(page)
+    panels = page.locator(".work article")
+    assert all(panel.evaluate("(e) => e.scrollHeight > e.clientHeight") for panel in panels.all())
+    panels.last.evaluate("(element) => element.scrollIntoView()")
+    assert in_view(page)
+    assert page.evaluate("document.documentElement.scrollTop") == 0
+
+
+def test_without_javascript_the_answers_are_in_view(browser, live_server):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    rated(page, live_server, (LONG, LONG))
+    expect(page.locator("#differences")).to_be_hidden()
+    # Without scripts, nothing can be evaluated in the page.
+    label = page.locator(".choices label").last.bounding_box()
+    assert label is not None
+    assert label["y"] + label["height"] < 900
+    context.close()
+
+
+def test_on_a_low_screen_the_page_scrolls_as_a_whole(chromium_page: Page, live_server):
+    page = chromium_page
+    page.set_viewport_size({"width": 740, "height": 360})
+    rated(page, live_server, (LONG, LONG))
+    assert page.evaluate("document.documentElement.scrollHeight > 3 * window.innerHeight")
+    page.get_by_role("radio").first.check()
+    expect_status(page, "saved")
+
+
+def test_one_key_scrolls_both_texts(chromium_page: Page, live_server):
+    page = chromium_page
+    rated(page, live_server, (LONG, LONG))
+    tops = "[...document.querySelectorAll('.work article')].map((e) => e.scrollTop)"
+    assert page.evaluate(tops) == [0, 0]
+    page.keyboard.press("j")
+    first, second = page.evaluate(tops)
+    assert first == second > 100
+    page.keyboard.press("k")
+    assert page.evaluate(tops) == [0, 0]
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (360, 740)])
+def test_differences_of_rendered_texts_are_marked_by_button_and_key(
+    chromium_page: Page, live_server, size
+):
+    page = chromium_page
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    rated(page, live_server, (MARKDOWN, CHANGED))
+    html = "[...document.querySelectorAll('.compared')].map((e) => e.innerHTML)"
+    before = page.evaluate(html)
+    button = page.get_by_role("button", name="Highlight differences")
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    marks = [text.locator("mark").all_text_contents() for text in page.locator(".compared").all()]
+    assert sorted(tuple(of) for of in marks) == [("binary", "2", "log2n"), ("linear", "3", "log3n")]
+    check_accessible(page)
+    page.keyboard.press("d")
+    expect(page.locator("mark")).to_have_count(0)
+    assert page.evaluate(html) == before
+
+
+def test_near_identical_texts_of_any_length_can_be_compared(chromium_page: Page, live_server):
+    text = " ".join(f"word{n}" for n in range(20_000))
+    page = chromium_page
+    rated(page, live_server, (text, text.replace("word9999 ", "other ")))
+    page.keyboard.press("d")
+    expect(page.locator("mark")).to_have_count(2)
+
+
+def test_texts_too_long_to_compare_say_so(chromium_page: Page, live_server):
+    texts = tuple(" ".join(f"{name}{n}" for n in range(3_100)) for name in "ab")
+    page = chromium_page
+    rated(page, live_server, texts)
+    page.get_by_role("button", name="Highlight differences").click()
+    expect(page.locator("#too-long")).to_be_visible()
+    expect(page.locator("#differences")).to_be_hidden()
+    page.keyboard.press("d")
+    expect(page.locator("mark")).to_have_count(0)
+
+
+@pytest.fixture
+def previewed(chromium_page: Page, live_server) -> Study:
+    study = make_study(
+        instances=1, samples=1, source_format="markdown_latex", generation_format="plain_latex"
+    )
+    client = Client()
+    client.force_login(User.objects.create_superuser("ada"))
+    cookie = client.cookies["sessionid"].value
+    chromium_page.context.add_cookies(
+        [{"name": "sessionid", "value": cookie, "url": live_server.url}]
+    )
+    chromium_page.add_init_script(LISTEN)
+    return study
+
+
+OUTSIDE = """[...document.querySelectorAll(".text *")].filter((element) =>
+    getComputedStyle(element).position !== "static" || element.matches("a, img, script, style, svg, iframe")
+).length"""
+
+
+@pytest.mark.slow
+def test_no_hostile_text_breaks_the_policy_or_the_layout(
+    chromium_page: Page, live_server, previewed
+):
+    page = chromium_page
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.set_default_timeout(60_000)
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
+    texts = [text.replace("\0", "") for text in hostile_texts()]
+    for start in range(20):
+        first, second, *turns = texts[start::20]
+        Instance.objects.update(messages=[{"role": "user", "content": text} for text in turns])
+        for system, text in zip(previewed.systems.all(), (first, second), strict=True):
+            Generation.objects.filter(system=system).update(text=text)
+        page.goto(f"{live_server.url}/studies/{previewed.pk}/preview/?page=unit")
+        assert page.evaluate("window.violations") == [], start
+        check_fits(page)
+        assert in_view(page), start
+        assert page.evaluate(OUTSIDE) == 0, start
+    assert [url for url in requested if not url.startswith(live_server.url)] == []
