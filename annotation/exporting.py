@@ -1,143 +1,57 @@
-"""A study's ratings as rows of the published format, for the export and for analytics."""
+"""Exports a study as a folder: a bundle, the tables of its design, and datasets for others."""
 
-from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-from django.db.models import Q, QuerySet
-from django.db.models.functions import Length
-
-from annotation.codebook import MEANING, codebook
+from annotation.codebook import codebook
 from annotation.counts import RatingCounts, rating_counts
-from annotation.models import Assignment, Rating
+from annotation.exported_dataset import write_dataset
+from annotation.exported_ratings import rating_rows
+from annotation.exported_tables import (
+    comparisons,
+    control_systems,
+    exported_generations,
+    exported_instances,
+    has_comparisons,
+    tables,
+)
+from annotation.models import Rating
 from annotation.models.rating import RatingQuerySet
-from studies.importing import NO_LIMIT, generation_rows, instance_rows
-from studies.models import Generation, Instance, Study, System, Unit
+from studies.importing import NO_LIMIT
+from studies.models import Study
 from studies.models.settings import SETTINGS
 from tiebreak.errors import DomainError
-from tiebreak.formats import GenerationRow, StudySpec, write_bundle, write_rows
-from tiebreak.formats.bundle import CriterionSpec
-from tiebreak.formats.rating_cells import FLAGS
-from tiebreak.scales import Scale
+from tiebreak.formats import StudySpec, atomic_folder, write_rows
+from tiebreak.formats.bundle import CriterionSpec, write_design
+from tiebreak.formats.preferences import TIES, Ties, preference_rows
+from tiebreak.formats.tables import PREFERENCE, RATINGS
+from tiebreak.formats.writing import write_in_batches
 
-# For each column its lookup path, from the rating itself, its unit, or its assignment. Facts of
-# units and assignments are read once for a batch of ratings, which is faster than a join per rating.
-_OF_RATING = {
-    "label": "label",
-    "criterion": "criterion__name",
-    "repeat": "repeat",
-    "study_version": "study_version__number",
-    "created_at": "created_at",
-    **{name: name for name in ("side_a", "layout", "position", "duration_ms")},
-    **{name: name for name in (*FLAGS, "excluded_reason", "raw")},
-}
-_OF_UNIT = {
-    "unit": "key",
-    "role": "role",
-    "instance": "instance__key",
-    "system_a": "system_a__name",
-    "system_b": "system_b__name",
-    "category": "instance__category",
-    **{name: name for name in ("sample_a", "sample_b", "similarity", "phase")},
-    **{name: name for name in ("separability", "separability_raw", "inclusion_probability")},
-    # Only the lengths are exported with ratings, because the texts are in the generations file.
-    "chars_a": Length("generation_a__text"),
-    "chars_b": Length("generation_b__text"),
-}
-_OF_ASSIGNMENT = {
-    "rater": "rater__pseudonym",
-    "kind": "rater__kind",
-    "run": "run",
-    "order": "order",
-    "hit_position": "position",
-    "participation": "participation__public_id",
-}
-# The order of the columns in files is that of their descriptions.
-COLUMNS = tuple(MEANING)
-BATCH = 2000
-FORMATS = ("jsonl", "csv", "parquet")
+# The formats of the ratings and of the tables beside them.
+TABULAR = ("jsonl", "csv", "parquet")
+FORMATS = (*TABULAR, "preference", "hf")
 # Settings that a bundle has as texts of their own.
 TEXTS = {"guidelines", "consent"}
 
 
-def rating_rows(study: Study, ratings: RatingQuerySet | None = None) -> Iterator[dict[str, Any]]:
-    """Yield ``ratings``, or all ratings of the study including flagged ones, oldest first.
-
-    The memory used hardly grows with their number: eight bytes for each rating. No statement is
-    open between two batches, so that the caller may write to the database. A repeat of a main unit
-    gets the role `repeat`. Raters appear under their pseudonyms.
-    """
-    ratings = Rating.objects.filter(unit__study=study) if ratings is None else ratings
-    scales = {c.name: c.parsed_scale for c in study.criteria.all()}
-    parse = lru_cache(1000)(lambda criterion, label: scales[criterion].parse_label(label))
-    for batch in _batches(ratings):
-        units = _facts(Unit, {unit for unit, *_ in batch}, _OF_UNIT)
-        work = _facts(Assignment, {assignment for _, assignment, *_ in batch}, _OF_ASSIGNMENT)
-        for unit, assignment, *values in batch:
-            row = {**units[unit], **work[assignment], **dict(zip(_OF_RATING, values, strict=True))}
-            if row["label"] is not None:
-                row["label"] = parse(row["criterion"], row["label"])
-            if row["repeat"] and row["role"] == "main":
-                row["role"] = "repeat"
-            row["created_at"] = row["created_at"].isoformat()
-            yield row
-
-
-def _batches(ratings: RatingQuerySet) -> Iterator[list[tuple[Any, ...]]]:
-    keys = array("q", ratings.order_by("pk").values_list("pk", flat=True).iterator(BATCH))
-    rows = Rating.objects.order_by("pk").values_list(
-        "unit_id", "assignment_id", *_OF_RATING.values()
-    )
-    for first in range(0, len(keys), BATCH):
-        # By their keys alone: with the study as well, databases search all its units every time.
-        yield list(rows.filter(pk__in=keys[first : first + BATCH]))
-
-
-def _facts(
-    model: type[Unit] | type[Assignment], keys: set[int], columns: Mapping[str, Any]
-) -> dict[int, dict[str, Any]]:
-    rows = model._default_manager.filter(pk__in=keys).order_by()
-    return {
-        pk: dict(zip(columns, values, strict=True))
-        for pk, *values in rows.values_list("pk", *columns.values())
-    }
-
-
-def export_study(*, study: Study, out: Path, formats: Sequence[str] = ("jsonl",)) -> RatingCounts:
+def export_study(
+    *, study: Study, out: Path, formats: Sequence[str] = ("jsonl",), ties: Ties = "drop"
+) -> RatingCounts:
     """Write the study as a bundle folder that `import_study` and `analyze` can read.
 
     Rows are streamed, and the folder gets its name when it is complete. Ratings that arrive in the
     meantime are left out of all files. Returns the counts of the exported ratings. Raises
-    `DomainError` if the folder already has files, or if a format is unknown.
+    `DomainError` if the folder already has files, or if the study cannot be exported like this.
     """
-    check_formats(formats)
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise DomainError(
-            "out_exists",
-            f"{out} already exists and is not an empty folder. Please name another folder.",
-        )
-    ratings = _ratings_so_far(study)
-
-    def ratings_and_codebook(folder: Path) -> None:
-        for name in formats:
-            write_rows(folder / f"ratings.{name}", rating_rows(study, ratings), COLUMNS)
-        (folder / "codebook.md").write_text(codebook(study, ratings), encoding="utf-8")
-
-    write_bundle(
-        out,
-        study_spec(study),
-        instance_rows(Instance.objects.filter(dataset=study.dataset_id)),
-        _generations(study),
-        extra=ratings_and_codebook,
-    )
-    return rating_counts(ratings)
+    export = StudyExport(study, formats, ties)
+    for _ in export.write(out):
+        pass
+    return export.counts
 
 
-def check_formats(formats: Sequence[str]) -> None:
-    """Raise `DomainError` if a format is unknown or none is named."""
+def check_export(study: Study, formats: Sequence[str], ties: str = "drop") -> None:
+    """Raise `DomainError` if a format is unknown, none is named, or the study has nothing for it."""
     unknown = set(formats) - set(FORMATS)
     if unknown or not formats:
         raise DomainError(
@@ -146,6 +60,68 @@ def check_formats(formats: Sequence[str]) -> None:
             f" {', '.join(FORMATS)}.",
             status=400,
         )
+    if ties not in TIES:
+        raise DomainError(
+            "unknown_ties",
+            f"{ties!r} is no way to write ties. Please choose from {', '.join(TIES)}.",
+            status=400,
+        )
+    if "preference" in formats and not has_comparisons(study):
+        raise DomainError(
+            "no_preferences",
+            "This study has no preferences of people between two texts, so a preference dataset"
+            " would be empty. Leave out the format preference, or export again when ratings have"
+            " arrived.",
+        )
+
+
+class StudyExport:
+    """An export of the ratings so far, in some formats. `counts` refers to these ratings."""
+
+    def __init__(self, study: Study, formats: Sequence[str], ties: Ties = "drop") -> None:
+        check_export(study, formats, ties)
+        self.study, self.formats, self.ties = study, formats, ties
+        self.ratings = _ratings_so_far(study)
+        self.counts = rating_counts(self.ratings)
+
+    @property
+    def total(self) -> int:
+        """How many rows of ratings will be written, over all formats."""
+        return self.counts.rows * sum(name != "preference" for name in set(self.formats))
+
+    def write(self, out: Path) -> Iterator[int]:
+        """Write the folder, and yield how many rows of ratings have been written so far."""
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise DomainError(
+                "out_exists",
+                f"{out} already exists and is not an empty folder. Please name another folder.",
+            )
+        written = 0
+        with atomic_folder(out) as folder:
+            instances = exported_instances(self.study)
+            write_design(
+                folder, study_spec(self.study), instances, exported_generations(self.study)
+            )
+            text = codebook(self.study, self.ratings)
+            (folder / "codebook.md").write_text(text, encoding="utf-8")
+            for name in dict.fromkeys(self.formats):
+                before = written
+                for rows in self._parts(name, folder):
+                    written = before + rows
+                    yield written
+
+    def _parts(self, name: str, folder: Path) -> Iterator[int]:
+        """Write the files of one format, and yield the number of its ratings so far."""
+        if name == "hf":
+            yield from write_dataset(self.study, self.ratings, folder / "hf", ties=self.ties)
+        elif name == "preference":
+            rows = preference_rows(comparisons(self.study, self.ratings), ties=self.ties)
+            write_rows(folder / "preference.jsonl", rows, tuple(PREFERENCE))
+        else:
+            for table in tables(self.study):
+                write_rows(folder / f"{table.name}.{name}", table.rows, tuple(table.columns))
+            ratings = rating_rows(self.study, self.ratings)
+            yield from write_in_batches(folder / f"ratings.{name}", ratings, RATINGS)
 
 
 def _ratings_so_far(study: Study) -> RatingQuerySet:
@@ -159,7 +135,7 @@ def study_spec(study: Study) -> StudySpec:
     return StudySpec(
         criteria=tuple(CriterionSpec(c.name, c.scale, c.question) for c in study.criteria.all()),
         systems=tuple(row.system.name for row in study.study_systems.select_related("system")),
-        controls=tuple(_controls(study).values_list("name", flat=True)),
+        controls=tuple(control_systems(study).values_list("name", flat=True)),
         title=study.title,
         guidelines=study.guidelines,
         consent=study.consent,
@@ -177,14 +153,3 @@ def _settings(study: Study) -> Iterator[tuple[str, object]]:
             yield name, NO_LIMIT
         else:
             yield name, float(value) if isinstance(value, Decimal) else value
-
-
-def _controls(study: Study) -> QuerySet[System]:
-    """Return the systems of the degraded copies in this study's reference units."""
-    used = study.units.exclude(role=Unit.Role.MAIN).values("system_b")
-    return System.objects.filter(is_control=True, pk__in=used)
-
-
-def _generations(study: Study) -> Iterator[GenerationRow]:
-    systems = Q(system__studies=study) | Q(system__in=_controls(study))
-    return generation_rows(Generation.objects.filter(systems, instance__dataset=study.dataset_id))

@@ -489,11 +489,21 @@ def write_bundle(
     ['generations.jsonl', 'instances.jsonl', 'study.toml']
     """
     with atomic_folder(path) as folder:
-        write_spec(folder, spec)
-        _write_jsonl(folder / "instances.jsonl", instances)
-        _write_jsonl(folder / "generations.jsonl", generations)
+        write_design(folder, spec, instances, generations)
         if extra is not None:
             extra(folder)
+
+
+def write_design(
+    folder: Path,
+    spec: StudySpec,
+    instances: Iterable[InstanceRow],
+    generations: Iterable[GenerationRow],
+) -> None:
+    """Write the files of a bundle that every bundle has into an existing folder."""
+    write_spec(folder, spec)
+    _write_jsonl(folder / INSTANCES, instances)
+    _write_jsonl(folder / GENERATIONS, generations)
 
 
 def _write_jsonl(path: Path, rows: Iterable[InstanceRow | GenerationRow]) -> None:

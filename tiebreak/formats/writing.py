@@ -4,7 +4,7 @@ import csv
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 
 from tiebreak import optional
-from tiebreak.formats.rating_cells import ARROW_TYPES
 from tiebreak.formats.rows import FORMULA_STARTS, Row, escape_formula
+from tiebreak.formats.tables import ARROW_TYPES, LABELS, MESSAGES
 
 BATCH = 2000
 
@@ -125,7 +125,13 @@ def write_rows(path: Path, rows: Iterable[Row], columns: Sequence[str]) -> int:
     return max(write_in_batches(path, rows, columns), default=0)
 
 
-def write_in_batches(path: Path, rows: Iterable[Row], columns: Sequence[str]) -> Iterator[int]:
+def write_in_batches(
+    path: Path,
+    rows: Iterable[Row],
+    columns: Iterable[str],
+    *,
+    types: Mapping[str, str] = ARROW_TYPES,
+) -> Iterator[int]:
     """Write rows like `write_rows`, and yield the number of rows so far after each batch.
 
     Parameters
@@ -134,8 +140,10 @@ def write_in_batches(path: Path, rows: Iterable[Row], columns: Sequence[str]) ->
         Path that ends in .jsonl, .csv or .parquet. The file appears when the iterator is exhausted.
     rows : iterable of dict
         Rows as values by column.
-    columns : sequence of str
+    columns : iterable of str
         Columns to write, in order.
+    types : mapping of str to str, optional
+        Arrow types of the columns that do not hold text, which are used for Parquet.
 
     Yields
     ------
@@ -152,8 +160,8 @@ def write_in_batches(path: Path, rows: Iterable[Row], columns: Sequence[str]) ->
     ...     list(write_in_batches(Path(folder) / "r.jsonl", [{"unit": "u"}], ["unit"]))
     [1]
     """
-    remaining, count = iter(rows), 0
-    with atomic_path(path) as temporary, _WRITERS[path.suffix](temporary, columns) as write:
+    remaining, count, open_writer = iter(rows), 0, _WRITERS[path.suffix]
+    with atomic_path(path) as temporary, open_writer(temporary, tuple(columns), types) as write:
         while batch := list(islice(remaining, BATCH)):
             write(batch)
             count += len(batch)
@@ -161,10 +169,11 @@ def write_in_batches(path: Path, rows: Iterable[Row], columns: Sequence[str]) ->
 
 
 WriteBatch = Callable[[list[Row]], None]
+Types = Mapping[str, str]
 
 
 @contextmanager
-def _jsonl_writer(path: Path, columns: Sequence[str]) -> Iterator[WriteBatch]:
+def _jsonl_writer(path: Path, columns: Sequence[str], _: Types) -> Iterator[WriteBatch]:
     # An unparsed answer has a label, which is null.
     label = {"label": None} if "label" in columns else {}
 
@@ -182,7 +191,7 @@ def _json_line(row: Row) -> bytes:
 
 
 @contextmanager
-def _csv_writer(path: Path, columns: Sequence[str]) -> Iterator[WriteBatch]:
+def _csv_writer(path: Path, columns: Sequence[str], _: Types) -> Iterator[WriteBatch]:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
@@ -208,9 +217,9 @@ _ESCAPED = {*FORMULA_STARTS, "'"}
 
 
 @contextmanager
-def _parquet_writer(path: Path, columns: Sequence[str]) -> Iterator[WriteBatch]:
+def _parquet_writer(path: Path, columns: Sequence[str], types: Types) -> Iterator[WriteBatch]:
     pa, pq = optional.load("pyarrow"), optional.load("pyarrow.parquet")
-    schema = pa.schema([(name, getattr(pa, ARROW_TYPES.get(name, "string"))()) for name in columns])
+    schema = pa.schema([(name, _arrow_type(pa, name, types)) for name in columns])
 
     def write(batch: list[Row]) -> None:
         arrays = [
@@ -223,14 +232,21 @@ def _parquet_writer(path: Path, columns: Sequence[str]) -> Iterator[WriteBatch]:
         yield write
 
 
+def _arrow_type(pa: Any, name: str, types: Mapping[str, str]) -> Any:
+    kind = types.get(name, "string")
+    if kind != MESSAGES:
+        return getattr(pa, kind)()
+    return pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
+
+
 def _arrow_values(column: list[Any], name: str) -> list[Any]:
     # Labels become text, because they are numbers for some criteria and words for others.
-    if name != "label":
+    if name not in LABELS:
         return column
     return [None if value is None else str(value) for value in column]
 
 
-_WRITERS: dict[str, Callable[[Path, Sequence[str]], AbstractContextManager[WriteBatch]]] = {
+_WRITERS: dict[str, Callable[[Path, Sequence[str], Types], AbstractContextManager[WriteBatch]]] = {
     ".jsonl": _jsonl_writer,
     ".csv": _csv_writer,
     ".parquet": _parquet_writer,
