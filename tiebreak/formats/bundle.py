@@ -45,6 +45,8 @@ __all__ = [
 
 # Exports document the columns in this file.
 CODEBOOK = "codebook.md"
+# What exports have for people and other programs, computed from the other files.
+_TABLES = ("separability", "reference_answers", "design", "preference")
 # Key in `Bundle.unread` under which whole files are listed.
 FILES = "files of the bundle"
 INSTANCES, GENERATIONS = "instances.jsonl", "generations.jsonl"
@@ -248,7 +250,7 @@ class _BundleReader:
 
     def _other_files(self) -> set[str]:
         known = {STUDY_FILE, INSTANCES, GENERATIONS, CODEBOOK, *self.spec_file.files}
-        known |= {f"ratings{suffix}" for suffix in SUFFIXES}
+        known |= {f"{name}{suffix}" for name in ("ratings", *_TABLES) for suffix in SUFFIXES}
         files = islice((path for path in self.folder.iterdir() if path.is_file()), MAX_FILES)
         return {path.name for path in files} - known
 
