@@ -66,7 +66,7 @@ def _responsible(
         "dataPreprocessingProtocol": selection_sentence(study),
         "dataManipulationProtocol": _flags(counts),
         "dataAnnotationProtocol": _protocol(study),
-        "dataAnnotationPlatform": ["Tiebreak", *_platforms(ratings)],
+        "dataAnnotationPlatform": _platforms(ratings) or ["Unknown: the ratings were imported"],
         "dataAnnotationAnalysis": (
             "Agreement, win rates and their intervals are computed by `tiebreak analyze` from the"
             " ratings. Nothing was aggregated or corrected in the ratings themselves."
@@ -102,14 +102,14 @@ def _sections(study: Study, ratings: RatingQuerySet, counts: RatingCounts) -> di
 def _people(ratings: RatingQuerySet) -> str:
     people = ratings.filter(rater__kind="human", simulated=False)
     n = people.order_by().aggregate(n=Count("rater", distinct=True))["n"]
-    platforms = ", ".join(_platforms(ratings)) or "none that is recorded"
+    platforms = ", ".join(_platforms(ratings)[1:]) or "not recorded, because ratings were imported"
     return f"Number of people who rated: {n}. Ways by which they entered: {platforms}."
 
 
 def _platforms(ratings: RatingQuerySet) -> list[str]:
     providers = ratings.filter(assignment__participation__isnull=False).order_by()
     names = providers.values_list("assignment__participation__provider", flat=True).distinct()
-    return sorted(names)
+    return ["Tiebreak", *sorted(names)] if names else []
 
 
 def _per_item(ratings: RatingQuerySet) -> str:
@@ -143,11 +143,15 @@ def _protocol(study: Study) -> str:
     criteria = "; ".join(
         f"{cleaned(c.name)} ({c.scale}): {cleaned(c.question)}" for c in study.criteria.all()
     )
-    parts = [
-        f"Each task was given to {study.ratings_per_hit} people. The side of each system and the order"
-        f" of units were balanced and random. Criteria: {criteria}.",
-        _screening(study),
-    ]
+    parts = [f"Criteria: {criteria}."]
+    if study.participations.exists():
+        parts += [
+            f"Each task was to be given to {study.ratings_per_hit} people. The side of each system and"
+            " the order of units were balanced and random.",
+            _screening(study),
+        ]
+    else:
+        parts += ["The ratings were imported. How they were collected is not recorded here."]
     if study.guidelines.strip():
         parts.append(f"Guidelines: {study.guidelines.strip()}")
     return "\n\n".join(part for part in parts if part)

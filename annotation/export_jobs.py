@@ -49,7 +49,7 @@ class ExportJob(JobKind):
             bundle = Path(folder) / f"tiebreak-{job.owner}"
             for rows in export.write(bundle):
                 yield Progress(rows, size=size)
-            _pack(bundle, export_file(job))
+            pack(bundle, export_file(job))
         result = {"ratings": export.counts.rows, "in_statistics": export.counts.counted}
         result["bytes"] = export_file(job).stat().st_size
         Job.objects.filter(pk=job.pk).update(result=result)
@@ -78,10 +78,9 @@ def export_file(job: Job) -> Path:
 
 
 def finished_export(*, study: Study, job_id: str) -> Path:
-    """Return the file of a finished export. Raises `DomainError` if it is not there."""
-    job = Job.objects.filter(
-        owner=study.pk, kind=ExportJob.name, status=Job.Status.DONE, public_id=job_id
-    ).first()
+    """Return the file that a job has written. Raises `DomainError` if it is not there."""
+    done = Job.objects.filter(owner=study.pk, status=Job.Status.DONE)
+    job = done.filter(public_id=job_id).first()
     if job is None or not export_file(job).is_file():
         raise DomainError(
             "no_such_export",
@@ -91,7 +90,7 @@ def finished_export(*, study: Study, job_id: str) -> Path:
     return export_file(job)
 
 
-def _pack(folder: Path, to: Path) -> None:
+def pack(folder: Path, to: Path) -> None:
     """Write the folder as a .zip, which gets its name when it is complete."""
     with (
         atomic_path(to) as partial,

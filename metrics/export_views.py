@@ -13,7 +13,8 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.export_jobs import ExportJob, export_file, finished_export, start_export
 from jobs.models import Job
 from jobs.rows import JobRow, job_rows, newest_and_unfinished
-from metrics.messages import EXPORT_STARTED
+from metrics.messages import EXPORT_STARTED, REPORT_STARTED
+from metrics.report_files import ReportFilesJob, start_report_files
 from studies.access import researchers_only, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -123,7 +124,23 @@ def download_export(request: HttpRequest, public_id: str, job_id: str) -> FileRe
         file = finished_export(study=study, job_id=job_id)
     except DomainError as refusal:
         raise Http404(refusal.message) from refusal
-    return FileResponse(file.open("rb"), as_attachment=True, filename=f"tiebreak-{study.pk}.zip")
+    is_report = Job.objects.filter(public_id=job_id, kind=ReportFilesJob.name).exists()
+    name = f"{'report' if is_report else 'tiebreak'}-{study.pk}.zip"
+    return FileResponse(file.open("rb"), as_attachment=True, filename=name)
+
+
+@require_POST
+@researchers_only
+def report_files(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Start to write the files of the report."""
+    study = study_for(request.user, public_id)
+    try:
+        start_report_files(study=study, by=cast(User, request.user))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    else:
+        messages.success(request, REPORT_STARTED)
+    return redirect("metrics:data-and-report", study.pk)
 
 
 def _page(study: Study, form: ExportForm) -> dict[str, Any]:
@@ -133,7 +150,7 @@ def _page(study: Study, form: ExportForm) -> dict[str, Any]:
 
 
 def _exports(study: Study) -> dict[str, Any]:
-    jobs = Job.objects.filter(owner=study.pk, kind=ExportJob.name)
+    jobs = Job.objects.filter(owner=study.pk, kind__in=[ExportJob.name, ReportFilesJob.name])
     rows = job_rows(newest_and_unfinished(jobs, MAX_EXPORTS))
     exports = [(row, _is_there(row)) for row in rows]
     return {"study": study, "exports": exports, "is_moving": any(r.job.is_moving for r in rows)}

@@ -48,6 +48,7 @@ JOB_STOPPED = "The job has ended. Everything that it stored is kept."
 EXPORT_STARTED = (
     "The export has started. Its download link appears under Exports when it is finished."
 )
+REPORT_STARTED = "The report is being written. Its download link appears under Exports."
 JOBS_ENDED = "No job is running any more. The results are shown below."
 
 # The report for programs.

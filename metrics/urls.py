@@ -50,6 +50,11 @@ urlpatterns = [
         name="export",
     ),
     path(
+        "studies/<public_id:public_id>/data-and-report/report/",
+        export_views.report_files,
+        name="report-files",
+    ),
+    path(
         "studies/<public_id:public_id>/exports/<public_id:job_id>.zip",
         export_views.download_export,
         name="download-export",
