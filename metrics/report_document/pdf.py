@@ -33,9 +33,9 @@ def as_pdf(document: ReportDocument) -> bytes:
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as name:
         folder = Path(name)
         for number, figure in enumerate(document.figures):
-            (folder / f"{number}.svg").writetypst_string(figure.svg, encoding="utf-8")
+            (folder / f"{number}.svg").write_text(figure.svg, encoding="utf-8")
         source = folder / "report.typ"
-        source.writetypst_string("\n".join(_source(document)), encoding="utf-8")
+        source.write_text("\n".join(_source(document)), encoding="utf-8")
         return cast(bytes, typst.compile(str(source), root=name, ignore_system_fonts=True))
 
 
