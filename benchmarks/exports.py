@@ -1,7 +1,7 @@
 """Speed and memory of exports beside loading everything: `make bench-export`.
 
-Two studies of different sizes are imported into an SQLite database each. Every measurement runs in a
-process of its own, so that its peak memory is its own.
+Two studies of different sizes are imported into a PostgreSQL database each. Every measurement runs in
+a process of its own, so that its peak memory is its own.
 """
 
 import json
@@ -16,8 +16,10 @@ from pathlib import Path
 import django
 
 from benchmarks.harness import Measured, Row, measured, publish
+from benchmarks.servers import postgresql
 
 SIZES = (12_000, 120_000)
+TABULAR = ("jsonl", "csv", "parquet")
 MIN_RATE = 50_000
 # How much more memory the larger export may take: the keys of its ratings, and noise.
 MAX_MORE_MEGABYTES = 40
@@ -26,16 +28,20 @@ TEXT = "The committee met on Tuesday and agreed on most of what had been propose
 
 
 def main() -> int:
-    with tempfile.TemporaryDirectory(prefix="tiebreak-bench-") as name:
-        for size in SIZES:
-            _in_a_process(partial(_import, Path(name), size))
-        rows = [row for kind in ("jsonl", "csv", "parquet") for row in _rows(Path(name), kind)]
+    with postgresql() as server, tempfile.TemporaryDirectory(prefix="tiebreak-bench-") as name:
+        folder = Path(name)
+        urls = [server.url(f"ratings_{size}") for size in SIZES]
+        for size, url in zip(SIZES, urls, strict=True):
+            server.run(f"CREATE DATABASE ratings_{size}")
+            _in_a_process(partial(_import, folder, size, url))
+        server.run("CHECKPOINT")
+        naive = measured(partial(_load_all, folder, urls[1]), runs=1)
+        rows = [row for kind in TABULAR for row in _rows(folder, urls, kind, naive)]
     return publish("exports", rows)
 
 
-def _rows(folder: Path, kind: str) -> list[Row]:
-    small, large = (measured(partial(_export, folder, size, kind), runs=2) for size in SIZES)
-    naive = measured(partial(_load_all, folder, SIZES[1]), runs=1)
+def _rows(folder: Path, urls: list[str], kind: str, naive: Measured) -> list[Row]:
+    small, large = (measured(partial(_export, folder, url, kind), runs=3) for url in urls)
     return [
         _rate(kind, SIZES[0], small, None),
         _rate(kind, SIZES[1], large, naive),
@@ -54,11 +60,9 @@ def _rows(folder: Path, kind: str) -> list[Row]:
 def _rate(kind: str, size: int, result: Measured, naive: Measured | None) -> Row:
     rate = size / result.seconds
     compared = ""
-    if naive is not None:
-        compared = (
-            f"one list of ORM objects, which took {naive.seconds:.1f} s and {naive.megabytes:.0f} MB"
-            " as JSON"
-        )
+    if naive is not None and kind == TABULAR[0]:
+        took = f"{naive.seconds:.1f} s and {naive.megabytes:.0f} MB"
+        compared = f"JSON from one list of ORM objects, which took {took}"
     return Row(
         f"{kind}: {size:,} ratings at {rate:,.0f} rows/s",
         result.seconds,
@@ -78,17 +82,17 @@ def _in_a_process(work: Callable[[], None]) -> None:
         sys.exit(process.exitcode)
 
 
-def _use_database(folder: Path, size: int) -> None:
-    os.environ["TIEBREAK_VAR_DIR"] = str(folder / str(size))
+def _use_database(folder: Path, url: str) -> None:
+    os.environ["TIEBREAK_VAR_DIR"] = str(folder)
+    os.environ["TIEBREAK_DATABASE_URL"] = url
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
     django.setup()
 
 
-def _import(folder: Path, size: int) -> None:
+def _import(folder: Path, size: int, url: str) -> None:
     bundle = folder / f"bundle-{size}"
     _write_bundle(bundle, size // (SAMPLES * RATERS))
-    (folder / str(size)).mkdir()
-    _use_database(folder, size)
+    _use_database(folder, url)
     from django.core.management import call_command  # noqa: PLC0415  after the set-up
 
     call_command("migrate", verbosity=0)
@@ -147,8 +151,8 @@ def _write(path: Path, rows: list[dict[str, object]]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def _export(folder: Path, size: int, kind: str) -> Callable[[], object]:
-    _use_database(folder, size)
+def _export(folder: Path, url: str, kind: str) -> Callable[[], object]:
+    _use_database(folder, url)
     from annotation.exported_ratings import rating_rows  # noqa: PLC0415  after the set-up
     from studies.models import Study  # noqa: PLC0415
     from tiebreak.formats import write_rows  # noqa: PLC0415
@@ -158,9 +162,9 @@ def _export(folder: Path, size: int, kind: str) -> Callable[[], object]:
     return lambda: write_rows(out, rating_rows(study), tuple(RATINGS))
 
 
-def _load_all(folder: Path, size: int) -> Callable[[], object]:
+def _load_all(folder: Path, url: str) -> Callable[[], object]:
     """What an export is without care: all objects at once, and one JSON text of them."""
-    _use_database(folder, size)
+    _use_database(folder, url)
     from annotation.models import Rating  # noqa: PLC0415  after the set-up
 
     related = ("rater", "criterion", "study_version", "assignment__participation")
