@@ -108,3 +108,12 @@ def test_members_of_other_studies_see_nothing(client, ruth):
     for name in ("data-and-report", "exports-part"):
         assert client.get(at(name, study.pk)).status_code == 404
     assert client.post(at("export", study.pk), {"formats": ["csv"]}).status_code == 404
+
+
+def test_the_file_of_another_study_is_not_sent(client, study):
+    """Not even under the address of a study that one may see."""
+    theirs = make_open_study(instances=1)
+    job = export_jobs.start_export(study=theirs, formats=["csv"])
+    assert export_jobs.export_file(job).is_file()
+    for owner in (study, theirs):
+        assert client.get(at("download-export", owner.pk, job.public_id)).status_code == 404
