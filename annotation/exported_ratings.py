@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from django.db.models import QuerySet
 from django.db.models.functions import Length
 
 from annotation.models import Assignment, Rating
@@ -13,6 +14,8 @@ from studies.models import Study, Unit
 from tiebreak.formats.rating_cells import FLAGS
 
 BATCH = 2000
+# A batch is read as a range of keys unless so many times more keys than ratings are in it.
+MAX_GAPS = 4
 # For each column its lookup path, from the rating itself, its unit, or its assignment. Facts of
 # units and assignments are read once for a batch of ratings, which is faster than a join per rating.
 _OF_RATING = {
@@ -45,6 +48,7 @@ _OF_ASSIGNMENT = {
     "hit_position": "position",
     "participation": "participation__public_id",
 }
+_NAMES = (*_OF_UNIT, *_OF_ASSIGNMENT, *_OF_RATING)
 
 
 def rating_rows(study: Study, ratings: RatingQuerySet | None = None) -> Iterator[dict[str, Any]]:
@@ -57,11 +61,15 @@ def rating_rows(study: Study, ratings: RatingQuerySet | None = None) -> Iterator
     ratings = Rating.objects.filter(unit__study=study) if ratings is None else ratings
     scales = {c.name: c.parsed_scale for c in study.criteria.all()}
     parse = lru_cache(1000)(lambda criterion, label: scales[criterion].parse_label(label))
-    for batch in _batches(ratings):
-        units = _facts(Unit, {unit for unit, *_ in batch}, _OF_UNIT)
-        work = _facts(Assignment, {assignment for _, assignment, *_ in batch}, _OF_ASSIGNMENT)
-        for unit, assignment, *values in batch:
-            row = {**units[unit], **work[assignment], **dict(zip(_OF_RATING, values, strict=True))}
+    columns = ("pk", "unit_id", "assignment_id", *_OF_RATING.values())
+    for keys, batch in _batches(ratings):
+        units = _facts(Unit.objects.filter(pk__in=batch.values("unit")), _OF_UNIT)
+        assignments = Assignment.objects.filter(pk__in=batch.values("assignment"))
+        work = _facts(assignments, _OF_ASSIGNMENT)
+        for pk, unit, assignment, *values in batch.order_by("pk").values_list(*columns):
+            if pk not in keys:  # of another study
+                continue
+            row = dict(zip(_NAMES, (*units[unit], *work[assignment], *values), strict=True))
             if row["label"] is not None:
                 row["label"] = parse(row["criterion"], row["label"])
             if row["repeat"] and row["role"] == "main":
@@ -70,21 +78,17 @@ def rating_rows(study: Study, ratings: RatingQuerySet | None = None) -> Iterator
             yield row
 
 
-def _batches(ratings: RatingQuerySet) -> Iterator[list[tuple[Any, ...]]]:
+def _batches(ratings: RatingQuerySet) -> Iterator[tuple[set[int], RatingQuerySet]]:
+    """Yield the keys of some ratings at a time, and a query that finds them."""
     keys = array("q", ratings.order_by("pk").values_list("pk", flat=True).iterator(BATCH))
-    rows = Rating.objects.order_by("pk").values_list(
-        "unit_id", "assignment_id", *_OF_RATING.values()
-    )
     for first in range(0, len(keys), BATCH):
-        # By their keys alone: with the study as well, databases search all its units every time.
-        yield list(rows.filter(pk__in=keys[first : first + BATCH]))
+        batch = keys[first : first + BATCH]
+        # A range is found much faster than a list of keys, but may have ratings of other studies.
+        # With the study as a condition, databases would search all its units every time.
+        is_dense = batch[-1] - batch[0] < MAX_GAPS * BATCH
+        which = {"pk__range": (batch[0], batch[-1])} if is_dense else {"pk__in": batch}
+        yield set(batch), Rating.objects.order_by().filter(**which)
 
 
-def _facts(
-    model: type[Unit] | type[Assignment], keys: set[int], columns: Mapping[str, Any]
-) -> dict[int, dict[str, Any]]:
-    rows = model._default_manager.filter(pk__in=keys).order_by()
-    return {
-        pk: dict(zip(columns, values, strict=True))
-        for pk, *values in rows.values_list("pk", *columns.values())
-    }
+def _facts(rows: QuerySet[Any], columns: Mapping[str, Any]) -> dict[int, list[Any]]:
+    return {pk: values for pk, *values in rows.order_by().values_list("pk", *columns.values())}

@@ -9,6 +9,7 @@ import mlcroissant
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation import exported_ratings
 from annotation.exporting import export_study
 from annotation.importing import import_study
 from annotation.models import Rating
@@ -274,3 +275,17 @@ def test_the_bundle_of_tests_is_exported_in_every_format(tmp_path):
     study = import_study(path=make_bundle(tmp_path / "b", with_ratings=True)).study
     counts = export_study(study=study, out=tmp_path / "out", formats=FORMATS)
     assert counts.rows == loaded_dataset(tmp_path / "out" / "hf").num_rows == 12
+
+
+@pytest.mark.parametrize("max_gaps", [0, 4])
+def test_only_the_asked_ratings_come_in_batches_of_any_density(max_gaps, tmp_path, monkeypatch):
+    monkeypatch.setattr(exported_ratings, "MAX_GAPS", max_gaps)
+    monkeypatch.setattr(exported_ratings, "BATCH", 4)
+    study = rated(tmp_path / "b")
+    everything = list(exported_ratings.rating_rows(study))
+    assert [(row["unit"], row["rater"]) for row in everything] == [
+        (rating.unit.key, rating.rater.pseudonym) for rating in Rating.objects.order_by("pk")
+    ]
+    keys = list(Rating.objects.order_by("pk").values_list("pk", flat=True))
+    some = Rating.objects.filter(pk__in=keys[::2])
+    assert list(exported_ratings.rating_rows(study, some)) == everything[::2]
