@@ -6,7 +6,7 @@ ENCODERS := .venv-encoders
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-encoders test-wheel test-interface check bench-stats bench-separability bench-sampling bench-serving bench-jobs bench-pages schema lock clean
+.PHONY: help demo test test-all test-encoders test-wheel test-interface check bench-stats bench-separability bench-sampling bench-serving bench-jobs bench-export bench-pages schema lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -24,7 +24,7 @@ test-all: $(VENV)/dev.installed  ## Every test: browser, Redis, PostgreSQL, simu
 # An environment of its own, so that the other tests go on running without torch.
 test-encoders:  ## Text similarities with real weights on the CPU, beside the packages they follow
 	@$(MAKE) --no-print-directory VENV=$(ENCODERS) $(ENCODERS)/embeddings.installed
-	@$(ENCODERS)/bin/python -m pytest -n 2 tests/tiebreak/similarity tests/api/test_end_to_end.py
+	@$(ENCODERS)/bin/python -m pytest -n 2 tests/tiebreak/similarity tests/api/test_end_to_end.py tests/annotation/test_trl.py
 
 test-interface: $(VENV)/dev.installed  ## Requests of all kinds to the REST interface
 	@$(BIN)/python -m pytest tests/api/exploring.py -q -n 2
@@ -57,6 +57,9 @@ bench-pages: $(VENV)/dev.installed  ## The researcher's pages of a study with a 
 
 bench-jobs: $(VENV)/dev.installed  ## Long-running work by several workers, some of them killed
 	@$(BIN)/python -m benchmarks.jobs
+
+bench-export: $(VENV)/dev.installed  ## Exports: rows a second and memory beside loading everything
+	@$(BIN)/python -m benchmarks.exports
 
 schema: $(VENV)/dev.installed  ## Write docs/report.schema.json from the classes of the report
 	@$(BIN)/python -m tiebreak.report.schema > docs/report.schema.json

@@ -1,21 +1,28 @@
 """Exports that a worker writes, and researchers download."""
 
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from annotation.exporting import check_formats, export_study
+from annotation.exporting import StudyExport, check_export
 from jobs.kinds import ChunkPlan, JobKind, Progress
 from jobs.models import Job
 from jobs.services import start_job
 from studies.models import Study
 from tiebreak.errors import DomainError
+from tiebreak.formats import atomic_path
+from tiebreak.formats.preferences import Ties
+
+# Packing counts as one more row, so that a job is not done before its file is there.
+PACKING = 1
+# The fastest level: others take longer than writing the rows, for files a third smaller.
+COMPRESSION = 1
 
 
 class ExportJob(JobKind):
@@ -32,26 +39,36 @@ class ExportJob(JobKind):
             return ""
         return reverse("metrics:download-export", args=[job.owner, job.public_id])
 
-    def plan(self, job: Job) -> list[ChunkPlan]:  # noqa: ARG002  as every kind
-        return [ChunkPlan(1)]
+    def plan(self, job: Job) -> list[ChunkPlan]:
+        return [ChunkPlan(_export(job).total + PACKING)]
 
     def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:  # noqa: ARG002
-        study = Study.objects.get(pk=job.owner)
+        export = _export(job)
+        size = export.total + PACKING
         with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
-            bundle = Path(folder) / f"tiebreak-{study.pk}"
-            counts = export_study(study=study, out=bundle, formats=job.options["formats"])
-            archive = shutil.make_archive(str(bundle), "zip", root_dir=folder, base_dir=bundle.name)
-            _publish(Path(archive), export_file(job))
-        result = {"ratings": counts.rows, "in_statistics": counts.counted}
+            bundle = Path(folder) / f"tiebreak-{job.owner}"
+            for rows in export.write(bundle):
+                yield Progress(rows, size=size)
+            pack(bundle, export_file(job))
+        result = {"ratings": export.counts.rows, "in_statistics": export.counts.counted}
+        result["bytes"] = export_file(job).stat().st_size
         Job.objects.filter(pk=job.pk).update(result=result)
-        yield Progress(1)
+        yield Progress(size, size=size)
 
 
-def start_export(*, study: Study, formats: list[str], by: User | None = None) -> Job:
-    """Queue an export. Raises `DomainError` for an unknown format."""
-    check_formats(formats)
+def _export(job: Job) -> StudyExport:
+    study = Study.objects.get(pk=job.owner)
+    # An export from before there were ways to write ties has none in its options.
+    return StudyExport(study, job.options["formats"], job.options.get("ties", "drop"))
+
+
+def start_export(
+    *, study: Study, formats: list[str], ties: Ties = "drop", by: User | None = None
+) -> Job:
+    """Queue an export. Raises `DomainError` if the study cannot be exported like this."""
+    check_export(study, formats, ties)
     key = f"export:{study.pk}"
-    options = {"formats": formats}
+    options = {"formats": formats, "ties": ties}
     return start_job(kind=ExportJob.name, owner=study.pk, exclusive_key=key, options=options, by=by)
 
 
@@ -61,22 +78,24 @@ def export_file(job: Job) -> Path:
 
 
 def finished_export(*, study: Study, job_id: str) -> Path:
-    """Return the file of a finished export. Raises `DomainError` if it is not there."""
-    job = Job.objects.filter(
-        owner=study.pk, kind=ExportJob.name, status=Job.Status.DONE, public_id=job_id
-    ).first()
+    """Return the file that a job has written. Raises `DomainError` if it is not there."""
+    done = Job.objects.filter(owner=study.pk, status=Job.Status.DONE)
+    job = done.filter(public_id=job_id).first()
     if job is None or not export_file(job).is_file():
         raise DomainError(
             "no_such_export",
-            "This export does not exist any more. Please start a new one on the study's page Jobs.",
+            "This export does not exist any more. Please start a new one on the study's page Data & report.",
             status=404,
         )
     return export_file(job)
 
 
-def _publish(file: Path, to: Path) -> None:
-    """Move the complete file to its name in one step, so that nobody downloads half of it."""
-    to.parent.mkdir(parents=True, exist_ok=True)
-    partial = to.with_suffix(".partial")
-    shutil.copyfile(file, partial)
-    partial.replace(to)
+def pack(folder: Path, to: Path) -> None:
+    """Write the folder as a .zip, which gets its name when it is complete."""
+    with (
+        atomic_path(to) as partial,
+        ZipFile(partial, "w", ZIP_DEFLATED, compresslevel=COMPRESSION) as archive,
+    ):
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                archive.write(path, path.relative_to(folder.parent))

@@ -1,137 +1,57 @@
-"""A study's ratings as rows of the published format, for the export and for analytics."""
+"""Exports a study as a folder: a bundle, the tables of its design, and datasets for others."""
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, cast
-
-from django.db.models import F, Q, QuerySet
-from django.db.models.functions import Length
 
 from annotation.codebook import codebook
 from annotation.counts import RatingCounts, rating_counts
+from annotation.exported_dataset import write_dataset
+from annotation.exported_ratings import rating_rows
+from annotation.exported_tables import (
+    comparisons,
+    control_systems,
+    exported_generations,
+    exported_instances,
+    has_comparisons,
+    tables,
+)
 from annotation.models import Rating
 from annotation.models.rating import RatingQuerySet
-from studies.importing import NO_LIMIT, generation_rows, instance_rows
-from studies.models import Generation, Instance, Study, System, Unit
+from studies.importing import NO_LIMIT
+from studies.models import Study
 from studies.models.settings import SETTINGS
 from tiebreak.errors import DomainError
-from tiebreak.formats import GenerationRow, StudySpec, write_bundle, write_rows
-from tiebreak.formats.bundle import CriterionSpec
-from tiebreak.scales import Scale
+from tiebreak.formats import StudySpec, atomic_folder, write_rows
+from tiebreak.formats.bundle import CriterionSpec, write_design
+from tiebreak.formats.preferences import TIES, Ties, preference_rows
+from tiebreak.formats.tables import PREFERENCE, RATINGS
+from tiebreak.formats.writing import write_in_batches
 
-# For each column, the lookup path from the rating, in the order of the format's table.
-_COLUMNS = {
-    "unit": "unit__key",
-    "rater": "rater__pseudonym",
-    "label": "label",
-    "kind": "rater__kind",
-    "criterion": "criterion__name",
-    "role": "unit__role",
-    "run": "assignment__run",
-    "repeat": "repeat",
-    "order": "assignment__order",
-    "instance": "unit__instance__key",
-    "system_a": "unit__system_a__name",
-    "system_b": "unit__system_b__name",
-    "sample_a": "unit__sample_a",
-    "sample_b": "unit__sample_b",
-    "category": "unit__instance__category",
-    "separability": "unit__separability",
-    "separability_raw": "unit__separability_raw",
-    "similarity": "unit__similarity",
-    "phase": "unit__phase",
-    "inclusion_probability": "unit__inclusion_probability",
-    "side_a": "side_a",
-    "layout": "layout",
-    "position": "position",
-    "hit_position": "assignment__position",
-    "duration_ms": "duration_ms",
-    "created_at": "created_at",
-    "study_version": "study_version__number",
-    "participation": "assignment__participation__public_id",
-    "surplus": "surplus",
-    "superseded": "superseded",
-    "partial": "partial",
-    "late": "late",
-    "excluded": "excluded",
-    "excluded_reason": "excluded_reason",
-    "simulated": "simulated",
-    "raw": "raw",
-}
-# Only the lengths are exported with ratings, because the texts are in the generations file.
-_LENGTHS = {
-    "chars_a": Length("unit__generation_a__text"),
-    "chars_b": Length("unit__generation_b__text"),
-}
-COLUMNS = (*_COLUMNS, *_LENGTHS)
-FORMATS = ("jsonl", "csv", "parquet")
+# The formats of the ratings and of the tables beside them.
+TABULAR = ("jsonl", "csv", "parquet")
+FORMATS = (*TABULAR, "preference", "hf")
 # Settings that a bundle has as texts of their own.
 TEXTS = {"guidelines", "consent"}
 
 
-def rating_rows(study: Study, ratings: RatingQuerySet | None = None) -> Iterator[dict[str, Any]]:
-    """Yield ``ratings``, or all ratings of the study including flagged ones, oldest first.
-
-    The memory used does not grow with their number. A repeat of a main unit gets the role `repeat`.
-    Raters appear under their pseudonyms.
-    """
-    scales = {c.name: c.parsed_scale for c in study.criteria.all()}
-    rows = (
-        (Rating.objects.filter(unit__study=study) if ratings is None else ratings)
-        .order_by("pk")
-        .values(**{f"row_{column}": path for column, path in _expressions().items()})
-    )
-    for row in rows.iterator(chunk_size=2000):
-        values = cast(dict[str, Any], row)
-        yield _typed({column: values[f"row_{column}"] for column in COLUMNS}, scales)
-
-
-def _expressions() -> dict[str, Any]:
-    return {column: F(path) for column, path in _COLUMNS.items()} | _LENGTHS
-
-
-def _typed(row: dict[str, Any], scales: dict[str, Scale]) -> dict[str, Any]:
-    if row["label"] is not None:
-        row["label"] = scales[row["criterion"]].parse_label(row["label"])
-    if row["repeat"] and row["role"] == "main":
-        row["role"] = "repeat"
-    row["created_at"] = row["created_at"].isoformat()
-    return row
-
-
-def export_study(*, study: Study, out: Path, formats: Sequence[str] = ("jsonl",)) -> RatingCounts:
+def export_study(
+    *, study: Study, out: Path, formats: Sequence[str] = ("jsonl",), ties: Ties = "drop"
+) -> RatingCounts:
     """Write the study as a bundle folder that `import_study` and `analyze` can read.
 
     Rows are streamed, and the folder gets its name when it is complete. Ratings that arrive in the
     meantime are left out of all files. Returns the counts of the exported ratings. Raises
-    `DomainError` if the folder already has files, or if a format is unknown.
+    `DomainError` if the folder already has files, or if the study cannot be exported like this.
     """
-    check_formats(formats)
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise DomainError(
-            "out_exists",
-            f"{out} already exists and is not an empty folder. Please name another folder.",
-        )
-    ratings = _ratings_so_far(study)
-
-    def ratings_and_codebook(folder: Path) -> None:
-        for name in formats:
-            write_rows(folder / f"ratings.{name}", rating_rows(study, ratings), COLUMNS)
-        (folder / "codebook.md").write_text(codebook(study, ratings), encoding="utf-8")
-
-    write_bundle(
-        out,
-        study_spec(study),
-        instance_rows(Instance.objects.filter(dataset=study.dataset_id)),
-        _generations(study),
-        extra=ratings_and_codebook,
-    )
-    return rating_counts(ratings)
+    export = StudyExport(study, formats, ties)
+    for _ in export.write(out):
+        pass
+    return export.counts
 
 
-def check_formats(formats: Sequence[str]) -> None:
-    """Raise `DomainError` if a format is unknown or none is named."""
+def check_export(study: Study, formats: Sequence[str], ties: str = "drop") -> None:
+    """Raise `DomainError` if a format is unknown, none is named, or the study has nothing for it."""
     unknown = set(formats) - set(FORMATS)
     if unknown or not formats:
         raise DomainError(
@@ -140,6 +60,68 @@ def check_formats(formats: Sequence[str]) -> None:
             f" {', '.join(FORMATS)}.",
             status=400,
         )
+    if ties not in TIES:
+        raise DomainError(
+            "unknown_ties",
+            f"{ties!r} is no way to write ties. Please choose from {', '.join(TIES)}.",
+            status=400,
+        )
+    if "preference" in formats and not has_comparisons(study):
+        raise DomainError(
+            "no_preferences",
+            "This study has no preferences of people between two texts, so a preference dataset"
+            " would be empty. Leave out the format preference, or export again when ratings have"
+            " arrived.",
+        )
+
+
+class StudyExport:
+    """An export of the ratings so far, in some formats. `counts` refers to these ratings."""
+
+    def __init__(self, study: Study, formats: Sequence[str], ties: Ties = "drop") -> None:
+        check_export(study, formats, ties)
+        self.study, self.formats, self.ties = study, formats, ties
+        self.ratings = _ratings_so_far(study)
+        self.counts = rating_counts(self.ratings)
+
+    @property
+    def total(self) -> int:
+        """How many rows of ratings will be written, over all formats."""
+        return self.counts.rows * sum(name != "preference" for name in set(self.formats))
+
+    def write(self, out: Path) -> Iterator[int]:
+        """Write the folder, and yield how many rows of ratings have been written so far."""
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise DomainError(
+                "out_exists",
+                f"{out} already exists and is not an empty folder. Please name another folder.",
+            )
+        written = 0
+        with atomic_folder(out) as folder:
+            instances = exported_instances(self.study)
+            write_design(
+                folder, study_spec(self.study), instances, exported_generations(self.study)
+            )
+            text = codebook(self.study, self.ratings)
+            (folder / "codebook.md").write_text(text, encoding="utf-8")
+            for name in dict.fromkeys(self.formats):
+                before = written
+                for rows in self._parts(name, folder):
+                    written = before + rows
+                    yield written
+
+    def _parts(self, name: str, folder: Path) -> Iterator[int]:
+        """Write the files of one format, and yield the number of its ratings so far."""
+        if name == "hf":
+            yield from write_dataset(self.study, self.ratings, folder / "hf", ties=self.ties)
+        elif name == "preference":
+            rows = preference_rows(comparisons(self.study, self.ratings), ties=self.ties)
+            write_rows(folder / "preference.jsonl", rows, tuple(PREFERENCE))
+        else:
+            for table in tables(self.study):
+                write_rows(folder / f"{table.name}.{name}", table.rows, tuple(table.columns))
+            ratings = rating_rows(self.study, self.ratings)
+            yield from write_in_batches(folder / f"ratings.{name}", ratings, RATINGS)
 
 
 def _ratings_so_far(study: Study) -> RatingQuerySet:
@@ -153,7 +135,7 @@ def study_spec(study: Study) -> StudySpec:
     return StudySpec(
         criteria=tuple(CriterionSpec(c.name, c.scale, c.question) for c in study.criteria.all()),
         systems=tuple(row.system.name for row in study.study_systems.select_related("system")),
-        controls=tuple(_controls(study).values_list("name", flat=True)),
+        controls=tuple(control_systems(study).values_list("name", flat=True)),
         title=study.title,
         guidelines=study.guidelines,
         consent=study.consent,
@@ -171,14 +153,3 @@ def _settings(study: Study) -> Iterator[tuple[str, object]]:
             yield name, NO_LIMIT
         else:
             yield name, float(value) if isinstance(value, Decimal) else value
-
-
-def _controls(study: Study) -> QuerySet[System]:
-    """Return the systems of the degraded copies in this study's reference units."""
-    used = study.units.exclude(role=Unit.Role.MAIN).values("system_b")
-    return System.objects.filter(is_control=True, pk__in=used)
-
-
-def _generations(study: Study) -> Iterator[GenerationRow]:
-    systems = Q(system__studies=study) | Q(system__in=_controls(study))
-    return generation_rows(Generation.objects.filter(systems, instance__dataset=study.dataset_id))

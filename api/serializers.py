@@ -17,6 +17,7 @@ from recruitment.forms import MAX_RATERS
 from recruitment.services.dry_runs import DryRunOptions
 from studies.models import InstanceSelection, Study
 from studies.models.settings import SETTINGS
+from tiebreak.formats.preferences import TIES
 from tiebreak.similarity import SIMILARITIES
 
 MAX_LIMIT = 50_000
@@ -258,6 +259,12 @@ class ExportOptions(serializers.Serializer[Any]):
         default=["jsonl"],
         min_length=1,
         max_length=len(FORMATS),
+    )
+    ties = serializers.ChoiceField(
+        TIES,
+        default="drop",
+        help_text="In the format preference, leave ties out, write half of them in each direction, or"
+        " write each in both.",
     )
 
 

@@ -2,20 +2,17 @@
 
 from typing import Any, cast
 
-from django import forms
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.db.models import Q
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.export_jobs import finished_export, start_export
-from annotation.exporting import FORMATS
 from jobs.models import UNFINISHED, Job
 from jobs.rows import job_rows, newest_and_unfinished
 from jobs.services import pause_job, resume_job, stop_job
-from metrics.messages import EXPORT_STARTED, JOB_PAUSES, JOB_RESUMED, JOB_STOPPED
+from metrics.messages import JOB_PAUSES, JOB_RESUMED, JOB_STOPPED
 from studies.access import researchers_only, study_for
 from studies.dataset_jobs import jobs_of
 from studies.models import Study
@@ -24,22 +21,12 @@ from tiebreak.errors import DomainError
 MAX_JOBS = 30
 
 
-class ExportForm(forms.Form):
-    formats = forms.MultipleChoiceField(
-        label="Formats of the ratings",
-        choices=[(name, name) for name in FORMATS],
-        initial=["jsonl"],
-        widget=forms.CheckboxSelectMultiple,
-        help_text="jsonl can be imported again; csv opens in spreadsheets; parquet loads fastest.",
-    )
-
-
 @require_safe
 @researchers_only
 def study_jobs(request: HttpRequest, public_id: str) -> HttpResponse:
     """Show a study's jobs."""
     study = study_for(request.user, public_id)
-    return render(request, "metrics/jobs.html", _page(study, ExportForm()))
+    return render(request, "metrics/jobs.html", {"here": "jobs", **_list(study)})
 
 
 @require_safe
@@ -50,43 +37,10 @@ def study_jobs_part(request: HttpRequest, public_id: str) -> HttpResponse:
     return render(request, "metrics/job_list.html", _list(study))
 
 
-def _page(study: Study, form: ExportForm) -> dict[str, Any]:
-    return {"here": "jobs", "form": form, **_list(study)}
-
-
 def _list(study: Study) -> dict[str, Any]:
     jobs = Job.objects.filter(Q(owner=study.pk) | Q(owner__in=study.dry_runs.values("pk")))
     rows = job_rows(newest_and_unfinished(jobs, MAX_JOBS))
     return {"study": study, "rows": rows, "is_moving": any(row.job.is_moving for row in rows)}
-
-
-@require_POST
-@researchers_only
-def export(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Start an export."""
-    study = study_for(request.user, public_id)
-    form = ExportForm(request.POST)
-    if not form.is_valid():
-        return render(request, "metrics/jobs.html", _page(study, form), status=400)
-    try:
-        start_export(study=study, formats=form.cleaned_data["formats"], by=cast(User, request.user))
-    except DomainError as refusal:
-        messages.error(request, refusal.message, extra_tags=refusal.code)
-    else:
-        messages.success(request, EXPORT_STARTED)
-    return redirect("metrics:jobs", study.pk)
-
-
-@require_safe
-@researchers_only
-def download_export(request: HttpRequest, public_id: str, job_id: str) -> FileResponse:
-    """Send the file of a finished export."""
-    study = study_for(request.user, public_id)
-    try:
-        file = finished_export(study=study, job_id=job_id)
-    except DomainError as refusal:
-        raise Http404(refusal.message) from refusal
-    return FileResponse(file.open("rb"), as_attachment=True, filename=f"tiebreak-{study.pk}.zip")
 
 
 @require_POST

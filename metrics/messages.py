@@ -45,7 +45,10 @@ SCORING_STARTED = "Scoring has started. This page shows its progress."
 JOB_PAUSES = "The job will pause when its current batch is finished."
 JOB_RESUMED = "The job has been resumed."
 JOB_STOPPED = "The job has ended. Everything that it stored is kept."
-EXPORT_STARTED = "The export has started. Its download link appears below when it is finished."
+EXPORT_STARTED = (
+    "The export has started. Its download link appears under Exports when it is finished."
+)
+REPORT_STARTED = "The report is being written. Its download link appears under Exports."
 JOBS_ENDED = "No job is running any more. The results are shown below."
 
 # The report for programs.

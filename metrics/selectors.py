@@ -1,7 +1,7 @@
 """A study's ratings as a table, in the format of the export, and its stored report."""
 
 from annotation.counts import CountedRatings, RatingCounts
-from annotation.exporting import rating_rows
+from annotation.exported_ratings import rating_rows
 from metrics.models import ReportSnapshot
 from studies.models import Study
 from tiebreak.formats import FormatError, RatingTable

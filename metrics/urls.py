@@ -1,7 +1,7 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id and name
-from metrics import generate_select, job_views, views
+from metrics import export_views, generate_select, job_views, views
 
 app_name = "metrics"
 
@@ -34,10 +34,29 @@ urlpatterns = [
     ),
     path("studies/<public_id:public_id>/jobs/", job_views.study_jobs, name="jobs"),
     path("studies/<public_id:public_id>/jobs/list/", job_views.study_jobs_part, name="jobs-part"),
-    path("studies/<public_id:public_id>/jobs/export/", job_views.export, name="export"),
+    path(
+        "studies/<public_id:public_id>/data-and-report/",
+        export_views.data_and_report,
+        name="data-and-report",
+    ),
+    path(
+        "studies/<public_id:public_id>/data-and-report/exports/",
+        export_views.exports_part,
+        name="exports-part",
+    ),
+    path(
+        "studies/<public_id:public_id>/data-and-report/export/",
+        export_views.export,
+        name="export",
+    ),
+    path(
+        "studies/<public_id:public_id>/data-and-report/report/",
+        export_views.report_files,
+        name="report-files",
+    ),
     path(
         "studies/<public_id:public_id>/exports/<public_id:job_id>.zip",
-        job_views.download_export,
+        export_views.download_export,
         name="download-export",
     ),
     path(

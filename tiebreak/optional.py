@@ -55,6 +55,7 @@ EXTRAS = (
     ),
     Extra("gpu", "Models that run in this process", frozenset({"vllm"})),
     Extra("parquet", "Parquet files", frozenset({"pyarrow"})),
+    Extra("pdf", "Reports as PDF", frozenset({"typst"})),
 )
 
 

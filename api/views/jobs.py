@@ -90,13 +90,16 @@ class StartExport(APIView):
         tag=TAG,
         request=ExportOptions,
         responses=STARTED,
-        refusals={409: ["job_unfinished"], **NO_BROKER},
+        refusals={409: ["job_unfinished", "no_preferences"], **NO_BROKER},
     )
     def post(self, request: Request, study_id: str) -> Response:
         study = visible_study(request, study_id)
         values = checked(ExportOptions, request.data)
         formats = sorted(set(values["formats"]))
-        return _started(start_export(study=study, formats=formats, by=researcher(request)))
+        job = start_export(
+            study=study, formats=formats, ties=values["ties"], by=researcher(request)
+        )
+        return _started(job)
 
 
 class StartDryRun(APIView):

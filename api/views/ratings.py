@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.exporting import rating_rows
+from annotation.exported_ratings import rating_rows
 from annotation.rating_pages import rating_page
 from annotation.services.machine_ratings import add_machine_ratings
 from annotation.uploads import stored_upload, upload_limits

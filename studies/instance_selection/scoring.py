@@ -1,7 +1,7 @@
 """Scores the separability of a study's instances from their generations."""
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice, product
@@ -346,19 +346,20 @@ def separability_by_instance(
         by_pair[row.system_a_id, row.system_b_id].append(row)
     deltas: dict[tuple[int | None, int | None, int | None], tuple[float | None, float | None]] = {}
     for (a, b), scores in by_pair.items():
-        normalised = normalised_separability(
-            *(
-                [np.nan if value is None else value for value in column]
-                for column in zip(
-                    *((s.self_alignment_a, s.self_alignment_b, s.cross_alignment) for s in scores),
-                    strict=True,
-                )
-            ),
-            scope=f"{scores[0].similarity}, one system pair on dataset {study.dataset_id}",
-        )
-        for score, delta in zip(scores, normalised.delta, strict=True):
-            deltas[score.instance_id, a, b] = (score.delta, _none_if_nan(float(delta)))
+        alignments = [(s.self_alignment_a, s.self_alignment_b, s.cross_alignment) for s in scores]
+        for score, delta in zip(scores, normalised_deltas(alignments), strict=True):
+            deltas[score.instance_id, a, b] = (score.delta, delta)
     return deltas
+
+
+def normalised_deltas(alignments: Sequence[tuple[float | None, ...]]) -> list[float | None]:
+    """Return separability (δ) from alignments that are min–max normalised over all of them.
+
+    They belong to one pair of systems and one similarity, over the dataset.
+    """
+    columns = np.array(alignments, dtype=float).reshape(-1, 3).T
+    normalised = normalised_separability(*columns, scope="one pair of systems on one dataset")
+    return [_none_if_nan(float(delta)) for delta in normalised.delta]
 
 
 def _none_if_nan(number: float) -> float | None:

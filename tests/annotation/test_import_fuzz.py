@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from annotation.exporting import rating_rows
+from annotation.exported_ratings import rating_rows
 from annotation.importing import import_study
 from studies.models import Generation, Instance, Study
 from tests.annotation.import_mutations import corrupted_archive, corrupted_files, written

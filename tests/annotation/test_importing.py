@@ -8,7 +8,7 @@ from django.apps import apps
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from annotation.exporting import export_study
+from annotation.exporting import FORMATS, export_study
 from annotation.importing import import_study
 from annotation.models import Assignment, Place, Rating
 from annotation.services.participations import mark_guidelines_read
@@ -136,18 +136,23 @@ def test_an_export_contains_no_external_ids(tmp_path):
         )
     ann.refresh_from_db()
     out = tmp_path / "out"
-    assert export_study(study=study, out=out, formats=["jsonl", "csv", "parquet"]).rows == 2
+    assert export_study(study=study, out=out, formats=FORMATS).rows == 2
     secrets = {
         *("WORKER-A1B2C3", "SUBMISSION-D4E5F6", "platform-study-7", "ann@example.org"),
         *("client-key-", "ruth-the-researcher", "ruth@example.org"),
         *(ann.address, ann.submission.completion_code, ann.order_seed, study.seed),
     }
-    written = {path.name: _content(path) for path in out.rglob("*") if path.is_file()}
+    written = {str(path.relative_to(out)): _content(path) for path in files_in(out)}
+    assert {"preference.jsonl", "hf/README.md", "hf/croissant.json"} <= set(written)
     assert {"ratings.jsonl", "ratings.csv", "ratings.parquet", "codebook.md"} <= set(written)
     for name, content in written.items():
         assert {secret for secret in secrets if secret in content} == set(), name
     for name in ("ratings.jsonl", "ratings.csv", "ratings.parquet"):
         assert written[name].count(ann.rater.pseudonym) >= 2
+
+
+def files_in(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
 
 
 def _content(path: Path) -> str:

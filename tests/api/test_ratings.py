@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.exporting import rating_rows
+from annotation.exported_ratings import rating_rows
 from annotation.importing import import_study
 from annotation.models import Rating
 from annotation.rating_pages import SETTLED_AFTER, rating_page

@@ -45,6 +45,8 @@ __all__ = [
 
 # Exports document the columns in this file.
 CODEBOOK = "codebook.md"
+# What exports have for people and other programs, computed from the other files.
+_TABLES = ("separability", "reference_answers", "design", "preference")
 # Key in `Bundle.unread` under which whole files are listed.
 FILES = "files of the bundle"
 INSTANCES, GENERATIONS = "instances.jsonl", "generations.jsonl"
@@ -248,7 +250,7 @@ class _BundleReader:
 
     def _other_files(self) -> set[str]:
         known = {STUDY_FILE, INSTANCES, GENERATIONS, CODEBOOK, *self.spec_file.files}
-        known |= {f"ratings{suffix}" for suffix in SUFFIXES}
+        known |= {f"{name}{suffix}" for name in ("ratings", *_TABLES) for suffix in SUFFIXES}
         files = islice((path for path in self.folder.iterdir() if path.is_file()), MAX_FILES)
         return {path.name for path in files} - known
 
@@ -489,11 +491,21 @@ def write_bundle(
     ['generations.jsonl', 'instances.jsonl', 'study.toml']
     """
     with atomic_folder(path) as folder:
-        write_spec(folder, spec)
-        _write_jsonl(folder / "instances.jsonl", instances)
-        _write_jsonl(folder / "generations.jsonl", generations)
+        write_design(folder, spec, instances, generations)
         if extra is not None:
             extra(folder)
+
+
+def write_design(
+    folder: Path,
+    spec: StudySpec,
+    instances: Iterable[InstanceRow],
+    generations: Iterable[GenerationRow],
+) -> None:
+    """Write the files of a bundle that every bundle has into an existing folder."""
+    write_spec(folder, spec)
+    _write_jsonl(folder / INSTANCES, instances)
+    _write_jsonl(folder / GENERATIONS, generations)
 
 
 def _write_jsonl(path: Path, rows: Iterable[InstanceRow | GenerationRow]) -> None:

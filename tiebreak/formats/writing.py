@@ -1,19 +1,20 @@
 """Atomic writing: a file appears under its final name only when it is complete."""
 
 import csv
-import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from tiebreak import optional
-from tiebreak.formats.rating_cells import ARROW_TYPES
-from tiebreak.formats.rows import Row, escape_formula
+from tiebreak.formats.rows import FORMULA_STARTS, Row, escape_formula
+from tiebreak.formats.tables import ARROW_TYPES, LABELS, MESSAGES
 
 BATCH = 2000
 
@@ -111,61 +112,142 @@ def write_rows(path: Path, rows: Iterable[Row], columns: Sequence[str]) -> int:
     MissingPackageError
         If the file is Parquet and pyarrow is not installed.
 
+    See Also
+    --------
+    write_in_batches : Says how far the file is.
+
     Examples
     --------
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_rows(Path(folder) / "r.csv", [{"unit": "u", "label": 1}], ["unit", "label"])
     1
     """
-    writer = {".jsonl": _write_jsonl, ".csv": _write_csv, ".parquet": _write_parquet}[path.suffix]
-    with atomic_path(path) as temporary:
-        return writer(temporary, iter(rows), columns)
+    return max(write_in_batches(path, rows, columns), default=0)
 
 
-def _write_jsonl(path: Path, rows: Iterator[Row], columns: Sequence[str]) -> int:
-    count = 0
-    with path.open("w", encoding="utf-8") as file:
-        for row in rows:
-            present = {name: row[name] for name in columns if row.get(name) is not None}
-            if "label" in columns:
-                present["label"] = row.get("label")
-            file.write(json.dumps(present, ensure_ascii=False, allow_nan=False) + "\n")
-            count += 1
-    return count
+def write_in_batches(
+    path: Path,
+    rows: Iterable[Row],
+    columns: Iterable[str],
+    *,
+    types: Mapping[str, str] = ARROW_TYPES,
+) -> Iterator[int]:
+    """Write rows like `write_rows`, and yield the number of rows so far after each batch.
+
+    Parameters
+    ----------
+    path : Path
+        Path that ends in .jsonl, .csv or .parquet. The file appears when the iterator is exhausted.
+    rows : iterable of dict
+        Rows as values by column.
+    columns : iterable of str
+        Columns to write, in order.
+    types : mapping of str to str, optional
+        Arrow types of the columns that do not hold text, which are used for Parquet.
+
+    Yields
+    ------
+    int
+        Number of rows written so far.
+
+    See Also
+    --------
+    write_rows : Writes all rows at once.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     list(write_in_batches(Path(folder) / "r.jsonl", [{"unit": "u"}], ["unit"]))
+    [1]
+    """
+    remaining, count, open_writer = iter(rows), 0, _WRITERS[path.suffix]
+    with atomic_path(path) as temporary, open_writer(temporary, tuple(columns), types) as write:
+        while batch := list(islice(remaining, BATCH)):
+            write(batch)
+            count += len(batch)
+            yield count
 
 
-def _write_csv(path: Path, rows: Iterator[Row], columns: Sequence[str]) -> int:
-    count = 0
+WriteBatch = Callable[[list[Row]], None]
+Types = Mapping[str, str]
+
+
+@contextmanager
+def _jsonl_writer(path: Path, columns: Sequence[str], _: Types) -> Iterator[WriteBatch]:
+    # An unparsed answer has a label, which is null.
+    label = {"label": None} if "label" in columns else {}
+
+    def line(row: Row) -> bytes:
+        get = row.get
+        present = {name: value for name in columns if (value := get(name)) is not None}
+        return _json_line(label | present if label else present)
+
+    with path.open("wb") as file:
+        yield lambda batch: file.writelines(map(line, batch))
+
+
+def _json_line(row: Row) -> bytes:
+    return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+
+
+@contextmanager
+def _csv_writer(path: Path, columns: Sequence[str], _: Types) -> Iterator[WriteBatch]:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
-        for row in rows:
-            writer.writerow([_cell(row.get(name)) for name in columns])
-            count += 1
-    return count
+        yield lambda batch: writer.writerows(
+            zip(*(_cells([row.get(name) for row in batch]) for name in columns), strict=True)
+        )
 
 
-def _cell(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return repr(value)
-    return escape_formula(value) if isinstance(value, str) else value
+def _cells(column: list[Any]) -> list[Any]:
+    """Return the cells of a column. Numbers keep all their digits, and None is an empty cell."""
+    types = set(map(type, column))
+    if bool in types:
+        column = [str(value).lower() if isinstance(value, bool) else value for value in column]
+    if str in types and not _ESCAPED.isdisjoint(
+        {value[:1] for value in column if isinstance(value, str)}
+    ):
+        column = [escape_formula(value) if isinstance(value, str) else value for value in column]
+    return column
 
 
-def _write_parquet(path: Path, rows: Iterator[Row], columns: Sequence[str]) -> int:
+# First characters of the cells that `escape_formula` may change.
+_ESCAPED = {*FORMULA_STARTS, "'"}
+
+
+@contextmanager
+def _parquet_writer(path: Path, columns: Sequence[str], types: Types) -> Iterator[WriteBatch]:
     pa, pq = optional.load("pyarrow"), optional.load("pyarrow.parquet")
+    schema = pa.schema([(name, _arrow_type(pa, name, types)) for name in columns])
 
-    schema = pa.schema([(name, getattr(pa, ARROW_TYPES.get(name, "string"))()) for name in columns])
-    count = 0
+    def write(batch: list[Row]) -> None:
+        arrays = [
+            pa.array(_arrow_values([row.get(name) for row in batch], name), schema.field(name).type)
+            for name in columns
+        ]
+        writer.write_batch(pa.record_batch(arrays, schema=schema))
+
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        while batch := list(islice(rows, BATCH)):
-            typed = [{name: _arrow_value(row.get(name), name) for name in columns} for row in batch]
-            writer.write_table(pa.Table.from_pylist(typed, schema=schema))
-            count += len(batch)
-    return count
+        yield write
 
 
-def _arrow_value(value: Any, name: str) -> Any:
+def _arrow_type(pa: Any, name: str, types: Mapping[str, str]) -> Any:
+    kind = types.get(name, "string")
+    if kind != MESSAGES:
+        return getattr(pa, kind)()
+    return pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))
+
+
+def _arrow_values(column: list[Any], name: str) -> list[Any]:
     # Labels become text, because they are numbers for some criteria and words for others.
-    return str(value) if name == "label" and value is not None else value
+    if name not in LABELS:
+        return column
+    return [None if value is None else str(value) for value in column]
+
+
+_WRITERS: dict[str, Callable[[Path, Sequence[str], Types], AbstractContextManager[WriteBatch]]] = {
+    ".jsonl": _jsonl_writer,
+    ".csv": _csv_writer,
+    ".parquet": _parquet_writer,
+}

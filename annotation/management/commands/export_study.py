@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotation.exporting import FORMATS, export_study
 from studies.models import Study
 from tiebreak.errors import DomainError
+from tiebreak.formats.preferences import TIES
 
 
 class Command(BaseCommand):
@@ -22,8 +23,14 @@ class Command(BaseCommand):
         parser.add_argument(
             "--format",
             default="jsonl",
-            help="formats of the ratings files, separated by commas: any of"
-            f" {', '.join(FORMATS)} (default: %(default)s)",
+            help=f"formats, separated by commas: any of {', '.join(FORMATS)} (default: %(default)s)",
+        )
+        parser.add_argument(
+            "--ties",
+            choices=TIES,
+            default="drop",
+            help="in the format preference, leave ties out, write half of them in each direction, or"
+            " write each in both (default: %(default)s)",
         )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -36,7 +43,9 @@ class Command(BaseCommand):
             )
         formats = [name.strip() for name in options["format"].split(",") if name.strip()]
         try:
-            counted = export_study(study=study, out=options["out"], formats=formats)
+            counted = export_study(
+                study=study, out=options["out"], formats=formats, ties=options["ties"]
+            )
         except DomainError as error:
             raise CommandError(error.message) from error
         except OSError as error:
@@ -48,7 +57,7 @@ class Command(BaseCommand):
             "formats": formats,
         }
         sentence = (
-            f"Wrote the study to {options['out']}, with ratings as {', '.join(formats)}. Number of"
+            f"Wrote the study to {options['out']}, as {', '.join(formats)}. Number of"
             f" ratings: {counted.rows}. Ratings in the statistics: {counted.counted}."
         )
         self.stdout.write(json.dumps(counts) if options["json"] else sentence)

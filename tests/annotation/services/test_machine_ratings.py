@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 import pytest
 from django.db import IntegrityError
 
-from annotation.exporting import export_study, rating_rows
+from annotation.exported_ratings import rating_rows
+from annotation.exporting import export_study
 from annotation.importing import import_study
 from annotation.models import Assignment, Place, Rater, Rating, Tally
 from annotation.services.machine_ratings import AddedRatings, add_machine_ratings

@@ -1,0 +1,160 @@
+"""The page *Data & report*: what can be downloaded, and the exports that exist."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.export_jobs import ExportJob, export_file, finished_export, start_export
+from jobs.models import Job
+from jobs.rows import JobRow, job_rows, newest_and_unfinished
+from metrics.messages import EXPORT_STARTED, REPORT_STARTED
+from metrics.report_files import ReportFilesJob, start_report_files
+from studies.access import researchers_only, study_for
+from studies.models import Study
+from tiebreak.errors import DomainError
+
+MAX_EXPORTS = 20
+
+
+@dataclass(frozen=True)
+class ExportKind:
+    """A format that can be chosen: what the files contain, and for whom they are."""
+
+    name: str
+    title: str
+    contents: str
+    audience: str
+
+
+KINDS = (
+    ExportKind(
+        "jsonl",
+        "Ratings as JSON Lines",
+        "Every rating with its flags, one JSON object on each line.",
+        "For archives and scripts: the only files that Tiebreak reads back without any loss of type.",
+    ),
+    ExportKind(
+        "csv",
+        "Ratings as CSV",
+        "The same ratings as a table of text.",
+        "For spreadsheets, R and SPSS.",
+    ),
+    ExportKind(
+        "parquet",
+        "Ratings as Parquet",
+        "The same ratings as typed columns, a fraction of the size.",
+        "For pandas, Polars, DuckDB and large studies.",
+    ),
+    ExportKind(
+        "preference",
+        "Preferences for training",
+        "One prompt with a chosen and a rejected text for each comparison, by the majority of people.",
+        "For DPO and reward models with TRL.",
+    ),
+    ExportKind(
+        "hf",
+        "Hugging Face dataset",
+        "A folder of Parquet tables with a dataset card and Croissant metadata, responsible-AI fields"
+        " included.",
+        "For publishing the data; datasets.load_dataset reads it.",
+    ),
+)
+TIES = (
+    ("drop", "Leave ties out"),
+    ("half", "Write each tie once, half of them in each direction"),
+    ("both", "Write each tie twice, once in each direction"),
+)
+
+
+class ExportForm(forms.Form):
+    formats = forms.MultipleChoiceField(
+        choices=[(kind.name, kind.title) for kind in KINDS], initial=["jsonl"]
+    )
+    ties = forms.ChoiceField(
+        label="Ties in preferences for training", choices=TIES, initial="drop", required=False
+    )
+
+
+@require_safe
+@researchers_only
+def data_and_report(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Show what can be downloaded, and the study's exports."""
+    study = study_for(request.user, public_id)
+    return render(request, "metrics/data_and_report.html", _page(study, ExportForm()))
+
+
+@require_safe
+@researchers_only
+def exports_part(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Return the list of exports alone, which the page polls while one is being written."""
+    study = study_for(request.user, public_id)
+    return render(request, "metrics/exports.html", _exports(study))
+
+
+@require_POST
+@researchers_only
+def export(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Start an export."""
+    study = study_for(request.user, public_id)
+    form = ExportForm(request.POST)
+    if not form.is_valid():
+        return render(request, "metrics/data_and_report.html", _page(study, form), status=400)
+    options = form.cleaned_data | {"ties": form.cleaned_data["ties"] or "drop"}
+    try:
+        start_export(study=study, **options, by=cast(User, request.user))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    else:
+        messages.success(request, EXPORT_STARTED)
+    return redirect("metrics:data-and-report", study.pk)
+
+
+@require_safe
+@researchers_only
+def download_export(request: HttpRequest, public_id: str, job_id: str) -> FileResponse:
+    """Send the file of a finished export."""
+    study = study_for(request.user, public_id)
+    try:
+        file = finished_export(study=study, job_id=job_id)
+    except DomainError as refusal:
+        raise Http404(refusal.message) from refusal
+    is_report = Job.objects.filter(public_id=job_id, kind=ReportFilesJob.name).exists()
+    name = f"{'report' if is_report else 'tiebreak'}-{study.pk}.zip"
+    return FileResponse(file.open("rb"), as_attachment=True, filename=name)
+
+
+@require_POST
+@researchers_only
+def report_files(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Start to write the files of the report."""
+    study = study_for(request.user, public_id)
+    try:
+        start_report_files(study=study, by=cast(User, request.user))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    else:
+        messages.success(request, REPORT_STARTED)
+    return redirect("metrics:data-and-report", study.pk)
+
+
+def _page(study: Study, form: ExportForm) -> dict[str, Any]:
+    chosen = form["formats"].value() or []
+    kinds = [(kind, kind.name in chosen) for kind in KINDS]
+    return {"here": "data-and-report", "form": form, "kinds": kinds, **_exports(study)}
+
+
+def _exports(study: Study) -> dict[str, Any]:
+    jobs = Job.objects.filter(owner=study.pk, kind__in=[ExportJob.name, ReportFilesJob.name])
+    rows = job_rows(newest_and_unfinished(jobs, MAX_EXPORTS))
+    exports = [(row, _is_there(row)) for row in rows]
+    return {"study": study, "exports": exports, "is_moving": any(r.job.is_moving for r in rows)}
+
+
+def _is_there(row: JobRow) -> bool:
+    return row.job.status == Job.Status.DONE and export_file(row.job).is_file()

@@ -1,0 +1,27 @@
+"""All figures of one criterion that a report alone suffices for."""
+
+from collections.abc import Iterator
+
+from metrics.figures.agreement import agreement_figure, machine_figures
+from metrics.figures.bias import bias_figure
+from metrics.figures.consistency import consistency_figure, set_shares_figure
+from metrics.figures.figure import Figure
+from metrics.figures.perception import perception_figures
+from metrics.figures.systems import elo_figure, strengths_figure, win_rates_figure
+from tiebreak.report.model import CriterionSection
+
+
+def figures_of(section: CriterionSection) -> Iterator[Figure]:
+    """Yield the figures that have something to draw."""
+    figures = [
+        win_rates_figure(section),
+        strengths_figure(section),
+        elo_figure(section),
+        agreement_figure(section),
+        *machine_figures(section),
+        consistency_figure(section),
+        set_shares_figure(section),
+        *perception_figures(section),
+        bias_figure(section),
+    ]
+    return (figure for figure in figures if figure.chart)

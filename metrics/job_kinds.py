@@ -1,0 +1,6 @@
+"""The kinds of jobs of this app. `jobs` imports this module when Django starts."""
+
+from jobs.kinds import register_kind
+from metrics.report_files import ReportFilesJob
+
+register_kind(ReportFilesJob)

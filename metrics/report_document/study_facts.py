@@ -1,0 +1,141 @@
+"""What a report document says about its study: design, participants, ratings, deviations."""
+
+from collections.abc import Iterator
+
+from django.db.models import Count, QuerySet
+
+from annotation.codebook import KINDS, selection_sentence
+from annotation.counts import StudyCounts
+from annotation.models import HIT, Assignment, Participation, Rating
+from metrics.report_document.content import DataTable
+from studies.models import Screening, Study, StudyEvent
+
+# Events that change which answers count, or how many there are.
+DEVIATIONS = (
+    StudyEvent.Verb.PAUSE,
+    StudyEvent.Verb.CLOSE,
+    StudyEvent.Verb.REOPEN,
+    StudyEvent.Verb.EXCLUDE,
+    StudyEvent.Verb.ACCEPT_LATE,
+    StudyEvent.Verb.DECLINE_LATE,
+)
+
+
+def design_table(study: Study, counts: StudyCounts) -> DataTable:
+    systems = ", ".join(system.name for system in study.ordered_systems())
+    rows: list[tuple[str, str]] = [
+        ("Systems, in order (the first is A)", systems or "none"),
+        ("Unit of a rating", study.get_unit_kind_display()),
+        ("Instances", str(counts.instances)),
+        ("Units", str(counts.units)),
+        ("Tasks (HITs)", str(counts.hits)),
+        ("Units per task (N)", str(study.comparisons_per_hit)),
+        ("Responses per task (R)", str(study.ratings_per_hit)),
+        ("Planned repeats", str(counts.repeats)),
+        ("Instances drawn", selection_sentence(study)),
+        ("Similarity behind separability (δ)", study.similarity),
+        ("Before the first task", _screening(study)),
+    ]
+    return DataTable("Design of the study", ("Part", "Value"), tuple(rows))
+
+
+def _screening(study: Study) -> str:
+    if not study.participations.exists():
+        return "not recorded here, because nobody entered through this server"
+    steps = Screening.objects.filter(study=study).first()
+    if steps is None:
+        return "guidelines and consent only"
+    return (
+        f"{study.comprehension.count()} comprehension questions, {steps.training_units} training"
+        f" units, a test of {steps.qualification_units} units; gold checks in {steps.check_rate:.0%}"
+        " of the tasks"
+    )
+
+
+def criteria_table(study: Study) -> DataTable:
+    rows = tuple((c.name, c.scale, c.question) for c in study.criteria.all())
+    return DataTable("Criteria", ("Criterion", "Scale", "Question"), rows)
+
+
+def flow_table(study: Study) -> DataTable | None:
+    """Return how many participants reached each step, or None if none entered here."""
+    people = study.participations.filter(simulated=False)
+    if not people.exists():
+        return None
+    assigned = Assignment.objects.filter(
+        participation__in=people, hit__kind=HIT.Kind.MAIN
+    ).order_by()
+    completed = assigned.filter(status=Assignment.Status.COMPLETED)
+    screened_out = people.filter(status=Participation.Status.SCREENED_OUT).count()
+    rows = [
+        ("Entered", people.count()),
+        ("Consented", people.filter(consented_at__isnull=False).count()),
+        ("Passed all steps before the first task", people.filter(cleared_at__isnull=False).count()),
+        ("Screened out", screened_out),
+        ("Were given a task", _people(assigned)),
+        ("Completed at least one task", _people(completed)),
+        ("Excluded", people.filter(status=Participation.Status.EXCLUDED).count()),
+    ]
+    texts = tuple((step, str(n)) for step, n in rows)
+    return DataTable("Flow of participants", ("Step", "Participants"), texts)
+
+
+def _people(assignments: QuerySet[Assignment]) -> int:
+    return int(assignments.aggregate(n=Count("participation", distinct=True))["n"])
+
+
+def exclusion_table(study: Study) -> DataTable | None:
+    excluded = Rating.objects.filter(unit__study=study, excluded=True).order_by("excluded_reason")
+    groups = excluded.values_list("excluded_reason").annotate(
+        people=Count("rater", distinct=True), n=Count("pk")
+    )
+    rows = tuple((reason or "not stated", str(people), str(n)) for reason, people, n in groups)
+    if not rows:
+        return None
+    return DataTable("Exclusions by reason", ("Reason", "Raters", "Ratings"), rows)
+
+
+def ratings_table(counts: StudyCounts) -> DataTable:
+    rows = tuple(
+        (meaning[0].upper() + meaning[1:], str(getattr(counts.rows, kind)))
+        for kind, meaning in KINDS.items()
+    )
+    rows += (("All rows of the export", str(counts.rows.rows)),)
+    return DataTable("Ratings; each is in exactly one group", ("Group", "Ratings"), rows)
+
+
+def deviation_table(study: Study) -> DataTable | None:
+    """Return what happened to the study while it ran, as far as its log records it."""
+    events = study.events.filter(verb__in=DEVIATIONS).order_by("pk")
+    rows = tuple(
+        (f"{event.at:%Y-%m-%d %H:%M} UTC", event.get_verb_display(), event.details_in_words)
+        for event in events
+    )
+    if not rows:
+        return None
+    return DataTable("From the study's log", ("Time", "What was done", "Details"), rows)
+
+
+def limitations(study: Study, counts: StudyCounts) -> Iterator[str]:
+    """Yield the limits that follow from the stored study, as sentences."""
+    yield (
+        "Annotators are no random sample of a population, and their demographics are unknown to"
+        " Tiebreak. Where the column “Holds for” says “these raters”, the interval does not allow for"
+        " other raters."
+    )
+    if counts.simulated:
+        yield f"{counts.simulated} of {counts.ratings} counted ratings were given by bots."
+    if counts.unverified:
+        yield (
+            f"{counts.unverified} participants entered by a link that no platform verifies, so one"
+            " person may have taken part more than once."
+        )
+    if counts.remaining:
+        yield f"{counts.remaining} of {counts.places} planned responses were not completed."
+    if counts.rows.unparsed:
+        yield f"{counts.rows.unparsed} answers of machine raters could not be parsed."
+    if study.selected.exists():
+        yield (
+            "Instances were drawn with unequal probabilities. Only weighted win rates describe the"
+            " whole dataset; all other numbers describe the selected instances."
+        )

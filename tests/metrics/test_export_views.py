@@ -1,0 +1,119 @@
+"""The page Data & report: its formats, its exports, and the progress of one that is written."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from annotation import export_jobs
+from annotation.exporting import FORMATS
+from jobs.kinds import Progress
+from jobs.models import Job
+from metrics.export_views import KINDS
+from studies.models import Membership
+from tests.annotation.test_exporting import rated
+from tests.jobs.factories import make_job
+from tests.pages import codes_on
+from tests.studies.factories import make_open_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def export_folder(settings, tmp_path):
+    settings.TIEBREAK_EXPORT_FOLDER = str(tmp_path / "exports")
+
+
+@pytest.fixture
+def ruth(client) -> User:
+    user = User.objects.create_user("ruth", is_staff=True)
+    client.force_login(user)
+    return user
+
+
+@pytest.fixture
+def study(ruth, tmp_path):
+    study = rated(tmp_path / "b")
+    Membership.objects.create(study=study, user=ruth)
+    return study
+
+
+def at(name: str, *arguments: str) -> str:
+    return reverse(f"metrics:{name}", args=arguments)
+
+
+def test_every_format_of_the_service_is_on_the_page(client, study):
+    assert tuple(kind.name for kind in KINDS) == FORMATS
+    page = client.get(at("data-and-report", study.pk)).content.decode()
+    assert re.findall(r'name="formats" value="(\w+)"', page) == list(FORMATS)
+    assert re.findall(r'value="(\w+)"[^>]*checked', page) == ["jsonl"]
+
+
+def test_a_finished_export_shows_its_size_and_ratings(client, study):
+    body = {"formats": ["preference", "hf"], "ties": "both"}
+    client.post(at("export", study.pk), body)
+    job = Job.objects.get()
+    assert job.options == body
+    page = client.get(at("exports-part", study.pk)).content.decode()
+    assert at("download-export", study.pk, job.public_id) in page
+    assert ">21</td>" in page
+    assert job.result["bytes"] == export_jobs.export_file(job).stat().st_size > 0
+    export_jobs.export_file(job).unlink()
+    page = client.get(at("exports-part", study.pk)).content.decode()
+    assert at("download-export", study.pk, job.public_id) not in page
+
+
+def test_the_progress_counts_rows_of_ratings(study, monkeypatch):
+    monkeypatch.setattr("tiebreak.formats.writing.BATCH", 8)
+    seen = []
+    run = export_jobs.ExportJob.run
+
+    def watched(self, job, payload):
+        for progress in run(self, job, payload):
+            seen.append(progress)
+            yield progress
+
+    monkeypatch.setattr(export_jobs.ExportJob, "run", watched)
+    export_jobs.start_export(study=study, formats=["jsonl", "csv", "preference"])
+    job = Job.objects.get()
+    # 21 ratings in two files, and the archive.
+    assert [progress.done for progress in seen] == [8, 16, 21, 29, 37, 42, 43]
+    assert all(isinstance(progress, Progress) for progress in seen)
+    assert (job.done, job.total, job.status) == (43, 43, "done")
+
+
+def test_an_unfinished_export_is_polled_and_a_finished_one_is_not(client, ruth):
+    study = make_open_study(instances=1, member=ruth)
+    job = make_job(study, kind="export", status="running", done=3, total=12)
+    page = client.get(at("exports-part", study.pk)).content.decode()
+    assert "hx-get" in page
+    assert 'max="12" value="3"' in page
+    Job.objects.filter(pk=job.pk).update(status="failed")
+    assert "hx-get" not in client.get(at("exports-part", study.pk)).content.decode()
+
+
+def test_refusals_are_shown_on_the_page(client, ruth):
+    study = make_open_study(instances=1, member=ruth)
+    answer = client.post(at("export", study.pk), {"formats": ["preference"]}, follow=True)
+    assert "no_preferences" in codes_on(answer)
+    assert client.post(at("export", study.pk), {"formats": [], "ties": "drop"}).status_code == 400
+    refused = client.post(at("export", study.pk), {"formats": ["csv"], "ties": "split"})
+    assert refused.status_code == 400
+    assert not Job.objects.exists()
+
+
+def test_members_of_other_studies_see_nothing(client, ruth):
+    study = make_open_study(instances=1)
+    for name in ("data-and-report", "exports-part"):
+        assert client.get(at(name, study.pk)).status_code == 404
+    assert client.post(at("export", study.pk), {"formats": ["csv"]}).status_code == 404
+
+
+def test_the_file_of_another_study_is_not_sent(client, study):
+    """Not even under the address of a study that one may see."""
+    theirs = make_open_study(instances=1)
+    job = export_jobs.start_export(study=theirs, formats=["csv"])
+    assert export_jobs.export_file(job).is_file()
+    for owner in (study, theirs):
+        assert client.get(at("download-export", owner.pk, job.public_id)).status_code == 404

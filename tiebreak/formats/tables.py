@@ -1,0 +1,154 @@
+"""The tables of an export: what their columns mean, and of which type they are.
+
+The codebook, the dataset card and the Croissant metadata describe the columns in these words.
+"""
+
+from collections.abc import Mapping
+
+from tiebreak.formats import rating_cells
+
+Columns = Mapping[str, str]
+
+RATINGS: Columns = {
+    "unit": "id of the rated unit: a comparison, or a single generation",
+    "rater": "an annotator's pseudonym, or a machine rater's name",
+    "label": "the rating; in a preference, −1 is system A, 0 a tie and 1 system B",
+    "kind": "human or machine",
+    "criterion": "name of the criterion in the table above",
+    "role": "main, repeat, gold, training or qualification",
+    "run": "run of a machine rater",
+    "repeat": "1 for a planned repeat, otherwise 0",
+    "order": "presentation order in a machine rater's run",
+    "instance": "id of the instance in instances.jsonl",
+    "system_a": "the first system in canonical order",
+    "system_b": "the second system",
+    "sample_a": "sample index of system A's generation",
+    "sample_b": "sample index of system B's generation",
+    "category": "the instance's category",
+    "separability": "separability δ from min–max normalised alignments, frozen at planning",
+    "separability_raw": "separability δ without normalisation",
+    "similarity": "the similarity from which δ was computed",
+    "phase": "the sampling phase in which the instance was drawn",
+    "inclusion_probability": "the probability with which the instance was drawn",
+    "side_a": "the side of system A: left (first) or right (second)",
+    "layout": "side_by_side, or stacked on a narrow screen",
+    "position": "position of the unit in its HIT, from 1",
+    "hit_position": "position of the HIT in the annotator's sequence, from 1",
+    "duration_ms": "milliseconds from display to answer",
+    "created_at": "time of the answer, UTC",
+    "study_version": "the version of guidelines, consent and limits that the annotator saw",
+    "participation": "id of the annotator's participation in the study",
+    "surplus": "flag: complete, but the HIT already had all R responses",
+    "superseded": "flag: the annotator changed the answer later",
+    "partial": "flag: part of a HIT that its annotator left unfinished",
+    "late": "flag: arrived after the study was closed",
+    "excluded": "flag: excluded from the results for the reason in excluded_reason",
+    "excluded_reason": "why the rating was excluded",
+    "simulated": "flag: given by a bot, not by a person",
+    "raw": "a machine's answer that could not be parsed, verbatim",
+    "chars_a": "length of A's text in characters",
+    "chars_b": "length of B's text in characters",
+}
+
+SEPARABILITY: Columns = {
+    "instance": "id of the instance in instances.jsonl",
+    "category": "the instance's category",
+    "system_a": "the first system of the pair in canonical order",
+    "system_b": "the second system",
+    "similarity": "the similarity from which δ was computed",
+    "samples_a": "how many generations of system A were compared",
+    "samples_b": "how many generations of system B were compared",
+    "self_alignment_a": "mean similarity between the generations of system A",
+    "self_alignment_b": "mean similarity between the generations of system B",
+    "cross_alignment": "mean similarity between generations of A and of B",
+    "separability_raw": "separability δ: the larger self-alignment minus the cross-alignment",
+    "separability_standard_error": "standard error of separability_raw, by the jackknife",
+    "separability": "separability δ from alignments that were min–max normalised over the scope",
+    "scope": "the set of instances over which the minimum and maximum were taken",
+    "scope_instances": "number of instances in the scope",
+    "truncated": "how many of the instance's texts exceeded the encoder's maximum length",
+}
+REFERENCE_ANSWERS: Columns = {
+    "unit": "id of the reference unit, as in the ratings",
+    "role": "gold, training or qualification",
+    "criterion": "name of the criterion",
+    "expected": "the label that counts as correct, in system order as in the ratings",
+    "explanation": "what annotators read after a wrong answer",
+    "instance": "id of the instance in instances.jsonl",
+    "system_a": "the first system",
+    "system_b": "the second system",
+    "sample_a": "sample index of system A's generation",
+    "sample_b": "sample index of system B's generation",
+}
+DESIGN: Columns = {
+    "unit": "id of the unit, as in the ratings",
+    "role": "main, gold, training or qualification",
+    "hit": "number of the unit's HIT; empty for gold checks, which are mixed into other HITs",
+    "repeats": "how often the HIT shows the unit again, as a planned repeat",
+    "instance": "id of the instance in instances.jsonl",
+    "category": "the instance's category",
+    "system_a": "the first system in canonical order",
+    "system_b": "the second system",
+    "sample_a": "sample index of system A's generation",
+    "sample_b": "sample index of system B's generation",
+    "phase": "the sampling phase in which the instance was drawn; empty if all were taken",
+    "inclusion_probability": "the probability with which the instance was drawn",
+    "conditional_inclusion_probability": "the probability in the second phase, given the first",
+    "separability_raw": "separability δ without normalisation, frozen at planning",
+    "separability": "separability δ from min–max normalised alignments, frozen at planning",
+    "similarity": "the similarity from which δ was computed",
+}
+PREFERENCE: Columns = {
+    "prompt": "the instance's source, or its conversation as messages with role and content",
+    "chosen": "the text that more annotators preferred",
+    "rejected": "the other text",
+    "criterion": "name of the criterion",
+    "unit": "id of the unit, as in the ratings",
+    "instance": "id of the instance in instances.jsonl",
+    "category": "the instance's category",
+    "chosen_system": "the system of the chosen text",
+    "rejected_system": "the system of the rejected text",
+    "votes_chosen": "how many annotators preferred the chosen text",
+    "votes_rejected": "how many annotators preferred the rejected text",
+    "votes_tie": "how many annotators had no preference",
+    "is_tie": "whether the annotators preferred neither text, so that the direction means nothing",
+}
+INSTANCES: Columns = {
+    "id": "id of the instance",
+    "source": "the text that was given to the systems",
+    "messages": "the conversation that was given to the systems, as JSON",
+    "category": "the instance's category",
+    "reference": "a text written by a person",
+    "metadata": "all other facts about the instance, as JSON",
+}
+GENERATIONS: Columns = {
+    "instance": "id of the instance",
+    "system": "the system that produced the text",
+    "sample_index": "number of the sample, from 0",
+    "text": "the text",
+    "seed": "the random seed with which the text was produced",
+    "params": "what produced the text (model, server, prompt, decoding settings), as JSON",
+    "is_dummy": "whether the text was invented to try the study out",
+}
+
+_WHOLE = ("samples_a", "samples_b", "scope_instances", "truncated", "hit", "repeats")
+_VOTES = ("votes_chosen", "votes_rejected", "votes_tie")
+_REAL = (
+    "self_alignment_a",
+    "self_alignment_b",
+    "cross_alignment",
+    "separability_standard_error",
+    "conditional_inclusion_probability",
+)
+# Arrow's type of every column that does not hold text.
+ARROW_TYPES: Mapping[str, str] = {
+    **rating_cells.ARROW_TYPES,
+    **dict.fromkeys((*_WHOLE, *_VOTES, "sample_index", "seed"), "int64"),
+    **dict.fromkeys(_REAL, "float64"),
+    **dict.fromkeys(("is_tie", "is_dummy"), "bool_"),
+}
+# The type of a conversation: a list of messages with role and content.
+MESSAGES = "messages"
+# Columns of labels, which become text because they are numbers for some criteria and words for
+# others.
+LABELS = ("label", "expected")
