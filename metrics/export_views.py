@@ -37,7 +37,7 @@ KINDS = (
         "jsonl",
         "Ratings as JSON Lines",
         "Every rating with its flags, one JSON object on each line.",
-        "For archives and scripts: the only files that Tiebreak reads back without any loss of type.",
+        "For archives and scripts.",
     ),
     ExportKind(
         "csv",
