@@ -172,7 +172,8 @@ def test_a_stage_that_the_study_lacks_is_said_to_be_absent(researcher_client, re
 @pytest.mark.parametrize("provider", sorted(platforms()))
 def test_the_end_is_that_of_the_channel_and_leads_nowhere(researcher_client, researcher, provider):
     study = make_study(instances=1, member=researcher)
-    study.channels.create(provider=provider, external_id="S1")
+    settings = {"completed_url": "https://panel.example/done?code={code}"}
+    study.channels.create(provider=provider, external_id="S1", settings=settings)
     page = researcher_client.get(at(study, "finish") + f"&via={provider}")
     assert page_of(page) == "end"
     main = page.content.decode().partition("<main")[2]
