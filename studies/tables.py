@@ -1,10 +1,11 @@
 """Imports a plain table: its dataset, and a draft study on it."""
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NotRequired, TypedDict, Unpack
 
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -24,17 +25,20 @@ from tiebreak.errors import DomainError
 from tiebreak.formats import CriterionSpec, FormatError, StudySpec
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.tables import (
+    ROLES,
+    TEXT_OF,
     Extracted,
     Profile,
     Table,
+    TableReading,
     TableSummary,
     extracted_rows,
     open_table,
-    summarize_table,
 )
 
+# A comma that is followed by a role ends a column's name, which may itself contain commas.
+_NEXT_ROLE = re.compile(rf",(?=(?:{'|'.join(ROLES)}|{TEXT_OF}[^=,]+)=)")
 BadRows = Literal["refuse", "leave_out"]
-OnRow = Callable[[int], None]
 MAX_TOLD = 20
 MAX_COMPARISONS = 5
 PREFERENCE = CriterionSpec("preference", "preference:tie", "Which text is better?")
@@ -52,6 +56,18 @@ class Choice:
     is_complete: bool = False
 
 
+def parse_columns(text: str) -> dict[str, str]:
+    """Return the columns by role of a text such as `source=article,text:bart=bart_summary`."""
+    columns = {}
+    for part in _NEXT_ROLE.split(text) if text else ():
+        role, equals, column = part.partition("=")
+        if not equals or not column:
+            sentence = f"Columns must have the form ROLE=COLUMN, not {part[:100]!r}."
+            raise DomainError("bad_columns", sentence, status=400)
+        columns[role.strip()] = column
+    return columns
+
+
 @dataclass(frozen=True)
 class ImportedTable:
     """A draft study on a table, and what the table contains."""
@@ -59,6 +75,22 @@ class ImportedTable:
     study: Study
     summary: TableSummary
     dataset_was_known: bool
+
+
+class ImportOptions(TypedDict):
+    """What `import_table` needs to know.
+
+    ``then`` is called in the transaction in which the study is stored.
+    """
+
+    path: Path
+    owner: User
+    title: str
+    choice: NotRequired[Choice]
+    limits: NotRequired[Limits]
+    bad_rows: NotRequired[BadRows]
+    known_dataset: NotRequired[KnownDataset]
+    then: NotRequired[Callable[[Study], None]]
 
 
 class BadTable(DomainError):
@@ -82,49 +114,74 @@ def inspect_table(
     """Return what the columns look like and what the table contains, and store nothing."""
     try:
         with open_table(path, limits=limits) as table:
-            return _summarized(table, choice or Choice(), max_rows=max_rows)
+            reading = _reading(table, choice, max_rows)
+            for _ in reading.rows():
+                pass
+            return reading.profile, reading.summary()
     except FormatError as error:
         return Profile(), TableSummary.of_refusal(error)
 
 
-def import_table(
-    *,
-    path: Path,
-    owner: User,
-    title: str,
-    choice: Choice | None = None,
-    limits: Limits = LIMITS,
-    bad_rows: BadRows = "refuse",
-    known_dataset: KnownDataset = "use",
-    on_row: OnRow | None = None,
-    then: Callable[[ImportedTable], None] | None = None,
-) -> ImportedTable:
+def import_table(**options: Unpack[ImportOptions]) -> ImportedTable:
+    """Store all of a table and a draft study on it, or nothing; see `import_table_in_steps`."""
+    steps = import_table_in_steps(**options)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            imported: ImportedTable = end.value
+            return imported
+
+
+def import_table_in_steps(
+    **options: Unpack[ImportOptions],
+) -> Generator[tuple[int, int], None, ImportedTable]:
     """Store all of a table and a draft study on it, or nothing.
 
+    Yields the number of rows checked so far, and of all rows; then everything is stored at once.
     Raises `BadTable` if rows have problems, unless ``bad_rows`` is "leave_out"; or `DomainError` if
-    the owner already has this dataset and ``known_dataset`` is "refuse". ``on_row`` is called with
-    the number of rows checked so far, and ``then`` in the transaction in which the study is stored.
+    the owner already has this dataset and ``known_dataset`` is "refuse".
     """
-    _check_title(title)
-    with open_table(path, limits=limits) as table:
-        digest = ContentDigest()
-        _, summary = _summarized(table, choice or Choice(), visit=_Visitor(digest, on_row))
-        if not summary.is_usable or (summary.problems and bad_rows == "refuse"):
-            raise BadTable(summary)
-        try:
-            return _stored(
-                table,
-                summary,
-                title=title,
-                owner=owner,
-                sha256=digest.hexdigest(summary.systems),
-                known_dataset=known_dataset,
-                then=then,
-            )
-        except (DataError, IntegrityError) as error:
-            reason = str(error).splitlines()[0]
-            sentence = f"Nothing was imported, because the database refused the table: {reason}."
-            raise DomainError("refused_by_database", sentence, status=400) from error
+    _check_title(options["title"])
+    try:
+        with open_table(options["path"], limits=options.get("limits", LIMITS)) as table:
+            reading = _reading(table, options.get("choice"))
+            digest = ContentDigest()
+            yield from _checked(reading, digest)
+            summary = reading.summary()
+            refuses = options.get("bad_rows", "refuse") == "refuse"
+            if not summary.is_usable or (summary.problems and refuses):
+                raise BadTable(summary)
+            return _stored(table, summary, digest.hexdigest(summary.systems), options)
+    except FormatError as error:
+        raise BadTable(TableSummary.of_refusal(error)) from error
+    except (DataError, IntegrityError) as error:
+        reason = str(error).splitlines()[0]
+        sentence = f"Nothing was imported, because the database refused the table: {reason}."
+        raise DomainError("refused_by_database", sentence, status=400) from error
+
+
+def _reading(table: Table, choice: Choice | None, max_rows: int | None = None) -> TableReading:
+    choice = choice or Choice()
+    return TableReading(
+        table,
+        layout=choice.layout,
+        columns=choice.columns,
+        is_complete=choice.is_complete,
+        max_rows=max_rows,
+    )
+
+
+def _checked(reading: TableReading, digest: ContentDigest) -> Iterator[tuple[int, int]]:
+    """Add each row to the digest, and yield now and then how many there are."""
+    total = reading.profile.rows
+    for count, extracted in enumerate(reading.rows(), start=1):
+        if extracted.instance is not None:
+            digest.add(extracted.instance)
+        for generation in extracted.generations:
+            digest.add(generation)
+        if count % BATCH == 0:
+            yield min(count, total), total
 
 
 def _check_title(title: str) -> None:
@@ -135,56 +192,17 @@ def _check_title(title: str) -> None:
         raise DomainError("bad_title", sentence, status=400) from error
 
 
-def _summarized(
-    table: Table,
-    choice: Choice,
-    *,
-    max_rows: int | None = None,
-    visit: Callable[[Extracted], None] | None = None,
-) -> tuple[Profile, TableSummary]:
-    return summarize_table(
-        table,
-        layout=choice.layout,
-        columns=choice.columns,
-        is_complete=choice.is_complete,
-        max_rows=max_rows,
-        visit=visit,
-    )
-
-
-class _Visitor:
-    """Adds what each row contributes to the digest, and tells how many rows were checked."""
-
-    def __init__(self, digest: ContentDigest, on_row: OnRow | None) -> None:
-        self.digest, self.on_row, self.rows = digest, on_row, 0
-
-    def __call__(self, extracted: Extracted) -> None:
-        self.rows += 1
-        if extracted.instance is not None:
-            self.digest.add(extracted.instance)
-        for generation in extracted.generations:
-            self.digest.add(generation)
-        if self.on_row is not None and self.rows % BATCH == 0:
-            self.on_row(self.rows)
-
-
 @transaction.atomic
 def _stored(
-    table: Table,
-    summary: TableSummary,
-    *,
-    title: str,
-    owner: User,
-    sha256: str,
-    known_dataset: KnownDataset,
-    then: Callable[[ImportedTable], None] | None,
+    table: Table, summary: TableSummary, sha256: str, options: ImportOptions
 ) -> ImportedTable:
-    known = known_dataset_of(sha256, owner, known_dataset)
+    title, owner = options["title"], options["owner"]
+    known = known_dataset_of(sha256, owner, options.get("known_dataset", "use"))
     dataset = known or _store_dataset(table, summary, title, sha256, owner)
     spec = StudySpec(title, (PREFERENCE,), summary.systems, settings=_settings(summary))
     imported = ImportedTable(store_study(spec, dataset, owner), summary, known is not None)
-    if then is not None:
-        then(imported)
+    if "then" in options:
+        options["then"](imported.study)
     return imported
 
 

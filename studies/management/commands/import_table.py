@@ -1,7 +1,6 @@
 """`manage.py import_table`: imports a plain table, all or nothing."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +8,17 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from studies.tables import BadTable, Choice, ImportedTable, import_table, inspect_table
+from studies.tables import (
+    BadTable,
+    Choice,
+    ImportedTable,
+    import_table,
+    inspect_table,
+    parse_columns,
+)
 from tiebreak.errors import DomainError
 from tiebreak.formats.limits import Limits
 from tiebreak.formats.tables import LAYOUTS, ROLES, TableSummary
-
-# A comma that is followed by a role ends a column's name, which may itself contain commas.
-_NEXT_ROLE = re.compile(rf",(?=(?:{'|'.join(ROLES)}|text:[^=,]+)=)")
 
 
 class Command(BaseCommand):
@@ -78,7 +81,7 @@ class Command(BaseCommand):
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
 
     def _run(self, path: Path, owner: User, options: dict[str, Any]) -> None:
-        choice = Choice(options["layout"], _columns(options["columns"]))
+        choice = Choice(options["layout"], parse_columns(options["columns"]))
         limits = _limits(options["max_rows"])
         if options["dry_run"]:
             _, summary = inspect_table(path=path, choice=choice, limits=limits)
@@ -97,18 +100,6 @@ class Command(BaseCommand):
             lines = [f"Imported study {imported.study.pk}. {_read(summary)}", *summary.notes]
         as_json = json.dumps(summary.as_json() | facts)
         self.stdout.write(as_json if options["json"] else "\n".join(lines))
-
-
-def _columns(text: str) -> dict[str, str]:
-    columns = {}
-    for part in _NEXT_ROLE.split(text) if text else ():
-        role, equals, column = part.partition("=")
-        if not equals or not column:
-            raise DomainError(
-                "bad_option", f"--columns must have the form ROLE=COLUMN, not {part!r}.", status=400
-            )
-        columns[role.strip()] = column
-    return columns
 
 
 def _limits(max_rows: int) -> Limits:

@@ -5,12 +5,7 @@ from tiebreak.formats.tables.problems import TableProblem, TableProblems
 from tiebreak.formats.tables.profiles import Column, Profile
 from tiebreak.formats.tables.reading import Table, open_table
 from tiebreak.formats.tables.roles import LAYOUTS, LONG, ROLES, TEXT_OF, WIDE, Plan, plan_for
-from tiebreak.formats.tables.summary import (
-    TableSummary,
-    extracted_rows,
-    profile_table,
-    summarize_table,
-)
+from tiebreak.formats.tables.summary import TableReading, TableSummary, extracted_rows
 
 __all__ = [
     "LAYOUTS",
@@ -25,10 +20,9 @@ __all__ = [
     "Table",
     "TableProblem",
     "TableProblems",
+    "TableReading",
     "TableSummary",
     "extracted_rows",
     "open_table",
     "plan_for",
-    "profile_table",
-    "summarize_table",
 ]

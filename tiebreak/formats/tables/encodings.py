@@ -21,6 +21,8 @@ LEGACY = (
     *("shift_jis", "euc_jp", "gb18030", "big5", "euc_kr", "koi8_r"),
 )
 CHUNK, SAMPLE = 1024 * 1024, 64 * 1024
+# Share of NUL bytes above which a file without a mark is read as UTF-16.
+MIN_NULS = 0.2
 
 
 def encoding_of(path: Path) -> str:
@@ -30,7 +32,7 @@ def encoding_of(path: Path) -> str:
         for mark, name in BOMS:
             if head.startswith(mark):
                 return name
-        if b"\0" in head:
+        if head.count(0) > MIN_NULS * len(head):
             return "utf-16-le" if head[1::2].count(0) >= head[::2].count(0) else "utf-16-be"
         file.seek(0)
         return "utf-8" if _is_utf8(file) else _legacy_encoding(file)

@@ -115,11 +115,17 @@ class Extraction:
         return str(count)
 
     def _source(self, row: Row) -> tuple[str, list[Any]]:
-        value = self._cell(row, "source")
+        """Return what the systems were given: a text, or the turns before their first answer."""
+        role = "source" if "source" in self.plan.columns else self._first_text()
+        value = self._cell(row, role)
         if is_conversation(value):
             turns = question_of(value)
             return (turns[0]["content"], []) if len(turns) == 1 else ("", turns)
-        return _joined(value), []
+        return (_joined(value) if role == "source" else ""), []
+
+    def _first_text(self) -> str:
+        """Return the role of a text, which may be a conversation that begins with the source."""
+        return next(role for role in self.plan.columns if role.startswith("text"))
 
     def _check_same(self, instance: InstanceRow, known: _Known | None) -> None:
         if known is None:

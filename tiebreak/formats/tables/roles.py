@@ -184,8 +184,6 @@ class _Guess:
         self._leave_out(roles.values())
         roles = self._with_reference(roles)
         self._add(roles, "source", self._named_source(self._texts()))
-        if "source" not in roles and pair[2].share(pair[2].conversations) > 0.5:
-            roles["source"] = roles["text_a"]
         self._add(roles, "instance", self._instance())
         return self._with_category(roles)
 

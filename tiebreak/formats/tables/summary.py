@@ -1,6 +1,6 @@
 """The whole reading of a table: profile, plan, counts and problems."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Self
@@ -69,26 +69,8 @@ class TableSummary:
         }
 
 
-def profile_table(table: Table, *, max_rows: int | None = None) -> tuple[Profile, TableProblems]:
-    """Return what the columns of a table look like, from all rows or from the first ones."""
-    problems = TableProblems()
-    try:
-        return profile_of(islice(table.rows(problems), max_rows)), problems
-    except BadCell as error:
-        problems.stop(None, error.code, error.message)
-        return Profile(), problems
-
-
-def summarize_table(
-    table: Table,
-    *,
-    layout: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    is_complete: bool = False,
-    max_rows: int | None = None,
-    visit: Callable[[Extracted], None] | None = None,
-) -> tuple[Profile, TableSummary]:
-    """Read a table once for its profile and once for its contents.
+class TableReading:
+    """One reading of a table: its profile and plan first, and then its rows one by one.
 
     Parameters
     ----------
@@ -102,30 +84,62 @@ def summarize_table(
         Whether ``columns`` has all roles, so that nothing is guessed.
     max_rows : int, optional
         Number of rows after which to stop, for a preview.
-    visit : callable, optional
-        Function that is called with what each row contributes.
 
-    Returns
-    -------
-    Profile
+    Attributes
+    ----------
+    profile : Profile
         What the cells of the columns look like.
-    TableSummary
-        What the table contains.
+    plan : Plan
+        Layout of the table, and the column of each role.
     """
-    profile, problems = profile_table(table, max_rows=max_rows)
-    plan = plan_for(profile, layout=layout, columns=columns, is_complete=is_complete)
-    _check_plan(plan, profile, problems)
-    if problems.is_fatal:
-        return profile, _summary(table, plan, profile, Extraction(plan, problems), problems)
-    problems = TableProblems()
-    _check_empty_systems(plan, profile, problems)
-    extraction = Extraction(plan, problems)
-    for extracted in extraction.run(islice(table.rows(problems), max_rows)):
-        if visit is not None:
-            visit(extracted)
-    if not extraction.generations and not problems.total:
-        problems.stop(None, "nothing_to_read", NOTHING_TO_READ)
-    return profile, _summary(table, plan, profile, extraction, problems)
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        layout: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        is_complete: bool = False,
+        max_rows: int | None = None,
+    ) -> None:
+        self.table, self.max_rows = table, max_rows
+        problems = TableProblems()
+        self.profile = self._profile(problems)
+        self.plan = plan_for(self.profile, layout=layout, columns=columns, is_complete=is_complete)
+        _check_plan(self.plan, self.profile, problems)
+        # Rows with problems are named again when they are read for their contents.
+        self.problems = problems if problems.is_fatal else TableProblems()
+        self.extraction = Extraction(self.plan, self.problems)
+
+    def _profile(self, problems: TableProblems) -> Profile:
+        try:
+            return profile_of(islice(self.table.rows(problems), self.max_rows))
+        except BadCell as error:
+            problems.stop(None, error.code, error.message)
+            return Profile()
+
+    def rows(self) -> Iterator[Extracted]:
+        """Yield what each row contributes; the rows with problems are left out."""
+        if self.problems.is_fatal:
+            return
+        _check_empty_systems(self.plan, self.profile, self.problems)
+        yield from self.extraction.run(islice(self.table.rows(self.problems), self.max_rows))
+        if not self.extraction.generations and not self.problems.total:
+            self.problems.stop(None, "nothing_to_read", NOTHING_TO_READ)
+
+    def summary(self) -> TableSummary:
+        """Return what the rows contain that were read so far."""
+        return TableSummary(
+            self.plan,
+            self.profile.rows,
+            len(self.extraction.instances),
+            _in_order(self.plan, self.extraction.systems),
+            self.extraction.generations,
+            tuple(self.problems.items),
+            self.problems.total,
+            bool(self.extraction.generations) and not self.problems.is_fatal,
+            self.table.notes,
+        )
 
 
 def extracted_rows(table: Table, plan: Plan) -> Iterator[Extracted]:
@@ -193,22 +207,6 @@ def _check_second_header(plan: Plan, profile: Profile, problems: TableProblems) 
 def _is_short_above(first: object, others: list[object]) -> bool:
     lengths = [len(str(value)) for value in others if value]
     return bool(lengths) and bool(first) and 4 * len(str(first)) < min(lengths)
-
-
-def _summary(
-    table: Table, plan: Plan, profile: Profile, extraction: Extraction, problems: TableProblems
-) -> TableSummary:
-    return TableSummary(
-        plan,
-        profile.rows,
-        len(extraction.instances),
-        _in_order(plan, extraction.systems),
-        extraction.generations,
-        tuple(problems.items),
-        problems.total,
-        bool(extraction.generations) and not problems.is_fatal,
-        table.notes,
-    )
 
 
 def _in_order(plan: Plan, systems: Mapping[str, int]) -> tuple[str, ...]:
