@@ -55,7 +55,7 @@ class KeptUpload:
 
 def keep_upload(*, upload: Upload, by: User) -> KeptUpload:
     """Store an upload for a day. Raises `FormatError` if it is too large."""
-    name = Path(upload.name or "table").name[-MAX_NAME:].lstrip(".") or "table"
+    name = name_of(upload)
     check_size(upload, name)
     remove_expired_uploads()
     upload_id = new_public_id()
@@ -65,6 +65,11 @@ def keep_upload(*, upload: Upload, by: User) -> KeptUpload:
         for chunk in upload.chunks():
             file.write(chunk)
     return kept
+
+
+def name_of(upload: Upload) -> str:
+    """Return the name of an uploaded file, without folders, in a length that any disk takes."""
+    return Path(upload.name or "table").name[-MAX_NAME:].lstrip(".") or "table"
 
 
 def kept_upload(*, token: str, by: User) -> KeptUpload:

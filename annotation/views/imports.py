@@ -35,6 +35,7 @@ from studies.models import Study
 from studies.refusals import form_errors
 from studies.tables import BadTable, Choice, inspect_table
 from tiebreak.errors import DomainError
+from tiebreak.formats.cells import MAX_COLUMNS
 from tiebreak.formats.rows import escape_formula
 from tiebreak.formats.tables import TableSummary
 
@@ -89,7 +90,13 @@ def new_study(request: HttpRequest) -> HttpResponse:
             form.add_error("file", ["Nothing was imported.", *form_errors(refusal)])
             if refusal.code == "known_dataset" and upload is not None:
                 form.offer_known_dataset(upload)
-    context = {"form": form, "samples": SAMPLE_FILES, "limits": upload_limits()}
+    limits = upload_limits()
+    context = {
+        "here": "upload",
+        "form": form,
+        "samples": SAMPLE_FILES,
+        "limits": f"{limits.rows:,} rows, {MAX_COLUMNS} columns and {limits.cell:,} characters",
+    }
     return render(request, "imports/new_study.html", context)
 
 
@@ -184,7 +191,8 @@ def _columns_page(
         "problems": summary.problems[:MAX_LISTED],
         "is_preview": max_rows is not None and summary.rows >= PREVIEW_ROWS,
         "preview_rows": PREVIEW_ROWS,
-        "refusal": refusal if not isinstance(refusal, BadTable) or not summary.problems else None,
+        "refusal": refusal,
+        "has_bad_rows": isinstance(refusal, BadTable),
         "asks_for_known": refusal is not None and refusal.code == "known_dataset",
         "leaves_out": bool(request.POST.get("leave_out")),
     }

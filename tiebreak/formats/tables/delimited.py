@@ -119,7 +119,7 @@ def checked_header(names: list[str], row: int) -> list[str]:
         raise BadCell("bad_header", f"Column {place} has no name in row {row}. {TWO_HEADERS}")
     repeated = next((name for name, n in Counter(names).items() if n > 1), None)
     if repeated is not None:
-        reason = f"Two columns are called {repeated!r}. {TWO_HEADERS} Otherwise rename one column."
+        reason = f"Two columns are called “{repeated}”. {TWO_HEADERS} Otherwise rename one column."
         raise BadCell("bad_header", reason)
     return names
 

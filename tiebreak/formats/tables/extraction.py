@@ -134,14 +134,14 @@ class Extraction:
             name = self.plan.columns.get("instance")
             raise BadCell(
                 "duplicate_id",
-                f"{instance.id!r} is there already, in row {known.row}, with another source,"
+                f"“{instance.id}” is there already, in row {known.row}, with another source,"
                 " reference or category.",
                 name,
             )
         if not self.plan.repeats and self.plan.layout != LONG and "text_a" not in self.plan.columns:
             raise BadCell(
                 "duplicate_id",
-                f"{instance.id!r} is there already, in row {known.row}.",
+                f"“{instance.id}” is there already, in row {known.row}.",
                 self.plan.columns.get("instance"),
             )
 
@@ -213,7 +213,7 @@ class Extraction:
             return hash(text) in known
         if not self.plan.repeats:
             row = self.instances[key].row
-            reason = f"{key!r} has a text of {system!r} already; the instance begins in row {row}."
+            reason = f"“{key}” has a text of “{system}” already; the instance begins in row {row}."
             raise BadCell("duplicate_text", reason, self.plan.columns.get("instance"))
         return False
 
@@ -222,7 +222,7 @@ class Extraction:
             return
         taken = self._samples.setdefault((key, f"{system}\0{index}"), 0)
         if taken:
-            reason = f"Sample {index} of {system!r} for {key!r} is there already."
+            reason = f"Sample {index} of “{system}” for “{key}” is there already."
             raise BadCell("duplicate_sample", reason, self.plan.columns["sample"])
         self._samples[key, f"{system}\0{index}"] = 1
 
