@@ -4,7 +4,7 @@ import csv
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,8 @@ from tiebreak.formats.tables.problems import BadCell, TableProblems
 
 SEPARATORS = (",", ";", "\t", "|")
 # Named as the csv module names its options.
-QUOTINGS: tuple[dict[str, Any], ...] = (
-    {"strict": True},
-    {"strict": True, "doublequote": False, "escapechar": "\\"},
-)
+STANDARD: dict[str, Any] = {"strict": True}
+BACKSLASHED: dict[str, Any] = {"strict": True, "doublequote": False, "escapechar": "\\"}
 # Tabs hardly occur in texts, so that many programs do not quote cells between them.
 UNQUOTED: dict[str, Any] = {"quoting": csv.QUOTE_NONE}
 SAMPLE_CHARACTERS, SAMPLE_ROWS = 200_000, 200
@@ -46,12 +44,13 @@ def dialect_of(path: Path) -> Dialect:
         sample = file.read(SAMPLE_CHARACTERS)
     first = sample.partition("\n")[0].strip()
     if first.lower().startswith("sep=") and first[4:] in SEPARATORS:  # as Excel writes it
-        return Dialect(first[4:], QUOTINGS[0], skips_line=True)
+        return Dialect(first[4:], STANDARD, skips_line=True)
     lines = sample.splitlines(keepends=True)
     if len(sample) == SAMPLE_CHARACTERS and len(lines) > 1:
         lines.pop()
-    candidates = [Dialect(*pair) for pair in product(SEPARATORS, QUOTINGS)]
+    candidates = [Dialect(separator, STANDARD) for separator in SEPARATORS]
     candidates.append(Dialect("\t", UNQUOTED))
+    candidates += [Dialect(separator, BACKSLASHED) for separator in SEPARATORS]
     best = max(candidates, key=lambda dialect: _evenness(lines, dialect))
     return best if _evenness(lines, best) > (0, 0) else candidates[0]
 

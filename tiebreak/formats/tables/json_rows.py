@@ -33,7 +33,9 @@ def json_layout(path: Path) -> str:
             return "list"
         if not first.startswith(b"{"):
             return ""
-        return "lines" if _is_object(first) and not _is_whole(file, first) else "object"
+        is_named_so = path.suffix in {".jsonl", ".ndjson"}
+        is_lines = _is_object(first) and (is_named_so or not _is_whole(file, first))
+        return "lines" if is_lines else "object"
 
 
 def _is_object(line: bytes) -> bool:
