@@ -181,7 +181,8 @@ def _checked(reading: TableReading, digest: ContentDigest) -> Iterator[tuple[int
         for generation in extracted.generations:
             digest.add(generation)
         if count % BATCH == 0:
-            yield min(count, total), total
+            yield count, total
+    yield total, total
 
 
 def _check_title(title: str) -> None:

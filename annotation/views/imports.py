@@ -77,8 +77,9 @@ class UploadForm(forms.Form):
 @researchers_only
 def new_study(request: HttpRequest) -> HttpResponse:
     """Take a file: a bundle is imported, and a table leads to the page of its columns."""
-    form = UploadForm(request.POST or None, request.FILES or None)
-    if request.method == "POST" and form.is_valid():
+    is_sent = request.method == "POST"
+    form = UploadForm(request.POST, request.FILES) if is_sent else UploadForm()
+    if is_sent and form.is_valid():
         upload = None
         try:
             upload = _upload(form, request)
