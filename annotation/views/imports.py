@@ -207,6 +207,9 @@ def column_problems(request: HttpRequest, upload: str) -> HttpResponse:
     """Send the rows with problems, for the columns as they were chosen, as a CSV file."""
     try:
         kept = kept_upload(token=upload, by=_user(request))
+    except DomainError as refusal:
+        raise Http404(refusal.message) from refusal
+    try:
         choice = choice_of(request.POST)
         _, summary = inspect_table(path=kept.path, choice=choice, limits=upload_limits())
     except DomainError as refusal:

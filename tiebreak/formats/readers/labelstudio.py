@@ -71,12 +71,12 @@ def _data(task: Row, path: Path, line: int) -> Row:
     return flattened(data)
 
 
-def _add(study: Comparisons, task: Row, row: Row, place: _Task) -> None:
-    columns = place.columns
-    instance = text_of(row, columns.get("instance", "")) or str(task.get("id", place.line))
+def _add(study: Comparisons, task: Row, row: Row, fields: _Task) -> None:
+    columns = fields.columns
+    instance = text_of(row, columns.get("instance", "")) or str(task.get("id", fields.line))
     source, category = (text_of(row, columns.get(role, "")) for role in ("source", "category"))
     study.instances.setdefault(instance, InstanceRow(instance, source, category=category))
-    left, right = place.sides(row)
+    left, right = fields.sides(row)
     for side in (left, right):
         study.text(instance, side)
     for rater, vote, seconds in _votes(task):

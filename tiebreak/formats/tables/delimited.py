@@ -114,8 +114,8 @@ def checked_header(names: list[str], row: int) -> list[str]:
     if names and not names[0]:  # the index that pandas writes
         names = ["column 1", *names[1:]]
     if "" in names:
-        place = names.index("") + 1
-        raise BadCell("bad_header", f"Column {place} has no name in row {row}. {TWO_HEADERS}")
+        number = names.index("") + 1
+        raise BadCell("bad_header", f"Column {number} has no name in row {row}. {TWO_HEADERS}")
     repeated = next((name for name, n in Counter(names).items() if n > 1), None)
     if repeated is not None:
         reason = f"Two columns are called “{repeated}”. {TWO_HEADERS} Otherwise rename one column."

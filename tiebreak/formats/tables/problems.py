@@ -32,9 +32,9 @@ class TableProblem:
     reason: str
 
     def __str__(self) -> str:
-        places = [f"row {self.row}"] if self.row else []
-        places += [f"column {self.column}"] if self.column else []
-        return f"{', '.join(places)}: {self.reason}" if places else self.reason
+        where = [f"row {self.row}"] if self.row else []
+        where += [f"column {self.column}"] if self.column else []
+        return f"{', '.join(where)}: {self.reason}" if where else self.reason
 
 
 class BadCell(InvalidInput):

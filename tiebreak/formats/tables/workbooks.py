@@ -16,7 +16,7 @@ from tiebreak.formats.errors import FormatError
 from tiebreak.formats.limits import LIMITS, Limits
 from tiebreak.formats.rows import Row
 from tiebreak.formats.tables.delimited import checked_header
-from tiebreak.formats.tables.problems import TableProblems
+from tiebreak.formats.tables.problems import MAX_LISTED, TableProblems
 
 # The texts of a workbook have to fit into memory, other than those of a CSV file.
 MAX_UNPACKED = 200_000_000
@@ -83,9 +83,9 @@ class _Facts:
             text = tail + chunk
             self.has_formulas |= b"<f>" in text or b"<f " in text
             for match in _MERGED.finditer(text):
-                place = int(match[2]), f"{match[1].decode()}{match[2].decode()}:{match[3].decode()}"
-                if place not in ranges[-4:]:
-                    ranges.append(place)
+                area = int(match[2]), f"{match[1].decode()}{match[2].decode()}:{match[3].decode()}"
+                if area not in ranges[-4:] and len(ranges) < MAX_LISTED:
+                    ranges.append(area)
             tail = text[-64:]
 
 
