@@ -175,7 +175,8 @@ def content_digest(
 ) -> str:
     """Return a hash of the instances, systems and generations that ignores their order."""
     content = ContentDigest()
-    for row in chain(instances, generations):
+    rows: chain[InstanceRow | GenerationRow] = chain(instances, generations)
+    for row in rows:
         content.add(row)
     return content.hexdigest(systems, controls)
 

@@ -31,6 +31,7 @@ from jobs.models import Job
 from jobs.rows import job_rows
 from jobs.services import stop_job
 from studies.access import researchers_only
+from studies.importing import KnownDataset
 from studies.models import Study
 from studies.refusals import form_errors
 from studies.tables import BadTable, Choice, inspect_table
@@ -68,8 +69,7 @@ class UploadForm(forms.Form):
 
     def offer_known_dataset(self, upload: KeptUpload) -> None:
         """Ask whether to use the known dataset, without another upload of the file."""
-        self.data = self.data.copy()
-        self.data["upload"] = upload.token
+        self.data = {**self.data, "upload": upload.token}
         self.fields["use_known"].widget = forms.CheckboxInput()
 
 
@@ -85,7 +85,7 @@ def new_study(request: HttpRequest) -> HttpResponse:
             upload = _upload(form, request)
             if not upload.is_bundle:
                 return redirect("annotation:import-columns", upload.token)
-            known = "use" if form.cleaned_data["use_known"] else "refuse"
+            known: KnownDataset = "use" if form.cleaned_data["use_known"] else "refuse"
             return _imported(request, ImportRequest(upload, _user(request), known_dataset=known))
         except DomainError as refusal:
             form.add_error("file", ["Nothing was imported.", *form_errors(refusal)])
