@@ -6,7 +6,7 @@ ENCODERS := .venv-encoders
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-encoders test-wheel test-interface check bench-stats bench-separability bench-sampling bench-serving bench-jobs bench-export bench-pages schema lock clean
+.PHONY: help demo test test-all test-encoders test-wheel test-interface check bench-stats bench-separability bench-sampling bench-serving bench-jobs bench-export bench-import bench-pages schema lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -60,6 +60,9 @@ bench-jobs: $(VENV)/dev.installed  ## Long-running work by several workers, some
 
 bench-export: $(VENV)/dev.installed  ## Exports: rows a second and memory beside loading everything
 	@$(BIN)/python -m benchmarks.exports
+
+bench-import: $(VENV)/dev.installed  ## Tables of 100,000 rows, read and stored in constant memory
+	@$(BIN)/python -m benchmarks.importing
 
 schema: $(VENV)/dev.installed  ## Write docs/report.schema.json from the classes of the report
 	@$(BIN)/python -m tiebreak.report.schema > docs/report.schema.json

@@ -8,7 +8,7 @@ from annotation.counts import rating_counts
 from annotation.models import Rating
 from annotation.models.rating import EXCLUDING_FLAGS, RatingQuerySet
 from studies.models import InstanceSelection, Study
-from tiebreak.formats.tables import (
+from tiebreak.formats.export_columns import (
     DESIGN,
     PREFERENCE,
     RATINGS,

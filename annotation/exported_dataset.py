@@ -18,9 +18,7 @@ from annotation.exported_tables import (
 from annotation.models.rating import RatingQuerySet
 from studies.models import Study
 from tiebreak.formats.dataset_card import DataTable, write_card
-from tiebreak.formats.preferences import Ties, preference_rows
-from tiebreak.formats.rows import Row
-from tiebreak.formats.tables import (
+from tiebreak.formats.export_columns import (
     ARROW_TYPES,
     GENERATIONS,
     INSTANCES,
@@ -29,6 +27,8 @@ from tiebreak.formats.tables import (
     RATINGS,
     Columns,
 )
+from tiebreak.formats.preferences import Ties, preference_rows
+from tiebreak.formats.rows import Row
 from tiebreak.formats.writing import write_in_batches
 
 _ABOUT = {

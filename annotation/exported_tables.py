@@ -14,9 +14,9 @@ from studies.importing import generation_rows, instance_rows
 from studies.instance_selection.scoring import normalised_deltas
 from studies.models import Generation, Instance, SeparabilityScore, Study, System, Unit
 from tiebreak.formats import GenerationRow, InstanceRow
+from tiebreak.formats.export_columns import DESIGN, REFERENCE_ANSWERS, SEPARABILITY, Columns
 from tiebreak.formats.preferences import Comparison
 from tiebreak.formats.rows import Row
-from tiebreak.formats.tables import DESIGN, REFERENCE_ANSWERS, SEPARABILITY, Columns
 from tiebreak.scales import BAD, Scale
 
 BATCH = 1000

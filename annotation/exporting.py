@@ -24,8 +24,8 @@ from studies.models.settings import SETTINGS
 from tiebreak.errors import DomainError
 from tiebreak.formats import StudySpec, atomic_folder, write_rows
 from tiebreak.formats.bundle import CriterionSpec, write_design
+from tiebreak.formats.export_columns import PREFERENCE, RATINGS
 from tiebreak.formats.preferences import TIES, Ties, preference_rows
-from tiebreak.formats.tables import PREFERENCE, RATINGS
 from tiebreak.formats.writing import write_in_batches
 
 # The formats of the ratings and of the tables beside them.

@@ -1,7 +1,7 @@
 """Imports a study with ratings that were collected elsewhere."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,16 +64,18 @@ def import_study(
     owner: User | None = None,
     limits: Limits = LIMITS,
     known_dataset: KnownDataset = "use",
+    then: Callable[[Study], None] | None = None,
 ) -> Imported:
     """Read a bundle and store all of it, or nothing.
 
     The study becomes a draft if the bundle has no ratings, and closed if it has ratings. Before
     anything is written, raises a `FormatError` that lists every bad row, or `DomainError` if the
-    owner already has this dataset and `known_dataset` is "refuse".
+    owner already has this dataset and `known_dataset` is "refuse". ``then`` is called in the
+    transaction in which the study is stored.
     """
     bundle = read_bundle(path, limits=limits, check=_check)
     try:
-        return _store(bundle, owner, known_dataset)
+        return _store(bundle, owner, known_dataset, then)
     except (DataError, IntegrityError) as error:
         # The checks report errors by line. An error that they miss must not leave a partial import.
         reason = f"the database refused the import: {str(error).splitlines()[0]}"
@@ -87,7 +89,12 @@ def _check(bundle: Bundle, problems: Problems) -> None:
 
 
 @transaction.atomic
-def _store(bundle: Bundle, owner: User | None, known_dataset: KnownDataset) -> Imported:
+def _store(
+    bundle: Bundle,
+    owner: User | None,
+    known_dataset: KnownDataset,
+    then: Callable[[Study], None] | None,
+) -> Imported:
     made = import_design(bundle=bundle, owner=owner, known_dataset=known_dataset)
     study = made.study
     if bundle.ratings is not None:
@@ -95,6 +102,8 @@ def _store(bundle: Bundle, owner: User | None, known_dataset: KnownDataset) -> I
         study.status = Study.Status.CLOSED
         study.opened_at = study.closed_at = timezone.now()
         study.save(update_fields=["status", "opened_at", "closed_at"])
+    if then is not None:
+        then(study)
     return Imported(
         study,
         len(bundle.instances),

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 else:
     Upload = UploadedFile
 
-ADVICE = "Import larger files on the server with `manage.py import_study PATH --owner USERNAME`."
+ADVICE = (
+    "Import larger files on the server with `manage.py import_study PATH --owner USERNAME`, or a"
+    " table with `manage.py import_table FILE --owner USERNAME --title TITLE`."
+)
 
 
 def upload_limits() -> Limits:
@@ -30,13 +33,18 @@ def upload_limits() -> Limits:
     )
 
 
-@contextmanager
-def stored_upload(upload: Upload, name: str) -> Iterator[Path]:
-    """Store an upload in a temporary file called ``name``. Raise `FormatError` if too large."""
+def check_size(upload: Upload, name: str) -> None:
+    """Raise `FormatError` if an upload is too large."""
     limit = settings.TIEBREAK_MAX_UPLOAD_BYTES
     if (upload.size or 0) > limit:
         reason = f"the file has {upload.size:,} bytes, but the limit for uploads is {limit:,}"
         raise FormatError.of(name, None, "upload_too_large", upload_limits().refusal(reason))
+
+
+@contextmanager
+def stored_upload(upload: Upload, name: str) -> Iterator[Path]:
+    """Store an upload in a temporary file called ``name``. Raise `FormatError` if too large."""
+    check_size(upload, name)
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
         path = Path(folder) / name
         with path.open("wb") as file:

@@ -1,9 +1,9 @@
-"""URLs of the annotator's pages after entry."""
+"""URLs of the annotator's pages after entry, and of the researcher's pages about data."""
 
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
-from annotation.views import rating, reading, steps
+from annotation.views import data, imports, rating, reading, steps
 
 app_name = "annotation"
 
@@ -14,4 +14,17 @@ urlpatterns = [
     path("rate/<public_id:study_id>/guidelines/", reading.guidelines, name="guidelines"),
     path("rate/<public_id:study_id>/questions/", steps.comprehension, name="comprehension"),
     path("rate/<public_id:study_id>/try-again/", steps.try_again, name="try-again"),
+    path("studies/new/", imports.new_study, name="new-study"),
+    path("studies/new/samples/<str:name>", imports.sample, name="sample-file"),
+    path("studies/new/<str:upload>/", imports.columns, name="import-columns"),
+    path("studies/new/<str:upload>/problems.csv", imports.column_problems, name="column-problems"),
+    path("imports/<public_id:job_id>/", imports.import_page, name="import"),
+    path("imports/<public_id:job_id>/state/", imports.import_part, name="import-state"),
+    path("imports/<public_id:job_id>/repeat/", imports.repeat, name="repeat-import"),
+    path("imports/<public_id:job_id>/stop/", imports.stop, name="stop-import"),
+    path(
+        "imports/<public_id:job_id>/problems.csv", imports.import_problems, name="import-problems"
+    ),
+    path("studies/<public_id:study_id>/data/", data.data, name="data"),
+    path("studies/<public_id:study_id>/data/remove/", data.remove, name="remove-item"),
 ]

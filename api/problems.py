@@ -18,6 +18,7 @@ from api.messages import (
     UNFORESEEN,
 )
 from recruitment.services.launch_checks import LaunchRefused
+from studies.tables import BadTable
 from tiebreak.errors import DomainError, InvalidInput
 from tiebreak.formats import FormatError
 
@@ -71,6 +72,9 @@ def _more(error: DomainError) -> Json:
     if isinstance(error, FormatError):
         problems = [vars(problem) for problem in error.problems]
         return {"problems": problems, "problems_total": error.total}
+    if isinstance(error, BadTable):
+        summary = error.summary
+        return {"problems": summary.as_json()["problems"], "problems_total": summary.n_problems}
     if isinstance(error, LaunchRefused):
         return {"problems": [_of_check(check.code, check.sentence) for check in error.checks]}
     return {}

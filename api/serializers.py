@@ -18,6 +18,7 @@ from recruitment.services.dry_runs import DryRunOptions
 from studies.models import InstanceSelection, Study
 from studies.models.settings import SETTINGS
 from tiebreak.formats.preferences import TIES
+from tiebreak.formats.tables import LAYOUTS
 from tiebreak.similarity import SIMILARITIES
 
 MAX_LIMIT = 50_000
@@ -126,6 +127,44 @@ class BundleUpload(serializers.Serializer[Any]):
         default="refuse",
         help_text="What to do if you imported the same dataset before.",
     )
+
+
+class TableUpload(serializers.Serializer[Any]):
+    table = serializers.FileField(help_text="The table, in any format that the pages accept.")
+    title = serializers.CharField(max_length=200, help_text="The title of the study.")
+    layout = serializers.ChoiceField(LAYOUTS, default="", allow_blank=True)
+    columns = serializers.CharField(
+        default="", allow_blank=True, help_text="Columns by role: ROLE=COLUMN,…"
+    )
+    leave_out_bad_rows = serializers.BooleanField(default=False)
+    dry_run = serializers.BooleanField(default=False)
+    known_dataset = serializers.ChoiceField(
+        ["use", "refuse"],
+        default="refuse",
+        help_text="What to do if you imported the same dataset before.",
+    )
+
+
+class TableProblemSerializer(serializers.Serializer[Any]):
+    row = serializers.IntegerField(allow_null=True)
+    column = serializers.CharField(allow_null=True)
+    code = serializers.CharField()
+    reason = serializers.CharField()
+
+
+class TableRead(serializers.Serializer[Any]):
+    study = serializers.CharField(
+        allow_null=True, help_text="The id of the study, if it is stored."
+    )
+    layout = serializers.CharField(allow_null=True)
+    columns = serializers.DictField(child=serializers.CharField())
+    rows = serializers.IntegerField()
+    instances = serializers.IntegerField()
+    systems = serializers.ListField(child=serializers.CharField())
+    generations = serializers.IntegerField()
+    problems = TableProblemSerializer(many=True)
+    n_problems = serializers.IntegerField()
+    notes = serializers.ListField(child=serializers.CharField())
 
 
 class OpenOptions(serializers.Serializer[Any]):

@@ -2,7 +2,7 @@ from django.urls import include, path, re_path
 
 import studies.converters  # noqa: F401  registers public_id
 from api import pages, webhook_pages
-from api.views import jobs, ratings, schema
+from api.views import jobs, ratings, schema, tables
 from api.views import studies as studies_views
 
 app_name = "api"
@@ -12,6 +12,7 @@ JOB = f"{STUDY}jobs/<public_id:job_id>/"
 endpoints = [
     path("schema/", schema.Schema.as_view(), name="schema"),
     path("studies/", studies_views.Studies.as_view(), name="studies"),
+    path("studies/from-table/", tables.Tables.as_view(), name="tables"),
     path(STUDY, studies_views.StudyView.as_view(), name="study"),
     path(f"{STUDY}plan/", studies_views.PlanStudy.as_view(), name="plan"),
     path(f"{STUDY}selection/", studies_views.SelectInstances.as_view(), name="selection"),

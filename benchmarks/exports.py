@@ -156,7 +156,7 @@ def _export(folder: Path, url: str, kind: str) -> Callable[[], object]:
     from annotation.exported_ratings import rating_rows  # noqa: PLC0415  after the set-up
     from studies.models import Study  # noqa: PLC0415
     from tiebreak.formats import write_rows  # noqa: PLC0415
-    from tiebreak.formats.tables import RATINGS  # noqa: PLC0415
+    from tiebreak.formats.export_columns import RATINGS  # noqa: PLC0415
 
     study, out = Study.objects.get(), folder / f"out.{kind}"
     return lambda: write_rows(out, rating_rows(study), tuple(RATINGS))

@@ -488,6 +488,11 @@ TIEBREAK_WEBHOOK_HOSTS = _hosts("TIEBREAK_WEBHOOK_HOSTS")
 # Where workers put exports for download; with several hosts, a folder that all of them share.
 TIEBREAK_EXPORT_FOLDER = str(env.str("TIEBREAK_EXPORT_FOLDER", default=str(VAR_DIR / "exports")))
 
+# Where uploads wait until they are imported; with several hosts, a folder that all of them share.
+TIEBREAK_UPLOAD_FOLDER = str(env.str("TIEBREAK_UPLOAD_FOLDER", default=str(VAR_DIR / "uploads")))
+# Larger uploads are imported by a worker, while a page shows the progress.
+TIEBREAK_IMPORT_AT_ONCE_BYTES = _integer("TIEBREAK_IMPORT_AT_ONCE_BYTES", 2_000_000, 0)
+
 # Limits of bundles and files that are uploaded on pages. Management commands have options instead.
 TIEBREAK_MAX_CELL_CHARACTERS = _integer("TIEBREAK_MAX_CELL_CHARACTERS", 1_000_000, 1_000)
 TIEBREAK_MAX_UPLOAD_BYTES = _integer("TIEBREAK_MAX_UPLOAD_BYTES", 100_000_000, 1_000)

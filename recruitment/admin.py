@@ -13,9 +13,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpR
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_http_methods, require_POST
+from django.views.generic import RedirectView
 
 from annotation.counts import study_counts
-from annotation.importing import Imported, import_study
 from annotation.services.late_answers import late_answers
 from annotation.services.planning import grow_ratings_per_hit
 from annotation.services.reference_units import ROLES, degrade_copies, import_reference_units
@@ -29,7 +29,6 @@ from recruitment.study_actions import ACTIONS
 from studies.access import studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
 from studies.confirming import Question, ask, is_confirmed
-from studies.importing import KnownDataset
 from studies.models import ComprehensionQuestion, Screening, Study, Unit
 from studies.refusals import form_errors
 from studies.services import is_frozen
@@ -49,35 +48,6 @@ CLONED = (
 
 
 MAX_EVENTS = 50
-
-
-class BundleForm(forms.Form):
-    bundle = forms.FileField(
-        label="Bundle (.zip)",
-        help_text="A bundle contains study.toml, instances.jsonl, generations.jsonl and,"
-        " optionally, ratings.",
-        validators=[FileExtensionValidator(["zip"])],
-    )
-    # Shown only if the dataset turns out to be on this server already.
-    use_known = forms.BooleanField(
-        required=False,
-        widget=forms.HiddenInput,
-        label="Create a new study that uses the existing dataset",
-    )
-
-    def offer_known_dataset(self) -> None:
-        self.fields["use_known"].widget = forms.CheckboxInput()
-
-
-def _import_upload(form: BundleForm, request: HttpRequest) -> Imported:
-    known: KnownDataset = "use" if form.cleaned_data["use_known"] else "refuse"
-    with stored_upload(form.cleaned_data["bundle"], "bundle.zip") as path:
-        return import_study(
-            path=path,
-            owner=cast(User, request.user),
-            limits=upload_limits(),
-            known_dataset=known,
-        )
 
 
 class ScreeningInline(FrozenInline, ScreeningTabular):
@@ -200,7 +170,11 @@ class CollectingStudyAdmin(StudyAdmin):
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view
         urls = [
-            path("import/", view(self.import_view), name="studies_study_import"),
+            path(
+                "import/",
+                view(RedirectView.as_view(pattern_name="annotation:new-study")),
+                name="studies_study_import",
+            ),
             path(
                 "<str:object_id>/do/<str:action>/",
                 view(require_http_methods(["GET", "HEAD", "POST"])(self.do_view)),
@@ -245,28 +219,6 @@ class CollectingStudyAdmin(StudyAdmin):
             return redirect("admin:studies_study_do", obj.pk, action)
         self._do(request, obj, action, None)
         return self._back(obj)
-
-    def import_view(self, request: HttpRequest) -> HttpResponse:
-        """Import an uploaded bundle (.zip) completely or not at all, as the command does."""
-        form = BundleForm(request.POST or None, request.FILES or None)
-        if request.method == "POST" and form.is_valid():
-            try:
-                imported = _import_upload(form, request)
-            except DomainError as error:
-                form.add_error("bundle", ["Nothing was imported.", *form_errors(error)])
-                if error.code == "known_dataset":
-                    form.offer_known_dataset()
-            else:
-                self.message_user(request, _imported(imported), messages.SUCCESS)
-                for remark in imported.remarks:
-                    self.message_user(request, remark, messages.WARNING)
-                return self._back(imported.study)
-        context = {
-            **self.admin_site.each_context(request),
-            "form": form,
-            "title": "Import a bundle",
-        }
-        return render(request, "admin/studies/study/import.html", context)
 
     def clone_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         clone = clone_study(study=study_for(request.user, object_id))
@@ -347,14 +299,6 @@ def _selected(request: HttpRequest) -> list[tuple[str, str]]:
         (ACTION_CHECKBOX_NAME, key) for key in request.POST.getlist(ACTION_CHECKBOX_NAME)
     ]
     return [*selected_rows, ("select_across", request.POST.get("select_across", "0"))]
-
-
-def _imported(imported: Imported) -> str:
-    ratings, instances = imported.ratings, counted(imported.instances, "instance")
-    sentence = f"Imported {instances} and {counted(ratings, 'rating')}."
-    if not ratings:
-        return sentence
-    return f"{sentence} Ratings in the statistics: {study_counts(imported.study).ratings}."
 
 
 def _make_reference_units(study: Study, form: ReferenceUnitsForm) -> int:

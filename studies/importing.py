@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from decimal import Decimal
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Literal, TypeVar
 
 from django.contrib.auth.models import User
@@ -130,33 +130,41 @@ def import_design(
     digest = content_digest(
         bundle.spec.systems, bundle.spec.controls, bundle.instances, bundle.generations
     )
-    known = _known_dataset(digest, owner)
-    if known is not None and known_dataset == "refuse":
-        raise DomainError(
-            "known_dataset",
-            f"You already imported this dataset as “{known.name}” on"
-            f" {known.created_at:%Y-%m-%d at %H:%M} UTC. Use it for a new study, or cancel the"
-            " import.",
-        )
+    known = known_dataset_of(digest, owner, known_dataset)
     dataset = known or _store_dataset(bundle, digest, owner)
-    return ImportedDesign(_store_study(bundle, dataset, owner), known is not None)
+    return ImportedDesign(store_study(bundle.spec, dataset, owner), known is not None)
 
 
-def _store_study(bundle: Bundle, dataset: Dataset, owner: User | None) -> Study:
-    settings = {name: setting_value(name, value) for name, value in bundle.spec.settings.items()}
-    study = Study.objects.create(dataset=dataset, **_texts(bundle.spec), **settings)
+def store_study(spec: StudySpec, dataset: Dataset, owner: User | None) -> Study:
+    """Create a draft with this design, whose first member is the owner."""
+    settings = {name: setting_value(name, value) for name, value in spec.settings.items()}
+    study = Study.objects.create(dataset=dataset, **_texts(spec), **settings)
     systems = {system.name: system for system in dataset.systems.all()}
     StudySystem.objects.bulk_create(
         StudySystem(study=study, system=systems[name], position=position)
-        for position, name in enumerate(bundle.spec.systems)
+        for position, name in enumerate(spec.systems)
     )
     Criterion.objects.bulk_create(
         Criterion(study=study, position=position, **asdict(spec))
-        for position, spec in enumerate(bundle.spec.criteria)
+        for position, spec in enumerate(spec.criteria)
     )
     if owner is not None:
         Membership.objects.create(study=study, user=owner)
     return study
+
+
+class ContentDigest:
+    """A hash of instances and generations that ignores their order, in constant memory."""
+
+    def __init__(self) -> None:
+        self._sum = 0
+
+    def add(self, row: InstanceRow | GenerationRow) -> None:
+        self._sum = (self._sum + int.from_bytes(_digest(row))) % 2**256
+
+    def hexdigest(self, systems: Iterable[str], controls: Iterable[str] = ()) -> str:
+        about = json.dumps([sorted(systems), sorted(controls)])
+        return hashlib.sha256(about.encode() + self._sum.to_bytes(32)).hexdigest()
 
 
 def content_digest(
@@ -166,25 +174,34 @@ def content_digest(
     generations: Iterable[GenerationRow],
 ) -> str:
     """Return a hash of the instances, systems and generations that ignores their order."""
-    rows = [_digest(row) for row in instances]
-    rows += [_digest(row) for row in generations]
-    about = json.dumps([sorted(systems), sorted(controls)])
-    whole = hashlib.sha256(about.encode())
-    for row in sorted(rows):
-        whole.update(row)
-    return whole.hexdigest()
+    content = ContentDigest()
+    rows: chain[InstanceRow | GenerationRow] = chain(instances, generations)
+    for row in rows:
+        content.add(row)
+    return content.hexdigest(systems, controls)
 
 
 def _digest(row: InstanceRow | GenerationRow) -> bytes:
     return hashlib.sha256(json.dumps(vars(row), sort_keys=True).encode()).digest()
 
 
-def _known_dataset(digest: str, owner: User | None) -> Dataset | None:
-    """Return the owner's dataset with this content. Datasets of other owners are never shared."""
-    for dataset in Dataset.objects.filter(sha256=digest, created_by=owner):
-        if _content_digest_now(dataset) == digest:
-            return dataset
-    return None
+def known_dataset_of(
+    digest: str, owner: User | None, known_dataset: KnownDataset
+) -> Dataset | None:
+    """Return the owner's dataset with this content, or refuse it if ``known_dataset`` says so.
+
+    Datasets of other owners are never shared.
+    """
+    datasets = Dataset.objects.filter(sha256=digest, created_by=owner)
+    known = next((d for d in datasets if _content_digest_now(d) == digest), None)
+    if known is not None and known_dataset == "refuse":
+        raise DomainError(
+            "known_dataset",
+            f"You already imported this dataset as “{known.name}” on"
+            f" {known.created_at:%Y-%m-%d at %H:%M} UTC. Use it for a new study, or cancel the"
+            " import.",
+        )
+    return known
 
 
 def _content_digest_now(dataset: Dataset) -> str:
@@ -228,9 +245,9 @@ def _store_dataset(bundle: Bundle, digest: str, owner: User | None) -> Dataset:
         for name in (*bundle.spec.systems, *bundle.spec.controls)
     )
     by_name = {system.name: system for system in systems}
-    stored = store(Instance, (_instance(dataset, row) for row in bundle.instances))
+    stored = store(Instance, (instance_of(dataset, row) for row in bundle.instances))
     by_key = {instance.key: instance.pk for instance in stored}
-    rows = (_generation(row, by_name, by_key) for row in bundle.generations)
+    rows = (generation_of(row, by_name, by_key) for row in bundle.generations)
     for _ in store(Generation, rows):
         pass
     return dataset
@@ -246,12 +263,12 @@ def store(model: type[Stored], rows: Iterable[Stored]) -> Iterator[Stored]:
         yield from model._default_manager.bulk_create(batch)
 
 
-def _instance(dataset: Dataset, row: InstanceRow) -> Instance:
+def instance_of(dataset: Dataset, row: InstanceRow) -> Instance:
     values = {_FIELDS.get(name, name): getattr(row, name) for name in _names(row)}
     return Instance(dataset=dataset, **values)
 
 
-def _generation(
+def generation_of(
     row: GenerationRow, systems: Mapping[str, System], instances: Mapping[str, int]
 ) -> Generation:
     return Generation(

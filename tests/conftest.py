@@ -20,6 +20,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(temporary.cleanup)
     folder = Path(temporary.name)
     settings.VAR_DIR = folder
+    settings.TIEBREAK_UPLOAD_FOLDER = str(folder / "uploads")
     settings.CELERY_TASK_ALWAYS_EAGER = True
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     if is_postgresql():

@@ -56,6 +56,11 @@ EXTRAS = (
     Extra("gpu", "Models that run in this process", frozenset({"vllm"})),
     Extra("parquet", "Parquet files", frozenset({"pyarrow"})),
     Extra("pdf", "Reports as PDF", frozenset({"typst"})),
+    Extra(
+        "tables",
+        "Tables of some formats and encodings",
+        frozenset({"openpyxl", "charset_normalizer"}),
+    ),
 )
 
 

@@ -6,9 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import Literal
 
-import typst
-
 from metrics.figures.figure import Cell, Figure
+from tiebreak import optional
 from tiebreak.formats.rows import escape_formula
 
 CONTENT_TYPES = {
@@ -48,9 +47,11 @@ def _cell(cell: Cell) -> Cell:
 
 
 def _typeset(figure: Figure, kind: Literal["pdf", "png"]) -> bytes:
+    typst = optional.load("typst")
     with tempfile.TemporaryDirectory(prefix="tiebreak-") as folder:
         (Path(folder) / "figure.svg").write_text(figure.chart, encoding="utf-8")
         page = Path(folder) / "figure.typ"
         page.write_text(PAGE, encoding="utf-8")
         ppi = float(PIXELS_PER_INCH) if kind == "png" else None
-        return typst.compile(str(page), root=str(folder), format=kind, ppi=ppi)
+        file: bytes = typst.compile(str(page), root=folder, format=kind, ppi=ppi)
+        return file

@@ -233,7 +233,7 @@ def packed(folder) -> bytes:
 
 def post(client, content: bytes):
     file = SimpleUploadedFile("b.zip", content)
-    return client.post(reverse("admin:studies_study_import"), {"bundle": file})
+    return client.post(reverse("annotation:new-study"), {"file": file}, follow=True)
 
 
 @pytest.fixture

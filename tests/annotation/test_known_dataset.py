@@ -41,7 +41,7 @@ def upload(client, folder, **data):
         for path in folder.iterdir():
             archive.write(path, path.name)
     file = SimpleUploadedFile("b.zip", packed.getvalue())
-    return client.post(reverse("admin:studies_study_import"), {"bundle": file, **data})
+    return client.post(reverse("annotation:new-study"), {"file": file, **data})
 
 
 def test_the_second_import_says_that_its_dataset_was_here(bundle, ada):
@@ -85,20 +85,20 @@ def test_the_page_asks_before_it_uses_the_dataset_again(client, bundle, ada):
     page = upload(client, bundle)
     assert page.status_code == 200
     assert Study.objects.count() == 1
-    assert page.context["form"].has_error("bundle", code="known_dataset")
+    assert page.context["form"].has_error("file", code="known_dataset")
     html = page.content.decode()
     assert 'type="checkbox" name="use_known"' in html
     assert "Notes" in html
-    assert upload(client, bundle, use_known="on").status_code == 302
+    # The form carries the upload, so that nobody has to choose the file again.
+    again = {"upload": page.context["form"]["upload"].value(), "use_known": "on"}
+    assert client.post(reverse("annotation:new-study"), again).status_code == 302
     assert (Study.objects.count(), Dataset.objects.count()) == (2, 1)
 
 
 def test_the_page_asks_nothing_of_who_has_another_dataset(client, bundle, ada, bob):
     import_study(path=bundle, owner=ada)
     client.force_login(bob)
-    assert (
-        'type="checkbox"' not in client.get(reverse("admin:studies_study_import")).content.decode()
-    )
+    assert 'type="checkbox"' not in client.get(reverse("annotation:new-study")).content.decode()
     assert upload(client, bundle).status_code == 302
     assert Dataset.objects.filter(created_by=bob).count() == 1
 

@@ -18,6 +18,7 @@ from tests.annotation.annotators import annotator
 from tests.api.clients import at, problem_of, program
 from tests.studies.factories import make_open_study, make_study
 from tests.tiebreak.formats.bundles import make_bundle
+from tests.tiebreak.formats.tables.cases import CASES
 
 pytestmark = pytest.mark.django_db
 
@@ -205,3 +206,42 @@ def test_nobody_draws_for_another_researcher(omar, ruth):
 
 def send(client, name: str, study, values: dict[str, object]):
     return client.post(at(name, study.pk), json.dumps(values), content_type="application/json")
+
+
+def table(content: bytes = CASES["mockup.csv"].content) -> SimpleUploadedFile:
+    return SimpleUploadedFile("table.csv", content)
+
+
+def test_a_study_is_created_from_a_table(client, ruth):
+    answer = client.post(at("tables"), {"table": table(), "title": "Two summarisers"})
+    assert answer.status_code == 201, answer.content
+    study = Study.objects.get()
+    assert answer["Location"] == at("study", study.pk)
+    body = answer.json()
+    assert (body["study"], body["layout"], body["instances"]) == (study.pk, "wide", 12)
+    assert study.memberships.get().user == ruth
+
+
+def test_a_dry_run_of_a_table_stores_nothing(client):
+    values = {"table": table(), "title": "T", "dry_run": "true", "columns": "source=topic"}
+    answer = client.post(at("tables"), values)
+    assert answer.status_code == 200
+    assert (answer.json()["study"], answer.json()["columns"]["source"]) == (None, "topic")
+    assert not Study.objects.exists()
+
+
+def test_a_bad_table_is_refused_with_its_rows(client):
+    content = CASES["mockup.csv"].content + b"cnn-99,A source,,A text,news,3\r\n"
+    values = {"table": table(content), "title": "T"}
+    answer = client.post(at("tables"), values)
+    assert problem_of(answer) == (400, "bad_table")
+    assert [(p["row"], p["column"]) for p in answer.json()["problems"]] == [(14, "bart_summary")]
+    again = client.post(at("tables"), values | {"table": table(content), "leave_out_bad_rows": "1"})
+    assert again.status_code == 201
+
+
+def test_a_token_for_some_studies_creates_none_from_a_table(ruth):
+    study = make_study(instances=1, member=ruth)
+    some = program(ruth, studies=[study])
+    answer = some.post(at("tables"), {"table": table(), "title": "T"})
+    assert problem_of(answer) == (403, "needs_all_studies")

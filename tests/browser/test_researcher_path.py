@@ -95,9 +95,9 @@ def log_in(page: Page, url: str) -> None:
 
 def upload(page: Page, url: str, bundle: Path) -> Study:
     page.goto(f"{url}/admin/studies/study/")
-    page.get_by_role("link", name="Import a bundle").click()
+    page.get_by_role("link", name="New study from data").click()
     page.locator("input[type=file]").set_input_files(bundle)
-    page.get_by_role("button", name="Import").click()
+    page.get_by_role("button", name="Continue").click()
     see(success(page, 10, 0))
     return Study.objects.get()
 

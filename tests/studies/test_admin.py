@@ -238,7 +238,7 @@ def test_lists_take_few_queries(client, researcher, django_assert_max_num_querie
 
 def upload(client, path):
     with path.open("rb") as file:
-        return client.post(reverse("admin:studies_study_import"), {"bundle": file}, follow=True)
+        return client.post(reverse("annotation:new-study"), {"file": file}, follow=True)
 
 
 def zipped(folder, path):
@@ -262,7 +262,7 @@ def test_an_upload_with_flaws_says_line_and_reason_and_imports_nothing(
     folder = make_bundle(tmp_path / "b")
     FLAWS["broken line"][0](folder)
     page = upload(client, zipped(folder, tmp_path / "b.zip"))
-    assert page.context["form"].has_error("bundle", code="not_json")
+    assert page.context["form"].has_error("file", code="not_json")
     assert re.search(r"generations\.jsonl\D*13\b", page.content.decode())
     assert Dataset.objects.count() == 0
 

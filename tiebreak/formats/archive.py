@@ -14,7 +14,7 @@ MAX_RATIO = 200
 # Size of the data descriptor that follows each file in an archive written as a stream.
 MAX_DATA_DESCRIPTOR = 24
 # Errors raised for damaged or encrypted archives, and for unsupported compression methods.
-_ZIP_ERRORS = (
+ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
@@ -30,7 +30,7 @@ def extract(archive: Path, folder: Path, limits: Limits = LIMITS) -> Path:
     try:
         with zipfile.ZipFile(archive) as file:
             members = [member for member in file.infolist() if not member.is_dir()]
-            _check_members(archive.name, members, limits)
+            check_members(archive.name, members, limits)
             _check_for_gaps(archive, file.infolist(), file.start_dir)
             for member in members:
                 target = folder / PurePosixPath(member.filename)
@@ -39,7 +39,7 @@ def extract(archive: Path, folder: Path, limits: Limits = LIMITS) -> Path:
                     _copy(archive.name, member, source, out)
     except FormatError:
         raise
-    except _ZIP_ERRORS as error:
+    except ZIP_ERRORS as error:
         reason = f"is not a readable .zip file ({error})"
         raise FormatError.of(archive.name, None, "not_a_zip", reason) from error
     roots = sorted(path.parent for path in folder.rglob("study.toml"))
@@ -49,7 +49,7 @@ def extract(archive: Path, folder: Path, limits: Limits = LIMITS) -> Path:
     return roots[0] if roots else folder
 
 
-def _check_members(name: str, members: list[zipfile.ZipInfo], limits: Limits) -> None:
+def check_members(name: str, members: list[zipfile.ZipInfo], limits: Limits) -> None:
     size = sum(member.file_size for member in members)
     packed = sum(member.compress_size for member in members)
     if len(members) > MAX_FILES:

@@ -23,13 +23,7 @@ _SCALARS = (str, bool, int, float, datetime, date)
 def parse_json(raw: bytes) -> Any:
     """Parse JSON; raise `InvalidInput` also for NaN, overflow, underflow and repeated keys."""
     try:
-        return json.loads(
-            raw.decode("utf-8-sig"),
-            parse_constant=_refuse_constant,
-            parse_float=_parse_float,
-            parse_int=_parse_int,
-            object_pairs_hook=_refuse_repeated_keys,
-        )
+        return DECODER.decode(raw.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise InvalidInput("not_utf8", "is not UTF-8 text") from None
     except RecursionError:
@@ -66,6 +60,14 @@ def _parse_int(text: str) -> int:
             "number_too_long", f"a number has {len(text)} digits, but the limit is 1000"
         )
     return int(text)
+
+
+DECODER = json.JSONDecoder(
+    parse_constant=_refuse_constant,
+    parse_float=_parse_float,
+    parse_int=_parse_int,
+    object_pairs_hook=_refuse_repeated_keys,
+)
 
 
 def check_cells(row: dict[str, Any], max_cell: int = LIMITS.cell) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tiebreak.formats.tables import ARROW_TYPES, MESSAGES, Columns
+from tiebreak.formats.export_columns import ARROW_TYPES, MESSAGES, Columns
 
 CARD, CROISSANT = "README.md", "croissant.json"
 # Croissant's data type of each of Arrow's types.

@@ -71,7 +71,7 @@ def preference_rows(comparisons: Iterable[Comparison], *, ties: Ties = "drop") -
     Yields
     ------
     dict
-        Row with the columns of `tiebreak.formats.tables.PREFERENCE`.
+        Row with the columns of `tiebreak.formats.export_columns.PREFERENCE`.
 
     Notes
     -----

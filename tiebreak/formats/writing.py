@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 
 from tiebreak import optional
+from tiebreak.formats.export_columns import ARROW_TYPES, LABELS, MESSAGES
 from tiebreak.formats.rows import FORMULA_STARTS, Row, escape_formula
-from tiebreak.formats.tables import ARROW_TYPES, LABELS, MESSAGES
 
 BATCH = 2000
 

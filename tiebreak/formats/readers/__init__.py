@@ -9,8 +9,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tiebreak.formats import FormatError
+from tiebreak.formats.readers.alpacaeval import read_alpacaeval
 from tiebreak.formats.readers.converted import Converted
+from tiebreak.formats.readers.labelstudio import read_labelstudio
 from tiebreak.formats.readers.llmbar import read_llmbar
+from tiebreak.formats.readers.lmarena import read_lmarena
 from tiebreak.formats.readers.mtbench import read_mtbench
 from tiebreak.formats.readers.mturk import read_mturk
 from tiebreak.formats.readers.pandalm import read_pandalm
@@ -30,7 +33,10 @@ _LAYOUT_ERRORS = (
 Reader = Callable[[Sequence[Path], tuple[str, str] | None], Converted]
 
 READERS: dict[str, Reader] = {
+    "alpacaeval": read_alpacaeval,
+    "labelstudio": read_labelstudio,
     "llmbar": read_llmbar,
+    "lmarena": read_lmarena,
     "mtbench": read_mtbench,
     "mturk": read_mturk,
     "pandalm": read_pandalm,

@@ -6,6 +6,9 @@ from tests.paths import GOLDEN
 
 MADE_UP = Path(__file__).parent / "made_up"
 FOLDERS = {
+    "alpacaeval": MADE_UP / "alpacaeval",
+    "labelstudio": MADE_UP / "labelstudio",
+    "lmarena": MADE_UP / "lmarena",
     "llmbar": MADE_UP / "llmbar",
     "mtbench": MADE_UP / "mtbench",
     "mturk": GOLDEN / "separability",

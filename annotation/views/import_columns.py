@@ -1,0 +1,112 @@
+"""The form on which a researcher says what the columns of an uploaded table are."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.http import QueryDict
+
+from studies.tables import Choice
+from tiebreak.errors import DomainError
+from tiebreak.formats.tables import TEXT_OF, Column, Profile, TableSummary
+
+# What a column can be, as the page says it; "text:" is followed by the system's name.
+MEANINGS = {
+    "": "(leave out)",
+    "instance": "Instance id",
+    "source": "Source text",
+    TEXT_OF: "Text of one system",
+    "reference": "Reference (human-written)",
+    "category": "Category",
+    "system": "Name of the system",
+    "text": "Text",
+    "sample": "Number of the sample",
+    "system_a": "Name of system A",
+    "text_a": "Text of system A",
+    "system_b": "Name of system B",
+    "text_b": "Text of system B",
+}
+EXAMPLE_CHARACTERS = 160
+
+
+@dataclass(frozen=True)
+class ColumnRow:
+    """A column of the file with its meaning and its first cells."""
+
+    name: str
+    role: str
+    system: str
+    examples: tuple[str, ...]
+
+    @property
+    def may_be_system(self) -> bool:
+        """Whether the row asks for a system's name."""
+        return self.role == TEXT_OF
+
+
+def column_rows(profile: Profile, summary: TableSummary) -> list[ColumnRow]:
+    """Return the columns in the order of the file, with the roles of the plan."""
+    roles = {}
+    if summary.plan is not None:
+        roles = {column: role for role, column in summary.plan.columns.items()}
+    return [_column_row(column, roles.get(column.name, "")) for column in profile.columns.values()]
+
+
+def _column_row(column: Column, role: str) -> ColumnRow:
+    is_system = role.startswith(TEXT_OF)
+    examples = [*column.examples[:2], "", ""][:2]
+    return ColumnRow(
+        column.name,
+        TEXT_OF if is_system else role,
+        role.removeprefix(TEXT_OF) if is_system else "",
+        tuple(example[:EXAMPLE_CHARACTERS] for example in examples),
+    )
+
+
+def choice_of(data: QueryDict) -> Choice:
+    """Return what the form says. If the layout was changed, the roles are guessed anew.
+
+    Raises `DomainError` if two columns have the same role.
+    """
+    layout = data.get("layout") or None
+    if layout != (data.get("shown_layout") or None):
+        return Choice(layout)
+    names = data.getlist("column")
+    roles = [_role(data, number, name) for number, name in enumerate(names)]
+    _check_once(roles)
+    columns = {role: name for role, name in zip(roles, names, strict=True) if role}
+    return Choice(layout, columns, is_complete=True)
+
+
+def _role(data: QueryDict, number: int, column: str) -> str:
+    role = data.get(f"role-{number}", "")
+    if role not in MEANINGS:
+        return ""
+    if role != TEXT_OF:
+        return role
+    return f"{TEXT_OF}{' '.join(data.get(f'system-{number}', '').split()) or column}"
+
+
+def _check_once(roles: list[str]) -> None:
+    repeated = next((role for role, n in Counter(filter(None, roles)).items() if n > 1), None)
+    if repeated is None:
+        return
+    if repeated.startswith(TEXT_OF):
+        name = repeated.removeprefix(TEXT_OF)
+        sentence = f"Two columns have the texts of “{name}”. Give each system a name of its own."
+    else:
+        sentence = f"Two columns are “{MEANINGS[repeated]}”. Choose one of them."
+    raise DomainError("repeated_role", sentence, status=400)
+
+
+def chosen_rows(rows: list[ColumnRow], data: Mapping[str, str]) -> list[ColumnRow]:
+    """Return the rows with what was typed, so that a refused form loses nothing."""
+    return [
+        ColumnRow(
+            row.name,
+            data.get(f"role-{number}", row.role),
+            data.get(f"system-{number}", row.system),
+            row.examples,
+        )
+        for number, row in enumerate(rows)
+    ]

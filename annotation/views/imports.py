@@ -1,0 +1,310 @@
+"""Pages for researchers: a new study from an uploaded file, in two steps, and large imports."""
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotation.import_jobs import (
+    ImportedUpload,
+    ImportRequest,
+    ListedProblem,
+    import_for,
+    import_upload,
+    listed_problems,
+    problems_of,
+    repeat_import,
+    start_import,
+)
+from annotation.kept_uploads import KeptUpload, keep_upload, kept_upload
+from annotation.sample_files import SAMPLE_FILES, sample_file
+from annotation.uploads import upload_limits
+from annotation.views.import_columns import MEANINGS, choice_of, chosen_rows, column_rows
+from jobs.models import Job
+from jobs.rows import job_rows
+from jobs.services import stop_job
+from studies.access import researchers_only
+from studies.importing import KnownDataset
+from studies.models import Study
+from studies.refusals import form_errors
+from studies.tables import BadTable, Choice, inspect_table
+from tiebreak.errors import DomainError
+from tiebreak.formats.cells import MAX_COLUMNS
+from tiebreak.formats.rows import escape_formula
+from tiebreak.formats.tables import TableSummary
+
+# Rows of a large file that are read for the page on which its columns are chosen.
+PREVIEW_ROWS = 2000
+MAX_LISTED = 50
+MAX_TITLE = 200
+SUFFIXES = ".csv,.tsv,.txt,.json,.jsonl,.ndjson,.parquet,.arrow,.xlsx,.gz,.zip"
+
+
+class UploadForm(forms.Form):
+    """A file, or the token of one that was uploaded before."""
+
+    file = forms.FileField(
+        label="File", required=False, widget=forms.FileInput(attrs={"accept": SUFFIXES})
+    )
+    upload = forms.CharField(required=False, widget=forms.HiddenInput)
+    # Shown only if the dataset turns out to be on this server already.
+    use_known = forms.BooleanField(
+        required=False,
+        widget=forms.HiddenInput,
+        label="Create a new study that uses the existing dataset",
+    )
+
+    def clean(self) -> dict[str, Any]:
+        values: dict[str, Any] = self.cleaned_data
+        if not values.get("file") and not values.get("upload") and not self.errors:
+            raise forms.ValidationError("Choose a file first.", code="no_file")
+        return values
+
+    def offer_known_dataset(self, upload: KeptUpload) -> None:
+        """Ask whether to use the known dataset, without another upload of the file."""
+        self.data = {**self.data, "upload": upload.token}
+        self.fields["use_known"].widget = forms.CheckboxInput()
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@researchers_only
+def new_study(request: HttpRequest) -> HttpResponse:
+    """Take a file: a bundle is imported, and a table leads to the page of its columns."""
+    is_sent = request.method == "POST"
+    form = UploadForm(request.POST, request.FILES) if is_sent else UploadForm()
+    if is_sent and form.is_valid():
+        upload = None
+        try:
+            upload = _upload(form, request)
+            if not upload.is_bundle:
+                return redirect("annotation:import-columns", upload.token)
+            known: KnownDataset = "use" if form.cleaned_data["use_known"] else "refuse"
+            return _imported(request, ImportRequest(upload, _user(request), known_dataset=known))
+        except DomainError as refusal:
+            form.add_error("file", ["Nothing was imported.", *form_errors(refusal)])
+            if refusal.code == "known_dataset" and upload is not None:
+                form.offer_known_dataset(upload)
+    limits = upload_limits()
+    context = {
+        "here": "upload",
+        "form": form,
+        "samples": SAMPLE_FILES,
+        "limits": f"{limits.rows:,} rows, {MAX_COLUMNS} columns and {limits.cell:,} characters",
+    }
+    return render(request, "imports/new_study.html", context)
+
+
+def _upload(form: UploadForm, request: HttpRequest) -> KeptUpload:
+    file, token = form.cleaned_data["file"], form.cleaned_data["upload"]
+    if file is None:
+        return kept_upload(token=token, by=_user(request))
+    return keep_upload(upload=file, by=_user(request))
+
+
+def _user(request: HttpRequest) -> User:
+    return cast(User, request.user)
+
+
+def _imported(request: HttpRequest, wanted: ImportRequest) -> HttpResponse:
+    """Import a small file now and show its study, or queue a large one and show its progress."""
+    if not wanted.upload.is_small:
+        return redirect("annotation:import", start_import(wanted).public_id)
+    imported = import_upload(wanted)
+    _tell(request, imported)
+    return redirect("annotation:data", imported.study.pk)
+
+
+def _tell(request: HttpRequest, imported: ImportedUpload) -> None:
+    messages.success(request, imported.sentence)
+    for remark in imported.remarks:
+        messages.warning(request, remark)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@researchers_only
+def columns(request: HttpRequest, upload: str) -> HttpResponse:
+    """Show the guessed columns of a table, take corrections, and create the study."""
+    try:
+        kept = kept_upload(token=upload, by=_user(request))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+        return redirect("annotation:new-study")
+    if request.method != "POST":
+        return _columns_page(request, kept, _first_choice(request))
+    try:
+        choice = choice_of(request.POST)
+        if request.POST.get("do") != "create":
+            return _columns_page(request, kept, choice)
+        return _imported(request, _import_request(request, kept, choice))
+    except BadTable as refusal:
+        return _columns_page(request, kept, choice, refusal=refusal)
+    except DomainError as refusal:
+        return _columns_page(request, kept, Choice(request.POST.get("layout")), refusal=refusal)
+
+
+def _import_request(request: HttpRequest, kept: KeptUpload, choice: Choice) -> ImportRequest:
+    return ImportRequest(
+        kept,
+        _user(request),
+        title=request.POST.get("title", "").strip() or _title_of(kept),
+        choice=choice,
+        bad_rows="leave_out" if request.POST.get("leave_out") else "refuse",
+        known_dataset="use" if request.POST.get("use_known") else "refuse",
+    )
+
+
+def _first_choice(request: HttpRequest) -> Choice:
+    """Return the choice of an import that was refused, if the page was opened from there."""
+    if "import" not in request.GET:
+        return Choice()
+    options = import_for(_user(request), request.GET["import"]).options
+    return Choice(options["layout"], options["columns"], options["is_complete"])
+
+
+def _title_of(kept: KeptUpload) -> str:
+    return Path(kept.name.removesuffix(".gz")).stem.replace("_", " ")[:MAX_TITLE]
+
+
+def _columns_page(
+    request: HttpRequest, kept: KeptUpload, choice: Choice, *, refusal: DomainError | None = None
+) -> HttpResponse:
+    max_rows = None if kept.is_small else PREVIEW_ROWS
+    limits = upload_limits()
+    profile, summary = inspect_table(
+        path=kept.path, choice=choice, limits=limits, max_rows=max_rows
+    )
+    rows = column_rows(profile, summary)
+    is_lost = refusal is not None and not isinstance(refusal, BadTable)
+    context = {
+        "upload": kept,
+        "summary": summary,
+        "rows": chosen_rows(rows, request.POST.dict()) if is_lost else rows,
+        "meanings": MEANINGS,
+        "title": request.POST.get("title") or _title_of(kept),
+        "layout": summary.plan.layout if summary.plan else "",
+        "problems": summary.problems[:MAX_LISTED],
+        "is_preview": max_rows is not None and summary.rows >= PREVIEW_ROWS,
+        "preview_rows": PREVIEW_ROWS,
+        "refusal": refusal,
+        "has_bad_rows": isinstance(refusal, BadTable),
+        "asks_for_known": refusal is not None and refusal.code == "known_dataset",
+        "leaves_out": bool(request.POST.get("leave_out")),
+    }
+    status = 200 if refusal is None else 400
+    return render(request, "imports/columns.html", context, status=status)
+
+
+@require_POST
+@researchers_only
+def column_problems(request: HttpRequest, upload: str) -> HttpResponse:
+    """Send the rows with problems, for the columns as they were chosen, as a CSV file."""
+    try:
+        kept = kept_upload(token=upload, by=_user(request))
+    except DomainError as refusal:
+        raise Http404(refusal.message) from refusal
+    try:
+        choice = choice_of(request.POST)
+        _, summary = inspect_table(path=kept.path, choice=choice, limits=upload_limits())
+    except DomainError as refusal:
+        return _csv(problems_of(refusal))
+    return _csv(_listed(summary))
+
+
+def _listed(summary: TableSummary) -> list[ListedProblem]:
+    return [ListedProblem(p.row, p.column or "", p.reason) for p in summary.problems]
+
+
+def _csv(problems: Iterable[ListedProblem]) -> HttpResponse:
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = 'attachment; filename="problems.csv"'
+    writer = csv.writer(response)
+    writer.writerow(["row", "column", "reason"])
+    for problem in problems:
+        writer.writerow(
+            [problem.row or "", escape_formula(problem.column), escape_formula(problem.reason)]
+        )
+    return response
+
+
+@require_safe
+@researchers_only
+def sample(request: HttpRequest, name: str) -> HttpResponse:  # noqa: ARG001  a view
+    """Send a sample file."""
+    file = sample_file(name)
+    if file is None:
+        raise Http404("There is no such sample file.")
+    response = HttpResponse(file.write(), content_type="application/octet-stream")
+    response["Content-Disposition"] = f'attachment; filename="{file.name}"'
+    return response
+
+
+# Imports of large files.
+
+
+@require_safe
+@researchers_only
+def import_page(request: HttpRequest, job_id: str) -> HttpResponse:
+    """Show an import's progress, its study, or why it was refused."""
+    return render(request, "imports/import.html", _import_context(request, job_id))
+
+
+@require_safe
+@researchers_only
+def import_part(request: HttpRequest, job_id: str) -> HttpResponse:
+    """Return the state alone, which the page polls while the job is moving."""
+    return render(request, "imports/import_state.html", _import_context(request, job_id))
+
+
+def _import_context(request: HttpRequest, job_id: str) -> dict[str, Any]:
+    job = import_for(_user(request), job_id)
+    problems = listed_problems(job)
+    return {
+        "job": job,
+        "row": job_rows([job])[0],
+        "study": Study.objects.filter(pk=job.result.get("study", "")).first(),
+        "problems": problems[:MAX_LISTED],
+        "n_problems": len(problems),
+        "is_waiting": job.is_moving,
+        "token": job.options["token"],
+    }
+
+
+@require_POST
+@researchers_only
+def repeat(request: HttpRequest, job_id: str) -> HttpResponse:
+    """Import the file again, and accept what it was refused for."""
+    job = import_for(_user(request), job_id)
+    try:
+        again = repeat_import(
+            job=job,
+            leaves_out="leave_out" in request.POST,
+            uses_known="use_known" in request.POST,
+        )
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+        return redirect("annotation:import", job.public_id)
+    return redirect("annotation:import", again.public_id)
+
+
+@require_POST
+@researchers_only
+def stop(request: HttpRequest, job_id: str) -> HttpResponse:
+    """Stop an import; what is not stored completely is not stored at all."""
+    job = import_for(_user(request), job_id)
+    stop_job(job=job)
+    return redirect("annotation:import", job.public_id)
+
+
+@require_safe
+@researchers_only
+def import_problems(request: HttpRequest, job_id: str) -> HttpResponse:
+    """Send the problems of a refused import as a CSV file."""
+    job: Job = import_for(_user(request), job_id)
+    return _csv(listed_problems(job))

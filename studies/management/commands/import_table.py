@@ -1,0 +1,131 @@
+"""`manage.py import_table`: imports a plain table, all or nothing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from studies.tables import (
+    BadTable,
+    Choice,
+    ImportedTable,
+    import_table,
+    inspect_table,
+    parse_columns,
+)
+from tiebreak.errors import DomainError
+from tiebreak.formats.limits import Limits
+from tiebreak.formats.tables import LAYOUTS, ROLES, TableSummary
+
+
+class Command(BaseCommand):
+    help = (
+        "Import all of a plain table (CSV, TSV, JSON, JSON Lines, Parquet, XLSX, or a folder of a"
+        " Hugging Face dataset) as a dataset with a draft study, or nothing."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("path", type=Path, metavar="FILE", help="the table")
+        parser.add_argument(
+            "--owner", required=True, metavar="USERNAME", help="the researcher who will own it"
+        )
+        parser.add_argument("--title", required=True, help="the title of the study")
+        parser.add_argument(
+            "--layout",
+            choices=LAYOUTS,
+            help="wide: a row has a text of each system; long: a row has one text (default: guessed)",
+        )
+        parser.add_argument(
+            "--columns",
+            default="",
+            metavar="ROLE=COLUMN,…",
+            help=f"columns by role: {', '.join(ROLES)}, text:SYSTEM (others are guessed)",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="read the table, store nothing")
+        parser.add_argument(
+            "--leave-out-bad-rows",
+            action="store_true",
+            help="import the other rows if some have problems",
+        )
+        parser.add_argument(
+            "--max-rows",
+            type=int,
+            default=settings.TIEBREAK_MAX_UPLOAD_ROWS,
+            metavar="N",
+            help="maximum number of rows (default: %(default)s)",
+        )
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path: Path = options["path"]
+        if not path.exists():
+            raise CommandError(f"{path} does not exist. Name a file or a folder with a table.")
+        owner = User.objects.filter(username=options["owner"]).first()
+        if owner is None:
+            raise CommandError(
+                f"There is no user {options['owner']!r}. Create the user with `manage.py"
+                " createsuperuser`."
+            )
+        try:
+            self._run(path, owner, options)
+        except BadTable as error:
+            if options["json"]:
+                self.stdout.write(json.dumps(error.summary.as_json()))
+            raise CommandError(f"Nothing was imported.\n{error.message}") from error
+        except DomainError as error:
+            raise CommandError(f"Nothing was imported.\n{error.message}") from error
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+
+    def _run(self, path: Path, owner: User, options: dict[str, Any]) -> None:
+        choice = Choice(options["layout"], parse_columns(options["columns"]))
+        limits = _limits(options["max_rows"])
+        if options["dry_run"]:
+            _, summary = inspect_table(path=path, choice=choice, limits=limits)
+            facts: dict[str, object] = {}
+            lines = [_read(summary), *map(str, summary.problems), *summary.notes]
+        else:
+            imported = import_table(
+                path=path,
+                owner=owner,
+                title=options["title"],
+                choice=choice,
+                limits=limits,
+                bad_rows="leave_out" if options["leave_out_bad_rows"] else "refuse",
+            )
+            summary, facts = imported.summary, _facts(imported)
+            lines = [f"Imported study {imported.study.pk}. {_read(summary)}", *summary.notes]
+        as_json = json.dumps(summary.as_json() | facts)
+        self.stdout.write(as_json if options["json"] else "\n".join(lines))
+
+
+def _limits(max_rows: int) -> Limits:
+    if max_rows < 1:
+        raise CommandError("--max-rows must be 1 or more.")
+    return Limits(
+        cell=settings.TIEBREAK_MAX_CELL_CHARACTERS,
+        rows=max_rows,
+        advice="Allow more with --max-rows.",
+    )
+
+
+def _facts(imported: ImportedTable) -> dict[str, object]:
+    return {
+        "study": imported.study.pk,
+        "dataset": imported.study.dataset_id,
+        "dataset_was_known": imported.dataset_was_known,
+    }
+
+
+def _read(summary: TableSummary) -> str:
+    if summary.plan is None:
+        return "The file could not be read as a table."
+    roles = ", ".join(f"{role}={column}" for role, column in summary.plan.columns.items())
+    return (
+        f"Layout: {summary.plan.layout}. Columns: {roles}. Instances: {summary.instances}."
+        f" Systems: {', '.join(summary.systems) or 'none'}. Generations: {summary.generations}."
+        f" Problems: {summary.n_problems}."
+    )

@@ -1,0 +1,122 @@
+"""The items of a study: browsed, searched and, in a draft of its own dataset, removed."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from annotation.services.items import items_of, remove_item
+from annotation.services.planning import plan_hits
+from annotation.services.reference_units import degrade_copies
+from jobs.models import Job
+from studies.models import Generation, Instance, Study, Unit
+from tests.confirming import post_confirmed
+from tests.pages import codes_on, page_of
+from tests.refusals import refused
+from tests.studies.factories import make_open_study, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def ada(client):
+    user = User.objects.create_user("ada", is_staff=True)
+    client.force_login(user)
+    return user
+
+
+@pytest.fixture
+def study(ada):
+    return make_study(instances=25, samples=1, member=ada)
+
+
+def data(study):
+    return reverse("annotation:data", args=[study.pk])
+
+
+def test_items_are_shown_page_by_page(client, study, django_assert_max_num_queries):
+    with django_assert_max_num_queries(25):
+        first = client.get(data(study))
+    assert page_of(first) == "data"
+    assert [item.key for item in first.context["page"]] == [f"note-{i}" for i in range(20)]
+    second = client.get(f"{data(study)}?page=2")
+    assert len(second.context["page"].object_list) == 5
+    assert "Text 24 1 0." in second.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("query", "n"),
+    [
+        ("note-7", 1),
+        ("kind-1", 12),
+        ("kind-1 note-7", 1),
+        ("source 24", 1),
+        ("absent", 0),
+        ("%", 0),
+    ],
+)
+def test_items_are_searched(query, n, client, study):
+    page = client.get(data(study), {"q": query})
+    assert page.context["page"].paginator.count == n
+
+
+def test_an_item_is_removed_after_a_confirmation(client, study):
+    address = reverse("annotation:remove-item", args=[study.pk])
+    assert page_of(client.get(address, {"item": "note-3"})) == "confirm"
+    assert Instance.objects.count() == 25
+    post_confirmed(client, address, {"item": "note-3"})
+    assert Instance.objects.count() == 24
+    assert not Generation.objects.filter(instance__key="note-3").exists()
+
+
+def test_a_plan_and_its_units_go_with_the_item(study):
+    Generation.objects.update(text="Notes that leave nothing out are better than short notes are.")
+    plan_hits(study=study)
+    degrade_copies(study=study, role=Unit.Role.GOLD, n=25, seed=1)
+    remove_item(study=study, key="note-3")
+    assert not study.units.filter(role="main").exists()
+    assert not Unit.objects.filter(instance__key="note-3").exists()
+
+
+def test_reference_units_of_other_items_stay(study):
+    Generation.objects.update(text="Notes that leave nothing out are better than short notes are.")
+    plan_hits(study=study)
+    degrade_copies(study=study, role=Unit.Role.GOLD, n=3, seed=1)
+    used = set(study.units.filter(role="gold").values_list("instance__key", flat=True))
+    key = next(f"note-{i}" for i in range(25) if f"note-{i}" not in used)
+    remove_item(study=study, key=key)
+    assert study.units.filter(role="gold").count() == 3
+
+
+def test_items_of_an_opened_study_stay(ada):
+    study = make_open_study(instances=2, member=ada)
+    with refused("not_a_draft"):
+        remove_item(study=study, key="note-0")
+
+
+def test_items_of_a_dataset_that_another_study_uses_stay(client, study):
+    Study.objects.create(title="Another", dataset=study.dataset)
+    with refused("dataset_shared"):
+        remove_item(study=study, key="note-0")
+    assert "dataset_shared" in codes_on(client.get(data(study)))
+
+
+def test_items_stay_while_a_job_works_on_them(study):
+    Job.objects.create(kind="sampling", owner=study.pk)
+    with refused("dataset_busy"):
+        remove_item(study=study, key="note-0")
+
+
+def test_an_item_that_is_not_there_is_refused(study):
+    with refused("unknown_item"):
+        remove_item(study=study, key="note-99")
+    other = make_study(instances=30)
+    assert items_of(other).filter(key="note-29").exists()
+    with refused("unknown_item"):
+        remove_item(study=study, key="note-29")
+
+
+def test_only_members_see_the_items(client, study):
+    client.force_login(User.objects.create_user("bob", is_staff=True))
+    assert client.get(data(study)).status_code == 404
+    address = reverse("annotation:remove-item", args=[study.pk])
+    assert client.post(address, {"item": "note-3"}).status_code == 404

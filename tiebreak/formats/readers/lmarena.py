@@ -1,0 +1,83 @@
+"""Battles of the LMArena (Chatbot Arena): two models answer, and a person votes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tiebreak.formats import FormatError, InstanceRow
+from tiebreak.formats.bundle import CriterionSpec
+from tiebreak.formats.readers.converted import Converted
+from tiebreak.formats.readers.pairs import (
+    LEFT,
+    RIGHT,
+    TIE,
+    Comparisons,
+    Side,
+    required,
+    table_rows,
+    text_of,
+)
+from tiebreak.formats.rows import Row
+from tiebreak.formats.tables.nesting import answer_of, decoded, is_conversation, question_of
+from tiebreak.scales import BAD
+
+PREFERENCE = CriterionSpec("preference", "preference:tie+bad", "Which answer is better?")
+VOTES: dict[str, int | str] = {
+    "model_a": LEFT,
+    "model_b": RIGHT,
+    "tie": TIE,
+    "tie (bothbad)": BAD,
+    "both_bad": BAD,
+}
+WINNERS = (("winner_model_a", LEFT), ("winner_model_b", RIGHT), ("winner_tie", TIE))
+
+
+def read_lmarena(paths: Sequence[Path], systems: tuple[str, str] | None = None) -> Converted:
+    """Read battles with `model_a`, `model_b` and the vote in `winner` or `winner_model_a`, ….
+
+    The texts are in `conversation_a` and `conversation_b`, or in `prompt`, `response_a` and
+    `response_b`. Each battle is an instance of its own, because each has its own prompt.
+    """
+    battles = Comparisons("LMArena battles", PREFERENCE)
+    for path, line, row in table_rows(paths):
+        instance = text_of(row, "question_id", "id") or f"{path.stem}-{line}"
+        left, right = (_side(row, path, line, name) for name in ("a", "b"))
+        source, messages = _source(row)
+        category = text_of(row, "category", "language")
+        known = InstanceRow(instance, source, messages, category)
+        battles.instances.setdefault(instance, known)
+        rater = text_of(row, "judge", "judge_hash", "evaluation_session_id") or f"voter-{instance}"
+        battles.vote(instance, left, right, _vote(row, path, line), rater=rater, kind="human")
+    return battles.converted()
+
+
+def _side(row: Row, path: Path, line: int, name: str) -> Side:
+    system = required(row, path, line, f"model_{name}")
+    cell = decoded(row.get(f"conversation_{name}") or row.get(f"response_{name}"))
+    return Side(system, _text(cell))
+
+
+def _text(cell: Any) -> str:
+    if is_conversation(cell):
+        return answer_of(cell)
+    return "\n\n".join(map(str, cell)) if isinstance(cell, list) else str(cell or "")
+
+
+def _source(row: Row) -> tuple[str, list[Any]]:
+    conversation = decoded(row.get("conversation_a"))
+    if not is_conversation(conversation):
+        return _text(decoded(row.get("prompt"))), []
+    turns = question_of(conversation)
+    return (turns[0]["content"], []) if len(turns) == 1 else ("", turns)
+
+
+def _vote(row: Row, path: Path, line: int) -> int | str:
+    if "winner" not in row:
+        won = [vote for name, vote in WINNERS if text_of(row, name) in {"1", "1.0", "True"}]
+        if len(won) == 1:
+            return won[0]
+    winner = text_of(row, "winner")
+    if winner not in VOTES:
+        reason = f"winner must be one of {', '.join(VOTES)}, not {winner!r}"[:200]
+        raise FormatError.of(path.name, line, "unknown_value", reason)
+    return VOTES[winner]

@@ -1,0 +1,272 @@
+"""Instances and generations from the rows of a table."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from tiebreak.errors import InvalidInput
+from tiebreak.formats.bundle import GenerationRow, InstanceRow
+from tiebreak.formats.cells import check_id
+from tiebreak.formats.rows import Row
+from tiebreak.formats.tables.nesting import (
+    answer_of,
+    decoded,
+    is_conversation,
+    is_list_of_texts,
+    question_of,
+)
+from tiebreak.formats.tables.problems import BadCell, TableProblems
+from tiebreak.formats.tables.roles import LONG, Plan
+
+MAX_CATEGORY = 200
+MAX_SAMPLE = 30_000
+EMPTY = "The text is empty."
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """What a row contributes: its instance if no earlier row has it, and its texts."""
+
+    row: int
+    instance: InstanceRow | None
+    generations: tuple[GenerationRow, ...]
+
+
+@dataclass
+class _Known:
+    """An instance of an earlier row, without its texts."""
+
+    row: int
+    content: int
+
+
+@dataclass
+class Extraction:
+    """One pass over a table: yields what each row contributes, and counts it.
+
+    Only ids, hashes and counts are kept, so that memory does not grow with the texts.
+    """
+
+    plan: Plan
+    problems: TableProblems
+    instances: dict[str, _Known] = field(default_factory=dict)
+    systems: dict[str, int] = field(default_factory=dict)
+    generations: int = 0
+    # Texts of an instance and system that rows repeat: the next sample, and hashes of the texts.
+    _samples: dict[tuple[str, str], int] = field(default_factory=dict)
+    _texts: dict[tuple[str, str], set[int]] = field(default_factory=dict)
+    _by_source: dict[int, str] = field(default_factory=dict)
+
+    def run(self, rows: Iterable[tuple[int, Row]]) -> Iterator[Extracted]:
+        """Yield what each row contributes; rows that cannot be used become problems."""
+        count = 0
+        for count, (number, row) in enumerate(rows, start=1):
+            with self.problems.at(number):
+                yield self._extracted(number, row, count)
+
+    def _extracted(self, number: int, row: Row, count: int) -> Extracted:
+        instance = self._instance(row, count)
+        texts = list(self._row_texts(row))
+        known = self.instances.get(instance.id)
+        self._check_same(instance, known)
+        generations = tuple(self._generations(instance.id, texts))
+        if known is None:
+            self.instances[instance.id] = _Known(number, _content(instance))
+        for generation in generations:
+            self._count(generation)
+        return Extracted(number, instance if known is None else None, generations)
+
+    def _count(self, generation: GenerationRow) -> None:
+        key = (generation.instance, generation.system)
+        self.systems[generation.system] = self.systems.get(generation.system, 0) + 1
+        self.generations += 1
+        if self._remembers():
+            self._samples[key] = max(self._samples.get(key, 0), generation.sample_index + 1)
+            self._texts.setdefault(key, set()).add(hash(generation.text))
+
+    def _remembers(self) -> bool:
+        """Whether later rows may have texts of the same instance and system."""
+        is_wide = self.plan.layout != LONG and "text_a" not in self.plan.columns
+        return not is_wide or self.plan.repeats
+
+    # The instance.
+
+    def _instance(self, row: Row, count: int) -> InstanceRow:
+        source, messages = self._source(row)
+        category = _one_line(self._plain(row, "category"))
+        if len(category) > MAX_CATEGORY:
+            reason = f"The category is longer than {MAX_CATEGORY} characters."
+            raise BadCell("category_too_long", reason, self.plan.columns["category"])
+        reference = self._plain(row, "reference")
+        key = self._key(row, source or str(messages or ""), count)
+        return InstanceRow(key, source, messages, category, reference)
+
+    def _key(self, row: Row, source: str, count: int) -> str:
+        column = self.plan.columns.get("instance")
+        if column is not None:
+            value = row.get(column)
+            with _named(column, "The id"):
+                return check_id("it", value.strip() if isinstance(value, str) else _whole(value))
+        if source and (
+            self.plan.layout == LONG or self.plan.repeats or "text_a" in self.plan.columns
+        ):
+            return self._by_source.setdefault(hash(source), str(len(self._by_source) + 1))
+        return str(count)
+
+    def _source(self, row: Row) -> tuple[str, list[Any]]:
+        """Return what the systems were given: a text, or the turns before their first answer."""
+        role = "source" if "source" in self.plan.columns else self._first_text()
+        value = self._cell(row, role)
+        if is_conversation(value):
+            turns = question_of(value)
+            return (turns[0]["content"], []) if len(turns) == 1 else ("", turns)
+        return (_joined(value) if role == "source" else ""), []
+
+    def _first_text(self) -> str:
+        """Return the role of a text, which may be a conversation that begins with the source."""
+        return next(role for role in self.plan.columns if role.startswith("text"))
+
+    def _check_same(self, instance: InstanceRow, known: _Known | None) -> None:
+        if known is None:
+            return
+        if known.content != _content(instance):
+            name = self.plan.columns.get("instance")
+            raise BadCell(
+                "duplicate_id",
+                f"“{instance.id}” is there already, in row {known.row}, with another source,"
+                " reference or category.",
+                name,
+            )
+        if not self.plan.repeats and self.plan.layout != LONG and "text_a" not in self.plan.columns:
+            raise BadCell(
+                "duplicate_id",
+                f"“{instance.id}” is there already, in row {known.row}.",
+                self.plan.columns.get("instance"),
+            )
+
+    # The texts.
+
+    def _row_texts(self, row: Row) -> Iterator[tuple[str, list[str], int | None]]:
+        """Yield the system, its texts in this row and the number of the sample, if it is known."""
+        columns = self.plan.columns
+        if "text_a" in columns:
+            for side in ("a", "b"):
+                yield self._named_text(row, f"system_{side}", f"text_{side}")
+        elif self.plan.layout == LONG:
+            yield self._named_text(row, "system", "text")
+        else:
+            yield from self._wide_texts(row)
+
+    def _named_text(self, row: Row, system: str, text: str) -> tuple[str, list[str], int | None]:
+        column = self.plan.columns.get(system)
+        name = "system"
+        if column is not None:
+            value = row.get(column)
+            with _named(column, "The system's name"):
+                name = check_id("it", _one_line("" if value is None else str(value)))
+        return name, self._samples_of(row, self.plan.columns[text]), self._sample(row)
+
+    def _wide_texts(self, row: Row) -> Iterator[tuple[str, list[str], int | None]]:
+        present = [(s, c) for s, c in self.plan.systems.items() if "." not in c or c in row]
+        if not present:
+            raise BadCell("no_text", "The row has no text of a system.")
+        for system, column in present:
+            yield system, self._samples_of(row, column), self._sample(row)
+
+    def _sample(self, row: Row) -> int | None:
+        column = self.plan.columns.get("sample")
+        if column is None:
+            return None
+        value = _whole(row.get(column))
+        number = int(value) if str(value).isdecimal() else -1
+        if not 0 <= number <= MAX_SAMPLE:
+            reason = f"The sample must be a whole number from 0 to {MAX_SAMPLE:,}, not {value!r}."
+            raise BadCell("not_a_whole_number", reason[:200], column)
+        return number
+
+    def _samples_of(self, row: Row, column: str) -> list[str]:
+        value = self._decoded(row.get(column), column)
+        if is_conversation(value):
+            value = answer_of(value)
+        texts = value if is_list_of_texts(value) else [_joined(value)]
+        if not all(text.strip() for text in texts):
+            raise BadCell("empty_text", EMPTY, column)
+        return list(texts)
+
+    def _generations(
+        self, key: str, texts: list[tuple[str, list[str], int | None]]
+    ) -> Iterator[GenerationRow]:
+        for system, samples, sample in texts:
+            new = [text for text in samples if not self._is_repeated(key, system, text, sample)]
+            start = self._samples.get((key, system), 0) if sample is None else sample
+            for index, text in enumerate(new, start=start):
+                self._check_sample(key, system, index, sample)
+                yield GenerationRow(key, system, index, text)
+
+    def _is_repeated(self, key: str, system: str, text: str, sample: int | None) -> bool:
+        """Whether an earlier pair has this text; in other layouts, a text of before is a mistake."""
+        known = self._texts.get((key, system))
+        if known is None or sample is not None:
+            return False
+        if "text_a" in self.plan.columns:
+            return hash(text) in known
+        if not self.plan.repeats:
+            row = self.instances[key].row
+            reason = f"“{key}” has a text of “{system}” already; the instance begins in row {row}."
+            raise BadCell("duplicate_text", reason, self.plan.columns.get("instance"))
+        return False
+
+    def _check_sample(self, key: str, system: str, index: int, sample: int | None) -> None:
+        if sample is None:
+            return
+        taken = self._samples.setdefault((key, f"{system}\0{index}"), 0)
+        if taken:
+            reason = f"Sample {index} of “{system}” for “{key}” is there already."
+            raise BadCell("duplicate_sample", reason, self.plan.columns["sample"])
+        self._samples[key, f"{system}\0{index}"] = 1
+
+    # Cells.
+
+    def _cell(self, row: Row, role: str) -> Any:
+        column = self.plan.columns.get(role)
+        return None if column is None else self._decoded(row.get(column), column)
+
+    def _decoded(self, value: Any, column: str) -> Any:
+        return decoded(value) if column in self.plan.encoded else value
+
+    def _plain(self, row: Row, role: str) -> str:
+        value = self._cell(row, role)
+        return answer_of(value) if is_conversation(value) else _joined(value)
+
+
+@contextmanager
+def _named(column: str, subject: str) -> Iterator[None]:
+    """Add the column, and a subject, to an `InvalidInput` about an id."""
+    try:
+        yield
+    except InvalidInput as error:
+        reason = f"{subject} cannot be used: {error.message}."
+        raise BadCell(error.code, reason, column) from error
+
+
+def _content(instance: InstanceRow) -> int:
+    return hash((instance.source, str(instance.messages), instance.category, instance.reference))
+
+
+def _joined(value: Any) -> str:
+    """Return a cell as text; a list of texts becomes paragraphs."""
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return "\n\n".join(str(part) for part in value)
+    return value if isinstance(value, str) else str(_whole(value))
+
+
+def _whole(value: Any) -> Any:
+    is_whole = isinstance(value, float) and value.is_integer()
+    return int(value) if is_whole else value
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

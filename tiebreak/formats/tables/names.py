@@ -1,0 +1,80 @@
+"""What the name of a column says about its cells."""
+
+import re
+
+_TOKEN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+WORDS: dict[str, frozenset[str]] = {
+    role: frozenset(words.split())
+    for role, words in {
+        "instance": "id ids key uid uuid guid idx index qid docid pid sid instance item no nr num"
+        " number example identifier row",
+        "source": "prompt question questions instruction instructions input inputs source article"
+        " document doc context query dialogue dialog passage problem post story src ask request"
+        " transcript paragraph utterance original conversation q task email news report user",
+        "reference": "reference references ref refs human gold golden truth groundtruth target"
+        " expected ideal correct gt highlights tgt handwritten",
+        "category": "category categories cat topic subject domain type genre subset kind theme area"
+        " field skill language lang dataset tag group section difficulty level split class style",
+        "system": "model models system systems sys generator llm engine bot method agent assistant"
+        " summarizer summariser translator variant condition arm approach checkpoint modelname",
+        "text": "text output outputs response responses answer answers completion completions"
+        " generation generations generated summary summaries translation translations content reply"
+        " replies result results prediction predictions hypothesis candidate continuation solution"
+        " rewrite essay message chosen rejected pred hyp decoded draft",
+        "sample": "sample samples k run seed trial iteration attempt replicate rep draw n repeat",
+        "vote": "winner preferred preference pref prefs vote votes voted choice label labels score"
+        " scores rating ratings rank ranking ranks judge judgment judgement annotator annotation"
+        " rater worker better best verdict elo likert agreement decision confidence quality grade"
+        " coherence fluency relevance consistency pick picked wins win human1 stars reward",
+        "remark": "explanation rationale reason reasons reasoning comment comments justification"
+        " feedback critique note notes remarks thoughts analysis",
+        "fact": "date time timestamp tstamp created updated url link href path file filename license"
+        " hash md5 sha tokens token length len chars words cost latency price temperature top email"
+        " ip version status duration ms seconds page pages year author title name",
+    }.items()
+}
+# The words after which a column holds what a system wrote, whatever else its name says.
+_ANSWERS = WORDS["text"] - {"text", "content", "message", "result", "results"}
+MODELS = re.compile(
+    r"gpt|llama|claude|gemini|mistral|mixtral|\bbart|(?<![a-z])t5|vicuna|pegasus|alpaca|falcon|bloom"
+    r"|qwen|(?<![a-z])phi|deepseek|palm|bard|(?<![a-z])opt(?![a-z])|gemma|cohere|command|grok"
+    r"|davinci|turbo|wizard|koala|dolly|baseline|(?<![a-z])ours(?![a-z])|finetuned"
+    r"|(?<![a-z])(model|system|sys|candidate)[ _-]?([a-z]|\d+)(?![a-z])|lead[ _-]?3|olmo|granite"
+    r"|nova|(?<![a-z])yi(?![a-z])|(?<![a-z])o[134](?![a-z])|kimi|glm|nemotron|zephyr|tulu|stable",
+    re.IGNORECASE,
+)
+SIDES = (("a", "b"), ("1", "2"), ("left", "right"), ("first", "second"), ("x", "y"), ("0", "1"))
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a column's name in lower case: `modelName_2` is model, name, 2."""
+    return [word.lower() for word in _TOKEN.findall(name)]
+
+
+def says(name: str, role: str) -> bool:
+    """Whether a word of the name stands for a role."""
+    return not WORDS[role].isdisjoint(words_of(name))
+
+
+def says_answer(name: str) -> bool:
+    """Whether the name stands for what a system wrote."""
+    return not _ANSWERS.isdisjoint(words_of(name)) or names_model(name)
+
+
+def names_model(name: str) -> bool:
+    """Whether the name contains that of a language model, or is one such as `model_2`."""
+    return MODELS.search(name) is not None
+
+
+def other_side(name: str) -> tuple[str, ...] | None:
+    """Return the words of the column that is on the other side, such as `text_b` for `text_a`."""
+    words = words_of(name)
+    for i in reversed(range(len(words))):
+        for first, second in SIDES:
+            if words[i] == first:
+                return (*words[:i], second, *words[i + 1 :])
+            for word, other in ((f"{words[i][:-1]}{first}", f"{words[i][:-1]}{second}"),):
+                if words[i] == word and words[i][:-1] in WORDS["text"] | WORDS["system"]:
+                    return (*words[:i], other, *words[i + 1 :])
+    return None

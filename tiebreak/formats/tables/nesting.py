@@ -1,0 +1,101 @@
+"""Nested cells: objects become columns with dots in their names, conversations become texts."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tiebreak.formats.rows import Row
+
+MAX_NESTING = 4
+# Keys of an object in a list that name the system which wrote its text, and that hold the text.
+NAME_KEYS = ("system", "model", "generator", "model_name", "system_name", "llm", "name", "source")
+TEXT_KEYS = (
+    "text",
+    "output",
+    "response",
+    "answer",
+    "completion",
+    "content",
+    "generation",
+    "summary",
+)
+SAMPLES_KEYS = ("samples", "texts", "outputs", "responses", "answers", "completions", "generations")
+
+
+def flattened(row: Row) -> Row:
+    """Return a row in which each nested object is spread over columns such as `outputs.gpt-4`."""
+    return dict(_flat("", row, 0))
+
+
+def _flat(prefix: str, cells: Row, depth: int) -> Iterator[tuple[str, Any]]:
+    for key, value in cells.items():
+        name = f"{prefix}{key}"
+        nested = _by_name(value)
+        if isinstance(nested, dict) and nested and depth < MAX_NESTING:
+            yield from _flat(f"{name}.", nested, depth + 1)
+        else:
+            yield name, value
+
+
+def _by_name(value: Any) -> Any:
+    """Turn a list of objects that each name a system into an object of their texts by system."""
+    if is_conversation(value) or not _is_list_of_objects(value):
+        return value
+    name_key = _key_of(value, NAME_KEYS)
+    text_key = _key_of(value, (*TEXT_KEYS, *SAMPLES_KEYS))
+    if name_key is None or text_key is None:
+        return value
+    texts: dict[str, list[Any]] = {}
+    for item in value:
+        texts.setdefault(str(item[name_key]), []).extend(_as_list(item[text_key]))
+    return {name: cell[0] if len(cell) == 1 else cell for name, cell in texts.items()}
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value)
+
+
+def _key_of(items: list[dict[str, Any]], keys: tuple[str, ...]) -> str | None:
+    return next((key for key in keys if all(item.get(key) for item in items)), None)
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def is_conversation(value: Any) -> bool:
+    """Whether a cell is a list of turns with role and content."""
+    return _is_list_of_objects(value) and all(
+        isinstance(turn.get("role"), str) and isinstance(turn.get("content"), str) for turn in value
+    )
+
+
+def is_list_of_texts(value: Any) -> bool:
+    """Whether a cell is a list of texts, such as the samples of one system."""
+    return isinstance(value, list) and bool(value) and all(isinstance(v, str) for v in value)
+
+
+def answer_of(turns: list[dict[str, Any]]) -> str:
+    """Return what the assistant wrote: one text, or all from its first turn on with the roles."""
+    start = next((i for i, turn in enumerate(turns) if turn["role"] == "assistant"), len(turns))
+    answers = turns[start:]
+    if len(answers) < 2:
+        return "".join(turn["content"] for turn in answers)
+    return "\n\n".join(f"{turn['role'].capitalize()}: {turn['content']}" for turn in answers)
+
+
+def question_of(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the turns before the assistant's first one: what the systems were given."""
+    start = next((i for i, turn in enumerate(turns) if turn["role"] == "assistant"), len(turns))
+    return turns[:start]
+
+
+def decoded(value: Any) -> Any:
+    """Return the list that a text holds as JSON, or the value as it is."""
+    if not isinstance(value, str) or not value.startswith("[") or not value.endswith("]"):
+        return value
+    try:
+        cell = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return cell if is_list_of_texts(cell) or is_conversation(cell) else value

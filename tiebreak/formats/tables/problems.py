@@ -1,0 +1,78 @@
+"""Problems of a table, with the row, the column and the reason of each."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from tiebreak.errors import InvalidInput
+from tiebreak.formats.errors import shorten
+
+MAX_LISTED = 1000
+
+
+@dataclass(frozen=True)
+class TableProblem:
+    """A problem in a table: where it is, and what is wrong.
+
+    Attributes
+    ----------
+    row : int or None
+        Number of the row as a spreadsheet counts, or None if the problem is about the whole table.
+    column : str or None
+        Name of the column, or None if the problem is about the whole row.
+    code : str
+        Code of the problem, for programs.
+    reason : str
+        Description of the problem, for people, as a complete sentence.
+    """
+
+    row: int | None
+    column: str | None
+    code: str
+    reason: str
+
+    def __str__(self) -> str:
+        where = [f"row {self.row}"] if self.row else []
+        where += [f"column {self.column}"] if self.column else []
+        return f"{', '.join(where)}: {self.reason}" if where else self.reason
+
+
+class BadCell(InvalidInput):
+    """A cell, or with no column a row, that cannot be used."""
+
+    def __init__(self, code: str, message: str, column: str | None = None) -> None:
+        super().__init__(code, message)
+        self.column = column
+
+
+@dataclass
+class TableProblems:
+    """The problems of a table: the first `MAX_LISTED`, and the number of all of them.
+
+    ``is_fatal`` says whether one of them ended the reading, so that there may be further rows.
+    """
+
+    items: list[TableProblem] = field(default_factory=list)
+    total: int = 0
+    is_fatal: bool = False
+
+    def add(self, row: int | None, column: str | None, code: str, reason: str) -> None:
+        """Add a problem of a row, which can be left out."""
+        self.total += 1
+        if len(self.items) < MAX_LISTED:
+            self.items.append(TableProblem(row, column, code, shorten(reason)))
+
+    def stop(self, row: int | None, code: str, reason: str, column: str | None = None) -> None:
+        """Add a problem that ends the reading, so that no row can be used."""
+        self.add(row, column, code, reason)
+        self.is_fatal = True
+
+    @contextmanager
+    def at(self, row: int) -> Iterator[None]:
+        """Record an `InvalidInput` that is raised in the block as a problem of this row."""
+        try:
+            yield
+        except BadCell as error:
+            self.add(row, error.column, error.code, error.message)
+        except InvalidInput as error:
+            self.add(row, None, error.code, error.message)

@@ -1,0 +1,197 @@
+"""What the cells of each column look like, in memory that does not grow with the table."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tiebreak.formats.cells import MAX_COLUMNS
+from tiebreak.formats.rows import Row
+from tiebreak.formats.tables.nesting import decoded, is_conversation, is_list_of_texts
+from tiebreak.formats.tables.problems import BadCell
+
+HEAD_ROWS = 1000
+HEAD_CHARACTERS = 200
+EXAMPLES = 3
+_WORD = re.compile(r"\S+")
+_NUMBER = re.compile(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*%?\s*")
+_LINK = re.compile(r"(https?|ftp|file)://|www\.|\w:\\|/\w+/")
+_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ,]|$)")
+
+
+class Repetition:
+    """How often values repeat: counts of a sample of the values, drawn by their hash.
+
+    When the sample is full, half of the values leave it for good, so that those which stay were
+    counted from the beginning.
+    """
+
+    MAX = 4096
+
+    def __init__(self) -> None:
+        self.counts: Counter[int] = Counter()
+        self.stride = 1
+
+    def add(self, value: str) -> None:
+        key = hash(value)
+        if key % self.stride:
+            return
+        self.counts[key] += 1
+        if len(self.counts) > self.MAX:
+            self.stride *= 2
+            self.counts = Counter({k: n for k, n in self.counts.items() if k % self.stride == 0})
+
+    @property
+    def distinct(self) -> int:
+        """Number of different values, estimated if there are more than `MAX`."""
+        return len(self.counts) * self.stride
+
+    @property
+    def mean(self) -> float:
+        """How often a value occurs on average."""
+        return self.counts.total() / len(self.counts) if self.counts else 0.0
+
+
+@dataclass
+class Column:
+    """A column: counts of its cells by what they look like."""
+
+    name: str
+    filled: int = 0
+    characters: int = 0
+    words: int = 0
+    numbers: int = 0
+    links: int = 0
+    questions: int = 0
+    lists: int = 0
+    conversations: int = 0
+    encoded: int = 0
+    repetition: Repetition = field(default_factory=Repetition)
+    examples: list[str] = field(default_factory=list)
+    values: set[str] = field(default_factory=set)
+
+    def add(self, value: Any) -> None:
+        """Count a cell that is not empty."""
+        self.filled += 1
+        self.lists += is_list_of_texts(value)
+        self.conversations += is_conversation(value)
+        self.encoded += decoded(value) is not value
+        text = value if isinstance(value, str) else str(value)
+        head = text[:HEAD_CHARACTERS]
+        self.characters += len(text)
+        self.words += len(_WORD.findall(head))
+        self.numbers += _is_numeric(value) or _NUMBER.fullmatch(head) is not None
+        self.links += _LINK.match(head) is not None or _DATE.match(head) is not None
+        self.questions += text.rstrip().endswith("?")
+        self.repetition.add(text)
+        if len(self.examples) < EXAMPLES:
+            self.examples.append(head)
+        if len(self.values) <= EXAMPLES * 10:
+            self.values.add(head)
+
+    def share(self, count: int) -> float:
+        """Return a count as a share of the cells that are not empty."""
+        return count / self.filled if self.filled else 0.0
+
+    @property
+    def length(self) -> float:
+        """Characters of a cell on average."""
+        return self.share(self.characters)
+
+    @property
+    def distinct(self) -> int:
+        """Number of different values, estimated if there are many."""
+        return self.repetition.distinct
+
+    @property
+    def repeats(self) -> float:
+        """How often a value occurs on average."""
+        return self.repetition.mean
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the cells are numbers or truth values."""
+        truths = {"true", "false", "True", "False", "yes", "no", "Yes", "No"}
+        return self.share(self.numbers) > 0.95 or (bool(self.values) and self.values <= truths)
+
+    @property
+    def is_link(self) -> bool:
+        """Whether the cells are links, paths or dates."""
+        return self.share(self.links) > 0.8 and self.share(self.words) < 4
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the cells are lists of texts or conversations."""
+        return self.share(self.lists + self.conversations) > 0.5 or self.is_encoded
+
+    @property
+    def is_encoded(self) -> bool:
+        """Whether the cells are texts that hold JSON lists, as in a CSV file."""
+        return self.share(self.encoded) > 0.9
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether the cells look like texts that somebody wrote."""
+        if self.is_number or self.is_link:
+            return False
+        return self.is_listed or self.share(self.words) >= 2.5 or self.length >= 40
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the cells are short enough for a name."""
+        return 0 < self.length <= 60 and not self.is_listed
+
+
+@dataclass
+class Profile:
+    """The columns of a table in their order, its first rows, and the number of its rows."""
+
+    columns: dict[str, Column] = field(default_factory=dict)
+    head: list[Row] = field(default_factory=list)
+    rows: int = 0
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[name]
+
+
+def profile_of(rows: Iterable[tuple[int, Row]]) -> Profile:
+    """Return what the cells of each column look like."""
+    profile = Profile()
+    for _, row in rows:
+        profile.rows += 1
+        for name, value in row.items():
+            column = profile.columns.get(name)
+            if column is None:
+                check_width(len(profile.columns) + 1)
+                column = profile.columns[name] = Column(name)
+            if not is_empty(value):
+                column.add(value)
+        if len(profile.head) < HEAD_ROWS:
+            profile.head.append({name: _shortened(value) for name, value in row.items()})
+    return profile
+
+
+def _is_numeric(value: Any) -> bool:
+    """Whether a cell is a number, a truth value or a list of them."""
+    values = value if isinstance(value, list) else [value]
+    return all(isinstance(part, int | float) for part in values)
+
+
+def check_width(columns: int) -> None:
+    """Refuse a table with more columns than anybody needs."""
+    if columns > MAX_COLUMNS:
+        reason = f"The table has more than {MAX_COLUMNS} columns. Delete those that are not needed."
+        raise BadCell("too_many_columns", reason)
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a cell has no value."""
+    return value is None or (isinstance(value, str | list) and not value)
+
+
+def _shortened(value: Any) -> Any:
+    if not isinstance(value, str):
+        return str(value)[:HEAD_CHARACTERS]
+    is_long = len(value) > HEAD_CHARACTERS
+    return f"{value[:HEAD_CHARACTERS]}#{hash(value)}" if is_long else value

@@ -1,0 +1,238 @@
+"""Opening plain tables: one file of any usual format, or a folder of files with the same columns."""
+
+import gzip
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+
+from tiebreak.errors import InvalidInput
+from tiebreak.formats.archive import extract
+from tiebreak.formats.cells import check_cells, check_text
+from tiebreak.formats.errors import FormatError
+from tiebreak.formats.limits import LIMITS, Limits
+from tiebreak.formats.rows import Row
+from tiebreak.formats.tables.columnar import read_arrow, read_parquet
+from tiebreak.formats.tables.delimited import dialect_of, read_delimited
+from tiebreak.formats.tables.encodings import encoding_of, write_as_utf8
+from tiebreak.formats.tables.json_rows import json_layout, read_lines, read_list, read_object
+from tiebreak.formats.tables.nesting import flattened
+from tiebreak.formats.tables.problems import BadCell, TableProblems
+from tiebreak.formats.tables.workbooks import is_workbook, read_workbook
+
+Rows = Iterator[tuple[int, Row]]
+Reader = Callable[[Path, TableProblems], Rows]
+
+CHUNK = 1024 * 1024
+MAX_SHARDS = 1000
+# Files of a dataset's folder that hold rows, in the order of preference.
+SHARDS = (".parquet", ".arrow", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx")
+# Files that describe a dataset's folder, and hold no rows.
+DESCRIPTIONS = {"dataset_info.json", "dataset_infos.json", "state.json", "dataset_dict.json"}
+MIXED = (
+    "The cell contains bytes that are not UTF-8, other than the rest of the file. Save the file"
+    " with one encoding."
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that can be read any number of times.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file or folder.
+    notes : tuple of str
+        Sentences on how the table is read, such as its encoding.
+    """
+
+    name: str
+    files: tuple[Path, ...]
+    readers: tuple[Reader, ...]
+    limits: Limits = LIMITS
+    notes: tuple[str, ...] = field(default=())
+
+    def rows(self, problems: TableProblems) -> Rows:
+        """Yield the rows with their numbers; invalid rows are added to ``problems`` instead."""
+        count = before = number = 0
+        for path, reader in zip(self.files, self.readers, strict=True):
+            for number, row in reader(path, problems):
+                count += 1
+                if count > self.limits.rows:
+                    problems.stop(before + number, "too_many_rows", self._too_many_rows())
+                    return
+                with problems.at(before + number):
+                    yield before + number, self._checked(row)
+            if problems.is_fatal:
+                return
+            before += number
+
+    def _too_many_rows(self) -> str:
+        reason = f"The table has more than {self.limits.rows:,} rows, which is the limit"
+        return self.limits.refusal(reason)
+
+    def _checked(self, row: Row) -> Row:
+        cells = flattened(row)
+        for column, value in cells.items():
+            self._check(column, value)
+        return cells
+
+    def _check(self, column: str, value: object) -> None:
+        try:
+            if isinstance(value, str):
+                check_text("The cell", value, self.limits.cell)
+            elif value is not None and not isinstance(value, int | float):
+                check_cells({column: value}, self.limits.cell)
+        except InvalidInput as error:
+            is_mixed = isinstance(value, str) and any("\udc80" <= c <= "\udcff" for c in value)
+            if is_mixed:
+                raise BadCell("mixed_encodings", MIXED, column) from None
+            raise BadCell(error.code, f"{error.message}.", column) from None
+
+
+@contextmanager
+def open_table(path: Path, *, limits: Limits = LIMITS) -> Iterator[Table]:
+    r"""Yield a table for the block.
+
+    Parameters
+    ----------
+    path : Path
+        A file (CSV, TSV, JSON, JSON Lines, Parquet, Arrow or XLSX, also with gzip), a folder with
+        such files or a .zip of it.
+    limits : Limits, optional
+        Largest sizes that are accepted.
+
+    Yields
+    ------
+    Table
+        The table.
+
+    Raises
+    ------
+    FormatError
+        If the file has none of the formats, or exceeds a limit.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "notes.csv"
+    ...     _ = path.write_text("id;answer\n1;Yes, of course.\n")
+    ...     with open_table(path) as table:
+    ...         list(table.rows(TableProblems()))
+    [(2, {'id': '1', 'answer': 'Yes, of course.'})]
+    """
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tiebreak-")))
+        table = _opened(path, folder, limits)
+        yield replace(table, name=path.name)
+
+
+def _opened(path: Path, folder: Path, limits: Limits) -> Table:
+    if path.is_dir():
+        return _of_folder(path, folder, limits)
+    with path.open("rb") as file:
+        magic = file.read(8)
+    if magic.startswith(b"\x1f\x8b"):
+        plain = folder / path.stem
+        _unpack(path, plain, limits)
+        return _opened(plain, _subfolder(folder), limits)
+    if magic.startswith(b"PAR1"):
+        return Table(path.name, (path,), (read_parquet,), limits)
+    if magic.startswith(b"ARROW1") or path.suffix == ".arrow":
+        return Table(path.name, (path,), (read_arrow,), limits)
+    if magic.startswith(b"PK"):
+        return _of_zip(path, folder, limits)
+    if magic.startswith(b"\xd0\xcf\x11\xe0") or magic.startswith(b"%PDF"):
+        reason = "is no table. Save it as XLSX or CSV, and choose that file"
+        raise FormatError.of(path.name, None, "unknown_format", reason)
+    return _of_text(path, folder, limits)
+
+
+def _subfolder(folder: Path) -> Path:
+    return Path(tempfile.mkdtemp(dir=folder))
+
+
+def _of_zip(path: Path, folder: Path, limits: Limits) -> Table:
+    if is_workbook(path):
+
+        def reader(file: Path, problems: TableProblems) -> Rows:
+            return read_workbook(file, problems, limits)
+
+        return Table(path.name, (path,), (reader,), limits)
+    return _of_folder(extract(path, _subfolder(folder), limits), folder, limits)
+
+
+def _of_folder(path: Path, folder: Path, limits: Limits) -> Table:
+    """Return the table of a folder: its files of the preferred format, one after the other."""
+    files = [file for file in islice(path.rglob("*"), MAX_SHARDS) if _may_hold_rows(file, path)]
+    kinds = [kind for kind in SHARDS if any(_kind(file) == kind for file in files)]
+    if not kinds:
+        reason = f"contains no table; tables are files such as {', '.join(SHARDS)}"
+        raise FormatError.of(path.name, None, "no_table", reason)
+    shards = sorted(file for file in files if _kind(file) == kinds[0])
+    tables = [_opened(file, _subfolder(folder), limits) for file in shards]
+    notes = dict.fromkeys(note for table in tables for note in table.notes)
+    if len(shards) > 1:
+        notes[f"Read {len(shards)} files one after the other, from {shards[0].name} on."] = None
+    return Table(
+        path.name,
+        tuple(file for table in tables for file in table.files),
+        tuple(reader for table in tables for reader in table.readers),
+        limits,
+        tuple(notes),
+    )
+
+
+def _kind(file: Path) -> str:
+    return (Path(file.stem) if file.suffix == ".gz" else file).suffix.lower()
+
+
+def _may_hold_rows(file: Path, root: Path) -> bool:
+    hidden = any(part.startswith((".", "__")) for part in file.relative_to(root).parts)
+    is_cache = file.name.startswith("cache-")  # as `datasets` keeps beside its shards
+    return file.is_file() and not hidden and not is_cache and file.name not in DESCRIPTIONS
+
+
+def _of_text(path: Path, folder: Path, limits: Limits) -> Table:
+    encoding = encoding_of(path)
+    notes: tuple[str, ...] = ()
+    if encoding not in {"utf-8", "utf-8-sig"}:
+        notes = (f"The file was read as {encoding}.",)
+        path, original = folder / "utf-8.txt", path
+        try:
+            write_as_utf8(original, path, encoding)
+        except UnicodeError as error:
+            reason = f"is not a text, although it begins like one in {encoding}"
+            raise FormatError.of(original.name, None, "not_text", reason) from error
+    return Table(path.name, (path,), (_text_reader(path),), limits, notes)
+
+
+def _text_reader(path: Path) -> Reader:
+    readers: dict[str, Reader] = {"lines": read_lines, "list": read_list, "object": read_object}
+    layout = json_layout(path)
+    if layout:
+        return readers[layout]
+    dialect = dialect_of(path)
+    return lambda file, problems: read_delimited(file, dialect, problems)
+
+
+def _unpack(path: Path, target: Path, limits: Limits) -> None:
+    """Decompress a .gz file up to the limit."""
+    size = 0
+    try:
+        with gzip.open(path) as file, target.open("wb") as out:
+            while chunk := file.read(CHUNK):
+                size += len(chunk)
+                if size > limits.unpacked:
+                    reason = f"unpacks to more than {limits.unpacked:,} bytes, which is the limit"
+                    raise FormatError.of(
+                        path.name, None, "unpacks_too_large", limits.refusal(reason)
+                    )
+                out.write(chunk)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        reason = f"is not a readable .gz file ({error})"
+        raise FormatError.of(path.name, None, "not_gzip", reason) from error

@@ -1,0 +1,498 @@
+"""Guessing the layout of a table and the roles of its columns, which people can correct."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from tiebreak.errors import DomainError
+from tiebreak.formats.tables.names import names_model, other_side, says, says_answer, words_of
+from tiebreak.formats.tables.profiles import Column, Profile
+
+TEXT_OF = "text:"
+WIDE, LONG = "wide", "long"
+LAYOUTS = (WIDE, LONG)
+PAIR_ROLES = ("system_a", "text_a", "system_b", "text_b")
+ROLES = ("instance", "source", "reference", "category", "system", "text", "sample", *PAIR_ROLES)
+MAX_SYSTEM_NAMES = 1000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a table is read: its layout, and the column of each role.
+
+    Attributes
+    ----------
+    layout : str
+        "wide" if a row has the texts of several systems, "long" if it has one text.
+    columns : dict of str to str
+        Column by role: `instance`, `source`, `reference`, `category`, `system`, `text`, `sample`,
+        and `text:SYSTEM` for a column with the texts of one system. Rows with a pair of systems
+        have `system_a`, `text_a`, `system_b` and `text_b`.
+    repeats : bool
+        Whether several rows of the same instance and system are samples, and not mistakes.
+    encoded : frozenset of str
+        Columns whose cells are texts that hold JSON lists.
+    """
+
+    layout: str
+    columns: Mapping[str, str]
+    repeats: bool = False
+    encoded: frozenset[str] = field(default=frozenset())
+
+    @property
+    def systems(self) -> dict[str, str]:
+        """Column of each system's texts in a wide layout."""
+        return {
+            role.removeprefix(TEXT_OF): column
+            for role, column in self.columns.items()
+            if role.startswith(TEXT_OF)
+        }
+
+
+def plan_for(
+    profile: Profile,
+    *,
+    layout: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    is_complete: bool = False,
+) -> Plan:
+    """Return how to read a table.
+
+    Parameters
+    ----------
+    profile : Profile
+        What the cells of the table look like.
+    layout : str, optional
+        Layout that somebody chose.
+    columns : dict of str to str, optional
+        Columns by role that somebody chose. The roles that are missing are guessed.
+    is_complete : bool
+        Whether ``columns`` has all roles, so that nothing is guessed.
+
+    Returns
+    -------
+    Plan
+        The plan.
+
+    Raises
+    ------
+    DomainError
+        If a role, a column or the layout does not exist.
+    """
+    chosen = dict(columns or {})
+    _check_choice(profile, layout, chosen)
+    guess = _Guess(profile, chosen)
+    layout = layout or _layout_of(chosen) or guess.layout()
+    roles = chosen if is_complete else guess.columns(layout)
+    encoded = frozenset(name for name in roles.values() if profile[name].is_encoded)
+    return Plan(layout, roles, _has_repeats(profile, layout, roles), encoded)
+
+
+def _check_choice(profile: Profile, layout: str | None, columns: Mapping[str, str]) -> None:
+    if layout not in {None, *LAYOUTS}:
+        raise DomainError(
+            "unknown_layout", f"The layout must be wide or long, not {layout!r}.", status=400
+        )
+    for role, column in columns.items():
+        if role not in ROLES and not (role.startswith(TEXT_OF) and role != TEXT_OF):
+            names = ", ".join([*ROLES, "text:SYSTEM"])
+            sentence = f"{role!r} is not a role of a column. The roles are: {names}."
+            raise DomainError("unknown_role", sentence, status=400)
+        if column not in profile.columns:
+            names = ", ".join(profile.columns)[:1000] or "none"
+            sentence = f"The table has no column {column!r}. Its columns are: {names}."
+            raise DomainError("unknown_column", sentence, status=400)
+
+
+def _layout_of(chosen: Iterable[str]) -> str | None:
+    if any(role.startswith(TEXT_OF) or role in PAIR_ROLES for role in chosen):
+        return WIDE
+    return LONG if {"system", "text", "sample"} & set(chosen) else None
+
+
+def _has_repeats(profile: Profile, layout: str, columns: Mapping[str, str]) -> bool:
+    """Whether rows of the same instance and system are so frequent that they must be samples."""
+    key = columns.get("instance") or columns.get("source")
+    if key is None or "sample" in columns:
+        return "sample" in columns
+    rows_per_instance = profile[key].repeats
+    if layout == LONG and "system" in columns:
+        return rows_per_instance >= 1.5 * profile[columns["system"]].distinct
+    return "text_a" not in columns and rows_per_instance >= 1.5
+
+
+class _Guess:
+    """One guess: ``roles`` are taken in the order in which they can be told apart."""
+
+    def __init__(self, profile: Profile, chosen: Mapping[str, str]) -> None:
+        self.profile = profile
+        self.chosen = chosen
+        taken = set(chosen.values())
+        self.free = [c for c in profile.columns.values() if c.filled and c.name not in taken]
+
+    def layout(self) -> str:
+        return LONG if self._pair() is None and self._system() is not None else WIDE
+
+    def columns(self, layout: str) -> dict[str, str]:
+        if layout == LONG:
+            return self._long()
+        pair = self._pair() if not any(r.startswith(TEXT_OF) for r in self.chosen) else None
+        return self._wide() if pair is None else self._pairs(pair)
+
+    # What a column can be.
+
+    def _texts(self) -> list[Column]:
+        return [c for c in self.free if _may_be_text(c)]
+
+    def _is_free_for(self, role: str) -> bool:
+        return role not in self.chosen
+
+    # Rows with a pair.
+
+    def _pair(self) -> tuple[Column, Column, Column, Column] | None:
+        """Return the columns of the systems and the texts of both sides."""
+        by_words = {tuple(words_of(c.name)): c for c in self.profile.columns.values() if c.filled}
+        sides = [
+            (column, by_words[words])
+            for column in self.profile.columns.values()
+            if (words := other_side(column.name)) in by_words
+        ]
+        systems = [pair for pair in sides if _are_systems(pair)]
+        texts = [
+            pair for pair in sides if all(_may_be_text(c) for c in pair) and pair not in systems
+        ]
+        if not systems or not texts:
+            return None
+        first = max(texts, key=lambda pair: (says_answer(pair[0].name), pair[0].length))
+        return (*systems[0], *first)
+
+    def _has_other_side(self, column: Column) -> bool:
+        names = {tuple(words_of(name)): name for name in self.profile.columns}
+        sides = {words: other_side(name) for words, name in names.items()}
+        words = tuple(words_of(column.name))
+        return sides.get(words) in names or words in sides.values()
+
+    def _pairs(self, pair: tuple[Column, Column, Column, Column]) -> dict[str, str]:
+        system_a, system_b, text_a, text_b = (column.name for column in pair)
+        roles = {
+            "system_a": system_a,
+            "text_a": text_a,
+            "system_b": system_b,
+            "text_b": text_b,
+            **self.chosen,
+        }
+        self._leave_out(roles.values())
+        roles = self._with_reference(roles)
+        self._add(roles, "source", self._named_source(self._texts()))
+        self._add(roles, "instance", self._instance())
+        return self._with_category(roles)
+
+    # One text in each row.
+
+    def _system(self) -> Column | None:
+        """Return the column with the systems' names, if the rows have one text each."""
+        if "system" in self.chosen:
+            return self.profile[self.chosen["system"]]
+        names = [c for c in self.free if _may_be_system(c)]
+        answers = [
+            c for c in self._texts() if says_answer(c.name) and not says(c.name, "reference")
+        ]
+        named = [c for c in names if says(c.name, "system") and not self._has_other_side(c)]
+        if named and (len(answers) < 2 or named[0].distinct > 1):
+            return max(named, key=lambda c: (c.distinct > 1, c.repeats > 1))
+        if len(answers) > 1:
+            return None
+        others = [c for c in names if _may_be_unnamed_system(c) and not self._has_other_side(c)]
+        others = [c for c in others if self._tells_apart(c)]
+        return min(others, key=lambda c: c.distinct, default=None)
+
+    def _tells_apart(self, column: Column) -> bool:
+        """Whether the column differs between the rows of each instance, as systems do."""
+        return any(
+            key is not column
+            and self._per_key(key, column) >= 1.5
+            and self._is_answered(key, column)
+            for key in self.free
+            if key.repeats >= 1.5
+            and (_may_be_text(key) or says(key.name, "instance") or not key.is_number)
+        )
+
+    def _is_answered(self, key: Column, system: Column) -> bool:
+        """Whether each system has the same number of rows for each instance, or nearly so."""
+        rows = [(r.get(key.name), r.get(system.name)) for r in self.profile.head]
+        counts: dict[object, int] = defaultdict(int)
+        for row in rows:
+            counts[row] += 1
+        return bool(counts) and max(counts.values()) <= 2 * min(counts.values())
+
+    def _per_key(self, key: Column, column: Column) -> float:
+        """Return the number of different values of a column in the rows of one key, on average."""
+        values: dict[object, set[object]] = defaultdict(set)
+        for row in self.profile.head:
+            if row.get(key.name) not in (None, "None", ""):
+                values[row[key.name]].add(row.get(column.name))
+        return sum(map(len, values.values())) / len(values) if values else 0.0
+
+    def _long(self) -> dict[str, str]:
+        roles = dict(self.chosen)
+        system = self._system()
+        self._add(roles, "system", system)
+        key = self._shared_instance(roles)
+        roles = self._with_reference(roles)
+        self._add(roles, "text", self._long_text())
+        self._add(roles, "source", self._long_source(key))
+        if key is None and "source" not in roles:
+            key = self._instance()
+        self._add(roles, "instance", key)
+        self._add(roles, "sample", self._sample())
+        return self._with_category(roles)
+
+    def _long_text(self) -> Column | None:
+        """Return the column that differs most between rows, with the name of a text if it can be."""
+        texts = [c for c in self._texts() if not says(c.name, "remark")]
+        named = [c for c in texts if says_answer(c.name)] or [
+            c for c in texts if says(c.name, "text")
+        ]
+        named = [c for c in named if not _is_plain_source(c)] or named
+        others = [c for c in texts if not _is_plain_source(c)] or texts
+        return max(named or others, key=lambda c: (c.distinct, c.length), default=None)
+
+    def _long_source(self, key: Column | None) -> Column | None:
+        texts = [
+            c for c in self._texts() if not says(c.name, "remark") and not says(c.name, "fact")
+        ]
+        named = self._named_source(texts)
+        if named is not None:
+            return named
+        same = [c for c in texts if key is not None and self._per_key(key, c) <= 1.05]
+        return max(
+            same or [c for c in texts if c.repeats >= 1.5], key=lambda c: c.length, default=None
+        )
+
+    def _shared_instance(self, roles: Mapping[str, str]) -> Column | None:
+        """Return the id that the rows of several systems share."""
+        if "system" not in roles:
+            return self._instance()
+        system = self.profile[roles["system"]]
+        if system.distinct < 2:
+            return self._instance()
+        ids = [
+            c
+            for c in self.free
+            if _may_be_id(c) and c.repeats >= 1.2 and not says(c.name, "sample")
+        ]
+        ids = [c for c in ids if self._per_key(c, system) >= 1.2]
+        named = [c for c in ids if says(c.name, "instance")]
+        unnamed = [c for c in ids if not c.is_number and not says(c.name, "category")]
+        return max(named or unnamed, key=lambda c: c.distinct, default=None)
+
+    def _sample(self) -> Column | None:
+        """Return the column that numbers the texts of one system for one instance."""
+        numbers = [c for c in self.free if c.is_number and says(c.name, "sample")]
+        small = [c for c in numbers if c.values and all(len(value) <= 4 for value in c.values)]
+        return next((c for c in small if c.repeats > 1), None)
+
+    # The texts of several systems in each row.
+
+    def _wide(self) -> dict[str, str]:
+        roles = self._with_reference(dict(self.chosen))
+        texts = [c for c in self._texts() if not says(c.name, "remark")]
+        chosen_systems = any(role.startswith(TEXT_OF) for role in self.chosen)
+        if chosen_systems:
+            self._add(roles, "source", self._named_source(texts) or next(iter(texts), None))
+        else:
+            self._add(roles, "source", _wide_source(texts))
+            systems = _wide_systems([c for c in texts if c.name != roles.get("source")])
+            roles |= {f"{TEXT_OF}{name}": c.name for name, c in _system_names(systems).items()}
+            self._leave_out(roles.values())
+        self._add(roles, "instance", self._instance())
+        return self._with_category(roles)
+
+    # Roles of every layout.
+
+    def _add(self, roles: dict[str, str], role: str, column: Column | None) -> None:
+        if column is not None and self._is_free_for(role):
+            roles[role] = column.name
+            self._leave_out([column.name])
+
+    def _leave_out(self, names: Iterable[str]) -> None:
+        taken = set(names)
+        self.free = [c for c in self.free if c.name not in taken]
+
+    def _with_reference(self, roles: dict[str, str]) -> dict[str, str]:
+        """Add the reference; further references are left out."""
+        texts = [c for c in self._texts() if says(c.name, "reference") and not names_model(c.name)]
+        self._add(roles, "reference", texts[0] if texts else None)
+        self._leave_out(c.name for c in texts)
+        return roles
+
+    def _named_source(self, texts: list[Column]) -> Column | None:
+        named = [c for c in texts if _is_plain_source(c)]
+        return max(named, key=_source_rank, default=None)
+
+    def _instance(self) -> Column | None:
+        """Return the column with an id: by its name, or because its values are short and unique."""
+        ids = [c for c in self.free if _may_be_id(c)]
+        named = [c for c in ids if says(c.name, "instance") and not says(c.name, "vote")]
+        if named:
+            return max(
+                named,
+                key=lambda c: (c.distinct > 1 or self.profile.rows == 1, c.filled, -c.repeats),
+            )
+        codes = [c for c in ids if c.repeats < 1.05 and not c.is_number and c.share(c.words) <= 1.2]
+        codes = [c for c in codes if not c.is_link and not says(c.name, "category")]
+        is_enough = self.profile.rows >= 3
+        return codes[0] if codes and is_enough and codes[0] is self._first() else None
+
+    def _first(self) -> Column:
+        return next(iter(self.profile.columns.values()))
+
+    def _with_category(self, roles: dict[str, str]) -> dict[str, str]:
+        """Add a category: a short column by its name, or because few values repeat."""
+        short = [c for c in self.free if c.is_short and not c.is_number and not c.is_link]
+        short = [c for c in short if not says(c.name, "vote") and not says(c.name, "fact")]
+        short = [c for c in short if c.distinct > 1 or self.profile.rows == 1]
+        named = [c for c in short if says(c.name, "category")]
+        few = [c for c in short if 2 <= c.distinct <= 50 and c.repeats >= 2 and not _is_vote(c)]
+        few = [c for c in few if not says(c.name, "instance") and not says(c.name, "system")]
+        self._add(roles, "category", next(iter(named or few), None))
+        return roles
+
+
+def _may_be_text(column: Column) -> bool:
+    name = column.name
+    if column.is_number or column.is_link or _is_vote(column):
+        return False
+    if says(name, "fact") and not says_answer(name) and not column.length > 200:
+        return False
+    if column.is_short and says(name, "category") and not says_answer(name):
+        return False
+    if (
+        column.is_short
+        and says(name, "instance")
+        and not says_answer(name)
+        and column.share(column.words) < 2
+    ):
+        return False
+    if column.is_prose:
+        return True
+    named = (
+        says_answer(name) or says(name, "text") or says(name, "source") or says(name, "reference")
+    )
+    return (named and not says(name, "system")) or (names_model(name) and column.repeats < 2)
+
+
+VOTES = {
+    *("a", "b", "tie", "both", "neither", "left", "right", "model_a", "model_b", "tie (bothbad)"),
+    *("1", "2", "0", "-1", "yes", "no", "win", "lose", "loss", "draw", "same", "equal", "none"),
+    *("a is better", "b is better", "good", "bad", "x", "y"),
+}
+
+
+def _is_vote(column: Column) -> bool:
+    """Whether the cells are short, and are votes by their name or by what they say."""
+    if column.length > 40 or column.is_listed:
+        return False
+    values = {value.strip().lower() for value in column.values}
+    says_vote = says(column.name, "vote") and not names_model(
+        column.name.lower().replace("model", "")
+    )
+    other_roles = ("system", "instance", "category")
+    has_other_name = names_model(column.name) or any(says(column.name, r) for r in other_roles)
+    return says_vote or (bool(values) and values <= VOTES and not has_other_name)
+
+
+def _may_be_system(column: Column) -> bool:
+    is_few = column.distinct <= MAX_SYSTEM_NAMES and not column.is_number
+    return column.is_short and is_few and not _is_vote(column) and not column.is_link
+
+
+def _may_be_unnamed_system(column: Column) -> bool:
+    """Whether short words repeat that are no id, text or category by their name."""
+    roles = ("instance", "text", "source", "reference", "category", "fact", "remark", "sample")
+    is_word = column.share(column.words) < 4 and column.repeats >= 1.5
+    return is_word and column.distinct >= 2 and not any(says(column.name, role) for role in roles)
+
+
+def _are_systems(pair: tuple[Column, Column]) -> bool:
+    if not all(_may_be_system(c) and not says(c.name, "vote") for c in pair):
+        return False
+    named = all(says(c.name, "system") or says(c.name, "fact") for c in pair)
+    return named and not any(says_answer_alone(c.name) for c in pair)
+
+
+def says_answer_alone(name: str) -> bool:
+    """Whether the name stands for a text although it does not name a model."""
+    return says(name, "text")
+
+
+def _may_be_id(column: Column) -> bool:
+    is_code = column.length <= 80 and not column.is_listed and column.share(column.words) <= 3
+    return is_code and not _is_vote(column)
+
+
+def _is_plain_source(column: Column) -> bool:
+    return says(column.name, "source") and not says_answer(column.name)
+
+
+def _source_rank(column: Column) -> tuple[bool, float]:
+    """Rank names: a prompt or question is the source, even beside a longer context."""
+    asked = {"prompt", "question", "instruction", "query", "article", "document", "source"}
+    return not asked.isdisjoint(words_of(column.name)), column.length
+
+
+def _wide_source(texts: list[Column]) -> Column | None:
+    named = [c for c in texts if _is_plain_source(c)]
+    if named:
+        return max(named, key=_source_rank)
+    answers = [c for c in texts if says_answer(c.name)]
+    others = [c for c in texts if not says_answer(c.name)]
+    if len(answers) >= 2:
+        return max(others, key=lambda c: c.length, default=None)
+    if len(texts) < 3:
+        return None
+    return _standing_out(others or texts)
+
+
+def _standing_out(texts: list[Column]) -> Column:
+    """Return the text that is much longer than the others, asks questions, or comes first."""
+    by_length = sorted(texts, key=lambda c: c.length)
+    if len(texts) > 1 and by_length[-1].length > 2.5 * by_length[-2].length:
+        return by_length[-1]
+    return next((c for c in texts if c.share(c.questions) > 0.5), texts[0])
+
+
+def _wide_systems(texts: list[Column]) -> list[Column]:
+    """Return the columns of systems: those named so, and others whose texts are as long."""
+    answers = [c for c in texts if says_answer(c.name)]
+    plain = [c for c in texts if not _is_plain_source(c) and not says(c.name, "fact")]
+    if len(answers) < 2:
+        return plain or answers
+    if _shared_words(answers):
+        return answers
+    mean = sum(c.length for c in answers) / len(answers)
+    return [c for c in plain if c in answers or mean / 3 <= c.length <= mean * 3]
+
+
+def _shared_words(columns: list[Column]) -> set[str]:
+    words = [set(words_of(c.name)) for c in columns]
+    return set.intersection(*words) - {"1", "2"} if words else set()
+
+
+def _system_names(columns: list[Column]) -> dict[str, Column]:
+    """Name systems after their columns, without what nested columns have in common."""
+    parts = [c.name.split(".") for c in columns]
+    if len(columns) < 2 or any(len(part) < 2 for part in parts):
+        return {c.name.rpartition(".")[2] if len(columns) == 1 else c.name: c for c in columns}
+    start, end = _common(parts), _common([part[::-1] for part in parts])
+    names = [".".join(part[start : len(part) - end]) for part in parts]
+    if len(set(names)) < len(names) or not all(names):
+        return {c.name: c for c in columns}
+    return dict(zip(names, columns, strict=True))
+
+
+def _common(parts: list[list[str]]) -> int:
+    """Return how many first parts all names share."""
+    shortest = min(len(part) for part in parts)
+    differs: Callable[[int], bool] = lambda i: len({part[i] for part in parts}) > 1  # noqa: E731
+    return next((i for i in range(shortest) if differs(i)), shortest)

@@ -1,0 +1,216 @@
+"""The whole reading of a table: profile, plan, counts and problems."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Self
+
+from tiebreak.formats.errors import FormatError
+from tiebreak.formats.tables.extraction import Extracted, Extraction
+from tiebreak.formats.tables.names import says, says_answer
+from tiebreak.formats.tables.problems import BadCell, TableProblem, TableProblems
+from tiebreak.formats.tables.profiles import Profile, profile_of
+from tiebreak.formats.tables.reading import Table
+from tiebreak.formats.tables.roles import LONG, PAIR_ROLES, Plan, plan_for
+
+MAX_SYSTEMS = 1000
+NOTHING_TO_READ = (
+    "The table has no column with texts of systems. Choose the columns that hold the texts."
+)
+NO_SYSTEM = "Choose the column that holds the names of the systems, or one column for each system."
+NO_INSTANCE = (
+    "Choose the column that holds the ids of the instances, or their source: in a long table it"
+    " says which rows belong together."
+)
+HALF_A_PAIR = "A pair needs four columns: system_a, text_a, system_b and text_b."
+
+
+@dataclass(frozen=True)
+class TableSummary:
+    """What a table contains, if it is read by a plan.
+
+    ``is_usable`` says whether rows remain if those with problems are left out.
+    """
+
+    plan: Plan | None
+    rows: int
+    instances: int
+    systems: tuple[str, ...]
+    generations: int
+    problems: tuple[TableProblem, ...]
+    n_problems: int
+    is_usable: bool
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of_refusal(cls, error: FormatError) -> Self:
+        """Return the summary of a file that could not be opened as a table."""
+        problems = tuple(
+            TableProblem(None, None, p.code, f"The file {p.reason.rstrip('.')}.")
+            for p in error.problems
+        )
+        return cls(None, 0, 0, (), 0, problems, error.total, is_usable=False)
+
+    def as_json(self) -> dict[str, object]:
+        """Return the summary as `import_table --json` prints it."""
+        return {
+            "layout": self.plan.layout if self.plan else None,
+            "columns": dict(self.plan.columns) if self.plan else {},
+            "instances": self.instances,
+            "systems": list(self.systems),
+            "generations": self.generations,
+            "problems": [
+                {"row": p.row, "column": p.column, "code": p.code, "reason": p.reason}
+                for p in self.problems
+            ],
+            "n_problems": self.n_problems,
+            "rows": self.rows,
+            "notes": list(self.notes),
+        }
+
+
+class TableReading:
+    """One reading of a table: its profile and plan first, and then its rows one by one.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+    layout : str, optional
+        Layout, if it is not to be guessed.
+    columns : dict of str to str, optional
+        Columns by role that are not to be guessed.
+    is_complete : bool
+        Whether ``columns`` has all roles, so that nothing is guessed.
+    max_rows : int, optional
+        Number of rows after which to stop, for a preview.
+
+    Attributes
+    ----------
+    profile : Profile
+        What the cells of the columns look like.
+    plan : Plan
+        Layout of the table, and the column of each role.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        layout: str | None = None,
+        columns: Mapping[str, str] | None = None,
+        is_complete: bool = False,
+        max_rows: int | None = None,
+    ) -> None:
+        self.table, self.max_rows = table, max_rows
+        problems = TableProblems()
+        self.profile = self._profile(problems)
+        self.plan = plan_for(self.profile, layout=layout, columns=columns, is_complete=is_complete)
+        _check_plan(self.plan, self.profile, problems)
+        # Rows with problems are named again when they are read for their contents.
+        self.problems = problems if problems.is_fatal else TableProblems()
+        self.extraction = Extraction(self.plan, self.problems)
+
+    def _profile(self, problems: TableProblems) -> Profile:
+        try:
+            return profile_of(islice(self.table.rows(problems), self.max_rows))
+        except BadCell as error:
+            problems.stop(None, error.code, error.message)
+            return Profile()
+
+    def rows(self) -> Iterator[Extracted]:
+        """Yield what each row contributes; the rows with problems are left out."""
+        if self.problems.is_fatal:
+            return
+        _check_empty_systems(self.plan, self.profile, self.problems)
+        yield from self.extraction.run(islice(self.table.rows(self.problems), self.max_rows))
+        if not self.extraction.generations and not self.problems.total:
+            self.problems.stop(None, "nothing_to_read", NOTHING_TO_READ)
+
+    def summary(self) -> TableSummary:
+        """Return what the rows contain that were read so far."""
+        return TableSummary(
+            self.plan,
+            self.profile.rows,
+            len(self.extraction.instances),
+            _in_order(self.plan, self.extraction.systems),
+            self.extraction.generations,
+            tuple(self.problems.items),
+            self.problems.total,
+            bool(self.extraction.generations) and not self.problems.is_fatal,
+            self.table.notes,
+        )
+
+
+def extracted_rows(table: Table, plan: Plan) -> Iterator[Extracted]:
+    """Yield what each usable row contributes."""
+    problems = TableProblems()
+    yield from Extraction(plan, problems).run(table.rows(problems))
+
+
+def _check_plan(plan: Plan, profile: Profile, problems: TableProblems) -> None:
+    """Name the roles that are missing, unless the table could not be read at all."""
+    columns = plan.columns
+    if problems.is_fatal or not profile.rows:
+        if not problems.total:
+            problems.stop(None, "empty", "The table has no rows below its header.")
+        problems.is_fatal = True
+        return
+    pair = [role for role in PAIR_ROLES if role in columns]
+    if pair and len(pair) < len(PAIR_ROLES):
+        problems.stop(None, "half_a_pair", HALF_A_PAIR)
+    elif plan.layout == LONG and "text" not in columns:
+        problems.stop(None, "no_text", NOTHING_TO_READ)
+    elif plan.layout == LONG and "system" not in columns:
+        problems.stop(None, "no_system", NO_SYSTEM)
+    elif plan.layout == LONG and not {"instance", "source"} & columns.keys():
+        problems.stop(None, "no_instance", NO_INSTANCE)
+    elif plan.layout != LONG and not pair and not plan.systems:
+        problems.stop(None, "no_text", NOTHING_TO_READ)
+    elif len(plan.systems) > MAX_SYSTEMS:
+        problems.stop(None, "too_many_systems", f"A study has at most {MAX_SYSTEMS:,} systems.")
+    _check_second_header(plan, profile, problems)
+
+
+def _check_empty_systems(plan: Plan, profile: Profile, problems: TableProblems) -> None:
+    """Name columns without any text that look like those of the systems."""
+    if not plan.systems:
+        return
+    for column in profile.columns.values():
+        if not column.filled and says_answer(column.name) and not says(column.name, "reference"):
+            reason = (
+                "The column has no texts, so that it is no system. Fill it in, or leave it out."
+            )
+            problems.add(None, column.name, "empty_system", reason)
+
+
+def _check_second_header(plan: Plan, profile: Profile, problems: TableProblems) -> None:
+    """Name a first row that looks like another header: short words above long texts."""
+    if len(profile.head) < 3 or problems.is_fatal:
+        return
+    first, others = profile.head[0], profile.head[1:]
+    cells = [str(value) for value in first.values() if value not in (None, "")]
+    if len(set(cells)) < len(cells) or any(len(cell) > 40 or cell.isdecimal() for cell in cells):
+        return
+    texts = [c for r, c in plan.columns.items() if r.startswith("text") or r == "source"]
+    is_above = [
+        _is_short_above(first.get(name), [row.get(name) for row in others]) for name in texts
+    ]
+    if texts and all(is_above):
+        reason = (
+            "The first row looks like a second header, because its cells are much shorter than"
+            " the texts below. Delete it, or leave it out."
+        )
+        problems.stop(2, "two_headers", reason)
+
+
+def _is_short_above(first: object, others: list[object]) -> bool:
+    lengths = [len(str(value)) for value in others if value]
+    return bool(lengths) and bool(first) and 4 * len(str(first)) < min(lengths)
+
+
+def _in_order(plan: Plan, systems: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the systems in the order of their columns, or of their names."""
+    if plan.systems:
+        return tuple(name for name in plan.systems if name in systems)
+    return tuple(sorted(systems))

@@ -1,0 +1,181 @@
+"""Rows of XLSX workbooks: of the first sheet that is not empty."""
+
+import re
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import date, datetime, time
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from tiebreak import optional
+from tiebreak.errors import InvalidInput
+from tiebreak.formats.archive import ZIP_ERRORS, check_members
+from tiebreak.formats.errors import FormatError
+from tiebreak.formats.limits import LIMITS, Limits
+from tiebreak.formats.rows import Row
+from tiebreak.formats.tables.delimited import checked_header
+from tiebreak.formats.tables.problems import MAX_LISTED, TableProblems
+
+# The texts of a workbook have to fit into memory, other than those of a CSV file.
+MAX_UNPACKED = 200_000_000
+MAX_WIDTH = 16_384
+CHUNK = 256 * 1024
+_MERGED = re.compile(rb'<mergeCell ref="([A-Z]{1,3})([0-9]{1,7}):([A-Z]{1,3}[0-9]{1,7})"')
+ERRORS = {"#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"}
+
+
+def is_workbook(path: Path) -> bool:
+    """Whether a .zip file is an XLSX workbook."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            return "xl/workbook.xml" in file.namelist()
+    except ZIP_ERRORS:
+        return False
+
+
+def read_workbook(
+    path: Path, problems: TableProblems, limits: Limits = LIMITS
+) -> Iterator[tuple[int, Row]]:
+    """Yield the rows of the first sheet that is not empty, with the values that formulas had."""
+    openpyxl = optional.load("openpyxl")
+    try:
+        facts = _Facts.of(path, limits)
+        with (
+            closing(openpyxl.load_workbook(path, read_only=True, data_only=True)) as values,
+            closing(openpyxl.load_workbook(path, read_only=True)) as formulas,
+        ):
+            yield from _Sheet(values, formulas, facts, problems).rows()
+    except FormatError as error:
+        problem = error.problems[0]
+        problems.stop(None, problem.code, f"The workbook {problem.reason.rstrip('.')}.")
+    except InvalidInput as error:
+        problems.stop(None, error.code, error.message)
+    except (*ZIP_ERRORS, LookupError, TypeError, AttributeError, SyntaxError) as error:
+        reason = f"The file is not a readable XLSX workbook ({str(error)[:100]}). Save it again."
+        problems.stop(None, "not_xlsx", reason)
+
+
+class _Facts:
+    """What the sheets' XML says: merged cells, and whether there are formulas."""
+
+    def __init__(self) -> None:
+        self.merged: dict[str, list[tuple[int, str]]] = {}
+        self.has_formulas = False
+
+    @classmethod
+    def of(cls, path: Path, limits: Limits) -> "_Facts":
+        facts = cls()
+        with zipfile.ZipFile(path) as file:
+            members = [member for member in file.infolist() if not member.is_dir()]
+            check_members(path.name, members, Limits(unpacked=min(MAX_UNPACKED, limits.unpacked)))
+            for member in members:
+                if member.filename.startswith("xl/worksheets/"):
+                    with file.open(member) as sheet:
+                        facts._scan(member.filename, sheet)
+        return facts
+
+    def _scan(self, name: str, sheet: Any) -> None:
+        ranges = self.merged.setdefault(name, [])
+        tail = b""
+        while chunk := sheet.read(CHUNK):
+            text = tail + chunk
+            self.has_formulas |= b"<f>" in text or b"<f " in text
+            for match in _MERGED.finditer(text):
+                area = int(match[2]), f"{match[1].decode()}{match[2].decode()}:{match[3].decode()}"
+                if area not in ranges[-4:] and len(ranges) < MAX_LISTED:
+                    ranges.append(area)
+            tail = text[-64:]
+
+
+class _Sheet:
+    """One sheet, read twice side by side if it has formulas: their values, and where they are."""
+
+    def __init__(self, values: Any, formulas: Any, facts: _Facts, problems: TableProblems) -> None:
+        self.facts, self.problems = facts, problems
+        names = [sheet.title for sheet in values.worksheets if sheet.sheet_state == "visible"]
+        self.name = next((name for name in names if _has_rows(values[name])), None)
+        self.values, self.formulas = values, formulas
+
+    def rows(self) -> Iterator[tuple[int, Row]]:
+        if self.name is None:
+            self.problems.stop(None, "empty", "The workbook has no sheet with rows.")
+            return
+        sheet = self.values[self.name]
+        self._name_merged(sheet)
+        header: list[str] = []
+        for number, (cells, formulas) in enumerate(self._pairs(sheet), start=1):
+            present = [cell for cell in cells if cell not in (None, "")]
+            if not header and present:
+                header = self._header(cells, number)
+            elif header and present:
+                with self.problems.at(number):
+                    row = self._row(header, cells)
+                    if self._is_usable(header, cells, formulas, number):
+                        yield number, row
+
+    def _header(self, cells: tuple[Any, ...], number: int) -> list[str]:
+        if len(cells) > MAX_WIDTH:
+            raise InvalidInput("too_many_columns", f"The sheet has {len(cells):,} columns.")
+        return checked_header([str(_plain(cell) or "").strip() for cell in cells], number)
+
+    def _pairs(self, sheet: Any) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+        values = sheet.iter_rows(values_only=True)
+        if not self.facts.has_formulas:
+            yield from ((cells, ()) for cells in values)
+            return
+        yield from zip_longest(
+            values, self.formulas[self.name].iter_rows(values_only=True), fillvalue=()
+        )
+
+    def _name_merged(self, sheet: Any) -> None:
+        path = str(getattr(sheet, "_worksheet_path", "")).lstrip("/")
+        for row, cells in self.facts.merged.get(path, []):
+            reason = f"The cells {cells} are merged. Split them, and fill in each cell."
+            self.problems.add(row, None, "merged_cells", reason)
+
+    def _row(self, header: list[str], cells: tuple[Any, ...]) -> Row:
+        plain = [_plain(cell) for cell in cells[: len(header)]]
+        plain += [None] * (len(header) - len(plain))
+        if any(cell not in (None, "") for cell in cells[len(header) :]):
+            raise InvalidInput("wrong_cell_count", "The row has more cells than the header.")
+        return dict(zip(header, plain, strict=True))
+
+    def _is_usable(
+        self, header: list[str], cells: tuple[Any, ...], formulas: tuple[Any, ...], number: int
+    ) -> bool:
+        """Name errors, and formulas whose value the workbook does not have."""
+        is_usable = True
+        for i, column in enumerate(header):
+            value = cells[i] if i < len(cells) else None
+            formula = formulas[i] if i < len(formulas) else None
+            is_formula = isinstance(formula, str) and formula.startswith("=") and formula != value
+            if value in ERRORS:
+                reason = f"The cell contains the error {value}. Correct it."
+                self.problems.add(number, column, "error_in_cell", reason)
+            elif is_formula and value is None:
+                reason = "The cell is a formula whose value is not stored. Paste the value instead."
+                self.problems.add(number, column, "formula", reason)
+            else:
+                continue
+            is_usable = False
+        return is_usable
+
+
+def _has_rows(sheet: Any) -> bool:
+    rows = getattr(sheet, "iter_rows", None)
+    return rows is not None and any(
+        any(c is not None for c in row) for row in rows(max_row=50, values_only=True)
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return a cell's value as text, a number or a truth value."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return int(value)
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if value is None or isinstance(value, str | int | float | bool):
+        return value or None if isinstance(value, str) else value
+    return str(value)
