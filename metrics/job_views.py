@@ -16,7 +16,7 @@ from jobs.models import UNFINISHED, Job
 from jobs.rows import job_rows, newest_and_unfinished
 from jobs.services import pause_job, resume_job, stop_job
 from metrics.messages import EXPORT_STARTED, JOB_PAUSES, JOB_RESUMED, JOB_STOPPED
-from studies.access import researchers_only, study_for
+from studies.access import Right, researchers_only, study_for
 from studies.dataset_jobs import jobs_of
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -38,7 +38,7 @@ class ExportForm(forms.Form):
 @researchers_only
 def study_jobs(request: HttpRequest, public_id: str) -> HttpResponse:
     """Show a study's jobs."""
-    study = study_for(request.user, public_id)
+    study = study_for(request.user, public_id, Right.READ)
     return render(request, "metrics/jobs.html", _page(study, ExportForm()))
 
 
@@ -46,7 +46,7 @@ def study_jobs(request: HttpRequest, public_id: str) -> HttpResponse:
 @researchers_only
 def study_jobs_part(request: HttpRequest, public_id: str) -> HttpResponse:
     """Return the list alone, which the page polls while a job is moving."""
-    study = study_for(request.user, public_id)
+    study = study_for(request.user, public_id, Right.READ)
     return render(request, "metrics/job_list.html", _list(study))
 
 
@@ -64,7 +64,7 @@ def _list(study: Study) -> dict[str, Any]:
 @researchers_only
 def export(request: HttpRequest, public_id: str) -> HttpResponse:
     """Start an export."""
-    study = study_for(request.user, public_id)
+    study = study_for(request.user, public_id, Right.READ)
     form = ExportForm(request.POST)
     if not form.is_valid():
         return render(request, "metrics/jobs.html", _page(study, form), status=400)
@@ -81,7 +81,7 @@ def export(request: HttpRequest, public_id: str) -> HttpResponse:
 @researchers_only
 def download_export(request: HttpRequest, public_id: str, job_id: str) -> FileResponse:
     """Send the file of a finished export."""
-    study = study_for(request.user, public_id)
+    study = study_for(request.user, public_id, Right.READ)
     try:
         file = finished_export(study=study, job_id=job_id)
     except DomainError as refusal:

@@ -14,7 +14,7 @@ from metrics.dashboard import perception_figures, sections
 from metrics.models import ReportSnapshot
 from metrics.selectors import stored_report
 from metrics.services import ensure_fresh, watermark
-from studies.access import researchers_only, study_for
+from studies.access import Right, researchers_only, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
 from tiebreak.report import Report
@@ -26,7 +26,7 @@ STOP_POLLING = 286  # htmx stops polling at this status
 @require_safe
 @researchers_only
 def dashboard(request: HttpRequest, public_id: str) -> HttpResponse:
-    study = study_for(request.user, public_id)
+    study = study_for(request.user, public_id, Right.SEE)
     return render(request, "metrics/dashboard.html", _context(study, _freshness_of(study)))
 
 
@@ -37,7 +37,7 @@ def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
 
     Pages poll this view, so it compares the state of the ratings before it counts them.
     """
-    study = study_for(request.user, public_id)
+    study = study_for(request.user, public_id, Right.SEE)
     freshness = _freshness_of(study)
     if request.GET.get("shown") == freshness.token:
         is_final = study.status == Study.Status.CLOSED and not freshness.is_refreshing
@@ -52,7 +52,7 @@ def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
 def report(request: HttpRequest, public_id: str) -> HttpResponse:
     """Download the report that the dashboard shows."""
     response = JsonResponse(
-        _report(study_for(request.user, public_id)).as_json(),
+        _report(study_for(request.user, public_id, Right.SEE)).as_json(),
         json_dumps_params={"indent": 1, "allow_nan": False},
     )
     response["Content-Disposition"] = 'attachment; filename="report.json"'
@@ -63,7 +63,7 @@ def report(request: HttpRequest, public_id: str) -> HttpResponse:
 @researchers_only
 def figure(request: HttpRequest, public_id: str, criterion: str, name: str) -> HttpResponse:
     """Download one figure as an SVG file."""
-    section = _report(study_for(request.user, public_id)).criteria.get(criterion)
+    section = _report(study_for(request.user, public_id, Right.SEE)).criteria.get(criterion)
     if section is None:
         raise Http404("This study's report has no such criterion.")
     svg = _figure(section, name)

@@ -26,7 +26,7 @@ from recruitment.services.channels import has_open_link
 from recruitment.services.cloning import clone_study
 from recruitment.services.launch_checks import launch_checks
 from recruitment.study_actions import ACTIONS
-from studies.access import studies_of, study_for
+from studies.access import Right, check_right, right_for, studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
 from studies.confirming import Question, ask, is_confirmed
 from studies.importing import KnownDataset
@@ -190,6 +190,7 @@ class CollectingStudyAdmin(StudyAdmin):
         self, request: HttpRequest, study: Study, action: str, question: Question | None
     ) -> None:
         try:
+            check_right(request.user, study, Right.CHANGE)
             sentence = ACTIONS[action].do(study, cast(User, request.user), question)
         except DomainError as error:
             message = f"{study.title}: {error.message}"
@@ -277,7 +278,7 @@ class CollectingStudyAdmin(StudyAdmin):
 
     def reference_units_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Create reference units on a separate page, so that neither form loses typed values."""
-        study = study_for(request.user, object_id)
+        study = study_for(request.user, object_id, right_for(request))
         is_sent = request.method == "POST"
         form = ReferenceUnitsForm(request.POST, request.FILES) if is_sent else ReferenceUnitsForm()
         if is_sent and form.is_valid():

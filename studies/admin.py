@@ -12,10 +12,10 @@ from django.db.models import Count, QuerySet
 from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest, HttpResponse
 
-from studies.access import datasets_of, studies_of
+from studies.access import Right, datasets_of, refuse_without, right_for, studies_of
 from studies.admin_lookups import DeclaredLookups
 from studies.dataset_jobs import jobs_of
-from studies.members import MembershipForm
+from studies.members import Members, MembershipForm
 from studies.models import Criterion, Dataset, Generation, Membership, Study, StudySystem, System
 from studies.models.settings import SETTINGS
 from studies.services import FROZEN_FIELDS, is_frozen, save_design, use_dataset_systems
@@ -44,35 +44,58 @@ admin.site.site_url = None
 
 
 class _ForResearchers:
-    """Grants all model permissions to staff, while `studies.access` decides what they can see."""
+    """Grants model permissions to staff, as far as `studies.access` gives them rights.
+
+    Researchers may add objects of their own. What they may do with an object depends on their
+    role in the study, or in a study with the dataset.
+    """
+
+    to_change: ClassVar[Right] = Right.CHANGE
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return request.user.is_active and request.user.is_staff
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
+        return self.has_module_permission(request) and _may(request, obj, Right.READ)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
+        return self.has_module_permission(request) and _may(request, obj, self.to_change)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
+        return self.has_module_permission(request) and _may(request, obj, self.to_change)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
+        return self.has_module_permission(request) and _may(request, obj, self.to_change)
+
+
+def _may(request: HttpRequest, obj: Study | Dataset | None, right: Right) -> bool:
+    """Whether the user has a right, which is looked up once per request and object."""
+    if obj is None or obj._state.adding:
+        return True
+    cache: dict[object, bool] = request.__dict__.setdefault("checked_rights", {})
+    key = (type(obj), obj.pk, right)
+    if key not in cache:
+        visible = (
+            studies_of(request.user, right)
+            if isinstance(obj, Study)
+            else datasets_of(request.user, right)
+        )
+        cache[key] = visible.filter(pk=obj.pk).exists()
+    return cache[key]
 
 
 class FrozenInline(_ForResearchers):
     """An inline for rows of the design, which become read-only when the study is opened."""
 
     def has_add_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
-        return obj is None or not is_frozen(obj)
+        return self.has_change_permission(request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
-        return obj is None or not is_frozen(obj)
+        is_open_to_change = obj is None or not is_frozen(obj)
+        return is_open_to_change and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
-        return obj is None or not is_frozen(obj)
+        return self.has_change_permission(request, obj)
 
 
 class CriterionInline(FrozenInline, CriterionTabular):
@@ -124,6 +147,8 @@ class SystemInline(FrozenInline, SystemTabular):
 class MembershipInline(_ForResearchers, MemberTabular):
     model = Membership
     form = MembershipForm
+    formset = Members
+    to_change = Right.OWN
     extra = 0
     verbose_name = "member"
     verbose_name_plural = "researchers with access to this study"
@@ -233,9 +258,25 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> list[str]:
         return list(FROZEN_FIELDS) if obj is not None and is_frozen(obj) else []
 
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Study | None:
+        """Return the study, if the user's role lets them do what they ask; refuse others."""
+        study = super().get_object(request, object_id, from_field)
+        if study is not None:
+            refuse_without(request.user, study, self.right_for(request))
+        return study
+
+    def right_for(self, request: HttpRequest) -> Right:
+        name = request.resolver_match.url_name if request.resolver_match else None
+        return Right.OWN if name == "studies_study_delete" else right_for(request)
+
     def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
-        """Whether the study is a draft. Other studies are kept, because ratings are append-only."""
-        return obj is not None and not is_frozen(obj)
+        """Whether the user owns the study, and it is a draft.
+
+        Other studies are kept, because ratings are append-only.
+        """
+        return obj is not None and not is_frozen(obj) and _may(request, obj, Right.OWN)
 
     def delete_model(self, request: HttpRequest, obj: Study) -> None:
         jobs_of(obj).delete()
@@ -313,7 +354,11 @@ class DatasetAdmin(_ForResearchers, DeclaredLookups, DatasetModelAdmin):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Dataset | None = None) -> bool:
-        return obj is not None and not obj.studies.exists()
+        return (
+            obj is not None
+            and not obj.studies.exists()
+            and super().has_delete_permission(request, obj)
+        )
 
     def change_view(
         self,

@@ -13,7 +13,7 @@ from annotation.selectors import UnitProgress, mixes_in_checks
 from annotation.views.unit_presentation import unit_page
 from recruitment.models import Channel
 from recruitment.services.channels import channel_statuses
-from studies.access import study_for
+from studies.access import Right, study_for
 from studies.markdown import render_markdown
 from studies.models import Generation, Study, System, Unit
 
@@ -28,7 +28,7 @@ PAGES = {"welcome": "Welcome", "guidelines": "Guidelines", "unit": "Rating"}
 @require_safe
 @never_cache
 def preview(request: HttpRequest, study_id: str) -> HttpResponse:
-    study = study_for(request.user, study_id)
+    study = study_for(request.user, study_id, Right.READ)
     name = request.GET.get("page", "welcome")
     if name not in PAGES:
         raise Http404("The preview has no such page.")
