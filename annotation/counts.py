@@ -105,12 +105,17 @@ def study_counts(study: Study, now: datetime | None = None) -> StudyCounts:
         .values_list("hit__hit_units__repeat")
         .annotate(n=Count("hit__hit_units"))
     )
-    criteria = study.criteria.count()
+    is_unverified = ~Q(participations__address="") & Q(participations__simulated=False)
+    more = Study.objects.filter(pk=study.pk).aggregate(
+        criteria=Count("criteria", distinct=True),
+        unverified=Count("participations", distinct=True, filter=is_unverified),
+    )
+    criteria = more["criteria"]
     return StudyCounts(
         expected=answers.get(0, 0) * criteria,
         expected_repeats=sum(n for repeat, n in answers.items() if repeat) * criteria,
         annotators=rows["annotators"],
-        unverified=study.participations.exclude(address="").filter(simulated=False).count(),
+        unverified=more["unverified"],
         rows=_unprefixed(rows),
         **places,
         **planned,

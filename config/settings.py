@@ -192,7 +192,7 @@ TIEBREAK_PUBLIC_URL = _address("TIEBREAK_PUBLIC_URL") or (
 )
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "metrics.admin_app.ResearcherAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -333,6 +333,7 @@ CONTENT_SECURITY_POLICY = {
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
         "connect-src": [SELF],
+        "frame-src": [SELF],
         "form-action": [SELF],
         "base-uri": [NONE],
         "frame-ancestors": [NONE],

@@ -65,3 +65,5 @@ RATING_SET = (
     " consistency runs from 0 (it prefers each system at least once, or has only ties) to 1 (it"
     " prefers the same system at full strength every time)."
 )
+
+DEMO_STARTED = "The demo study is being loaded. It appears on this page within a minute."

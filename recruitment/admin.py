@@ -22,6 +22,7 @@ from annotation.services.reference_units import ROLES, degrade_copies, import_re
 from annotation.uploads import stored_upload, upload_limits
 from recruitment.confirmations import quality
 from recruitment.launch.check import counted
+from recruitment.reference_unit_forms import ReferenceUnitsForm
 from recruitment.services.channels import has_open_link
 from recruitment.services.cloning import clone_study
 from recruitment.services.launch_checks import launch_checks
@@ -114,20 +115,6 @@ class ComprehensionInline(FrozenInline, ComprehensionTabular):
     verbose_name_plural = "Comprehension questions, asked first"
 
 
-class ReferenceUnitsForm(forms.Form):
-    """The role of new reference units, and their number or a file that lists them."""
-
-    role = forms.ChoiceField(
-        label="Role", choices=[(role.value, name) for role, name in ROLES.items()]
-    )
-    n = forms.IntegerField(label="Number of units", min_value=1, max_value=1000, initial=20)
-    rows = forms.FileField(
-        label="Or upload a file (.jsonl)",
-        required=False,
-        validators=[FileExtensionValidator(["jsonl"])],
-    )
-
-
 class CollectingStudyAdmin(StudyAdmin):
     change_form_template = "admin/studies/study/change_form.html"
     inlines = (*StudyAdmin.inlines, ScreeningInline, ComprehensionInline)
@@ -181,10 +168,8 @@ class CollectingStudyAdmin(StudyAdmin):
         return None
 
     def _questions(self, studies: list[Study], action: str) -> dict[str, Question]:
-        question = ACTIONS[action].question
-        if question is None:
-            return {}
-        return {study.pk: question(study) for study in studies if ACTIONS[action].is_offered(study)}
+        questions = {study.pk: ACTIONS[action].question_for(study) for study in studies}
+        return {key: question for key, question in questions.items() if question is not None}
 
     def _do(
         self, request: HttpRequest, study: Study, action: str, question: Question | None
@@ -283,7 +268,7 @@ class CollectingStudyAdmin(StudyAdmin):
         form = ReferenceUnitsForm(request.POST, request.FILES) if is_sent else ReferenceUnitsForm()
         if is_sent and form.is_valid():
             try:
-                n = _make_reference_units(study, form)
+                n = make_reference_units(study, form)
             except DomainError as error:
                 form.add_error(None, form_errors(error))
             else:
@@ -358,7 +343,7 @@ def _imported(imported: Imported) -> str:
     return f"{sentence} Ratings in the statistics: {study_counts(imported.study).ratings}."
 
 
-def _make_reference_units(study: Study, form: ReferenceUnitsForm) -> int:
+def make_reference_units(study: Study, form: ReferenceUnitsForm) -> int:
     role, upload = Unit.Role(form.cleaned_data["role"]), form.cleaned_data["rows"]
     if upload is None:
         n, seed = form.cleaned_data["n"], study.units.count()

@@ -97,7 +97,7 @@ def datasets_of(user: User | AnonymousUser, may: Right = Right.READ) -> QuerySet
 def right_in(user: User | AnonymousUser, study: Study) -> Right | None:
     """Return what a user may do in a study; None if it is not theirs to see."""
     rows = studies_of(user).filter(pk=study.pk).annotate(role=held_role(user))
-    return _right(user, rows.values_list("role", flat=True).first())
+    return right_of(user, rows.values_list("role", flat=True).first())
 
 
 def held_role(user: User | AnonymousUser) -> Subquery:
@@ -106,7 +106,8 @@ def held_role(user: User | AnonymousUser) -> Subquery:
     return Subquery(rows.values("role")[:1])
 
 
-def _right(user: User | AnonymousUser, role: str | None) -> Right | None:
+def right_of(user: User | AnonymousUser, role: str | None) -> Right | None:
+    """Return the right that comes with a role; superusers have every right."""
     is_superuser = user.is_active and user.is_staff and user.is_superuser
     return Right.OWN if is_superuser else RIGHTS.get(role or "")
 
@@ -134,7 +135,7 @@ def study_for(user: User | AnonymousUser, public_id: str, may: Right = Right.CHA
     study = studies.filter(public_id=public_id).first() if known else None
     if study is None:
         raise Http404("No such study.")
-    _refuse(_right(user, study.role), may)
+    _refuse(right_of(user, study.role), may)
     return study
 
 

@@ -37,11 +37,6 @@ else:
     StudyForm = forms.ModelForm
     SystemFormSet = BaseInlineFormSet
 
-admin.site.site_header = "Tiebreak"
-admin.site.site_title = "Tiebreak"
-admin.site.index_title = "Studies and datasets"
-admin.site.site_url = None
-
 
 class _ForResearchers:
     """Grants model permissions to staff, as far as `studies.access` gives them rights.

@@ -1,21 +1,26 @@
 """A preview of the annotators' pages for the researcher. It stores and reserves nothing."""
 
+from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
+from csp.constants import SELF
+from csp.decorators import csp_replace
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.clickjacking import xframe_options_sameorigin
+from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.models import HIT, HITUnit
 from annotation.selectors import UnitProgress, mixes_in_checks
 from annotation.views.unit_presentation import unit_page
 from recruitment.models import Channel
 from recruitment.services.channels import channel_statuses
-from studies.access import Right, study_for
+from studies.access import Right, researchers_only, right_for, study_for
 from studies.markdown import render_markdown
-from studies.models import Generation, Study, System, Unit
+from studies.models import Criterion, Generation, Study, System, Unit
+from studies.typed_task import typed_task
 
 TEMPLATES = {
     "welcome": "recruitment/welcome.html",
@@ -30,16 +35,41 @@ PAGES = {"welcome": "Welcome", "guidelines": "Guidelines", "unit": "Rating"}
 def preview(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id, Right.READ)
     name = request.GET.get("page", "welcome")
+    return _page(request, study, name, study.criteria.all())
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@researchers_only
+@xframe_options_sameorigin
+@csp_replace({"frame-ancestors": [SELF]})
+def typed_preview(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Show a page within the step Task, with what is typed there and not saved yet."""
+    study = study_for(request.user, study_id, right_for(request))
+    criteria = typed_task(study, request.POST)
+    name = request.POST.get("page", request.GET.get("page", "unit"))
+    return _page(request, study, name, criteria, embedded=True)
+
+
+def _page(
+    request: HttpRequest,
+    study: Study,
+    name: str,
+    criteria: Iterable[Criterion],
+    *,
+    embedded: bool = False,
+) -> HttpResponse:
     if name not in PAGES:
         raise Http404("The preview has no such page.")
     context = {
         "study": study,
         "preview": PAGES,
         "preview_page": name,
+        "embedded": embedded,
         "consent": render_markdown(study.consent),
         "guidelines": render_markdown(study.guidelines),
-        "criteria": study.criteria.all(),
-        **(_sample(study) if name == "unit" else {}),
+        "criteria": criteria,
+        **(_sample(study, criteria) if name == "unit" else {}),
         **(_by_channel(request, study) if name == "welcome" else {}),
     }
     return render(request, TEMPLATES[name], context)
@@ -64,7 +94,7 @@ def _by_channel(request: HttpRequest, study: Study) -> dict[str, Any]:
     }
 
 
-def _sample(study: Study) -> dict[str, Any]:
+def _sample(study: Study, criteria: Iterable[Criterion]) -> dict[str, Any]:
     """Return the page of the first planned unit or, before planning, of an unsaved one."""
     hit_units = HITUnit.objects.filter(hit__study=study, hit__kind=HIT.Kind.MAIN).order_by(
         "hit__number", "pk"
@@ -76,7 +106,7 @@ def _sample(study: Study) -> dict[str, Any]:
     a_first = hit_unit is None or not hit_unit.side_bit
     n = hit_unit.hit.hit_units.count() if hit_unit else study.comparisons_per_hit
     return {
-        "page": unit and unit_page(unit, study.criteria.all(), a_first=a_first, shown_labels={}),
+        "page": unit and unit_page(unit, criteria, a_first=a_first, shown_labels={}),
         "has_dummies": unit is not None and _has_dummies(unit),
         "progress": UnitProgress(index=1, min_units=n, max_units=n + mixes_in_checks(study)),
         "hit": 1,

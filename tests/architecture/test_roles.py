@@ -53,6 +53,7 @@ NEEDED: dict[str, dict[str, Right]] = {
     "post": {
         **dict.fromkeys(DOWNLOADS, Right.READ),
         "recruitment:settle-payment": Right.OWN,
+        "studies:members": Right.OWN,
     },
 }
 DEFAULTS = {"get": Right.READ, "post": Right.CHANGE}

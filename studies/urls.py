@@ -1,0 +1,16 @@
+"""The pages of a study's design, members and log."""
+
+from django.urls import path
+
+import studies.converters  # noqa: F401  registers public_id
+from studies import log_pages, step_pages
+
+app_name = "studies"
+STUDY = "studies/<public_id:study_id>/"
+
+urlpatterns = [
+    path(f"{STUDY}design/data/", step_pages.data, name="data"),
+    path(f"{STUDY}design/task/", step_pages.task, name="task"),
+    path(f"{STUDY}members/", step_pages.members, name="members"),
+    path(f"{STUDY}log/", log_pages.log, name="log"),
+]
