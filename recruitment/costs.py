@@ -118,7 +118,7 @@ def _paid(studies: list[str], channels: dict[int, Channel]) -> dict[str, Decimal
 def _committed(study: Study, spent: Decimal, fee_percent: Decimal) -> Decimal | None:
     """Return the cost of what is still to be paid; a closed study collects nothing more."""
     if study.status == Study.Status.DRAFT:
-        return Decimal(0)
+        return Decimal(0).quantize(CENT)
     reward = per_response(study)
     if reward is None:
         return None

@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django import forms
 from django.conf import settings
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.utils import flatten_fieldsets
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import Count, QuerySet
 from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
 from studies.access import Right, datasets_of, refuse_without, right_for, studies_of
 from studies.admin_lookups import DeclaredLookups
@@ -18,7 +19,13 @@ from studies.dataset_jobs import jobs_of
 from studies.members import Members, MembershipForm
 from studies.models import Criterion, Dataset, Generation, Membership, Study, StudySystem, System
 from studies.models.settings import SETTINGS
-from studies.services import FROZEN_FIELDS, is_frozen, save_design, use_dataset_systems
+from studies.services import (
+    FROZEN_FIELDS,
+    add_first_criterion,
+    is_frozen,
+    save_design,
+    use_dataset_systems,
+)
 from tiebreak.similarity import SIMILARITIES
 
 if TYPE_CHECKING:
@@ -245,10 +252,15 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
         return studies_of(request.user)
 
     def get_fieldsets(self, request: HttpRequest, obj: Study | None = None) -> Any:
-        """Add a fieldset for settings that have no place in another one."""
+        """Ask little of a new study; add a fieldset for settings that have no place elsewhere."""
+        if obj is None:
+            return ((None, {"fields": ("title", "dataset", "unit_kind")}),)
         fieldsets = super().get_fieldsets(request, obj)
         others = sorted(SETTINGS.keys() - set(flatten_fieldsets(fieldsets)))
         return [*fieldsets, ("Other", {"fields": others})] if others else fieldsets
+
+    def get_inlines(self, request: HttpRequest, obj: Study | None) -> Any:
+        return () if obj is None else super().get_inlines(request, obj)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> list[str]:
         return list(FROZEN_FIELDS) if obj is not None and is_frozen(obj) else []
@@ -290,6 +302,15 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
         use_dataset_systems(study=form.instance)
+        if not change:
+            add_first_criterion(study=form.instance)
+
+    def response_add(
+        self, request: HttpRequest, obj: Study, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        """Go to the first step of the new study."""
+        self.message_user(request, f"Created “{obj}”.", messages.SUCCESS)
+        return redirect("studies:data", obj.pk)
 
 
 def model_servers() -> list[tuple[str, str]]:

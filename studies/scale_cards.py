@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 
 from tiebreak.scales import BAD, PREFERENCES, Scale
 
@@ -31,6 +33,10 @@ class ScaleCards(forms.Widget):
 
     template_name = "studies/scale_cards.html"
     use_fieldset = True
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:  # noqa: ARG002
+        # Django's own renderer of forms does not know the project's templates.
+        return render_to_string(self.template_name, self.get_context(name, value, attrs))
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context(name, value, attrs)

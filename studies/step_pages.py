@@ -44,7 +44,7 @@ class CriterionRows(AddableRows, CriterionInline):
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "scale":
-            kwargs["widget"] = ScaleCards
+            kwargs |= {"widget": ScaleCards, "help_text": ""}
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
 

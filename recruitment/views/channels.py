@@ -14,6 +14,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from recruitment.confirmations import paying_all, publishing, starting, stopping
+from recruitment.launch.channel_needs import channel_needs
 from recruitment.messages import (
     CHANNEL_GONE,
     NOT_TESTED,
@@ -262,6 +263,7 @@ def _status_context(
         "is_open": status.is_open,
         "state": status.state.value,
         "sentence": status.sentence,
+        "needs": list(channel_needs(study, status)),
         "why_kept": status.why_kept,
         "pending": PENDING.get(channel.pending, ""),
         "form": refused or _form(platform, initial=channel.settings or None),

@@ -149,6 +149,8 @@ def test_leaving_with_something_typed_asks_and_sending_it_does_not(
     expect(success(page)).to_be_visible()
 
     page.goto(f"{live_server.url}/studies/{study.pk}/recruitment/")
+    for title in ("Another panel", "Prolific"):
+        page.locator("summary").filter(has_text=title).click()
     panel = page.locator("section", has=page.get_by_role("heading", name="Another panel"))
     panel.get_by_label("Person parameter").press_sequentially("x")
     prolific = page.locator("section", has=page.get_by_role("heading", name="Prolific"))
