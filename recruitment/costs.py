@@ -124,4 +124,5 @@ def _committed(study: Study, spent: Decimal, fee_percent: Decimal) -> Decimal | 
         return None
     is_closed = study.status == Study.Status.CLOSED
     responses = study.completed if is_closed else study.places_total  # type: ignore[attr-defined]
-    return max(Decimal(0), reward * responses * (1 + fee_percent / 100) - spent).quantize(CENT)
+    total: Decimal = reward * responses * (1 + fee_percent / 100)
+    return max(Decimal(0), total - spent).quantize(CENT)

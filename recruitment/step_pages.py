@@ -1,6 +1,6 @@
 """The steps *Quality* and *Size & pay* of a study."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.forms import modelform_factory
@@ -37,7 +37,7 @@ Response = HttpResponseRedirect
 class ScreeningForm(AddableRows, ScreeningInline):
     verbose_name_plural = "Screening and gold checks"
 
-    def get_extra(self, _: HttpRequest, obj: Study | None = None, **__: Any) -> int:
+    def get_extra(self, request: HttpRequest, obj: Study | None = None, **_: Any) -> int:  # noqa: ARG002
         """Show the form of a draft at once; nothing is stored as long as it is not changed."""
         return int(obj is None or not is_frozen(obj))
 
@@ -73,8 +73,8 @@ class QualityStep(StepAdmin, CollectingStudyAdmin):
             elif "_make" in request.POST:
                 _make(request, obj)
         except DomainError as refusal:
-            for sentence in form_errors(refusal):
-                messages.error(request, sentence, extra_tags=refusal.code)
+            for error in form_errors(refusal):
+                messages.error(request, str(error.message), extra_tags=error.code or "")
             return redirect(self.url_name, obj.pk)
         response: Response = super().response_change(request, obj)
         if {"_remove", "_make"} & request.POST.keys():
@@ -85,7 +85,7 @@ class QualityStep(StepAdmin, CollectingStudyAdmin):
 def _make(request: HttpRequest, study: Study) -> None:
     form = ReferenceUnitsForm(request.POST, request.FILES, prefix="make")
     if not form.is_valid():
-        problems = [sentence for sentences in form.errors.values() for sentence in sentences]
+        problems = [str(sentence) for errors in form.errors.values() for sentence in errors]
         raise DomainError("invalid", " ".join(problems), status=400)
     make_reference_units(study, form)
 
@@ -94,7 +94,7 @@ class SizeStep(StepAdmin, CollectingStudyAdmin):
     slug = "size"
     url_name = "recruitment:size"
     change_form_template = "recruitment/size.html"
-    fieldsets = (
+    fieldsets: ClassVar[Any] = (
         (
             "How much is collected",
             {"fields": ("ratings_per_hit", "comparisons_per_hit", "hits_per_annotator")},
@@ -141,7 +141,7 @@ def cost_context(study: Study) -> dict[str, Any]:
     try:
         hits, is_planned = _hits(study)
     except (DomainError, InvalidInput) as refusal:
-        return {"why_unknown": form_errors(refusal)}
+        return {"why_unknown": refusal.message}
     responses = hits * study.ratings_per_hit
     cost = forecast(study, responses=responses, fee_percent=highest_fee(study.channels.all()))
     return {"hits": hits, "is_planned": is_planned, "cost": cost}

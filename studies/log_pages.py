@@ -110,9 +110,10 @@ def _between(
     return rows
 
 
-def _tagged(rows: QuerySet[Any], time: str, kind: str) -> QuerySet[Any]:
+def _tagged(rows: QuerySet[Any], time: str, kind: str) -> QuerySet[Any, Any]:
     tag = Value(kind, output_field=CharField())
-    return rows.annotate(time=F(time), kind=tag, key=F("pk")).values_list("time", "kind", "key")
+    tagged: QuerySet[Any, Any] = rows.annotate(time=F(time), kind=tag, key=F("pk"))
+    return tagged.values_list("time", "kind", "key")
 
 
 def _lines(page: Page[Any]) -> list[LogLine]:

@@ -86,7 +86,7 @@ class AddableRows(PlainFields):
 
     model: Any
 
-    def get_extra(self, request: HttpRequest, *_: Any, **__: Any) -> int:
+    def get_extra(self, request: HttpRequest, obj: Study | None = None, **_: Any) -> int:  # noqa: ARG002
         return int(request.GET.get("add") == self.model._meta.model_name)
 
 

@@ -42,7 +42,7 @@ def preview(request: HttpRequest, study_id: str) -> HttpResponse:
 @never_cache
 @researchers_only
 @xframe_options_sameorigin
-@csp_replace({"frame-ancestors": [SELF]})
+@csp_replace({"frame-ancestors": [SELF]})  # type: ignore[arg-type]  # knows no arguments
 def typed_preview(request: HttpRequest, study_id: str) -> HttpResponse:
     """Show a page within the step Task, with what is typed there and not saved yet."""
     study = study_for(request.user, study_id, right_for(request))
