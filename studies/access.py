@@ -26,6 +26,7 @@ Role = Membership.Role
 class Right(IntEnum):
     """What somebody may do in a study. Each right includes those before it."""
 
+    NONE = 0
     SEE = 1  # progress and results, without participants
     READ = 2  # the design, texts, participants and downloads
     CHANGE = 3  # the design, recruitment, collecting
@@ -94,10 +95,18 @@ def datasets_of(user: User | AnonymousUser, may: Right = Right.READ) -> QuerySet
     return Dataset.objects.filter(visible).distinct()
 
 
-def right_in(user: User | AnonymousUser, study: Study) -> Right | None:
-    """Return what a user may do in a study; None if it is not theirs to see."""
+def right_in(user: User | AnonymousUser, study: Study) -> Right:
+    """Return what a user may do in a study."""
     rows = studies_of(user).filter(pk=study.pk).annotate(role=held_role(user))
     return right_of(user, rows.values_list("role", flat=True).first())
+
+
+def right_in_dataset(user: User | AnonymousUser, dataset: Dataset) -> Right:
+    """Return what a user may do with a dataset, through their studies or because they made it."""
+    for right in (Right.CHANGE, Right.READ):
+        if datasets_of(user, right).filter(pk=dataset.pk).exists():
+            return right
+    return Right.NONE
 
 
 def held_role(user: User | AnonymousUser) -> Subquery:
@@ -106,10 +115,10 @@ def held_role(user: User | AnonymousUser) -> Subquery:
     return Subquery(rows.values("role")[:1])
 
 
-def right_of(user: User | AnonymousUser, role: str | None) -> Right | None:
+def right_of(user: User | AnonymousUser, role: str | None) -> Right:
     """Return the right that comes with a role; superusers have every right."""
     is_superuser = user.is_active and user.is_staff and user.is_superuser
-    return Right.OWN if is_superuser else RIGHTS.get(role or "")
+    return Right.OWN if is_superuser else RIGHTS.get(role or "", Right.NONE)
 
 
 def check_right(user: User | AnonymousUser, study: Study, may: Right) -> None:
@@ -117,8 +126,8 @@ def check_right(user: User | AnonymousUser, study: Study, may: Right) -> None:
     _check(right_in(user, study), may)
 
 
-def _check(right: Right | None, may: Right) -> None:
-    if right is None or right < may:
+def _check(right: Right, may: Right) -> None:
+    if right < may:
         sentence = f"{_NEEDS.get(may, '')} Ask an owner of the study to change your role."
         raise DomainError("role_forbids", sentence.strip(), status=403)
 
@@ -144,7 +153,7 @@ def refuse_without(user: User | AnonymousUser, study: Study, may: Right) -> None
     _refuse(right_in(user, study), may)
 
 
-def _refuse(right: Right | None, may: Right) -> None:
+def _refuse(right: Right, may: Right) -> None:
     try:
         _check(right, may)
     except DomainError as refusal:

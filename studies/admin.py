@@ -13,7 +13,15 @@ from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from studies.access import Right, datasets_of, refuse_without, right_for, studies_of
+from studies.access import (
+    Right,
+    datasets_of,
+    refuse_without,
+    right_for,
+    right_in,
+    right_in_dataset,
+    studies_of,
+)
 from studies.admin_lookups import DeclaredLookups
 from studies.dataset_jobs import jobs_of
 from studies.members import Members, MembershipForm
@@ -74,16 +82,12 @@ def _may(request: HttpRequest, obj: Study | Dataset | None, right: Right) -> boo
     """Whether the user has a right, which is looked up once per request and object."""
     if obj is None or obj._state.adding:
         return True
-    cache: dict[object, bool] = request.__dict__.setdefault("checked_rights", {})
-    key = (type(obj), obj.pk, right)
-    if key not in cache:
-        visible = (
-            studies_of(request.user, right)
-            if isinstance(obj, Study)
-            else datasets_of(request.user, right)
-        )
-        cache[key] = visible.filter(pk=obj.pk).exists()
-    return cache[key]
+    cache: dict[str, Right] = request.__dict__.setdefault("looked_up_rights", {})
+    if obj.pk not in cache:
+        is_study = isinstance(obj, Study)
+        held = right_in(request.user, obj) if is_study else right_in_dataset(request.user, obj)
+        cache[obj.pk] = held
+    return cache[obj.pk] >= right
 
 
 class FrozenInline(_ForResearchers):
@@ -143,6 +147,8 @@ class SystemInline(FrozenInline, SystemTabular):
         field = formset.form.base_fields.get("system")
         if isinstance(field, forms.ModelChoiceField):  # absent if the design is frozen
             field.queryset = systems.filter(dataset=obj.dataset_id if obj else None)
+            # Read once, and not once for every row.
+            field.choices = list(field.choices)
         return formset
 
 

@@ -32,6 +32,8 @@ class PlainFields:
 class StepAdmin(PlainFields, StudyAdmin):
     """A part of the study's form. A subclass names its fields, its rows and its template."""
 
+    # A step is made for one request, and its study is looked up once.
+    study: Study
     slug: ClassVar[str]
     url_name: ClassVar[str]
     change_form_template = "studies/step.html"
@@ -41,6 +43,9 @@ class StepAdmin(PlainFields, StudyAdmin):
 
     def get_fieldsets(self, *_: Any) -> Any:
         return self.fieldsets
+
+    def get_object(self, *_: Any, **__: Any) -> Study:
+        return self.study
 
     def right_for(self, request: HttpRequest) -> Right:
         return self.to_change if right_for(request) == Right.CHANGE else Right.READ
@@ -56,7 +61,7 @@ class StepAdmin(PlainFields, StudyAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        study = study_for(request.user, object_id, self.right_for(request))
+        study = self.study = study_for(request.user, object_id, self.right_for(request))
         context = {
             "study": study,
             "here": self.slug,

@@ -160,7 +160,7 @@ def study_frame(study: Study, user: User | AnonymousUser) -> StudyFrame:
 
 def frame_of(study: Any, user: User | AnonymousUser) -> StudyFrame:
     """Return the frame of a study that was read `with_facts`."""
-    right = right_of(user, study.role) or Right.SEE
+    right = right_of(user, study.role)
     shown = [_shown(step, study) for step in steps()] if right >= Right.READ else []
     return StudyFrame(
         study=study,

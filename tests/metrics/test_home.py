@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Permission, User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -66,6 +66,8 @@ def test_dry_runs_and_studies_of_others_are_left_out(client, ruth):
 def test_only_superusers_see_groups_users_and_tables(client, ruth):
     tables = reverse("admin:auth_user_changelist")
     assert tables not in home(client)
+    assert client.get(tables).status_code == 403
+    ruth.user_permissions.set(Permission.objects.filter(codename="view_user"))
     assert client.get(tables).status_code == 403
     client.force_login(User.objects.create_superuser("root"))
     assert tables in home(client)
