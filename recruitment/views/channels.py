@@ -14,6 +14,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from recruitment.confirmations import paying_all, publishing, starting, stopping
+from recruitment.costs import people_needed
 from recruitment.launch.channel_needs import channel_needs
 from recruitment.messages import (
     CHANNEL_GONE,
@@ -245,6 +246,7 @@ def _page(
             for name in [channel_status.platform.name]
         ],
         "open_channels": [status for status in statuses if status.is_open],
+        "people_needed": people_needed(study),
         "is_waiting": any(status.channel and status.channel.pending for status in statuses),
     }
     return render(request, "recruitment/channels.html", context, status=status)

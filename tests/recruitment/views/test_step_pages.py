@@ -172,6 +172,15 @@ def test_a_channel_names_everything_that_it_lacks(client, study):
     assert page_of("recruitment:size", study) in prolific
 
 
+def test_the_number_of_people_that_the_plan_needs_is_suggested(client, ruth):
+    study = make_open_study(instances=4, member=ruth, hits_per_annotator=2)
+    Channel.objects.create(study=study, provider="prolific")
+    context = client.get(page_of("recruitment:channels", study)).context
+    assert context["people_needed"] == 6  # 4 tasks, R = 3, 2 each
+    Study.objects.update(hits_per_annotator=None)
+    assert client.get(page_of("recruitment:channels", study)).context["people_needed"] is None
+
+
 def test_other_channels_are_folded_away(client, study):
     Channel.objects.create(study=study, provider="panel")
     html = client.get(page_of("recruitment:channels", study)).content.decode()
