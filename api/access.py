@@ -2,13 +2,14 @@
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
 from api.messages import NEEDS_ALL_STUDIES, NO_SUCH_JOB, UNKNOWN_STUDY
 from api.models import ApiToken
 from jobs.models import Job
 from recruitment.services.dry_runs import dry_runs_of
-from studies.access import studies_of
+from studies.access import Right, check_right, studies_of
 from studies.dataset_jobs import jobs_of
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -23,11 +24,17 @@ def visible_studies(request: Request) -> QuerySet[Study]:
     return studies.filter(pk__in=token.studies.values("pk"))
 
 
-def visible_study(request: Request, public_id: str) -> Study:
-    """Return a study, or refuse in the same way whether it exists for others or not at all."""
+def visible_study(request: Request, public_id: str, may: Right | None = None) -> Study:
+    """Return a study, or refuse in the same way whether it exists for others or not at all.
+
+    Refuses members whose role does not include the right, which is by default the right to change
+    the study or, for a method that changes nothing, to read all of it.
+    """
     study = visible_studies(request).filter(pk=public_id).first()
     if study is None:
         raise DomainError("unknown_study", UNKNOWN_STUDY, status=404)
+    default = Right.READ if request.method in SAFE_METHODS else Right.CHANGE
+    check_right(request.user, study, may or default)
     return study
 
 

@@ -81,7 +81,7 @@ ALL = {
     429: ("throttled", "too_many_wrong_tokens"),
 }
 WITH_VALUES = {400: ("invalid", "parse_error")}
-WITH_STUDY = {404: ("unknown_study",)}
+WITH_STUDY = {403: (*ALL[403], "role_forbids"), 404: ("unknown_study",)}
 WITH_BODY = {415: ("unsupported_media_type",)}
 
 

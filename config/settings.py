@@ -192,7 +192,7 @@ TIEBREAK_PUBLIC_URL = _address("TIEBREAK_PUBLIC_URL") or (
 )
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "metrics.admin_app.ResearcherAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -344,8 +344,8 @@ CONTENT_SECURITY_POLICY = {
         "img-src": [SELF, "data:"],
         "font-src": [SELF],
         "connect-src": [SELF],
+        "frame-src": [SELF],
         "form-action": [SELF],
-        "frame-src": [SELF],  # only the preview on a phone has a frame
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
         "object-src": [NONE],

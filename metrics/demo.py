@@ -1,13 +1,17 @@
 """The demo study, which is loaded once and rated by bots through the annotators' pages."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from django.contrib.auth.models import User
 
 from annotation.importing import import_study
 from annotation.services.planning import plan_hits
+from jobs.kinds import ChunkPlan, JobKind, Progress
+from jobs.models import Job
+from jobs.services import start_job
 from metrics.services import refresh_report
 from recruitment.services.lifecycle import open_study
 from recruitment.simulation.raters import Bot, simulate_raters
@@ -26,7 +30,7 @@ BOTS = (
 
 def load_demo_study(*, owner: User, say: Callable[[str], None]) -> Study:
     """Return the demo study, which the first call creates."""
-    existing = Study.objects.filter(memberships__user=owner, dataset__notes=_NOTE).first()
+    existing = demo_study_of(owner)
     if existing is not None:
         return existing
     say("Loading the demo study…")
@@ -44,6 +48,36 @@ def load_demo_study(*, owner: User, say: Callable[[str], None]) -> Study:
     study.dataset.notes = _NOTE
     study.dataset.save(update_fields=["notes"])
     return study
+
+
+def demo_study_of(owner: User) -> Study | None:
+    return Study.objects.filter(memberships__user=owner, dataset__notes=_NOTE).first()
+
+
+def start_demo(*, by: User) -> Job:
+    """Load the demo study in a worker. Raises `DomainError` if that is being done already."""
+    return start_job(kind=DemoJob.name, exclusive_key=demo_key(by), by=by)
+
+
+def demo_key(owner: User) -> str:
+    return f"demo:{owner.pk}"
+
+
+class DemoJob(JobKind):
+    """Loads the demo study for the researcher who asked for it."""
+
+    name = "demo"
+    label = "load the demo study"
+    # An interrupted attempt leaves a draft behind; a second one would leave another.
+    max_attempts = 1
+
+    def plan(self, job: Job) -> list[ChunkPlan]:  # noqa: ARG002  as every kind
+        return [ChunkPlan(1)]
+
+    def run(self, job: Job, payload: dict[str, Any]) -> Iterator[Progress]:  # noqa: ARG002
+        if job.created_by is not None:
+            load_demo_study(owner=job.created_by, say=lambda _: None)
+        yield Progress(1)
 
 
 _NOTE = "The demo study's texts, and two small systems that summarise them."

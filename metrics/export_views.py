@@ -15,7 +15,7 @@ from jobs.models import Job
 from jobs.rows import JobRow, job_rows, newest_and_unfinished
 from metrics.messages import EXPORT_STARTED, REPORT_STARTED
 from metrics.report_files import ReportFilesJob, start_report_files
-from studies.access import researchers_only, study_for
+from studies.access import Right, researchers_only, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
 
@@ -85,7 +85,7 @@ class ExportForm(forms.Form):
 @researchers_only
 def data_and_report(request: HttpRequest, public_id: str) -> HttpResponse:
     """Show what can be downloaded, and the study's exports."""
-    study = study_for(request.user, public_id)
+    study = study_for(request.user, public_id, Right.READ)
     return render(request, "metrics/data_and_report.html", _page(study, ExportForm()))
 
 
@@ -93,7 +93,7 @@ def data_and_report(request: HttpRequest, public_id: str) -> HttpResponse:
 @researchers_only
 def exports_part(request: HttpRequest, public_id: str) -> HttpResponse:
     """Return the list of exports alone, which the page polls while one is being written."""
-    study = study_for(request.user, public_id)
+    study = study_for(request.user, public_id, Right.READ)
     return render(request, "metrics/exports.html", _exports(study))
 
 
@@ -101,7 +101,7 @@ def exports_part(request: HttpRequest, public_id: str) -> HttpResponse:
 @researchers_only
 def export(request: HttpRequest, public_id: str) -> HttpResponse:
     """Start an export."""
-    study = study_for(request.user, public_id)
+    study = study_for(request.user, public_id, Right.READ)
     form = ExportForm(request.POST)
     if not form.is_valid():
         return render(request, "metrics/data_and_report.html", _page(study, form), status=400)
@@ -119,7 +119,7 @@ def export(request: HttpRequest, public_id: str) -> HttpResponse:
 @researchers_only
 def download_export(request: HttpRequest, public_id: str, job_id: str) -> FileResponse:
     """Send the file of a finished export."""
-    study = study_for(request.user, public_id)
+    study = study_for(request.user, public_id, Right.READ)
     try:
         file = finished_export(study=study, job_id=job_id)
     except DomainError as refusal:
@@ -133,7 +133,7 @@ def download_export(request: HttpRequest, public_id: str, job_id: str) -> FileRe
 @researchers_only
 def report_files(request: HttpRequest, public_id: str) -> HttpResponse:
     """Start to write the files of the report."""
-    study = study_for(request.user, public_id)
+    study = study_for(request.user, public_id, Right.READ)
     try:
         start_report_files(study=study, by=cast(User, request.user))
     except DomainError as refusal:

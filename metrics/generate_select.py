@@ -37,7 +37,7 @@ from metrics.messages import (
     SCORING_STARTED,
 )
 from recruitment.confirmations import replacing_plan
-from studies.access import researchers_only, study_for
+from studies.access import Right, researchers_only, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.dataset_jobs import jobs_of, start_dataset_job
 from studies.instance_selection.drawing import (
@@ -69,7 +69,7 @@ MAX_MARKED = 1_000
 @researchers_only
 def generate_select(request: HttpRequest, public_id: str) -> HttpResponse:
     """Show the page, with a preview if the query string has a design; nothing is drawn."""
-    study = study_for(request.user, public_id)
+    study = study_for(request.user, public_id, Right.READ)
     return render(request, "metrics/generate_select.html", _page(request, study))
 
 
@@ -77,20 +77,20 @@ def generate_select(request: HttpRequest, public_id: str) -> HttpResponse:
 @researchers_only
 def jobs(request: HttpRequest, public_id: str) -> HttpResponse:
     """Return only the list of jobs, which the page polls, so that the forms keep their values."""
-    return _jobs_part(request, study_for(request.user, public_id))
+    return _jobs_part(request, study_for(request.user, public_id, Right.READ))
 
 
 @require_safe
 @researchers_only
 def results(request: HttpRequest, public_id: str) -> HttpResponse:
-    study = study_for(request.user, public_id)
+    study = study_for(request.user, public_id, Right.READ)
     return render(request, "metrics/generate_select_results.html", _results(request, study))
 
 
 @require_safe
 @researchers_only
 def selection_preview(request: HttpRequest, public_id: str) -> HttpResponse:
-    study = study_for(request.user, public_id)
+    study = study_for(request.user, public_id, Right.READ)
     context = _selection(study, design_form(study, request.GET)) | {"is_part": True}
     return render(request, "metrics/selection_preview.html", context)
 

@@ -13,7 +13,7 @@ from jobs.models import UNFINISHED, Job
 from jobs.rows import job_rows, newest_and_unfinished
 from jobs.services import pause_job, resume_job, stop_job
 from metrics.messages import JOB_PAUSES, JOB_RESUMED, JOB_STOPPED
-from studies.access import researchers_only, study_for
+from studies.access import Right, researchers_only, study_for
 from studies.dataset_jobs import jobs_of
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -25,7 +25,7 @@ MAX_JOBS = 30
 @researchers_only
 def study_jobs(request: HttpRequest, public_id: str) -> HttpResponse:
     """Show a study's jobs."""
-    study = study_for(request.user, public_id)
+    study = study_for(request.user, public_id, Right.READ)
     return render(request, "metrics/jobs.html", {"here": "jobs", **_list(study)})
 
 
@@ -33,7 +33,7 @@ def study_jobs(request: HttpRequest, public_id: str) -> HttpResponse:
 @researchers_only
 def study_jobs_part(request: HttpRequest, public_id: str) -> HttpResponse:
     """Return the list alone, which the page polls while a job is moving."""
-    study = study_for(request.user, public_id)
+    study = study_for(request.user, public_id, Right.READ)
     return render(request, "metrics/job_list.html", _list(study))
 
 

@@ -82,3 +82,5 @@ TOO_CLOSE = (
     "The systems are too close to each other for a forecast: it would take more than 100 times as many"
     " ratings."
 )
+
+DEMO_STARTED = "The demo study is being loaded. It appears on this page within a minute."

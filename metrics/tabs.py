@@ -13,6 +13,7 @@ from metrics.figures.perception import perception_figures
 from metrics.figures.raters import fatigue_figure, speed_figure
 from metrics.figures.systems import elo_figure, strengths_figure, win_rates_figure
 from metrics.rater_rows import rater_rows, task_speeds
+from studies.access import Right
 from studies.models import Study
 from tiebreak.report.model import CriterionSection
 from tiebreak.scales import Scale
@@ -37,7 +38,8 @@ class Tab:
     """A page of the results.
 
     `decides` says in a sentence which decision the page informs. A page that `is_live` follows the
-    ratings while it is open; the others would change under their reader.
+    ratings while it is open; the others would change under their reader. `right` is what one needs
+    to see the page: single annotators and texts are not for everybody who sees results.
     """
 
     slug: str
@@ -46,6 +48,7 @@ class Tab:
     figures: Callable[[Shown], list[Figure]]
     more: Callable[[Shown], dict[str, Any]] = _nothing
     is_live: bool = True
+    right: Right = Right.SEE
 
     @property
     def template(self) -> str:
@@ -116,6 +119,7 @@ TABS = (
         "Whose answers should be looked at before the data are used?",
         _raters,
         is_live=False,
+        right=Right.READ,
     ),
     Tab(
         "items",
@@ -124,6 +128,7 @@ TABS = (
         lambda _: [],
         _contested,
         is_live=False,
+        right=Right.READ,
     ),
     Tab(
         "bias",
@@ -138,9 +143,11 @@ def tab_named(slug: str) -> Tab | None:
     return next((tab for tab in TABS if tab.slug == slug), None)
 
 
-def figure_named(shown: Shown, name: str) -> Figure | None:
-    """Return a figure of any page by its name."""
+def figure_named(shown: Shown, name: str, right: Right) -> Figure | None:
+    """Return a figure by its name, of any page that somebody with this right sees."""
     for tab in TABS:
+        if right < tab.right:
+            continue
         for figure in tab.figures(shown):
             if figure.name == name and figure.chart:
                 return figure

@@ -1,7 +1,7 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id and name
-from metrics import export_views, generate_select, job_views, views
+from metrics import export_views, generate_select, home, job_views, views
 
 app_name = "metrics"
 
@@ -74,6 +74,7 @@ urlpatterns = [
         job_views.stop,
         name="stop-job",
     ),
+    path("demo/", home.try_demo, name="try-demo"),
     path("jobs/", job_views.server_jobs, name="server-jobs"),
     path("studies/<public_id:public_id>/results/", views.results, name="results"),
     path("studies/<public_id:public_id>/results/<slug:slug>/", views.results, name="results-tab"),

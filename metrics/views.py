@@ -21,7 +21,7 @@ from metrics.models import ReportSnapshot
 from metrics.selectors import stored_counts, stored_report
 from metrics.services import ensure_fresh, watermark
 from metrics.tabs import TABS, Shown, Tab, figure_named, tab_named
-from studies.access import researchers_only, study_for
+from studies.access import Right, researchers_only, right_in, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
 from tiebreak.report import Report
@@ -32,8 +32,8 @@ STOP_POLLING = 286  # htmx stops polling at this status
 @require_safe
 @researchers_only
 def dashboard(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Show how far a study is, its leading numbers, and what needs a person."""
-    study = study_for(request.user, public_id)
+    """Show how far a study is, and its leading numbers."""
+    study = study_for(request.user, public_id, Right.SEE)
     context = _context(request, study, _freshness_of(study), tab=None)
     return render(request, "metrics/dashboard.html", context)
 
@@ -42,7 +42,8 @@ def dashboard(request: HttpRequest, public_id: str) -> HttpResponse:
 @researchers_only
 def results(request: HttpRequest, public_id: str, slug: str = TABS[0].slug) -> HttpResponse:
     """Show one page of the results."""
-    study, tab = study_for(request.user, public_id), tab_named(slug)
+    tab = tab_named(slug)
+    study = study_for(request.user, public_id, tab.right if tab else Right.SEE)
     if tab is None:
         raise Http404("There is no such page of results.")
     context = _context(request, study, _freshness_of(study), tab=tab)
@@ -56,8 +57,9 @@ def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
 
     Pages poll this view, so it compares the state of the ratings before it counts them.
     """
-    study = study_for(request.user, public_id)
-    freshness, tab = _freshness_of(study), tab_named(request.GET.get("tab", ""))
+    tab = tab_named(request.GET.get("tab", ""))
+    study = study_for(request.user, public_id, tab.right if tab else Right.SEE)
+    freshness = _freshness_of(study)
     if request.GET.get("shown") == freshness.token:
         is_final = study.status == Study.Status.CLOSED and not freshness.is_refreshing
         return HttpResponse(status=STOP_POLLING if is_final else 204)
@@ -71,7 +73,7 @@ def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
 def report(request: HttpRequest, public_id: str) -> HttpResponse:
     """Download the report that the pages show."""
     response = JsonResponse(
-        _report(study_for(request.user, public_id)).as_json(),
+        _report(study_for(request.user, public_id, Right.SEE)).as_json(),
         json_dumps_params={"indent": 1, "allow_nan": False},
     )
     response["Content-Disposition"] = 'attachment; filename="report.json"'
@@ -84,8 +86,8 @@ def figure(
     request: HttpRequest, public_id: str, criterion: str, name: str, kind: str
 ) -> HttpResponse:
     """Download one figure, or its data, as a file."""
-    study = study_for(request.user, public_id)
-    drawn = _figure(study, criterion, name)
+    study = study_for(request.user, public_id, Right.SEE)
+    drawn = _figure(study, criterion, name, right_in(request.user, study))
     if drawn is None or not drawn.chart:
         raise Http404("There are not enough ratings for this figure yet.")
     if kind not in CONTENT_TYPES:
@@ -95,13 +97,13 @@ def figure(
     return response
 
 
-def _figure(study: Study, criterion: str, name: str) -> Figure | None:
+def _figure(study: Study, criterion: str, name: str, right: Right) -> Figure | None:
     if name == "progress":
         return progress_figure(study, study_counts(study))
     about = _report(study).criteria.get(criterion)
     if about is None:
         raise Http404("This study's report has no such criterion.")
-    return figure_named(Shown(study, criterion, about, {}), name)
+    return figure_named(Shown(study, criterion, about, {}), name, right)
 
 
 def _report(study: Study) -> Report:

@@ -3,11 +3,9 @@
 from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
 
-from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth.models import User
-from django.core.validators import FileExtensionValidator
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.shortcuts import redirect, render
@@ -22,11 +20,12 @@ from annotation.services.reference_units import ROLES, degrade_copies, import_re
 from annotation.uploads import stored_upload, upload_limits
 from recruitment.confirmations import quality
 from recruitment.launch.check import counted
+from recruitment.reference_unit_forms import ReferenceUnitsForm
 from recruitment.services.channels import has_open_link
 from recruitment.services.cloning import clone_study
 from recruitment.services.launch_checks import launch_checks
 from recruitment.study_actions import ACTIONS
-from studies.access import studies_of, study_for
+from studies.access import Right, check_right, right_for, studies_of, study_for
 from studies.admin import FrozenInline, StudyAdmin
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import ComprehensionQuestion, Screening, Study, Unit
@@ -84,20 +83,6 @@ class ComprehensionInline(FrozenInline, ComprehensionTabular):
     verbose_name_plural = "Comprehension questions, asked first"
 
 
-class ReferenceUnitsForm(forms.Form):
-    """The role of new reference units, and their number or a file that lists them."""
-
-    role = forms.ChoiceField(
-        label="Role", choices=[(role.value, name) for role, name in ROLES.items()]
-    )
-    n = forms.IntegerField(label="Number of units", min_value=1, max_value=1000, initial=20)
-    rows = forms.FileField(
-        label="Or upload a file (.jsonl)",
-        required=False,
-        validators=[FileExtensionValidator(["jsonl"])],
-    )
-
-
 class CollectingStudyAdmin(StudyAdmin):
     change_form_template = "admin/studies/study/change_form.html"
     inlines = (*StudyAdmin.inlines, ScreeningInline, ComprehensionInline)
@@ -151,15 +136,14 @@ class CollectingStudyAdmin(StudyAdmin):
         return None
 
     def _questions(self, studies: list[Study], action: str) -> dict[str, Question]:
-        question = ACTIONS[action].question
-        if question is None:
-            return {}
-        return {study.pk: question(study) for study in studies if ACTIONS[action].is_offered(study)}
+        questions = {study.pk: ACTIONS[action].question_for(study) for study in studies}
+        return {key: question for key, question in questions.items() if question is not None}
 
     def _do(
         self, request: HttpRequest, study: Study, action: str, question: Question | None
     ) -> None:
         try:
+            check_right(request.user, study, Right.CHANGE)
             sentence = ACTIONS[action].do(study, cast(User, request.user), question)
         except DomainError as error:
             message = f"{study.title}: {error.message}"
@@ -229,12 +213,12 @@ class CollectingStudyAdmin(StudyAdmin):
 
     def reference_units_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Create reference units on a separate page, so that neither form loses typed values."""
-        study = study_for(request.user, object_id)
+        study = study_for(request.user, object_id, right_for(request))
         is_sent = request.method == "POST"
         form = ReferenceUnitsForm(request.POST, request.FILES) if is_sent else ReferenceUnitsForm()
         if is_sent and form.is_valid():
             try:
-                n = _make_reference_units(study, form)
+                n = make_reference_units(study, form)
             except DomainError as error:
                 form.add_error(None, form_errors(error))
             else:
@@ -301,7 +285,7 @@ def _selected(request: HttpRequest) -> list[tuple[str, str]]:
     return [*selected_rows, ("select_across", request.POST.get("select_across", "0"))]
 
 
-def _make_reference_units(study: Study, form: ReferenceUnitsForm) -> int:
+def make_reference_units(study: Study, form: ReferenceUnitsForm) -> int:
     role, upload = Unit.Role(form.cleaned_data["role"]), form.cleaned_data["rows"]
     if upload is None:
         n, seed = form.cleaned_data["n"], study.units.count()

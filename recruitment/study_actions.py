@@ -24,6 +24,10 @@ class StudyAction:
     # Offered only while late answers are waiting for a decision.
     is_on_late: bool = False
 
+    def question_for(self, study: Study) -> Question | None:
+        """Return the confirmation that the action needs now, if it is possible at all."""
+        return self.question(study) if self.question and self.is_offered(study) else None
+
     def is_offered(self, study: Study) -> bool:
         is_in_state = study.status in self.states
         return is_in_state and (not self.is_on_late or pending(study).exists())

@@ -3,7 +3,8 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
-from recruitment.views import arrival, channels, dry_runs, ending, entry, ledger, preview
+from recruitment import step_pages
+from recruitment.views import arrival, channels, dry_runs, ending, entry, launch, ledger, preview
 
 app_name = "recruitment"
 
@@ -53,5 +54,15 @@ urlpatterns = [
         dry_runs.remove,
         name="remove-dry-run",
     ),
+    path("studies/<public_id:study_id>/design/quality/", step_pages.quality, name="quality"),
+    path("studies/<public_id:study_id>/design/size/", step_pages.size, name="size"),
+    path("studies/<public_id:study_id>/design/size/cost/", step_pages.cost_part, name="cost-part"),
+    path("studies/<public_id:study_id>/launch/", launch.launch, name="launch"),
+    path("studies/<public_id:study_id>/launch/<slug:action>/", launch.act, name="launch-action"),
     path("studies/<public_id:study_id>/preview/", preview.preview, name="preview"),
+    path(
+        "studies/<public_id:study_id>/design/task/preview/",
+        preview.typed_preview,
+        name="typed-preview",
+    ),
 ]

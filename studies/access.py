@@ -1,19 +1,49 @@
-"""Access control: functions that look up an object and check the user's access in one step."""
+"""Access control: functions that look up an object and check the user's access in one step.
+
+This is the only place that decides what the members of a study may do.
+"""
 
 from collections.abc import Callable
+from enum import IntEnum
 from functools import wraps
 from typing import Any
 
 from django.contrib.admin.views.decorators import staff_member_required
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import Q, QuerySet
+from django.core.exceptions import PermissionDenied
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from studies.models import Dataset, Study
+from studies.models import Dataset, Membership, Study
+from tiebreak.errors import DomainError
 from tiebreak.identifiers import looks_like_public_id
 
 View = Callable[..., HttpResponseBase]
+Role = Membership.Role
+
+
+class Right(IntEnum):
+    """What somebody may do in a study. Each right includes those before it."""
+
+    NONE = 0
+    SEE = 1  # progress and results, without participants
+    READ = 2  # the design, texts, participants and downloads
+    CHANGE = 3  # the design, recruitment, collecting
+    OWN = 4  # members, payments, deletion
+
+
+RIGHTS: dict[str, Right] = {
+    Role.VIEWER: Right.SEE,
+    Role.ANALYST: Right.READ,
+    Role.EDITOR: Right.CHANGE,
+    Role.OWNER: Right.OWN,
+}
+_NEEDS = {
+    Right.READ: "Viewers see the progress and the results of this study, but nothing else.",
+    Right.CHANGE: "Your role in this study lets you see it, but not change it.",
+    Right.OWN: "Only the owners of this study can pay, manage its members or delete it.",
+}
 
 
 def researchers_only(view: View) -> View:
@@ -34,16 +64,25 @@ def researchers_only(view: View) -> View:
     return page
 
 
-def studies_of(user: User | AnonymousUser) -> QuerySet[Study]:
-    """Return the studies that a researcher is a member of, or all studies for a superuser."""
+def studies_of(user: User | AnonymousUser, may: Right = Right.SEE) -> QuerySet[Study]:
+    """Return the studies in which a researcher has a right, or all studies for a superuser."""
     if not user.is_authenticated or not user.is_active or not user.is_staff:
         return Study.objects.none()
     if user.is_superuser:
         return Study.objects.all()
-    return Study.objects.filter(memberships__user=user)
+    return Study.objects.filter(memberships__user=user, memberships__role__in=roles_with(may))
 
 
-def datasets_of(user: User | AnonymousUser) -> QuerySet[Dataset]:
+def right_for(request: HttpRequest) -> Right:
+    """Return the right that a page with a form needs: reading it, or sending the form."""
+    return Right.READ if request.method in {"GET", "HEAD"} else Right.CHANGE
+
+
+def roles_with(right: Right) -> list[str]:
+    return [role for role, rights in RIGHTS.items() if rights >= right]
+
+
+def datasets_of(user: User | AnonymousUser, may: Right = Right.READ) -> QuerySet[Dataset]:
     """Return the datasets of a researcher and of their studies, or all datasets for a superuser.
 
     A researcher's datasets are those that they imported.
@@ -52,22 +91,78 @@ def datasets_of(user: User | AnonymousUser) -> QuerySet[Dataset]:
         return Dataset.objects.none()
     if user.is_superuser:
         return Dataset.objects.all()
-    visible = Q(created_by=user) | Q(studies__memberships__user=user)
+    visible = Q(created_by=user) | Q(studies__in=studies_of(user, may))
     return Dataset.objects.filter(visible).distinct()
 
 
-def study_for(user: User | AnonymousUser, public_id: str) -> Study:
-    """Return a study that the user may see, or raise 404, whether or not the study exists."""
+def right_in(user: User | AnonymousUser, study: Study) -> Right:
+    """Return what a user may do in a study."""
+    rows = studies_of(user).filter(pk=study.pk).annotate(role=held_role(user))
+    return right_of(user, rows.values_list("role", flat=True).first())
+
+
+def right_in_dataset(user: User | AnonymousUser, dataset: Dataset) -> Right:
+    """Return what a user may do with a dataset, through their studies or because they made it."""
+    for right in (Right.CHANGE, Right.READ):
+        if datasets_of(user, right).filter(pk=dataset.pk).exists():
+            return right
+    return Right.NONE
+
+
+def held_role(user: User | AnonymousUser) -> Subquery:
+    """Return the expression for a user's role in each study of a query."""
+    rows = Membership.objects.filter(study=OuterRef("pk"), user=user.pk)
+    return Subquery(rows.values("role")[:1])
+
+
+def right_of(user: User | AnonymousUser, role: str | None) -> Right:
+    """Return the right that comes with a role; superusers have every right."""
+    is_superuser = user.is_active and user.is_staff and user.is_superuser
+    return Right.OWN if is_superuser else RIGHTS.get(role or "", Right.NONE)
+
+
+def check_right(user: User | AnonymousUser, study: Study, may: Right) -> None:
+    """Raise `DomainError` if a member's role does not include a right."""
+    _check(right_in(user, study), may)
+
+
+def _check(right: Right, may: Right) -> None:
+    if right < may:
+        sentence = f"{_NEEDS.get(may, '')} Ask an owner of the study to change your role."
+        raise DomainError("role_forbids", sentence.strip(), status=403)
+
+
+def study_for(user: User | AnonymousUser, public_id: str, may: Right = Right.CHANGE) -> Study:
+    """Return a study in which the user has a right.
+
+    Raises 404 for everybody but members, whether or not the study exists, and refuses members
+    whose role does not include the right. Without `may`, the study can be changed with what is
+    returned, so that a view that forgets it shows too little and not too much.
+    """
     known = looks_like_public_id(public_id)
-    study = studies_of(user).filter(public_id=public_id).first() if known else None
+    studies = studies_of(user).annotate(role=held_role(user))
+    study = studies.filter(public_id=public_id).first() if known else None
     if study is None:
         raise Http404("No such study.")
+    _refuse(right_of(user, study.role), may)
     return study
 
 
-def dataset_for(user: User | AnonymousUser, public_id: str) -> Dataset:
-    """Return a dataset that the user may see, or raise 404, whether or not the dataset exists."""
-    dataset = datasets_of(user).filter(public_id=public_id).first()
+def refuse_without(user: User | AnonymousUser, study: Study, may: Right) -> None:
+    """Show a page that says why, with status 403, to a member whose role does not suffice."""
+    _refuse(right_in(user, study), may)
+
+
+def _refuse(right: Right, may: Right) -> None:
+    try:
+        _check(right, may)
+    except DomainError as refusal:
+        raise PermissionDenied(refusal.message) from refusal
+
+
+def dataset_for(user: User | AnonymousUser, public_id: str, may: Right = Right.READ) -> Dataset:
+    """Return a dataset in which the user has a right, or raise 404."""
+    dataset = datasets_of(user, may).filter(public_id=public_id).first()
     if dataset is None:
         raise Http404("No such dataset.")
     return dataset

@@ -4,21 +4,36 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django import forms
 from django.conf import settings
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.utils import flatten_fieldsets
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import Count, QuerySet
 from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
-from studies.access import datasets_of, studies_of
+from studies.access import (
+    Right,
+    datasets_of,
+    refuse_without,
+    right_for,
+    right_in,
+    right_in_dataset,
+    studies_of,
+)
 from studies.admin_lookups import DeclaredLookups
 from studies.dataset_jobs import jobs_of
-from studies.members import MembershipForm
+from studies.members import Members, MembershipForm
 from studies.models import Criterion, Dataset, Generation, Membership, Study, StudySystem, System
 from studies.models.settings import SETTINGS
-from studies.services import FROZEN_FIELDS, is_frozen, save_design, use_dataset_systems
+from studies.services import (
+    FROZEN_FIELDS,
+    add_first_criterion,
+    is_frozen,
+    save_design,
+    use_dataset_systems,
+)
 from tiebreak.similarity import SIMILARITIES
 
 if TYPE_CHECKING:
@@ -37,42 +52,56 @@ else:
     StudyForm = forms.ModelForm
     SystemFormSet = BaseInlineFormSet
 
-admin.site.site_header = "Tiebreak"
-admin.site.site_title = "Tiebreak"
-admin.site.index_title = "Studies and datasets"
-admin.site.site_url = None
-
 
 class _ForResearchers:
-    """Grants all model permissions to staff, while `studies.access` decides what they can see."""
+    """Grants model permissions to staff, as far as `studies.access` gives them rights.
+
+    Researchers may add objects of their own. What they may do with an object depends on their
+    role in the study, or in a study with the dataset.
+    """
+
+    to_change: ClassVar[Right] = Right.CHANGE
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return request.user.is_active and request.user.is_staff
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
+        return self.has_module_permission(request) and _may(request, obj, Right.READ)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
+        return self.has_module_permission(request) and _may(request, obj, self.to_change)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
+        return self.has_module_permission(request) and _may(request, obj, self.to_change)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
+        return self.has_module_permission(request) and _may(request, obj, self.to_change)
+
+
+def _may(request: HttpRequest, obj: Study | Dataset | None, right: Right) -> bool:
+    """Whether the user has a right, which is looked up once per request and object."""
+    if obj is None or obj._state.adding:
+        return True
+    cache: dict[str, Right] = request.__dict__.setdefault("looked_up_rights", {})
+    if obj.pk not in cache:
+        is_study = isinstance(obj, Study)
+        held = right_in(request.user, obj) if is_study else right_in_dataset(request.user, obj)
+        cache[obj.pk] = held
+    return cache[obj.pk] >= right
 
 
 class FrozenInline(_ForResearchers):
     """An inline for rows of the design, which become read-only when the study is opened."""
 
     def has_add_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
-        return obj is None or not is_frozen(obj)
+        return self.has_change_permission(request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
-        return obj is None or not is_frozen(obj)
+        is_open_to_change = obj is None or not is_frozen(obj)
+        return is_open_to_change and super().has_change_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
-        return obj is None or not is_frozen(obj)
+        return self.has_change_permission(request, obj)
 
 
 class CriterionInline(FrozenInline, CriterionTabular):
@@ -118,12 +147,16 @@ class SystemInline(FrozenInline, SystemTabular):
         field = formset.form.base_fields.get("system")
         if isinstance(field, forms.ModelChoiceField):  # absent if the design is frozen
             field.queryset = systems.filter(dataset=obj.dataset_id if obj else None)
+            # Read once, and not once for every row.
+            field.choices = list(field.choices)
         return formset
 
 
 class MembershipInline(_ForResearchers, MemberTabular):
     model = Membership
     form = MembershipForm
+    formset = Members
+    to_change = Right.OWN
     extra = 0
     verbose_name = "member"
     verbose_name_plural = "researchers with access to this study"
@@ -244,17 +277,38 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
         return studies_of(request.user)
 
     def get_fieldsets(self, request: HttpRequest, obj: Study | None = None) -> Any:
-        """Add a fieldset for settings that have no place in another one."""
+        """Ask little of a new study; add a fieldset for settings that have no place elsewhere."""
+        if obj is None:
+            return ((None, {"fields": ("title", "dataset", "unit_kind")}),)
         fieldsets = super().get_fieldsets(request, obj)
         others = sorted(SETTINGS.keys() - set(flatten_fieldsets(fieldsets)))
         return [*fieldsets, ("Other", {"fields": others})] if others else fieldsets
 
+    def get_inlines(self, request: HttpRequest, obj: Study | None) -> Any:
+        return () if obj is None else super().get_inlines(request, obj)
+
     def get_readonly_fields(self, request: HttpRequest, obj: Study | None = None) -> list[str]:
         return list(FROZEN_FIELDS) if obj is not None and is_frozen(obj) else []
 
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Study | None:
+        """Return the study, if the user's role lets them do what they ask; refuse others."""
+        study = super().get_object(request, object_id, from_field)
+        if study is not None:
+            refuse_without(request.user, study, self.right_for(request))
+        return study
+
+    def right_for(self, request: HttpRequest) -> Right:
+        name = request.resolver_match.url_name if request.resolver_match else None
+        return Right.OWN if name == "studies_study_delete" else right_for(request)
+
     def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
-        """Whether the study is a draft. Other studies are kept, because ratings are append-only."""
-        return obj is not None and not is_frozen(obj)
+        """Whether the user owns the study, and it is a draft.
+
+        Other studies are kept, because ratings are append-only.
+        """
+        return obj is not None and not is_frozen(obj) and _may(request, obj, Right.OWN)
 
     def delete_model(self, request: HttpRequest, obj: Study) -> None:
         jobs_of(obj).delete()
@@ -273,6 +327,15 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
         use_dataset_systems(study=form.instance)
+        if not change:
+            add_first_criterion(study=form.instance)
+
+    def response_add(
+        self, request: HttpRequest, obj: Study, post_url_continue: str | None = None
+    ) -> HttpResponse:
+        """Go to the first step of the new study."""
+        self.message_user(request, f"Created “{obj}”.", messages.SUCCESS)
+        return redirect("studies:data", obj.pk)
 
 
 def model_servers() -> list[tuple[str, str]]:
@@ -332,7 +395,11 @@ class DatasetAdmin(_ForResearchers, DeclaredLookups, DatasetModelAdmin):
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Dataset | None = None) -> bool:
-        return obj is not None and not obj.studies.exists()
+        return (
+            obj is not None
+            and not obj.studies.exists()
+            and super().has_delete_permission(request, obj)
+        )
 
     def change_view(
         self,

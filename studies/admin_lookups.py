@@ -46,11 +46,23 @@ class DeclaredLookups:
             yield from (f"{self.date_hierarchy}{suffix}" for suffix in HIERARCHY)
 
 
-class PeopleAdmin(DeclaredLookups, PeopleModelAdmin):
+class ForSuperusers:
+    """A mixin for pages of the server's administrators, whatever permissions others were given."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return request.user.is_active and request.user.is_superuser
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
+        return self.has_module_permission(request)
+
+    has_add_permission = has_change_permission = has_delete_permission = has_view_permission
+
+
+class PeopleAdmin(ForSuperusers, DeclaredLookups, PeopleModelAdmin):
     """The admin pages of users, for superusers only."""
 
 
-class TeamAdmin(DeclaredLookups, GroupAdmin):
+class TeamAdmin(ForSuperusers, DeclaredLookups, GroupAdmin):
     """The admin pages of groups, for superusers only."""
 
 

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib.auth.models import User
+from django.forms.models import BaseInlineFormSet
 
-from studies.models import Membership
+from studies.models import Membership, Study
 
 if TYPE_CHECKING:
     MembershipModelForm = forms.ModelForm[Membership]
+    MembershipFormSet = BaseInlineFormSet[Membership, Study, MembershipModelForm]
 else:
-    MembershipModelForm = forms.ModelForm
+    MembershipModelForm, MembershipFormSet = forms.ModelForm, BaseInlineFormSet
 
 
 class PersonField(forms.CharField):
@@ -57,4 +59,19 @@ class MembershipForm(MembershipModelForm):
 
     class Meta:
         model = Membership
-        fields = ("user",)
+        fields = ("user", "role")
+
+
+class Members(MembershipFormSet):
+    """Refuses to leave a study without an owner, because nobody could add one again."""
+
+    def clean(self) -> None:
+        super().clean()
+        if any(self.errors) or not self.has_changed():
+            return
+        remaining = [form for form in self.forms if form not in self.deleted_forms]
+        roles = {form.cleaned_data.get("role") for form in remaining if form.cleaned_data}
+        if Membership.Role.OWNER not in roles:
+            raise forms.ValidationError(
+                "A study needs at least one owner. Make somebody an owner first.", code="no_owner"
+            )

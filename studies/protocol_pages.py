@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from studies.access import researchers_only, study_for
+from studies.access import researchers_only, right_for, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import Study
 from studies.protocols import Protocol, create_from_protocol, fill_in, protocol_named, protocols
@@ -41,7 +41,7 @@ def new_from_template(request: HttpRequest) -> HttpResponse:
 @researchers_only
 def use_template(request: HttpRequest, study_id: str) -> HttpResponse:
     """List the templates for a draft, and fill in the chosen one after a confirmation."""
-    study = study_for(request.user, study_id)
+    study = study_for(request.user, study_id, right_for(request))
     slug = request.POST.get("template", "")
     if not slug:
         return _list(request, study=study)
@@ -72,7 +72,7 @@ def _next(request: HttpRequest, study: Study, protocol: Protocol) -> HttpRespons
     messages.success(request, f"Filled in from the template “{protocol.title}”.")
     for sentence in protocol.steps_left:
         messages.info(request, sentence)
-    return redirect("admin:studies_study_change", study.pk)
+    return redirect("studies:data", study.pk)
 
 
 def _list(request: HttpRequest, *, study: Study | None = None, status: int = 200) -> HttpResponse:

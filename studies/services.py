@@ -99,6 +99,19 @@ def use_dataset_systems(*, study: Study) -> int:
     return len(rows)
 
 
+# The question of a new study, by the kind of its units; researchers can change it.
+_FIRST_CRITERIA = {
+    Study.UnitKind.COMPARISON: ("preference", "Which text is better?", "preference:tie"),
+    Study.UnitKind.GENERATION: ("quality", "How good is this text?", "ordinal:1..5"),
+}
+
+
+def add_first_criterion(*, study: Study) -> Criterion:
+    """Add the question that most studies ask, so that a new study can be previewed at once."""
+    name, question, scale = _FIRST_CRITERIA[Study.UnitKind(study.unit_kind)]
+    return Criterion.objects.create(study=study, name=name, question=question, scale=scale)
+
+
 DESIGN: tuple[type[Model], ...] = (
     Criterion,
     StudySystem,

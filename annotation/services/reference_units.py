@@ -77,12 +77,56 @@ def add_reference_units(*, study: Study, role: Unit.Role, pairs: Iterable[Refere
             f"An annotator has already started {ROLES[role]}, so its units cannot change. Clone"
             " the study to change them.",
         )
-    number = study.units.filter(role=role).count()
+    number = _next_number(study, role)
     units = [_unit(study, role, pair, number + i) for i, pair in enumerate(pairs)]
     Unit.objects.bulk_create(units)
     if role != Unit.Role.GOLD:
         plan_reference_units(study, role)
     return len(units)
+
+
+def _next_number(study: Study, role: Unit.Role) -> int:
+    """Return a number above those of all units of a role, of which some may have been removed."""
+    keys = study.units.filter(role=role).values_list("key", flat=True)
+    numbers = (key.rpartition("-")[2] for key in keys)
+    return max((int(n) + 1 for n in numbers if n.isascii() and n.isdecimal()), default=0)
+
+
+@transaction.atomic
+def remove_reference_unit(*, study: Study, key: str) -> None:
+    """Remove a reference unit of a draft, and plan its stage again. Locks the study."""
+    unit = _reference_unit_of_draft(study, key)
+    unit.hit_units.all().delete()
+    unit.delete()
+    if unit.role != Unit.Role.GOLD:
+        plan_reference_units(unit.study, Unit.Role(unit.role))
+
+
+@transaction.atomic
+def expect_labels(*, study: Study, key: str, labels: Mapping[str, str]) -> None:
+    """Change the expected labels of a reference unit of a draft. Locks the study."""
+    unit = _reference_unit_of_draft(study, key)
+    try:
+        unit.known_labels = _expected_labels(study, dict(labels))
+    except InvalidInput as error:
+        raise DomainError(error.code, f"{key}: {error.message}.", status=400) from error
+    unit.save(update_fields=["known_labels"])
+
+
+def _reference_unit_of_draft(study: Study, key: str) -> Unit:
+    study = Study.objects.select_for_update().get(pk=study.pk)
+    if study.status != Study.Status.DRAFT:
+        raise DomainError(
+            "not_a_draft",
+            f"This study is {study.status}, so its reference units stay as they are. Clone the"
+            " study to change them.",
+        )
+    unit = study.units.exclude(role=Unit.Role.MAIN).filter(key=key).first()
+    if unit is None:
+        raise DomainError(
+            "no_such_unit", "This reference unit was removed already. Reload the page.", status=404
+        )
+    return unit
 
 
 def import_reference_units(

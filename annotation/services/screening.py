@@ -75,13 +75,17 @@ def reference_unit_shortfalls(study: Study) -> list[Shortfall]:
     screening = screening_of(study)
     if screening is None:
         return []
-    needed = {
+    needed = reference_units_needed(screening)
+    present = {role: len(reference_units(study, role)) for role, n in needed.items() if n}
+    return [Shortfall(role, needed[role], n) for role, n in present.items() if n < needed[role]]
+
+
+def reference_units_needed(screening: Screening) -> dict[Unit.Role, int]:
+    return {
         Unit.Role.TRAINING: screening.training_units,
         Unit.Role.QUALIFICATION: screening.qualification_units,
         Unit.Role.GOLD: _gold_checks_needed(screening),
     }
-    present = {role: len(reference_units(study, role)) for role, n in needed.items() if n}
-    return [Shortfall(role, needed[role], n) for role, n in present.items() if n < needed[role]]
 
 
 def _gold_checks_needed(screening: Screening) -> int:

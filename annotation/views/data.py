@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.services.items import items_of, removal_problem, remove_item
-from studies.access import researchers_only, study_for
+from studies.access import Right, researchers_only, right_for, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import Generation, Study
 from tiebreak.errors import DomainError
@@ -20,7 +20,7 @@ ITEMS_PER_PAGE = 20
 @researchers_only
 def data(request: HttpRequest, study_id: str) -> HttpResponse:
     """Show the items of a study with their texts."""
-    study = study_for(request.user, study_id)
+    study = study_for(request.user, study_id, Right.READ)
     query = request.GET.get("q", "").strip()[:200]
     items = items_of(study, query).prefetch_related("generations__system")
     context = {
@@ -40,7 +40,7 @@ def data(request: HttpRequest, study_id: str) -> HttpResponse:
 @researchers_only
 def remove(request: HttpRequest, study_id: str) -> HttpResponse:
     """Remove an item, after a confirmation."""
-    study = study_for(request.user, study_id)
+    study = study_for(request.user, study_id, right_for(request))
     key = request.POST.get("item") or request.GET.get("item", "")
     back = reverse("annotation:data", args=[study.pk])
     question = _question(study, key)

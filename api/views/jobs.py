@@ -24,6 +24,7 @@ from jobs.services import pause_job, resume_job, stop_job
 from metrics.forms import sampling_form, scoring_form
 from recruitment.forms import DryRunForm
 from recruitment.services.dry_runs import DryRunJob, DryRunOptions, end_dry_run, start_dry_run
+from studies.access import Right
 from studies.dataset_jobs import start_dataset_job
 from studies.instance_selection.sampling import start_sampling
 from studies.instance_selection.scoring import ScoringJob
@@ -93,7 +94,7 @@ class StartExport(APIView):
         refusals={409: ["job_unfinished", "no_preferences"], **NO_BROKER},
     )
     def post(self, request: Request, study_id: str) -> Response:
-        study = visible_study(request, study_id)
+        study = visible_study(request, study_id, Right.READ)
         values = checked(ExportOptions, request.data)
         formats = sorted(set(values["formats"]))
         job = start_export(

@@ -30,6 +30,7 @@ from api.serializers import (
 from api.validation import checked
 from metrics.services import newest_report
 from recruitment.services.lifecycle import close_study, open_study, pause_study, reopen_study
+from studies.access import Right
 from studies.models import InstanceSelection
 
 TAG = "studies"
@@ -171,7 +172,7 @@ def _state(study: Any) -> Response:
 class StudyProgress(APIView):
     @described("Read a study's counts", tag=TAG, responses={200: Progress})
     def get(self, request: Request, study_id: str) -> Response:
-        return Response(Progress(study_counts(visible_study(request, study_id))).data)
+        return Response(Progress(study_counts(visible_study(request, study_id, Right.SEE))).data)
 
 
 class Report(APIView):
@@ -186,7 +187,7 @@ class Report(APIView):
         refusals={409: ["report_pending"], 503: ["no_broker"]},
     )
     def get(self, request: Request, study_id: str) -> Response:
-        study = visible_study(request, study_id)
+        study = visible_study(request, study_id, Right.SEE)
         query = checked(ReportQuery, request.query_params)
         report, is_current = newest_report(study=study, must_be_current=query["current"])
         state = "current" if is_current else "outdated"

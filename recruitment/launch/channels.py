@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from django.conf import settings
 
-from recruitment.launch.check import RECRUITMENT, LaunchCheck, error, warning
+from recruitment.launch.check import RECRUITMENT, SIZE, LaunchCheck, error, warning
 from recruitment.models import Channel
 from recruitment.platforms import Platform, get_platform
 from recruitment.public_address import address_problem
@@ -38,7 +38,7 @@ def nobody_else_can_enter(study: Study) -> Iterator[LaunchCheck]:
 def platforms_know_enough(study: Study) -> Iterator[LaunchCheck]:
     for channel, platform in _known_channels(study):
         for code, sentence in platform.study_lacks(channel).items():
-            yield error(f"{platform.name}_{code}", sentence)
+            yield error(f"{platform.name}_{code}", sentence, SIZE)
 
 
 def public_address(study: Study) -> Iterator[LaunchCheck]:

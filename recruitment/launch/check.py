@@ -6,14 +6,18 @@ from studies.models import Study
 
 GENERATE_SELECT = "metrics:generate-select"
 RECRUITMENT = "recruitment:channels"
-REFERENCE_UNITS = "admin:studies_study_reference_units"
+DATA = "studies:data"
+TASK = "studies:task"
+QUALITY = "recruitment:quality"
+SIZE = "recruitment:size"
+LAUNCH = "recruitment:launch"
 
 
 @dataclass(frozen=True)
 class LaunchCheck:
     """One problem of a study, and what to do about it.
 
-    `where` is the URL name of the page where it can be fixed; "" is the study's own page.
+    `where` is the URL name of the page where it can be fixed; "" if no page of the study can.
     """
 
     code: str

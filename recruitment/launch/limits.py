@@ -5,7 +5,7 @@ from math import ceil
 
 from django.db.models import Count, Q
 
-from recruitment.launch.check import RECRUITMENT, LaunchCheck, counted, error, warning
+from recruitment.launch.check import RECRUITMENT, SIZE, LaunchCheck, counted, error, warning
 from recruitment.platforms.invitation import people
 from studies.models import Study
 
@@ -18,6 +18,7 @@ def enough_answers(study: Study) -> Iterator[LaunchCheck]:
             f"The study stops at {counted(study.most_answers, 'complete response')}, but"
             f" {wanted} are planned: {wanted - study.most_answers} would never be collected. Raise"
             " the limit, or lower R.",
+            SIZE,
         )
 
 
@@ -50,7 +51,7 @@ def limits_agree(study: Study) -> Iterator[LaunchCheck]:
     for less, more, sentence in _PAIRS:
         part, whole = getattr(study, less), getattr(study, more)
         if part is not None and whole is not None and part > whole:
-            yield warning("limits_contradict", sentence.format(part, whole))
+            yield warning("limits_contradict", sentence.format(part, whole), SIZE)
 
 
 _PAIRS = (
@@ -86,6 +87,7 @@ def time_to_answer(study: Study) -> Iterator[LaunchCheck]:
             f"One unit takes about {minutes:.3g} minutes, but a HIT is reserved for only"
             f" {study.lease_minutes:g} minutes after each answer: annotators would lose it while"
             " they read. Reserve HITs for longer.",
+            SIZE,
         )
 
 
@@ -101,4 +103,5 @@ def repeats_fit(study: Study) -> Iterator[LaunchCheck]:
             f" {counted(study.repeats_per_hit, 'repeat')} at a distance of at least"
             f" {counted(study.repeat_distance, 'unit')}. Such HITs will have fewer repeats, or"
             " repeats closer together. Lower the number of repeats or their distance.",
+            SIZE,
         )

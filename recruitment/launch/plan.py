@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from annotation.pairing import unconnected_groups
 from annotation.services.planning import is_plan_current
-from recruitment.launch.check import GENERATE_SELECT, LaunchCheck, counted, error, warning
+from recruitment.launch.check import GENERATE_SELECT, LAUNCH, LaunchCheck, counted, error, warning
 from studies.instance_selection.scoring import what_is_missing
 from studies.models import Study, Unit
 from tiebreak.similarity import similarity_title
@@ -12,7 +12,7 @@ from tiebreak.similarity import similarity_title
 
 def planned(study: Study) -> Iterator[LaunchCheck]:
     if not study.hits.main().exists():
-        yield error("not_planned", "There is nothing to rate yet. Plan the HITs first.")
+        yield error("not_planned", "There is nothing to rate yet. Plan the HITs first.", LAUNCH)
 
 
 def plan_as_designed(study: Study) -> Iterator[LaunchCheck]:
@@ -23,6 +23,7 @@ def plan_as_designed(study: Study) -> Iterator[LaunchCheck]:
             "plan_outdated",
             "The design or the generations have changed since the HITs were planned. Plan the HITs"
             " again.",
+            LAUNCH,
         )
 
 

@@ -8,7 +8,7 @@ from annotation.services.screening import (
     is_pass_mark_reachable,
     reference_unit_shortfalls,
 )
-from recruitment.launch.check import REFERENCE_UNITS, LaunchCheck, counted, error, warning
+from recruitment.launch.check import QUALITY, TASK, LaunchCheck, counted, error, warning
 from studies.models import Study, Unit
 
 
@@ -20,18 +20,20 @@ def guidelines(study: Study) -> Iterator[LaunchCheck]:
             "no_guidelines",
             "Annotators are asked questions about the guidelines, but the guidelines are empty."
             " Write the guidelines, or delete the questions.",
+            TASK,
         )
     else:
         yield warning(
             "no_guidelines",
             "There are no guidelines: annotators see the question without an explanation. Write"
             " what they should look for.",
+            TASK,
         )
 
 
 def criteria(study: Study) -> Iterator[LaunchCheck]:
     if not study.criteria.exists():
-        yield error("no_criteria", "The study asks annotators nothing. Add a criterion.")
+        yield error("no_criteria", "The study asks annotators nothing. Add a criterion.", TASK)
 
 
 def reference_units(study: Study) -> Iterator[LaunchCheck]:
@@ -42,13 +44,14 @@ def reference_units(study: Study) -> Iterator[LaunchCheck]:
             f"Screening needs {counted(lack.needed, 'reference unit')} for {ROLES[lack.role]}, but"
             f" the study has {lack.present or 'none'}. Make more, or lower the number in the"
             " screening settings.",
-            REFERENCE_UNITS,
+            QUALITY,
         )
     if not is_pass_mark_reachable(study):
         yield error(
             "pass_mark_unreachable",
             "The pass mark is higher than the number of units in the test. Lower the pass mark, or"
             " add units to the test.",
+            QUALITY,
         )
 
 
@@ -62,5 +65,5 @@ def gold_checks_for_all(study: Study) -> Iterator[LaunchCheck]:
             f" {counted(expected, 'gold check')}, but the study has {present}. Nobody sees the same"
             " one twice, so later HITs would have none. Make more units for gold checks, or lower"
             " their share.",
-            REFERENCE_UNITS,
+            QUALITY,
         )

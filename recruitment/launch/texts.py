@@ -4,7 +4,15 @@ from collections.abc import Iterable, Iterator
 
 from django.db.models import Count, F, Q
 
-from recruitment.launch.check import GENERATE_SELECT, LaunchCheck, counted, error, warning
+from recruitment.launch.check import (
+    DATA,
+    GENERATE_SELECT,
+    QUALITY,
+    LaunchCheck,
+    counted,
+    error,
+    warning,
+)
 from studies.models import Generation, Study, System, Unit
 
 
@@ -15,6 +23,7 @@ def missing_texts(study: Study) -> Iterator[LaunchCheck]:
             "missing_texts",
             f"{counted(n, 'unit')} would be shown without a text. Import the generations, and plan"
             " the HITs again.",
+            DATA,
         )
 
 
@@ -46,7 +55,8 @@ def identical_texts(study: Study) -> Iterator[LaunchCheck]:
         yield error(
             "identical_reference_texts",
             f"{counted(n, 'reference unit')} would show the same text twice, although an answer is"
-            " expected. Clone the study and make other units.",
+            " expected. Remove them, and make others.",
+            QUALITY,
         )
     main = study.units.filter(role=Unit.Role.MAIN).count()
     if n := same.filter(role=Unit.Role.MAIN).count():

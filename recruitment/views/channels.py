@@ -14,6 +14,8 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from recruitment.confirmations import paying_all, publishing, starting, stopping
+from recruitment.costs import people_needed
+from recruitment.launch.channel_needs import channel_needs
 from recruitment.messages import (
     CHANNEL_GONE,
     NOT_TESTED,
@@ -39,7 +41,7 @@ from recruitment.services.channels import (
 )
 from recruitment.services.platform_actions import enqueue_action
 from studies import confirming
-from studies.access import researchers_only, study_for
+from studies.access import Right, researchers_only, right_in, study_for
 from studies.models import Study, StudyEvent
 from studies.services import record_event
 from tiebreak.errors import DomainError
@@ -47,6 +49,7 @@ from tiebreak.errors import DomainError
 MAX_PARTICIPANTS = 100_000
 # With these codes the platform rejected the token; with others, the token could not be tested.
 TOKEN_REFUSED = {"platform_token_refused", "platform_forbidden", "bad_token"}
+PAYS = {"approve-all"}
 # The actions that are recorded in the study's log.
 LOGGED = {
     "publish": StudyEvent.Verb.PUBLISH,
@@ -58,7 +61,7 @@ LOGGED = {
 @require_safe
 @researchers_only
 def channel_list(request: HttpRequest, study_id: str) -> HttpResponse:
-    study = study_for(request.user, study_id)
+    study = study_for(request.user, study_id, Right.READ)
     return _page(request, study)
 
 
@@ -179,7 +182,7 @@ STATE_CHANGES: dict[str, Callable[[Channel], str]] = {
 @researchers_only
 def act(request: HttpRequest, study_id: str, provider: str, action: str) -> HttpResponse:
     """Save the form that the button belongs to, ask for confirmation, and enqueue the action."""
-    study = study_for(request.user, study_id)
+    study = study_for(request.user, study_id, Right.OWN if action in PAYS else Right.CHANGE)
     channel = Channel.objects.filter(study=study, provider=provider).first()
     if channel is None:
         raise Http404("The study has no such channel.")
@@ -232,15 +235,18 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     statuses = channel_statuses(study)
+    can_change = right_in(request.user, study) in {Right.CHANGE, Right.OWN}
     context = {
         "study": study,
         "channels": [
             _status_context(request, study, channel_status, (refused or {}).get(name))
+            | (_secrets(request, study, channel_status) if can_change else {})
             | {"token_refused": (tokens_refused or {}).get(name)}
             for channel_status in statuses
             for name in [channel_status.platform.name]
         ],
         "open_channels": [status for status in statuses if status.is_open],
+        "people_needed": people_needed(study),
         "is_waiting": any(status.channel and status.channel.pending for status in statuses),
     }
     return render(request, "recruitment/channels.html", context, status=status)
@@ -259,16 +265,26 @@ def _status_context(
         "is_open": status.is_open,
         "state": status.state.value,
         "sentence": status.sentence,
+        "needs": list(channel_needs(study, status)),
         "why_kept": status.why_kept,
         "pending": PENDING.get(channel.pending, ""),
         "form": refused or _form(platform, initial=channel.settings or None),
         "link": link if platform.has_one_link else "",
         "has_token": bool(channel.secret),
-        "signing_key": platform.shown_secret(channel),
         "participants": typed if refused else request.GET.get(_participants_key(platform), ""),
         "can_publish": type(platform).publish is not Platform.publish,
         "can_subscribe": type(platform).subscribe_webhook is not Platform.subscribe_webhook,
-        "invitations": [] if platform.has_one_link or not link else _invitations(channel, link),
+    }
+
+
+def _secrets(request: HttpRequest, study: Study, status: ChannelStatus) -> dict[str, Any]:
+    """Return what lets people enter as somebody else, which is only for those who may recruit."""
+    platform = status.platform
+    channel = status.channel or Channel(study=study, provider=platform.name)
+    has_links = status.is_open and not platform.has_one_link
+    return {
+        "signing_key": platform.shown_secret(channel),
+        "invitations": _invitations(channel, entry_url(request, channel)) if has_links else [],
     }
 
 

@@ -22,7 +22,7 @@ from recruitment.services.dry_runs import (
     start_dry_run,
     suggested_raters,
 )
-from studies.access import researchers_only, study_for
+from studies.access import Right, researchers_only, right_for, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import Study
 from studies.refusals import form_errors
@@ -35,7 +35,7 @@ MAX_SHOWN = 10
 @researchers_only
 def dry_runs(request: HttpRequest, study_id: str) -> HttpResponse:
     """Show the page and start a dry run; a refused form is shown again with its values."""
-    study = study_for(request.user, study_id)
+    study = study_for(request.user, study_id, right_for(request))
     form = DryRunForm(request.POST or None, initial={"raters": suggested_raters(study)})
     if request.method == "POST" and form.is_valid():
         options = DryRunOptions(**form.cleaned_data)
@@ -54,7 +54,7 @@ def dry_runs(request: HttpRequest, study_id: str) -> HttpResponse:
 @researchers_only
 def part(request: HttpRequest, study_id: str) -> HttpResponse:
     """Show only the list, so that it can refresh while a form is being filled in."""
-    study = study_for(request.user, study_id)
+    study = study_for(request.user, study_id, Right.READ)
     return render(request, "recruitment/dry_run_list.html", _runs(study))
 
 

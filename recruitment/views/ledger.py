@@ -20,7 +20,7 @@ from recruitment.messages import AMOUNT_NOT_A_NUMBER, NO_PLATFORM, NO_REWARD
 from recruitment.models import Payment
 from recruitment.services.payments import note_payment, settle, settle_payment
 from recruitment.services.platform_actions import enqueue_action
-from studies.access import researchers_only, study_for
+from studies.access import Right, researchers_only, study_for
 from studies.confirming import Question, ask, is_confirmed
 from studies.models import StudyEvent
 from studies.services import record_event
@@ -81,7 +81,7 @@ LABELS = {
 @require_safe
 @researchers_only
 def ledger_page(request: HttpRequest, study_id: str) -> HttpResponse:
-    study = study_for(request.user, study_id)
+    study = study_for(request.user, study_id, Right.READ)
     study_ledger = ledger(study)
     lists = [
         (
@@ -149,7 +149,7 @@ def _row(row: LedgerRow) -> dict[str, Any]:
 @require_POST
 @researchers_only
 def act(request: HttpRequest, study_id: str, participation_id: str, action: str) -> HttpResponse:
-    study = study_for(request.user, study_id)
+    study = study_for(request.user, study_id, Right.OWN if action in PAYS else Right.CHANGE)
     matches = Participation.objects.filter(study=study, public_id=participation_id)
     participation = matches.select_related("study", "submission__channel", "rater").first()
     if participation is None or action not in ACTIONS:
@@ -174,7 +174,7 @@ def record_payment_outcome(
     request: HttpRequest, study_id: str, payment_id: str, outcome: str
 ) -> HttpResponse:
     """Record what the researcher found on the platform about an unconfirmed payment."""
-    study = study_for(request.user, study_id)
+    study = study_for(request.user, study_id, Right.OWN)
     payment = Payment.objects.filter(
         participation__study=study, public_id=payment_id, status=Payment.Status.ASKED
     ).first()
@@ -274,6 +274,7 @@ ACTIONS: dict[str, Callable[[Participation, HttpRequest], str]] = {
     "approve": _pay,
     "ask-to-return": _ask_to_return,
 }
+PAYS = {"approve"}
 # Actions that end a participation or move money need a confirmation.
 QUESTIONS: dict[str, Callable[[Participation, HttpRequest], Question]] = {
     "release": lambda participation, _: releasing(participation),

@@ -1,6 +1,6 @@
 """A preview of the annotators' pages for the researcher. It stores and reserves nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.forms import ComprehensionForm
 from annotation.models import HIT, HITUnit, Participation, Rater
@@ -19,10 +19,11 @@ from recruitment.framing import allow_frames
 from recruitment.models import Channel, Submission
 from recruitment.platforms import Ending, Platform
 from recruitment.services.channels import channel_statuses
-from studies.access import study_for
+from studies.access import Right, researchers_only, right_for, study_for
 from studies.markdown import render_markdown
-from studies.models import Generation, Screening, Study, System, Unit
+from studies.models import Criterion, Generation, Screening, Study, System, Unit
 from studies.models.bounds import MAX_COUNT
+from studies.typed_task import typed_task
 
 TEMPLATES = {
     "welcome": "recruitment/welcome.html",
@@ -51,51 +52,76 @@ PHONE = {"width": 360, "height": 740}
 @never_cache
 def preview(request: HttpRequest, study_id: str) -> HttpResponse:
     """Show a page as annotators see it, on this screen or in a frame as wide as a phone."""
-    study = study_for(request.user, study_id)
-    name = request.GET.get("page", "welcome")
+    study = study_for(request.user, study_id, Right.READ)
+    name, screen = request.GET.get("page", "welcome"), request.GET.get("screen", "")
+    return _page(request, study, name, list(study.criteria.all()), screen=screen)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@researchers_only
+def typed_preview(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Show a page within the step Task, with what is typed there and not saved yet."""
+    study = study_for(request.user, study_id, right_for(request))
+    criteria = typed_task(study, request.POST)
+    name = request.POST.get("page", request.GET.get("page", "unit"))
+    return _page(request, study, name, criteria, screen="framed", embedded=True)
+
+
+def _page(
+    request: HttpRequest,
+    study: Study,
+    name: str,
+    criteria: Sequence[Criterion],
+    *,
+    screen: str,
+    embedded: bool = False,
+) -> HttpResponse:
+    """Return a page; an ``embedded`` one runs no script, and a "framed" one has no navigation."""
     if name not in PAGES:
         raise Http404("The preview has no such page.")
     context = {
         "study": study,
         "preview": PAGES,
         "preview_page": name,
-        "screen": request.GET.get("screen", ""),
+        "screen": screen,
+        "embedded": embedded,
         "via": request.GET.get("via", ""),
     }
-    if context["screen"] == "phone":
+    if screen == "phone":
         context |= {"title": PAGES[name], "phone": PHONE}
         return render(request, "recruitment/preview_phone.html", context)
-    response = render(request, *_template_and_context(request, study, name, context))
-    return allow_frames(response, ["'self'"]) if context["screen"] == "framed" else response
-
-
-def _template_and_context(
-    request: HttpRequest, study: Study, name: str, context: dict[str, Any]
-) -> tuple[str, dict[str, Any]]:
-    parts = _CONTEXTS[name](request, study)
+    parts = _CONTEXTS[name](request, study, criteria)
     if parts is None:
-        return "recruitment/preview_absent.html", {**context, "title": PAGES[name]}
-    return TEMPLATES[name], {**context, **parts}
+        context |= {"title": PAGES[name]}
+        response = render(request, "recruitment/preview_absent.html", context)
+    else:
+        response = render(request, TEMPLATES[name], context | parts)
+    return allow_frames(response, ["'self'"]) if screen == "framed" else response
 
 
-def _welcome(request: HttpRequest, study: Study) -> dict[str, Any]:
+def _welcome(request: HttpRequest, study: Study, _criteria: Sequence[Criterion]) -> dict[str, Any]:
     platform, channel, shown = _by_channel(request, study)
     notice = platform.privacy_notice(channel)
     return {"consent": render_markdown(study.consent), "privacy_notice": notice, **shown}
 
 
-def _guidelines(_request: HttpRequest, study: Study) -> dict[str, Any]:
-    return {"guidelines": render_markdown(study.guidelines), "criteria": study.criteria.all()}
+def _guidelines(
+    _request: HttpRequest, study: Study, criteria: Sequence[Criterion]
+) -> dict[str, Any]:
+    return {"guidelines": render_markdown(study.guidelines), "criteria": criteria}
 
 
-def _quick_check(_request: HttpRequest, study: Study) -> dict[str, Any] | None:
+def _quick_check(
+    _request: HttpRequest, study: Study, _criteria: Sequence[Criterion]
+) -> dict[str, Any] | None:
     questions = list(study.comprehension.all())
     screening = screening_of(study)
     tries = screening.comprehension_tries if screening else Screening().comprehension_tries
     return {"form": ComprehensionForm(questions), "left": tries} if questions else None
 
 
-def _finish(request: HttpRequest, study: Study) -> dict[str, Any]:
+def _finish(request: HttpRequest, study: Study, _criteria: Sequence[Criterion]) -> dict[str, Any]:
     """Return the last page of somebody who did all HITs, with an invented code."""
     platform, channel, shown = _by_channel(request, study)
     rater = Rater(provider=channel.provider, external_id=EXAMPLE)
@@ -121,7 +147,9 @@ def _by_channel(request: HttpRequest, study: Study) -> tuple[Platform, Channel, 
     return statuses[via].platform, channel, {"channels": titles, "via": via}
 
 
-def _reference_unit(name: str, study: Study) -> dict[str, Any] | None:
+def _reference_unit(
+    name: str, study: Study, criteria: Sequence[Criterion]
+) -> dict[str, Any] | None:
     """Return the page of the first unit of the training or the test, or None if there is none."""
     role, screening = STAGES[name], screening_of(study)
     units = reference_units(study, role)
@@ -131,13 +159,13 @@ def _reference_unit(name: str, study: Study) -> dict[str, Any] | None:
     hit_unit = _with_texts(HITUnit.objects.filter(unit=units[0].pk)).first()
     assert hit_unit is not None
     return {
-        "page": _page_of(study, hit_unit),
+        "page": _page_of(hit_unit, criteria),
         "progress": UnitProgress(index=1, min_units=n, max_units=n, stage=role.value),
         "needed": screening.pass_mark,
     }
 
 
-def _sample(_request: HttpRequest, study: Study) -> dict[str, Any]:
+def _sample(_request: HttpRequest, study: Study, criteria: Sequence[Criterion]) -> dict[str, Any]:
     """Return the page of the first planned unit or, before planning, of an unsaved one."""
     planned = HITUnit.objects.filter(hit__study=study, hit__kind=HIT.Kind.MAIN)
     hit_unit = _with_texts(planned.order_by("hit__number", "pk")).first()
@@ -145,7 +173,7 @@ def _sample(_request: HttpRequest, study: Study) -> dict[str, Any]:
     n = hit_unit.hit.hit_units.count() if hit_unit else study.comparisons_per_hit
     shown = unit and HITUnit(unit=unit, side_bit=bool(hit_unit and hit_unit.side_bit))
     return {
-        "page": shown and _page_of(study, shown),
+        "page": shown and _page_of(shown, criteria),
         "has_dummies": unit is not None and _has_dummies(unit),
         "progress": UnitProgress(index=1, min_units=n, max_units=n + mixes_in_checks(study)),
         "hit": 1,
@@ -159,9 +187,9 @@ def _with_texts(hit_units: QuerySet[HITUnit]) -> QuerySet[HITUnit]:
     )
 
 
-def _page_of(study: Study, hit_unit: HITUnit) -> UnitPage:
+def _page_of(hit_unit: HITUnit, criteria: Sequence[Criterion]) -> UnitPage:
     a_first = not hit_unit.side_bit
-    return unit_page(hit_unit.unit, study.criteria.all(), a_first=a_first, shown_labels={})
+    return unit_page(hit_unit.unit, criteria, a_first=a_first, shown_labels={})
 
 
 def _has_dummies(unit: Unit) -> bool:
@@ -207,12 +235,13 @@ def _unit(study: Study, generations: list[Generation]) -> Unit:
     )
 
 
-_CONTEXTS: dict[str, Callable[[HttpRequest, Study], dict[str, Any] | None]] = {
+_Context = Callable[[HttpRequest, Study, Sequence[Criterion]], dict[str, Any] | None]
+_CONTEXTS: dict[str, _Context] = {
     "welcome": _welcome,
     "guidelines": _guidelines,
     "quick-check": _quick_check,
-    "practice": lambda _, study: _reference_unit("practice", study),
-    "test": lambda _, study: _reference_unit("test", study),
+    "practice": lambda _, study, criteria: _reference_unit("practice", study, criteria),
+    "test": lambda _, study, criteria: _reference_unit("test", study, criteria),
     "unit": _sample,
     "finish": _finish,
 }

@@ -6,6 +6,8 @@
   let sending = null;
 
   const recordChange = (event) => {
+    // A choice of how something is shown is stored nowhere.
+    if (event.target.closest(".screens")) return;
     const form = event.target.form || event.target.closest("form");
     if (form) changed.add(form);
   };
@@ -16,6 +18,8 @@
 
   // The form that is submitted is not lost, but changes in other forms of the page would be.
   document.addEventListener("submit", (event) => {
+    // A preview in a frame saves nothing.
+    if (event.submitter && event.submitter.formTarget) return;
     sending = event.target;
     setTimeout(() => { sending = null; }, 1000);
   });

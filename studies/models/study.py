@@ -151,12 +151,22 @@ def _parsed(spec: str) -> Scale:
 
 
 class Membership(models.Model):
-    """A researcher's access to a study, which is invisible to researchers without access."""
+    """A researcher's access to a study, which is invisible to researchers without access.
+
+    `studies.access` decides what each role may do.
+    """
+
+    class Role(models.TextChoices):
+        OWNER = "owner", "owner: everything, also paying, members and deleting"
+        EDITOR = "editor", "editor: changes and runs the study"
+        ANALYST = "analyst", "analyst: sees and downloads everything, changes nothing"
+        VIEWER = "viewer", "viewer: sees progress and results, no participants"
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="memberships")
     user: "models.ForeignKey[User, User]" = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships"
     )
+    role = models.CharField(max_length=10, choices=Role.choices, default=Role.OWNER)
 
     class Meta:
         constraints = [

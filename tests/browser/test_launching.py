@@ -137,7 +137,7 @@ def test_leaving_with_something_typed_asks_and_sending_it_does_not(
     address = f"{live_server.url}/admin/studies/study/{study.pk}/change/"
     page.goto(address)
     page.locator("#id_guidelines").press_sequentially("Typed. ")
-    page.get_by_role("link", name="Recruitment").click()
+    page.locator("[data-step=recruit] a").click()
     page.wait_for_timeout(300)
     assert asked == ["beforeunload"]
     assert page.url == address
@@ -149,6 +149,8 @@ def test_leaving_with_something_typed_asks_and_sending_it_does_not(
     expect(success(page)).to_be_visible()
 
     page.goto(f"{live_server.url}/studies/{study.pk}/recruitment/")
+    for title in ("Another panel", "Prolific"):
+        page.locator("summary").filter(has_text=title).click()
     panel = page.locator("section", has=page.get_by_role("heading", name="Another panel"))
     panel.get_by_label("Person parameter").press_sequentially("x")
     prolific = page.locator("section", has=page.get_by_role("heading", name="Prolific"))

@@ -46,17 +46,21 @@ def design(page: Page, url: str, dataset: Dataset) -> Study:
     page.goto(f"{url}/admin/studies/study/add/")
     page.get_by_label("Title").fill("Which note is better?")
     page.locator("#id_dataset").select_option(label=dataset.name)
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Save and continue").click()
     page.locator("#id_guidelines").fill("# Please\n\nRead *both* texts.")
+    page.locator("#id_criteria-0-question").fill("Which note is better?")
+    page.get_by_role("button", name="Save and continue").click()
+    page.locator("[data-step=size] a").click()
     page.get_by_label("Ratings per HIT (R)").fill("3")
     page.get_by_label("Comparisons per HIT (N)").fill("2")
-    page.locator("#id_criteria-0-name").fill("preference")
-    page.locator("#id_criteria-0-question").fill("Which note is better?")
-    page.get_by_role("button", name="Save and continue editing").click()
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.locator("[data-step=launch] a").click()
     page.get_by_role("button", name="Plan HITs").click()
     expect(success(page, 3, 6, 9)).to_be_visible()
     page.get_by_role("button", name="Open…").click()
     page.get_by_role("button", name=re.compile("^Open")).click()
-    expect(page.locator(".state [data-status=open]")).to_be_visible()
+    expect(page.locator(".state-chip[data-status=open]")).to_be_visible()
     return Study.objects.get()
 
 
@@ -150,7 +154,7 @@ def test_the_admin_runs_under_the_policy(chromium_page: Page, live_server: Any, 
         "auth/user/",
     ):
         page.goto(f"{live_server.url}/admin/{path}")
-        expect(page.get_by_role("link", name="Tiebreak").first).to_be_visible()
+        expect(page.locator(".study-header")).to_be_visible()
     page.goto(f"{live_server.url}/studies/{study.pk}/preview/")
     expect(page.locator("nav.preview")).to_be_visible()
     assert Rating.objects.count() == 0

@@ -31,9 +31,11 @@ def save(client: Client, study: Study, entered: str, **more: object):
         "memberships-0-id": membership.pk,
         "memberships-0-study": study.pk,
         "memberships-0-user": "ruth",
+        "memberships-0-role": "owner",
         "memberships-1-id": "",
         "memberships-1-study": study.pk,
         "memberships-1-user": entered,
+        "memberships-1-role": "editor",
     }
     return client.post(change(study), form_of(study, **(rows | more)))
 

@@ -135,7 +135,7 @@ def test_the_page_creates_a_study_of_the_researcher(client, ruth):
         assert protocol.title in page.content.decode()
     answer = client.post(reverse("studies:from-template"), {"template": "rag"})
     study = Study.objects.get()
-    assert answer.url == reverse("admin:studies_study_change", args=[study.pk])
+    assert answer.url == reverse("studies:data", args=[study.pk])
     assert Membership.objects.get().user == ruth
 
 

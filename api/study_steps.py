@@ -1,0 +1,6 @@
+"""The page of webhooks, for the frame of a study's pages."""
+
+from studies.access import Right
+from studies.steps import StudyPage, register_page
+
+register_page(StudyPage("webhooks", "Webhooks", "api:webhooks", 60, Right.CHANGE))

@@ -1,0 +1,75 @@
+"""The list of studies, as cards on the admin's home."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.paginator import Page, Paginator
+from django.db.models import OuterRef
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from annotation.models import Place
+from jobs.models import UNFINISHED, Job
+from metrics.demo import demo_key, start_demo
+from metrics.messages import DEMO_STARTED
+from recruitment.costs import Spending, spending_of
+from studies.access import Right, researchers_only, studies_of
+from studies.models import Study
+from studies.steps import StudyFrame, count_of, frame_of, with_facts
+from tiebreak.errors import DomainError
+
+PER_PAGE = 12
+
+
+@dataclass(frozen=True)
+class StudyCard:
+    """A study in the list. `spending` is None for those who may not see payments."""
+
+    frame: StudyFrame
+    completed: int
+    places: int
+    spending: Spending | None
+
+    @property
+    def study(self) -> Study:
+        return self.frame.study
+
+
+def study_cards(user: User, number: str | None) -> Page[Any]:
+    """Return a page of the user's studies, in as many statements for many studies as for one."""
+    studies = with_facts(studies_of(user).filter(dry_run_of=None), user).annotate(
+        places_total=count_of(Place.objects.filter(study=OuterRef("pk"))),
+        completed=count_of(Place.objects.filter(study=OuterRef("pk"), completed_at__isnull=False)),
+    )
+    page = Paginator(studies.select_related("dataset"), PER_PAGE).get_page(number)
+    shown = list(page)
+    spending = spending_of(shown)
+    page.object_list = [_card(study, user, spending[study.pk]) for study in shown]
+    return page
+
+
+def _card(study: Any, user: User, spending: Spending) -> StudyCard:
+    frame = frame_of(study, user)
+    may_see_money = frame.right >= Right.READ and study.reward is not None
+    return StudyCard(
+        frame, study.completed, study.places_total, spending if may_see_money else None
+    )
+
+
+def is_demo_loading(user: User) -> bool:
+    return Job.objects.filter(exclusive_key=demo_key(user), status__in=UNFINISHED).exists()
+
+
+@require_POST
+@researchers_only
+def try_demo(request: HttpRequest) -> HttpResponse:
+    try:
+        start_demo(by=cast(User, request.user))
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    else:
+        messages.success(request, DEMO_STARTED)
+    return redirect("admin:index")

@@ -1,0 +1,34 @@
+"""The admin as researchers meet it: its home lists studies, and raw tables are for superusers."""
+
+from typing import Any, cast
+
+from django.contrib.admin import AdminSite
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
+
+from metrics.demo import demo_study_of
+from metrics.home import is_demo_loading, study_cards
+
+
+class ResearcherSite(AdminSite):
+    site_header = site_title = "Tiebreak"
+    index_title = "Studies"
+    site_url = None
+    enable_nav_sidebar = False
+
+    def index(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> TemplateResponse:
+        """Show the studies of the researcher, newest first."""
+        user = cast(User, request.user)
+        context = {
+            "title": self.index_title,
+            "page": study_cards(user, request.GET.get("page")),
+            "demo": demo_study_of(user),
+            "is_waiting": is_demo_loading(user),
+            # Groups, users and raw tables concern the server's administrators alone.
+            "app_list": self.get_app_list(request) if user.is_superuser else [],
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "home.html", context)

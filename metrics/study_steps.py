@@ -1,0 +1,44 @@
+"""The steps and pages of this app, for the frame of a study's pages."""
+
+from django.db.models import Exists, OuterRef
+
+from studies.access import Right
+from studies.models import Generation, SelectedInstance, Study
+from studies.steps import (
+    Facts,
+    Step,
+    StepStatus,
+    StudyPage,
+    done,
+    missing,
+    not_needed,
+    register_page,
+    register_step,
+)
+
+
+def generate_select_status(study: Study, facts: Facts) -> StepStatus:
+    if facts["has_draw"]:
+        return done("Instances are drawn.")
+    if study.dataset_id is not None and not facts["has_texts"]:
+        return missing("The systems have no texts yet.")
+    return not_needed("Every instance is used.")
+
+
+register_step(
+    Step(
+        slug="generate-select",
+        title="Generate & select",
+        url_name="metrics:generate-select",
+        position=30,
+        status=generate_select_status,
+        facts={
+            "has_draw": Exists(SelectedInstance.objects.filter(study=OuterRef("pk"))),
+            "has_texts": Exists(Generation.objects.filter(instance__dataset=OuterRef("dataset"))),
+        },
+    )
+)
+register_page(StudyPage("overview", "Overview", "metrics:dashboard", 10, Right.SEE))
+register_page(StudyPage("results", "Results", "metrics:results", 20, Right.SEE))
+register_page(StudyPage("data-and-report", "Data & report", "metrics:data-and-report", 40))
+register_page(StudyPage("jobs", "Jobs", "metrics:jobs", 50))

@@ -1,0 +1,172 @@
+"""The steps *Quality* and *Size & pay* of a study."""
+
+from typing import Any, ClassVar
+
+from django.contrib import messages
+from django.forms import modelform_factory
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
+
+from annotation.services.planning import forecast_plan
+from annotation.services.reference_units import remove_reference_unit
+from recruitment.admin import (
+    CollectingStudyAdmin,
+    ComprehensionInline,
+    ScreeningInline,
+    make_reference_units,
+)
+from recruitment.costs import forecast, highest_fee
+from recruitment.reference_unit_forms import (
+    ReferenceUnitsForm,
+    labels_forms,
+    reference_unit_pages,
+    role_counts,
+    save_labels,
+)
+from studies.access import Right, researchers_only, study_for
+from studies.models import Study
+from studies.refusals import form_errors
+from studies.services import is_frozen
+from studies.step_admin import AddableRows, StepAdmin, step_page
+from tiebreak.errors import DomainError, InvalidInput
+
+Response = HttpResponseRedirect
+
+
+class ScreeningForm(AddableRows, ScreeningInline):
+    verbose_name_plural = "Screening and gold checks"
+
+    def get_extra(self, request: HttpRequest, obj: Study | None = None, **_: Any) -> int:  # noqa: ARG002
+        """Show the form of a draft at once; nothing is stored as long as it is not changed."""
+        return int(obj is None or not is_frozen(obj))
+
+
+class ComprehensionRows(AddableRows, ComprehensionInline):
+    verbose_name_plural = "Comprehension questions"
+
+
+class QualityStep(StepAdmin, CollectingStudyAdmin):
+    """Screening, comprehension questions and reference units, with one form for everything."""
+
+    slug = "quality"
+    url_name = "recruitment:quality"
+    change_form_template = "recruitment/quality.html"
+    inlines = (ScreeningForm, ComprehensionRows)
+
+    def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:
+        page = reference_unit_pages(study, request.GET.get("page"))
+        return {
+            "role_counts": role_counts(study),
+            "page": page,
+            "units": labels_forms(study, page),
+            "make": ReferenceUnitsForm(prefix="make", use_required_attribute=False),
+        }
+
+    def response_change(self, request: HttpRequest, obj: Study) -> Response:
+        """Store the labels, then remove or make units, if such a button was pressed."""
+        try:
+            if not is_frozen(obj):
+                list(save_labels(obj, request.POST, request.POST.getlist("units")))
+            if key := request.POST.get("_remove"):
+                remove_reference_unit(study=obj, key=key)
+            elif "_make" in request.POST:
+                _make(request, obj)
+        except DomainError as refusal:
+            for error in form_errors(refusal):
+                messages.error(request, str(error.message), extra_tags=error.code or "")
+            return redirect(self.url_name, obj.pk)
+        response: Response = super().response_change(request, obj)
+        if {"_remove", "_make"} & request.POST.keys():
+            return redirect(f"{response.url}#units-heading")
+        return response
+
+
+def _make(request: HttpRequest, study: Study) -> None:
+    form = ReferenceUnitsForm(request.POST, request.FILES, prefix="make")
+    if not form.is_valid():
+        problems = [str(sentence) for errors in form.errors.values() for sentence in errors]
+        raise DomainError("invalid", " ".join(problems), status=400)
+    make_reference_units(study, form)
+
+
+class SizeStep(StepAdmin, CollectingStudyAdmin):
+    slug = "size"
+    url_name = "recruitment:size"
+    change_form_template = "recruitment/size.html"
+    fieldsets: ClassVar[Any] = (
+        (
+            "How much is collected",
+            {"fields": ("ratings_per_hit", "comparisons_per_hit", "hits_per_annotator")},
+        ),
+        (
+            "Time and pay",
+            {"fields": ("minutes_per_hit", "reward", "currency", "promised_hourly_rate")},
+        ),
+        (
+            "Bundling, repeats and unfinished tasks",
+            {
+                "fields": (
+                    "bundling",
+                    "repeats_per_hit",
+                    "repeat_distance",
+                    "lease_minutes",
+                    "abandoned",
+                ),
+                "classes": ("collapse",),
+            },
+        ),
+        (
+            "Limits",
+            {
+                "fields": (
+                    "hits_per_day",
+                    "most_answers",
+                    "most_answers_per_day",
+                    "annotators_per_address",
+                    "entries_per_address_per_hour",
+                    "unconfirmed_leases",
+                ),
+                "classes": ("collapse",),
+            },
+        ),
+    )
+
+    def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:  # noqa: ARG002
+        return cost_context(study)
+
+
+def cost_context(study: Study) -> dict[str, Any]:
+    """Return what the study costs with its settings, or why that is not known."""
+    try:
+        hits, is_planned = _hits(study)
+    except (DomainError, InvalidInput) as refusal:
+        return {"why_unknown": refusal.message}
+    responses = hits * study.ratings_per_hit
+    cost = forecast(study, responses=responses, fee_percent=highest_fee(study.channels.all()))
+    return {"hits": hits, "is_planned": is_planned, "cost": cost}
+
+
+def _hits(study: Study) -> tuple[int, bool]:
+    """Return the number of HITs, planned or as they would be planned now."""
+    planned = study.hits.main().count()
+    if is_frozen(study):
+        return planned, True
+    plan = forecast_plan(study=study, selected=study.selected.all())
+    return plan.hits, plan.hits == planned
+
+
+@require_safe
+@researchers_only
+def cost_part(request: HttpRequest, study_id: str) -> HttpResponse:
+    """Return only the costs, with the typed values instead of the stored ones."""
+    study = study_for(request.user, study_id, Right.READ)
+    fields = [name for _, options in SizeStep.fieldsets for name in options["fields"]]
+    typed = [name for name in fields if name in request.GET]
+    form = modelform_factory(Study, fields=typed)(request.GET, instance=study)
+    form.is_valid()  # what is not valid keeps its stored value
+    return render(request, "recruitment/costs.html", {"study": study, **cost_context(study)})
+
+
+quality = step_page(QualityStep)
+size = step_page(SizeStep)

@@ -1,0 +1,123 @@
+"""The steps and pages of this app, for the frame of a study's pages."""
+
+from django.db.models import Exists, F, OuterRef, Subquery
+from django.db.models.functions import JSONObject
+
+from annotation.models import HIT
+from annotation.services.screening import reference_units_needed
+from recruitment.launch.check import counted
+from recruitment.models import Channel
+from studies.models import ComprehensionQuestion, Screening, Study, Unit
+from studies.steps import (
+    Facts,
+    Step,
+    StepStatus,
+    StudyPage,
+    count_of,
+    done,
+    missing,
+    not_needed,
+    register_page,
+    register_step,
+)
+
+_SCREENING = (
+    "training_units",
+    "qualification_units",
+    "check_rate",
+    "checks_failed",
+    "check_action",
+)
+_OF_STUDY = {"study": OuterRef("pk")}
+
+
+def quality_status(_: Study, facts: Facts) -> StepStatus:
+    screening = Screening(**facts["screening"]) if facts["screening"] else None
+    needed = reference_units_needed(screening) if screening else {}
+    short = sum(max(0, n - facts[role.value]) for role, n in needed.items())
+    if short:
+        return missing(f"{counted(short, 'reference unit')} missing.")
+    if screening is None and not facts["questions"]:
+        return not_needed("No screening.")
+    return done("Screening is set up.")
+
+
+def size_status(study: Study, _: Facts) -> StepStatus:
+    if study.opened_at is not None and study.reward is None:
+        return done(f"R = {study.ratings_per_hit}, unpaid")
+    if study.minutes_per_hit is None:
+        return missing("Estimate the minutes per task.")
+    if study.reward is None:
+        return done(f"R = {study.ratings_per_hit}, unpaid")
+    if not study.hits_per_annotator:
+        return missing("Say how many tasks a person may do.")
+    return done(f"R = {study.ratings_per_hit}, {study.reward} {study.currency}")
+
+
+def recruit_status(study: Study, facts: Facts) -> StepStatus:
+    if facts["channels"]:
+        return done(counted(facts["channels"], "channel"))
+    if facts["has_closed"]:
+        return missing("All channels are closed.")
+    if study.opened_at is not None:
+        return done("Open link")
+    return missing("Choose how people arrive.")
+
+
+def launch_status(study: Study, facts: Facts) -> StepStatus:
+    if study.opened_at is not None:
+        return done(study.get_status_display())
+    if not facts["is_planned"]:
+        return missing("Plan the tasks, and open.")
+    return missing("Ready to be checked and opened.")
+
+
+register_step(
+    Step(
+        slug="quality",
+        title="Quality",
+        url_name="recruitment:quality",
+        position=40,
+        status=quality_status,
+        facts={
+            "screening": Subquery(
+                Screening.objects.filter(**_OF_STUDY).values(
+                    json=JSONObject(**{name: F(name) for name in _SCREENING})
+                )
+            ),
+            "questions": Exists(ComprehensionQuestion.objects.filter(**_OF_STUDY)),
+            **{
+                role.value: count_of(Unit.objects.filter(**_OF_STUDY, role=role))
+                for role in Unit.Role
+                if role != Unit.Role.MAIN
+            },
+        },
+    )
+)
+register_step(Step("size", "Size & pay", "recruitment:size", 50, size_status))
+register_step(
+    Step(
+        slug="recruit",
+        title="Recruit",
+        url_name="recruitment:channels",
+        position=60,
+        status=recruit_status,
+        facts={
+            "channels": count_of(Channel.objects.filter(**_OF_STUDY, closed_at=None)),
+            "has_closed": Exists(Channel.objects.filter(**_OF_STUDY, closed_at__isnull=False)),
+        },
+    )
+)
+register_step(
+    Step(
+        slug="launch",
+        title="Launch",
+        url_name="recruitment:launch",
+        position=70,
+        status=launch_status,
+        facts={"is_planned": Exists(HIT.objects.main().filter(**_OF_STUDY))},
+    )
+)
+register_page(StudyPage("ledger", "Participants & payments", "recruitment:ledger", 30))
+register_page(StudyPage("dry-runs", "Dry run", "recruitment:dry-runs", 70))
+register_page(StudyPage("preview", "Preview", "recruitment:preview", 80))

@@ -1,0 +1,85 @@
+"""The step *Launch*: every check in one list, the numbers, and planning and opening."""
+
+from dataclasses import dataclass
+from typing import cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.counts import study_counts
+from recruitment.launch.check import LaunchCheck
+from recruitment.services.channels import channel_statuses
+from recruitment.services.launch_checks import launch_checks
+from recruitment.step_pages import cost_context
+from recruitment.study_actions import ACTIONS
+from studies.access import Right, researchers_only, study_for
+from studies.confirming import ask, is_confirmed
+from studies.models import Study
+from studies.steps import ShownStep, StepState, steps, study_frame
+from tiebreak.errors import DomainError
+
+
+@dataclass(frozen=True)
+class ShownCheck:
+    """A launch check with the page where it can be fixed, if there is one."""
+
+    check: LaunchCheck
+    title: str
+    url: str
+
+
+@require_safe
+@researchers_only
+def launch(request: HttpRequest, study_id: str) -> HttpResponse:
+    study = study_for(request.user, study_id, Right.READ)
+    checks = [_shown(check, study) for check in launch_checks(study)]
+    context = {
+        "study": study,
+        "here": "launch",
+        "must": [shown for shown in checks if shown.check.is_error],
+        "should": [shown for shown in checks if not shown.check.is_error],
+        "notes": _notes(request, study),
+        "progress": study_counts(study),
+        "channels": [s.platform.title for s in channel_statuses(study) if s.is_open],
+        "actions": [
+            (name, action.label) for name, action in ACTIONS.items() if action.is_offered(study)
+        ],
+        **cost_context(study),
+    }
+    return render(request, "recruitment/launch.html", context)
+
+
+def _shown(check: LaunchCheck, study: Study) -> ShownCheck:
+    titles = {step.url_name: step.title for step in steps()}
+    url = reverse(check.where, args=[study.pk]) if check.where else ""
+    return ShownCheck(check, titles.get(check.where, ""), url)
+
+
+def _notes(request: HttpRequest, study: Study) -> list[ShownStep]:
+    """Return the steps that were left out on purpose, which nothing else on the page mentions."""
+    shown = study_frame(study, request.user).steps
+    return [step for step in shown if step.status.state == StepState.NOT_NEEDED]
+
+
+@require_POST
+@researchers_only
+def act(request: HttpRequest, study_id: str, action: str) -> HttpResponse:
+    """Plan, open, pause or close the study, after a confirmation that names what is final."""
+    study = study_for(request.user, study_id)
+    if action not in ACTIONS:
+        raise Http404("There is no such action for a study.")
+    back = reverse("recruitment:launch", args=[study.pk])
+    question = ACTIONS[action].question_for(study)
+    if question is not None and not is_confirmed(request, [question]):
+        return ask(request, [question], back=back)
+    try:
+        sentence = ACTIONS[action].do(study, cast(User, request.user), question)
+    except DomainError as refusal:
+        messages.error(request, refusal.message, extra_tags=refusal.code)
+    else:
+        messages.success(request, sentence)
+    return redirect(back)

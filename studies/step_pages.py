@@ -1,0 +1,82 @@
+"""The steps *Data* and *Task* of a study, and its members."""
+
+from typing import Any, ClassVar
+
+from django.db.models import Count, Q
+from django.http import HttpRequest
+
+from studies.access import Right
+from studies.admin import CriterionInline, MembershipInline, SystemInline
+from studies.models import Membership, Study
+from studies.scale_cards import ScaleCards
+from studies.step_admin import AddableRows, StepAdmin, step_page
+
+# The pages of the preview that show what this step changes.
+PREVIEW_PAGES = (("unit", "Rating"), ("guidelines", "Guidelines"), ("welcome", "Welcome"))
+
+
+class SystemRows(AddableRows, SystemInline):
+    verbose_name_plural = "Systems, in the order of the results (the first is system A)"
+
+
+class DataStep(StepAdmin):
+    slug = "data"
+    url_name = "studies:data"
+    change_form_template = "studies/data.html"
+    fieldsets = (("What is rated", {"fields": ("dataset", "unit_kind")}),)
+    inlines = (SystemRows,)
+
+    def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:  # noqa: ARG002
+        if study.dataset is None:
+            return {}
+        texts = Count("generations", filter=Q(generations__is_dummy=False))
+        dummies = Count("generations", filter=Q(generations__is_dummy=True))
+        systems = study.dataset.systems.competing().order_by("name")
+        return {
+            "instances": study.dataset.instances.count(),
+            "systems": systems.annotate(texts=texts, dummies=dummies),
+        }
+
+
+class CriterionRows(AddableRows, CriterionInline):
+    verbose_name_plural = "Questions"
+    min_num = 0
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "scale":
+            kwargs |= {"widget": ScaleCards, "help_text": ""}
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+
+class TaskStep(StepAdmin):
+    slug = "task"
+    url_name = "studies:task"
+    change_form_template = "studies/task.html"
+    fieldsets = (
+        ("The study", {"fields": ("title",)}),
+        ("What annotators read", {"fields": ("guidelines", "consent")}),
+    )
+    inlines = (CriterionRows,)
+
+    def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:  # noqa: ARG002
+        return {"preview_pages": PREVIEW_PAGES}
+
+
+class MemberRows(AddableRows, MembershipInline):
+    verbose_name_plural = "Members"
+
+
+class MembersPage(StepAdmin):
+    slug = "members"
+    url_name = "studies:members"
+    change_form_template = "studies/members.html"
+    inlines = (MemberRows,)
+    to_change: ClassVar[Right] = Right.OWN
+
+    def context_of(self, request: HttpRequest, study: Study) -> dict[str, Any]:  # noqa: ARG002
+        return {"roles": Membership.Role.labels}
+
+
+data = step_page(DataStep)
+task = step_page(TaskStep)
+members = step_page(MembersPage)

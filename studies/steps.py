@@ -1,0 +1,181 @@
+"""The frame of a study's pages: the steps to its launch, and the pages while it runs.
+
+Apps register both in their modules `study_steps`, as they register kinds of jobs. A step says what
+it needs to know as expressions, so that the steps of one study, or of a whole page of studies, take
+one statement.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import Count, IntegerField, QuerySet, Subquery
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Coalesce
+from django.urls import reverse
+
+from studies.access import Right, held_role, right_of
+from studies.models import Study
+
+Facts = Mapping[str, Any]
+
+
+class StepState(StrEnum):
+    DONE = "done"
+    OPEN = "open"
+    NOT_NEEDED = "not needed"
+
+
+@dataclass(frozen=True)
+class StepStatus:
+    """Whether a step is done, and a short sentence that says what is there or what is missing."""
+
+    state: StepState
+    sentence: str
+
+    @property
+    def is_open(self) -> bool:
+        return self.state == StepState.OPEN
+
+
+def done(sentence: str) -> StepStatus:
+    return StepStatus(StepState.DONE, sentence)
+
+
+def missing(sentence: str) -> StepStatus:
+    return StepStatus(StepState.OPEN, sentence)
+
+
+def not_needed(sentence: str) -> StepStatus:
+    return StepStatus(StepState.NOT_NEEDED, sentence)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step to the launch. `facts` are expressions on `Study`, whose values `status` is given."""
+
+    slug: str
+    title: str
+    url_name: str
+    position: int
+    status: Callable[[Study, Facts], StepStatus]
+    facts: Mapping[str, Combinable | Subquery] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StudyPage:
+    """A page of a study beside the steps, for members who have the right to see it."""
+
+    slug: str
+    title: str
+    url_name: str
+    position: int
+    right: Right = Right.READ
+
+
+_STEPS: dict[str, Step] = {}
+_PAGES: dict[str, StudyPage] = {}
+
+
+def register_step(step: Step) -> None:
+    _STEPS[step.slug] = step
+
+
+def register_page(page: StudyPage) -> None:
+    _PAGES[page.slug] = page
+
+
+def steps() -> list[Step]:
+    return sorted(_STEPS.values(), key=lambda step: step.position)
+
+
+def pages() -> list[StudyPage]:
+    return sorted(_PAGES.values(), key=lambda page: page.position)
+
+
+def step_after(slug: str) -> Step:
+    """Return the step that follows a step; the last one follows itself."""
+    slugs = [step.slug for step in steps()]
+    return steps()[min(slugs.index(slug) + 1, len(slugs) - 1)]
+
+
+def count_of(rows: QuerySet[Any], study: str = "study") -> Coalesce:
+    """Return the expression for the number of rows of a study, without a join."""
+    counted = rows.order_by().values(study).annotate(n=Count("pk")).values("n")
+    return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
+
+
+@dataclass(frozen=True)
+class ShownStep:
+    """A step of one study, with its status and the address of its page."""
+
+    step: Step
+    status: StepStatus
+    url: str
+
+
+@dataclass(frozen=True)
+class Link:
+    slug: str
+    title: str
+    url: str
+
+
+@dataclass(frozen=True)
+class StudyFrame:
+    """What surrounds each page of a study, for a user with a right in it."""
+
+    study: Study
+    right: Right
+    steps: tuple[ShownStep, ...]
+    pages: tuple[Link, ...]
+
+    @property
+    def next_step(self) -> ShownStep | None:
+        """The first step that is open, until the study was opened."""
+        if self.study.opened_at is not None:
+            return None
+        return next((shown for shown in self.steps if shown.status.is_open), None)
+
+    @property
+    def can_change(self) -> bool:
+        return self.right >= Right.CHANGE
+
+
+def with_facts(studies: QuerySet[Study], user: User | AnonymousUser) -> QuerySet[Any]:
+    """Return studies with all that their frames need, in one statement."""
+    facts = {
+        f"{step.slug}_{name}".replace("-", "_"): expression
+        for step in steps()
+        for name, expression in step.facts.items()
+    }
+    return studies.annotate(role=held_role(user), **facts)
+
+
+def study_frame(study: Study, user: User | AnonymousUser) -> StudyFrame:
+    return frame_of(with_facts(Study.objects.filter(pk=study.pk), user).get(), user)
+
+
+def frame_of(study: Any, user: User | AnonymousUser) -> StudyFrame:
+    """Return the frame of a study that was read `with_facts`."""
+    right = right_of(user, study.role)
+    shown = [_shown(step, study) for step in steps()] if right >= Right.READ else []
+    return StudyFrame(
+        study=study,
+        right=right,
+        steps=tuple(shown),
+        pages=tuple(
+            Link(page.slug, page.title, reverse(page.url_name, args=[study.pk]))
+            for page in pages()
+            if right >= page.right
+        ),
+    )
+
+
+def _shown(step: Step, study: Study) -> ShownStep:
+    prefix = step.slug.replace("-", "_")
+    facts = {name: getattr(study, f"{prefix}_{name}") for name in step.facts}
+    url = reverse(step.url_name, args=[study.pk])
+    return ShownStep(step, step.status(study, facts), url)

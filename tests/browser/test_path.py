@@ -1,0 +1,167 @@
+"""The guided path: from the list of studies through every step to an open study."""
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from playwright.sync_api import Page, expect
+
+from studies.models import Generation, Membership, Study
+from tests.browser.accessibility import check_accessible, check_fits, check_ids
+from tests.browser.pages import success
+from tests.browser.test_launching import log_in
+from tests.studies.factories import make_dataset, make_open_study
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+LONG = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen."
+
+
+@pytest.fixture
+def ruth() -> User:
+    return User.objects.create_user("ruth", password="a long password", is_staff=True)
+
+
+def look(page: Page) -> None:
+    """On wide and narrow screens, light and dark."""
+    for scheme in ("light", "dark"):
+        for width in (1440, 360):
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": width, "height": 900})
+            check_ids(page)
+            check_accessible(page)
+            check_fits(page)
+    page.set_viewport_size({"width": 1440, "height": 900})
+
+
+def step(page: Page, slug: str) -> None:
+    page.locator(f"[data-step={slug}] a").click()
+    expect(page.locator(f"[data-step={slug}] [aria-current=step]")).to_be_visible()
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def state(page: Page, slug: str) -> str | None:
+    return page.locator(f"[data-step={slug}]").get_attribute("data-state")
+
+
+def test_a_study_is_made_on_the_path_step_by_step(
+    chromium_page: Page, live_server: Any, ruth: User
+):
+    page = chromium_page
+    dataset = make_dataset(instances=4)
+    Generation.objects.update(text=LONG)
+    dataset.created_by = ruth
+    dataset.save()
+    log_in(page, live_server.url)
+    look(page)
+
+    page.get_by_role("link", name="New study").click()
+    page.get_by_label("Title").fill("Pilot")
+    page.locator("#id_dataset").select_option(label=dataset.name)
+    press(page, "Save")
+    assert state(page, "data") == "done"
+    look(page)
+    press(page, "Save and continue")
+
+    page.locator("#id_guidelines").fill("Prefer the *shorter* one.")
+    frame = page.frame_locator("iframe[name=preview]")
+    press(page, "Guidelines")
+    expect(frame.locator(".prose em")).to_have_text("shorter")
+    page.locator(".card").filter(has_text="in 5 steps").click()
+    press(page, "Rating")
+    expect(frame.locator("input[name=criterion-preference]")).to_have_count(5)
+    page.get_by_label("Phone").check()
+    expect(page.locator("iframe")).to_have_css("width", "360px")
+    look(page)
+    press(page, "Save and continue")
+    assert (state(page, "task"), state(page, "generate-select")) == ("done", "not needed")
+    look(page)
+
+    step(page, "quality")
+    press(page, "Add a comprehension question")
+    row = page.locator("[data-prefix=comprehension] .row")
+    row.get_by_label("Text:").fill("Which one is better?")
+    row.get_by_label("Choices:").fill("the shorter\nthe longer")
+    page.get_by_label("Training units").fill("1")
+    page.locator("#id_make-role").select_option("training")
+    page.locator("#id_make-n").fill("2")
+    press(page, "Make units")
+    expect(page.locator(".reference-unit")).to_have_count(2)
+    expect(row.get_by_label("Text:")).to_have_value("Which one is better?")
+    look(page)
+    page.get_by_role("button", name="Remove training-1").click()
+    expect(page.locator(".reference-unit")).to_have_count(1)
+    press(page, "Save and continue")
+
+    page.get_by_label("Maximum HITs per annotator:").fill("2")
+    page.get_by_label("Estimated minutes per HIT").fill("6")
+    page.get_by_label("Reward per annotator").fill("2")
+    expect(page.locator("#cost")).to_contain_text("12.00 GBP")  # 4 tasks, R = 3, 1.00 each
+    look(page)
+    press(page, "Save and continue")
+    look(page)
+    page.locator(".channel").filter(has_text="Open link").get_by_role(
+        "button", name="Set up"
+    ).click()
+    assert state(page, "recruit") == "done"
+
+    step(page, "launch")
+    press(page, "Plan HITs")
+    look(page)
+    press(page, "Open…")
+    page.locator(".confirm button.primary").click()
+    expect(page.locator(".state-chip[data-status=open]")).to_be_visible()
+    study = Study.objects.get()
+    assert (study.status, study.criteria.get().scale) == ("open", "preference:5")
+    for path in ("log/", "members/"):
+        page.goto(f"{live_server.url}/studies/{study.pk}/{path}")
+        look(page)
+
+
+def test_what_is_typed_is_lost_by_no_button_and_by_leaving_only_after_a_question(
+    chromium_page: Page, live_server: Any, ruth: User
+):
+    page = chromium_page
+    study = make_open_study(instances=2)
+    Membership.objects.create(study=study, user=ruth)
+    log_in(page, live_server.url)
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.goto(f"{live_server.url}/studies/{study.pk}/design/task/")
+    page.locator("#id_guidelines").press_sequentially("Typed. ")
+    press(page, "Guidelines")  # the preview takes what is typed, and leaves it in the form
+    expect(page.frame_locator("iframe").locator(".prose").first).to_contain_text("Typed.")
+    page.locator("[data-step=size] a").click(no_wait_after=True)
+    page.wait_for_timeout(500)
+    assert asked == ["beforeunload"]
+    expect(page.locator("#id_guidelines")).to_have_value(re.compile("^Typed"))
+    page.locator("#id_title").press("Enter")
+    expect(success(page)).to_be_visible()
+    study.refresh_from_db()
+    assert study.guidelines.startswith("Typed")
+    assert asked == ["beforeunload"]
+
+
+def test_members_see_what_their_role_lets_them(chromium_page: Page, live_server: Any, ruth: User):
+    page = chromium_page
+    study = make_open_study(instances=2)
+    membership = Membership.objects.create(study=study, user=ruth, role="analyst")
+    log_in(page, live_server.url)
+    page.goto(f"{live_server.url}/studies/{study.pk}/design/task/")
+    expect(page.locator("[data-read-only]")).to_be_visible()
+    expect(page.get_by_role("button", name="Save and continue")).to_have_count(0)
+    look(page)
+    membership.role = "viewer"
+    membership.save()
+    page.goto(f"{live_server.url}/studies/{study.pk}/")
+    expect(page.locator(".study-nav a")).to_have_count(1)
+    page.goto(f"{live_server.url}/studies/{study.pk}/ledger/")
+    expect(page.locator("main")).to_contain_text("owner")
+    check_accessible(page)

@@ -1,0 +1,139 @@
+"""The admin's home: studies as cards, told apart, and raw tables for superusers alone."""
+
+import re
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from jobs.models import Job
+from metrics.home import PER_PAGE, is_demo_loading, study_cards
+from recruitment.models import Channel, Payment
+from studies.models import Membership, Study
+from tests.annotation.annotators import annotator
+from tests.pages import codes_on
+from tests.studies.factories import make_open_study, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def ruth(client: Client) -> User:
+    user = User.objects.create_user("ruth", is_staff=True)
+    client.force_login(user)
+    return user
+
+
+def home(client: Client, query: str = "") -> str:
+    return client.get(reverse("admin:index") + query).content.decode()
+
+
+def test_both_addresses_lead_to_the_list(client, ruth):
+    study = make_study(instances=1, member=ruth)
+    page = client.get("/", follow=True)
+    assert page.redirect_chain[-1][0] == reverse("admin:index")
+    assert f'data-study="{study.pk}"' in page.content.decode()
+
+
+def test_a_card_has_state_progress_and_the_next_step(client, ruth):
+    make_study(instances=1, member=ruth, minutes_per_hit=3)
+    html = home(client)
+    assert 'data-status="draft"' in html
+    assert reverse("recruitment:channels", args=[Study.objects.get().pk]) in html
+    Study.objects.all().delete()
+    study = make_open_study(instances=1, member=ruth)
+    assert re.search(r'class="progress">\s*0 of 3', home(client))
+    assert reverse("metrics:dashboard", args=[study.pk]) in home(client)
+
+
+def test_equal_titles_are_told_apart(client, ruth):
+    studies = [make_study(instances=1, member=ruth) for _ in range(2)]
+    html = home(client)
+    assert all(f"<code>{study.pk}</code>" in html for study in studies)
+
+
+def test_dry_runs_and_studies_of_others_are_left_out(client, ruth):
+    original = make_study(instances=1, member=ruth)
+    copy = make_study(instances=1, member=ruth)
+    Study.objects.filter(pk=copy.pk).update(dry_run_of=original)
+    make_study(instances=1)
+    assert re.findall(r'data-study="(\w+)"', home(client)) == [original.pk]
+
+
+def test_only_superusers_see_groups_users_and_tables(client, ruth):
+    tables = reverse("admin:auth_user_changelist")
+    assert tables not in home(client)
+    assert client.get(tables).status_code == 403
+    ruth.user_permissions.set(Permission.objects.filter(codename="view_user"))
+    assert client.get(tables).status_code == 403
+    client.force_login(User.objects.create_superuser("root"))
+    assert tables in home(client)
+
+
+def test_the_list_takes_few_statements_however_many_studies(
+    client, ruth, django_assert_max_num_queries
+):
+    for _ in range(PER_PAGE + 2):
+        Membership.objects.create(study=make_open_study(instances=1), user=ruth)
+    with django_assert_max_num_queries(12):
+        first = home(client)
+    assert first.count("data-study=") == PER_PAGE
+    assert home(client, "?page=2").count("data-study=") == 2
+
+
+@pytest.fixture
+def paid(ruth: User) -> Study:
+    """A study of 6 responses at 0.50 and 20% fees, of which one was paid."""
+    study = make_open_study(
+        instances=2, member=ruth, reward=Decimal("1.00"), hits_per_annotator=2, minutes_per_hit=5
+    )
+    annotator(study).choose()
+    channel = Channel.objects.create(study=study, provider="panel", settings={"fee_percent": "20"})
+    participation = study.participations.get()
+    participation.submission.channel = channel
+    participation.submission.save()
+    Payment.objects.create(
+        participation=participation,
+        amount="1.00",
+        currency="GBP",
+        kind="reward",
+        status="paid",
+        created_at=timezone.now(),
+    )
+    return study
+
+
+def test_money_is_spent_and_committed_with_fees(client, ruth, paid):
+    (card,) = study_cards(ruth, None)
+    assert card.spending.spent == Decimal("1.20")
+    assert card.spending.committed == Decimal("2.40")  # 6 × 0.50 × 1.2, of which 1.20 is paid
+
+
+def test_a_draft_commits_nothing_and_a_closed_study_only_what_was_completed(client, ruth, paid):
+    Study.objects.update(status="closed")
+    assert study_cards(ruth, None)[0].spending.committed == 0
+    Study.objects.update(status="draft")
+    assert study_cards(ruth, None)[0].spending.committed == 0
+
+
+def test_what_is_committed_is_unknown_without_the_tasks_per_person(client, ruth, paid):
+    Study.objects.update(hits_per_annotator=None)
+    assert study_cards(ruth, None)[0].spending.committed is None
+
+
+def test_viewers_see_no_money(ruth, paid):
+    Membership.objects.update(role="viewer")
+    assert study_cards(ruth, None)[0].spending is None
+
+
+def test_the_demo_is_loaded_by_a_worker_and_once(client, ruth, monkeypatch):
+    monkeypatch.setattr("jobs.services.enqueue", lambda *_, **__: None)
+    client.post(reverse("metrics:try-demo"))
+    assert is_demo_loading(ruth)
+    assert 'role="status"' in home(client)
+    again = client.post(reverse("metrics:try-demo"), follow=True)
+    assert codes_on(again) == {"job_unfinished"}
+    assert Job.objects.filter(kind="demo").count() == 1

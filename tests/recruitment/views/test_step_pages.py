@@ -1,0 +1,226 @@
+"""The steps Quality, Size & pay, Recruit and Launch."""
+
+import re
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from recruitment.costs import forecast
+from recruitment.models import Channel
+from studies.models import Generation, Study, Unit
+from tests.confirming import post_confirmed
+from tests.pages import codes_on, levels_on
+from tests.studies.factories import make_open_study, make_study
+from tests.studies.test_step_pages import page_of, rows
+
+pytestmark = pytest.mark.django_db
+LONG = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen."
+
+
+@pytest.fixture
+def ruth(client) -> User:
+    user = User.objects.create_user("ruth", is_staff=True)
+    client.force_login(user)
+    return user
+
+
+@pytest.fixture
+def study(ruth: User) -> Study:
+    study = make_study(instances=4, member=ruth)
+    Generation.objects.update(text=LONG)
+    return study
+
+
+def quality_of(**values: object) -> dict[str, object]:
+    """Return the fields of the step Quality as its page would send them, with nothing typed."""
+    screening = {
+        "comprehension_tries": 2,
+        "training_units": 0,
+        "qualification_units": 0,
+        "pass_mark": 9,
+        "qualification_tries": 1,
+        "check_rate": 0.0,
+        "checks_failed": 2,
+        "check_action": "record",
+    }
+    fields = rows("screening", screening) | rows("comprehension")
+    return fields | {"make-role": "training", "make-n": 2} | values
+
+
+def press(client: Any, study: Study, **values: object) -> Any:
+    return client.post(page_of("recruitment:quality", study), quality_of(**values), follow=True)
+
+
+def test_an_unchanged_form_sets_up_no_screening(client, study):
+    assert set(levels_on(press(client, study))) == {"success"}
+    assert not hasattr(Study.objects.get(), "screening")
+
+
+def test_units_are_made_together_with_what_is_typed(client, study):
+    page = press(client, study, _make="1", **{"screening-0-training_units": 2})
+    assert set(levels_on(page)) == {"success"}
+    assert study.units.filter(role="training").count() == 2
+    assert Study.objects.get().screening.training_units == 2
+    counts = {row.title: (row.present, row.needed) for row in page.context["role_counts"]}
+    assert counts["training"] == (2, 2)
+
+
+def test_a_unit_is_removed_and_the_next_one_has_a_new_key(client, study):
+    press(client, study, _make="1")
+    press(client, study, _remove="training-0")
+    assert list(study.units.values_list("key", flat=True)) == ["training-1"]
+    assert study.hits.get(kind="training").hit_units.count() == 1
+    press(client, study, _make="1", **{"make-n": 1})
+    assert set(study.units.values_list("key", flat=True)) == {"training-1", "training-2"}
+    assert codes_on(press(client, study, _remove="training-0")) == {"no_such_unit"}
+
+
+def test_an_expected_label_is_changed(client, study):
+    press(client, study, _make="1")
+    sent = {"units": ["training-0", "training-1"]}
+    sent |= {"unit-training-0-c0": "1", "unit-training-1-c0": "-1"}
+    press(client, study, **sent)
+    labels = dict(study.units.values_list("key", "known_labels"))
+    assert labels == {"training-0": {"preference": "1"}, "training-1": {"preference": "-1"}}
+    page = press(client, study, **{**sent, "unit-training-0-c0": ""})
+    assert codes_on(page) == {"labels_missing"}
+    labels = dict(study.units.values_list("key", "known_labels"))
+    assert labels["training-0"] == {"preference": "1"}
+
+
+def test_of_an_opened_study_no_unit_is_removed_or_changed(client, ruth):
+    study = make_open_study(instances=4, member=ruth)
+    Unit.objects.create(study=study, key="gold-0", role="gold", known_labels={"preference": "1"})
+    page = press(client, study, _remove="gold-0", **{"units": "gold-0", "unit-gold-0-c0": "-1"})
+    assert codes_on(page) == {"not_a_draft"}
+    assert study.units.get(key="gold-0").known_labels == {"preference": "1"}
+    html = client.get(page_of("recruitment:quality", study)).content.decode()
+    assert 'name="_remove"' not in html
+    assert 'name="screening-0-training_units"' not in html
+
+
+def test_too_many_units_are_refused_and_the_screening_is_kept(client, study):
+    page = press(client, study, _make="1", **{"make-n": 50, "screening-0-training_units": 1})
+    assert codes_on(page) == {"too_few_texts"}
+    assert Study.objects.get().screening.training_units == 1
+
+
+def test_a_wrong_screening_makes_no_units(client, study):
+    page = press(client, study, _make="1", **{"screening-0-qualification_units": 3})
+    assert page.status_code == 200
+    assert not study.units.exists()
+    assert re.search(r'name="screening-0-qualification_units" value="3"', page.content.decode())
+
+
+# Size and pay.
+
+
+def costs(client: Any, study: Study, **typed: object) -> Any:
+    return client.get(page_of("recruitment:cost-part", study), typed).context
+
+
+def test_costs_follow_what_is_typed_and_nothing_is_stored(client, study):
+    Channel.objects.create(study=study, provider="panel", settings={"fee_percent": "25"})
+    typed = {"ratings_per_hit": 5, "hits_per_annotator": 2, "minutes_per_hit": 6, "reward": "2.00"}
+    shown = costs(client, study, **typed, promised_hourly_rate="12")
+    cost = shown["cost"]
+    assert (shown["hits"], cost.responses, cost.people) == (4, 20, 10)
+    assert (cost.rewards, cost.fees, cost.total) == (Decimal(20), Decimal(5), Decimal(25))
+    assert (cost.hourly_rate, cost.is_under_promise) == (Decimal(10), True)
+    study.refresh_from_db()
+    assert (study.ratings_per_hit, study.reward) == (3, None)
+
+
+def test_what_is_missing_for_the_cost_is_named(client, study):
+    cost = costs(client, study)["cost"]
+    assert (cost.total, cost.hourly_rate, cost.people, len(cost.missing)) == (None, None, None, 3)
+    assert costs(client, study, reward="a lot")["cost"].rewards is None
+
+
+def test_without_a_dataset_the_number_of_tasks_is_unknown(client, ruth, study):
+    Study.objects.update(dataset=None)
+    assert costs(client, study)["why_unknown"]
+
+
+def test_a_person_does_no_task_twice():
+    study = Study(ratings_per_hit=5, hits_per_annotator=10)
+    assert forecast(study, responses=5, fee_percent=Decimal(0)).people == 5
+
+
+def test_size_is_saved_with_the_growth_of_r(client, ruth):
+    study = make_open_study(instances=2, member=ruth, ratings_per_hit=2)
+    page = client.get(page_of("recruitment:size", study))
+    form = page.context["adminform"].form
+    values = {name: form[name].value() for name in form.fields}
+    sent = {name: "" if value is None else value for name, value in values.items()}
+    answer = client.post(page_of("recruitment:size", study), sent | {"ratings_per_hit": 3})
+    assert answer.status_code == 302
+    assert study.places.count() == 6
+
+
+# Recruit.
+
+
+def test_a_channel_names_everything_that_it_lacks(client, study):
+    html = client.get(page_of("recruitment:channels", study)).content.decode()
+    prolific = html[html.index('id="channel-prolific"') :]
+    needs = set(re.findall(r'data-need="(\w+)"', prolific))
+    assert {"no_reward", "no_minutes", "no_limit", "not_ready", "address_not_public"} <= needs
+    assert page_of("recruitment:size", study) in prolific
+
+
+def test_the_number_of_people_that_the_plan_needs_is_suggested(client, ruth):
+    study = make_open_study(instances=4, member=ruth, hits_per_annotator=2)
+    Channel.objects.create(study=study, provider="prolific")
+    context = client.get(page_of("recruitment:channels", study)).context
+    assert context["people_needed"] == 6  # 4 tasks, R = 3, 2 each
+    Study.objects.update(hits_per_annotator=None)
+    assert client.get(page_of("recruitment:channels", study)).context["people_needed"] is None
+
+
+def test_other_channels_are_folded_away(client, study):
+    Channel.objects.create(study=study, provider="panel")
+    html = client.get(page_of("recruitment:channels", study)).content.decode()
+    assert html.index('id="channel-panel"') < html.index("other-channel")
+    assert html.count('class="wide other-channel"') == 4
+
+
+# Launch.
+
+
+def test_every_check_leads_to_the_step_where_it_is_fixed(client, ruth):
+    study = make_study(instances=2, member=ruth, guidelines="", most_answers=1)
+    client.post(reverse("recruitment:launch-action", args=[study.pk, "plan"]))
+    study.criteria.all().delete()
+    context = client.get(page_of("recruitment:launch", study)).context
+    links = {shown.check.code: shown.title for shown in (*context["must"], *context["should"])}
+    assert links["no_criteria"] == links["no_guidelines"] == "Task"
+    assert links["budget_too_small"] == "Size & pay"
+    assert {note.step.slug for note in context["notes"]} == {"generate-select", "quality"}
+
+
+def test_a_study_is_planned_and_opened_on_the_page_after_a_confirmation(client, study):
+    act = lambda name: reverse("recruitment:launch-action", args=[study.pk, name])  # noqa: E731
+    page = client.post(act("plan"), follow=True)
+    assert set(levels_on(page)) == {"success"}
+    assert study.hits.count() == 4
+    question = client.post(act("open"))
+    study.refresh_from_db()
+    assert (study.status, "questions" in question.context) == ("draft", True)
+    page = post_confirmed(client, act("open"))
+    study.refresh_from_db()
+    assert study.status == "open"
+    assert page.redirect_chain[-1][0] == page_of("recruitment:launch", study)
+
+
+def test_an_action_that_does_not_exist_or_fit_is_refused(client, study):
+    assert (
+        client.post(reverse("recruitment:launch-action", args=[study.pk, "fly"])).status_code == 404
+    )
+    answer = client.post(
+        reverse("recruitment:launch-action", args=[study.pk, "pause"]), follow=True
+    )
+    assert "wrong_state" in codes_on(answer)
