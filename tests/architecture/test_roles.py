@@ -28,11 +28,13 @@ RESULTS = {
     "metrics:numbers",
     "metrics:report",
     "metrics:figure",
+    "metrics:results",
+    "metrics:results-tab",
     "api:progress",
     "api:report",
 }
 # A right to read is enough to post here, because it starts a download.
-DOWNLOADS = {"metrics:export", "api:start-export"}
+DOWNLOADS = {"metrics:export", "metrics:report-files", "api:start-export"}
 # They concern an account, not a study, redirect to a page that is walked, or are tested below.
 OF_NO_STUDY = (
     "studies_study_delete",
@@ -42,6 +44,11 @@ OF_NO_STUDY = (
     "app_list",
     "None",
     "revoke-token",
+    "sample-file",
+    "column-problems",
+    "annotation:import",
+    "annotation:repeat-import",
+    "annotation:stop-import",
 )
 NEEDED: dict[str, dict[str, Right]] = {
     "get": {
