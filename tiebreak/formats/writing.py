@@ -174,13 +174,14 @@ Types = Mapping[str, str]
 
 @contextmanager
 def _jsonl_writer(path: Path, columns: Sequence[str], _: Types) -> Iterator[WriteBatch]:
-    # An unparsed answer has a label, which is null.
-    label = {"label": None} if "label" in columns else {}
+    has_label = "label" in columns
 
     def line(row: Row) -> bytes:
         get = row.get
         present = {name: value for name in columns if (value := get(name)) is not None}
-        return _json_line(label | present if label else present)
+        if has_label:  # that of an unparsed answer is null
+            present.setdefault("label", None)
+        return _json_line(present)
 
     with path.open("wb") as file:
         yield lambda batch: file.writelines(map(line, batch))
@@ -204,14 +205,15 @@ def _cells(column: list[Any]) -> list[Any]:
     """Return the cells of a column. Numbers keep all their digits, and None is an empty cell."""
     types = set(map(type, column))
     if bool in types:
-        column = [str(value).lower() if isinstance(value, bool) else value for value in column]
-    if str in types and not _ESCAPED.isdisjoint(
-        {value[:1] for value in column if isinstance(value, str)}
-    ):
-        column = [escape_formula(value) if isinstance(value, str) else value for value in column]
+        column = [_BOOLEANS.get(value, value) for value in column]
+    if str in types:
+        starts = {value[:1] for value in set(column) if isinstance(value, str)}
+        if not _ESCAPED.isdisjoint(starts):
+            column = [escape_formula(v) if isinstance(v, str) else v for v in column]
     return column
 
 
+_BOOLEANS = {True: "true", False: "false"}
 # First characters of the cells that `escape_formula` may change.
 _ESCAPED = {*FORMULA_STARTS, "'"}
 
