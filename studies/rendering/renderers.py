@@ -50,7 +50,7 @@ def render_text(text: str, text_format: str) -> SafeString:
     """Return a text as safe HTML, from the cache unless the format is plain."""
     to_html = RENDERERS[text_format].to_html
     if to_html is None or len(text) > MAX_CHARACTERS:
-        return SafeString(escape(text))
+        return escape(text)
     key = _cache_key(text, text_format)
     html: str | None = caches[CACHE].get(key)
     if html is None:

@@ -67,11 +67,12 @@ def test_only_pairs_with_texts_are_drawn(pairing, n, budget, data):
         assert set(drawn) <= available
 
 
-def test_a_pair_that_one_instance_lacks_comes_with_the_next():
-    schedule = PairSchedule(Study(pairing="no-repeat", pairs_per_instance=2, seed="x"), 4)
-    every = set(schedule.pairs)
-    drawn = schedule.pairs_for({(0, 1), (0, 2), (1, 2)})
-    drawn += schedule.pairs_for(every) + schedule.pairs_for(every)
+@pytest.mark.parametrize("seed", "abcdefgh")
+def test_a_pair_that_one_instance_lacks_comes_with_the_next(seed):
+    schedule = PairSchedule(Study(pairing="no-repeat", pairs_per_instance=2, seed=seed), 5)
+    drawn = schedule.pairs_for(set(combinations(range(4), 2)))
+    for _ in range(4):
+        drawn += schedule.pairs_for(set(schedule.pairs))
     assert sorted(drawn) == schedule.pairs
 
 
