@@ -80,6 +80,14 @@ BAD = {
         csv_of(*([i % 6, m, f"{TEXT} {i}{m}"] for i in range(7) for m in "pq"), header=LONG),
         [(14, "item", "duplicate_text"), (15, "item", "duplicate_text")],
     ),
+    "other source in long.csv": (
+        csv_of(
+            *([i, m, f"{TEXT} {i}", f"{TEXT} {i}{m}"] for i in range(6) for m in "pq"),
+            [3, "r", "Another source altogether.", f"{TEXT} 3r"],
+            header=["item", "model", "prompt", "output"],
+        ),
+        [(14, "item", "duplicate_id")],
+    ),
     "id with a line break.csv": (
         csv_of(*GOOD, cells(9, id="a\nb")),
         [(7, "id", "unprintable_character")],
