@@ -20,6 +20,7 @@ urlpatterns = [
     path("favicon.ico", favicon, name="favicon"),
     path("health/", health, name="health"),
     path("admin/", admin.site.urls),
+    path("", include("studies.urls")),
     path("", include("annotation.urls")),
     path("", include("recruitment.urls")),
     path("", include("metrics.urls")),

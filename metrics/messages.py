@@ -65,3 +65,17 @@ RATING_SET = (
     " consistency runs from 0 (it prefers each system at least once, or has only ties) to 1 (it"
     " prefers the same system at full strength every time)."
 )
+
+# The five leading numbers.
+NO_SYSTEMS = "The ratings of this criterion do not compare systems."
+NO_MACHINES = "No machine rater has rated these units yet."
+NO_SETS = "This criterion has no rating sets, because it does not compare two systems."
+ENOUGH_RATINGS = "The interval of the highest win rate excludes ½."
+RATINGS_NEEDED = (
+    "Rough forecast until the interval of the highest win rate excludes ½, if the rate stays as it"
+    " is. Do not plan to stop at the first moment that it does."
+)
+TOO_CLOSE = (
+    "The systems are too close to each other for a forecast: it would take more than 100 times as many"
+    " ratings."
+)
