@@ -149,6 +149,7 @@ def import_table_in_steps(
             digest = ContentDigest()
             yield from _checked(reading, digest)
             summary = reading.summary()
+            del reading  # with the ids of all rows, which are gathered again
             refuses = options.get("bad_rows", "refuse") == "refuse"
             if not summary.is_usable or (summary.problems and refuses):
                 raise BadTable(summary)

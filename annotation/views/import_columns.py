@@ -38,11 +38,6 @@ class ColumnRow:
     system: str
     examples: tuple[str, ...]
 
-    @property
-    def may_be_system(self) -> bool:
-        """Whether the row asks for a system's name."""
-        return self.role == TEXT_OF
-
 
 def column_rows(profile: Profile, summary: TableSummary) -> list[ColumnRow]:
     """Return the columns in the order of the file, with the roles of the plan."""

@@ -53,7 +53,7 @@ class Extraction:
     instances: dict[str, _Known] = field(default_factory=dict)
     systems: dict[str, int] = field(default_factory=dict)
     generations: int = 0
-    # Texts of an instance and system that rows repeat: the next sample, and hashes of the texts.
+    # For an instance and system: the next sample, and in rows of pairs hashes of the texts.
     _samples: dict[tuple[str, str], int] = field(default_factory=dict)
     _texts: dict[tuple[str, str], set[int]] = field(default_factory=dict)
     _by_source: dict[int, str] = field(default_factory=dict)
@@ -83,12 +83,16 @@ class Extraction:
         self.generations += 1
         if self._remembers():
             self._samples[key] = max(self._samples.get(key, 0), generation.sample_index + 1)
+        if self._is_pairs:
             self._texts.setdefault(key, set()).add(hash(generation.text))
 
     def _remembers(self) -> bool:
         """Whether later rows may have texts of the same instance and system."""
-        is_wide = self.plan.layout != LONG and "text_a" not in self.plan.columns
-        return not is_wide or self.plan.repeats
+        return self.plan.layout == LONG or self._is_pairs or self.plan.repeats
+
+    @property
+    def _is_pairs(self) -> bool:
+        return "text_a" in self.plan.columns
 
     # The instance.
 
@@ -206,11 +210,10 @@ class Extraction:
 
     def _is_repeated(self, key: str, system: str, text: str, sample: int | None) -> bool:
         """Whether an earlier pair has this text; in other layouts, a text of before is a mistake."""
-        known = self._texts.get((key, system))
-        if known is None or sample is not None:
+        if self._is_pairs:
+            return hash(text) in self._texts.get((key, system), ())
+        if sample is not None or (key, system) not in self._samples:
             return False
-        if "text_a" in self.plan.columns:
-            return hash(text) in known
         if not self.plan.repeats:
             row = self.instances[key].row
             reason = f"“{key}” has a text of “{system}” already; the instance begins in row {row}."

@@ -74,7 +74,4 @@ def other_side(name: str) -> tuple[str, ...] | None:
         for first, second in SIDES:
             if words[i] == first:
                 return (*words[:i], second, *words[i + 1 :])
-            for word, other in ((f"{words[i][:-1]}{first}", f"{words[i][:-1]}{second}"),):
-                if words[i] == word and words[i][:-1] in WORDS["text"] | WORDS["system"]:
-                    return (*words[:i], other, *words[i + 1 :])
     return None

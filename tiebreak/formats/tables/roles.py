@@ -418,12 +418,7 @@ def _are_systems(pair: tuple[Column, Column]) -> bool:
     if not all(_may_be_system(c) and not says(c.name, "vote") for c in pair):
         return False
     named = all(says(c.name, "system") or says(c.name, "fact") for c in pair)
-    return named and not any(says_answer_alone(c.name) for c in pair)
-
-
-def says_answer_alone(name: str) -> bool:
-    """Whether the name stands for a text although it does not name a model."""
-    return says(name, "text")
+    return named and not any(says(c.name, "text") for c in pair)
 
 
 def _may_be_id(column: Column) -> bool:
