@@ -6,7 +6,7 @@ ENCODERS := .venv-encoders
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-encoders test-wheel test-interface check bench-stats bench-separability bench-sampling bench-serving bench-jobs schema lock clean
+.PHONY: help demo test test-all test-encoders test-wheel test-interface check bench-stats bench-separability bench-sampling bench-serving bench-jobs bench-pages schema lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -51,6 +51,9 @@ bench-sampling: $(VENV)/dev.installed  ## The gateway beside vLLM's own client (
 
 bench-serving: $(VENV)/dev.installed  ## Annotators by the hundred, faults, and Label Studio beside it
 	@$(BIN)/python -m benchmarks.serving
+
+bench-pages: $(VENV)/dev.installed  ## The researcher's pages of a study with a million ratings
+	@$(BIN)/python -m benchmarks.pages
 
 bench-jobs: $(VENV)/dev.installed  ## Long-running work by several workers, some of them killed
 	@$(BIN)/python -m benchmarks.jobs

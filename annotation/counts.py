@@ -1,12 +1,12 @@
 """All counts of a study, in one place, for every page and export."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, cast
 
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Max, Min, Q, QuerySet, Subquery, Value
 
-from annotation.models import Rating
+from annotation.models import HIT, HITUnit, Rating
 from annotation.models.rating import IN_STATISTICS, MAIN_FIRST, RatingQuerySet
 from jobs.clock import database_now
 from studies.models import Study, Unit
@@ -48,6 +48,14 @@ class RatingCounts:
 
 
 @dataclass(frozen=True)
+class CountedRatings:
+    """The numbers of a study's ratings, and of the annotators who gave those in the statistics."""
+
+    rows: RatingCounts = RatingCounts()
+    annotators: int = 0
+
+
+@dataclass(frozen=True)
 class StudyCounts:
     """The size of a study's plan, its progress, and its ratings.
 
@@ -67,6 +75,9 @@ class StudyCounts:
     annotators: int
     unverified: int
     rows: RatingCounts
+    completed_last_hour: int = 0
+    first_completed_at: datetime | None = None
+    last_completed_at: datetime | None = None
 
     @property
     def remaining(self) -> int:
@@ -86,41 +97,73 @@ class StudyCounts:
         return self.rows.simulated
 
 
-def study_counts(study: Study, now: datetime | None = None) -> StudyCounts:
-    now = now or database_now()
-    places = study.places.aggregate(
-        places=Count("pk"),
-        completed=Count("pk", filter=Q(completed_at__isnull=False)),
-        live=Count("pk", filter=Q(completed_at__isnull=True, lease_until__gt=now)),
+def study_counts(
+    study: Study, now: datetime | None = None, *, counted: CountedRatings | None = None
+) -> StudyCounts:
+    """Count a study's plan, progress and ratings.
+
+    ``counted`` are the counts of its ratings, if they are known: counting them takes the time.
+    """
+    ratings = counted or count_ratings(study)
+    plan = _counted_plan(study)
+    answers, repeats, criteria = (plan.pop(name) for name in ("answers", "repeated", "criteria"))
+    return StudyCounts(
+        expected=answers * criteria,
+        expected_repeats=repeats * criteria,
+        annotators=ratings.annotators,
+        rows=ratings.rows,
+        **_places(study, now or database_now()),
+        **plan,
     )
-    main = study.units.filter(role=Unit.Role.MAIN)
-    planned = main.aggregate(units=Count("pk"), instances=Count("instance", distinct=True))
-    repeats = Count("hit_units", filter=Q(hit_units__repeat__gt=0))
-    hits = study.hits.main().order_by().aggregate(hits=Count("pk", distinct=True), repeats=repeats)
+
+
+def count_ratings(study: Study) -> CountedRatings:
+    """Count a study's ratings and the annotators who gave those in the statistics."""
     people = Count("rater", distinct=True, filter=IN_STATISTICS & Q(rater__kind="human"))
     ratings = Rating.objects.filter(unit__study=study).order_by()
-    rows = ratings.aggregate(**_EXPRESSIONS, annotators=people)
-    answers = dict(
-        study.places.order_by()
-        .values_list("hit__hit_units__repeat")
-        .annotate(n=Count("hit__hit_units"))
+    row = ratings.aggregate(**_EXPRESSIONS, annotators=people)
+    return CountedRatings(_unprefixed(row), row["annotators"])
+
+
+def _places(study: Study, now: datetime) -> dict[str, Any]:
+    return study.places.aggregate(
+        places=Count("pk"),
+        completed=Count("completed_at"),
+        live=Count("pk", filter=Q(completed_at__isnull=True, lease_until__gt=now)),
+        completed_last_hour=Count("pk", filter=Q(completed_at__gte=now - timedelta(hours=1))),
+        first_completed_at=Min("completed_at"),
+        last_completed_at=Max("completed_at"),
     )
-    is_unverified = ~Q(participations__address="") & Q(participations__simulated=False)
-    more = Study.objects.filter(pk=study.pk).aggregate(
-        criteria=Count("criteria", distinct=True),
-        unverified=Count("participations", distinct=True, filter=is_unverified),
-    )
-    criteria = more["criteria"]
-    return StudyCounts(
-        expected=answers.get(0, 0) * criteria,
-        expected_repeats=sum(n for repeat, n in answers.items() if repeat) * criteria,
-        annotators=rows["annotators"],
-        unverified=more["unverified"],
-        rows=_unprefixed(rows),
-        **places,
-        **planned,
-        **hits,
-    )
+
+
+def _counted_plan(study: Study) -> dict[str, Any]:
+    """Count everything about the plan in one statement."""
+    numbers = {f"{_PREFIX}{name}": number for name, number in _plan(study).items()}
+    row = cast(dict[str, Any], Study.objects.filter(pk=study.pk).values(**numbers).get())
+    return {name.removeprefix(_PREFIX): n or 0 for name, n in row.items()}
+
+
+def _plan(study: Study) -> dict[str, Subquery]:
+    main = study.units.filter(role=Unit.Role.MAIN)
+    hit_units = HITUnit.objects.filter(hit__study=study, hit__kind=HIT.Kind.MAIN)
+    per_place = HITUnit.objects.filter(hit__places__study=study)
+    unverified = study.participations.exclude(address="").filter(simulated=False)
+    return {
+        "units": _number_of(main),
+        "instances": _number_of(main, Count("instance", distinct=True)),
+        "hits": _number_of(study.hits.main()),
+        "repeats": _number_of(hit_units.filter(repeat__gt=0)),
+        "answers": _number_of(per_place.filter(repeat=0)),
+        "repeated": _number_of(per_place.filter(repeat__gt=0)),
+        "criteria": _number_of(study.criteria.all()),
+        "unverified": _number_of(unverified),
+    }
+
+
+def _number_of(rows: QuerySet[Any], number: Count | None = None) -> Subquery:
+    """Return the number of rows as an expression; it is null if there are none."""
+    whole = rows.order_by().annotate(all=Value(1)).values("all")
+    return Subquery(whole.annotate(n=number or Count("pk")).values("n"))
 
 
 def rating_counts(ratings: RatingQuerySet) -> RatingCounts:

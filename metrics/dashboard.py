@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 from django.utils.safestring import SafeString
 
-from metrics.charts import interval_glyph, perception_chart, separability_chart
+from metrics.charts.intervals import interval_glyph
+from metrics.figures.agreement import STRATIFIERS
 from metrics.findings import (
     agreement_finding,
     is_of_selected,
@@ -16,7 +17,6 @@ from metrics.findings import (
     win_rate_finding,
 )
 from metrics.messages import INSTANCES_WERE_SELECTED, NO_UNITS, STRATA_BY_AGREEMENT
-from tiebreak.report import Report
 from tiebreak.report.model import (
     Bias,
     BiasSection,
@@ -27,17 +27,8 @@ from tiebreak.report.model import (
     StratumSection,
     SystemsSection,
 )
-from tiebreak.scales import Scale
 from tiebreak.stats import Estimate
 
-STRATIFIERS = {
-    "all": "All units",
-    "agreement": "By agreement among annotators",
-    "unique_labels": "By number of different labels",
-    "category": "By category",
-    "separability": "By separability",
-    "systems": "By system pair",
-}
 NOTES = {"agreement": STRATA_BY_AGREEMENT, "unique_labels": STRATA_BY_AGREEMENT}
 NAMES = {
     "krippendorff_alpha": "Krippendorff's α",
@@ -99,10 +90,8 @@ class Section:
     tables: list[Table]
     machines: list[Table]
     perception: tuple[str, str]
-    perception_figures: list[tuple[str, SafeString]]
     sets: tuple[str, str] | None
     separability: tuple[str, str] | None
-    separability_figure: SafeString | None
     set_rows: list[Row]
     wins: tuple[str, str] | None
     ranking: Ranking | None
@@ -112,12 +101,7 @@ class Section:
     note: str
 
 
-def sections(report: Report) -> list[Section]:
-    """Return the sections in the study's order."""
-    return [_section(name, report.criteria[name]) for name in report.criteria_order]
-
-
-def _section(name: str, section: CriterionSection) -> Section:
+def section_of(name: str, section: CriterionSection) -> Section:
     agreement = section.all_units.human_human
     columns = [name for name in NAMES if name in agreement.estimates()]
     sets, systems, selection = section.rating_sets, section.systems, section.selection or {}
@@ -129,10 +113,8 @@ def _section(name: str, section: CriterionSection) -> Section:
         tables=_tables(section, columns),
         machines=_machine_tables(section),
         perception=perception_finding(section),
-        perception_figures=perception_figures(section),
         sets=sets_finding(sets) if sets else None,
         separability=separability_finding(sets) if sets else None,
-        separability_figure=separability_chart(sets) if sets else None,
         set_rows=_set_rows(sets) if sets and sets.n else [],
         wins=win_rate_finding(systems.win_rate, selection) if systems else None,
         ranking=_ranking(systems) if systems else None,
@@ -293,20 +275,3 @@ def number(estimate: Estimate, *, low: float = -1.0, high: float = 1.0) -> Numbe
         interval = f"{estimate.low:.2f} to {estimate.high:.2f}"
     glyph = interval_glyph(estimate, low=low, high=high)
     return Number(f"{estimate.value:.2f}", interval, glyph, estimate.reason or "")
-
-
-def label_names(section: CriterionSection) -> dict[str, str]:
-    """Return the names of a preference's labels for figures."""
-    # An inferred scale of names may have a single label, which a declared one must not.
-    if not section.scale.startswith("preference"):
-        return {}
-    scale = Scale.parse(section.scale)
-    return {str(label): scale.short_name(label) for label in section.labels}
-
-
-def perception_figures(section: CriterionSection) -> list[tuple[str, SafeString]]:
-    names = label_names(section)
-    machines = sorted(section.all_units.machines)
-    if not machines:
-        return [("", perception_chart(section, names, None))]
-    return [(machine, perception_chart(section, names, machine)) for machine in machines]

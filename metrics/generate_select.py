@@ -24,7 +24,7 @@ from annotation.services.planning import Plan, draw_and_plan, forecast_plan, pla
 from jobs.models import Job
 from jobs.rows import job_rows, newest_and_unfinished
 from jobs.services import pause_job, resume_job, stop_job
-from metrics.charts import scenarios_chart, separability_histogram
+from metrics.charts.separability import scenarios_chart, separability_histogram
 from metrics.forms import DesignForm, design_form, sampling_form, scoring_form
 from metrics.messages import (
     GENERATION_STARTED,

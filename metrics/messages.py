@@ -66,4 +66,18 @@ RATING_SET = (
     " prefers the same system at full strength every time)."
 )
 
+# The five leading numbers.
+NO_SYSTEMS = "The ratings of this criterion do not compare systems."
+NO_MACHINES = "No machine rater has rated these units yet."
+NO_SETS = "This criterion has no rating sets, because it does not compare two systems."
+ENOUGH_RATINGS = "The interval of the highest win rate excludes ½."
+RATINGS_NEEDED = (
+    "Rough forecast until the interval of the highest win rate excludes ½, if the rate stays as it"
+    " is. Do not plan to stop at the first moment that it does."
+)
+TOO_CLOSE = (
+    "The systems are too close to each other for a forecast: it would take more than 100 times as many"
+    " ratings."
+)
+
 DEMO_STARTED = "The demo study is being loaded. It appears on this page within a minute."

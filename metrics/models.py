@@ -7,13 +7,15 @@ class ReportSnapshot(models.Model):
     """The newest report of a study, and the state of the ratings from which it was built.
 
     `watermark` identifies that state. While a newer report is being built, `requested` identifies
-    the state for which it was requested. `settled_rows` is the study's number of ratings up to the
+    the state for which it was requested. `counted` are the numbers of ratings in that state, as
+    `annotation.counts.CountedRatings` has them. `settled_rows` is the study's number of ratings up to the
     key `settled_key`, so that only newer ratings have to be counted.
     """
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="report_snapshot")
     watermark = models.CharField(max_length=200, blank=True)
     report = models.JSONField(null=True)
+    counted = models.JSONField(null=True)
     made_at = models.DateTimeField(null=True)
     requested = models.CharField(max_length=200, blank=True)
     requested_at = models.DateTimeField(null=True)

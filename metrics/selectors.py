@@ -1,5 +1,6 @@
 """A study's ratings as a table, in the format of the export, and its stored report."""
 
+from annotation.counts import CountedRatings, RatingCounts
 from annotation.exporting import rating_rows
 from metrics.models import ReportSnapshot
 from studies.models import Study
@@ -37,3 +38,11 @@ def stored_report(snapshot: ReportSnapshot) -> Report | None:
     if stored is None or stored["report_version"] != REPORT_VERSION:
         return None
     return Report.from_json(stored)
+
+
+def stored_counts(snapshot: ReportSnapshot) -> CountedRatings | None:
+    """Return the numbers of ratings that were stored with the report, or None."""
+    stored = snapshot.counted
+    if stored is None:
+        return None
+    return CountedRatings(RatingCounts(**stored["rows"]), stored["annotators"])

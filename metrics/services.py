@@ -1,8 +1,12 @@
 """Keeping a study's report up to date. Pages request a report, and a worker builds it."""
 
 import hashlib
+from dataclasses import asdict
 from datetime import datetime, timedelta
 
+from django.db.models import Subquery
+
+from annotation.counts import count_ratings
 from annotation.models import Rating
 from jobs.clock import database_now
 from jobs.queue import enqueue
@@ -28,20 +32,26 @@ def watermark(study: Study) -> str:
     with flags and separability scores, and the digest changes with names and scales. The cost does
     not grow with the study.
     """
-    changes, key, rows = (
+    newest = Subquery(Rating.objects.order_by("-pk").values("pk")[:1])
+    changes, key, rows, newest_key = (
         Study.objects.filter(pk=study.pk)
         .values_list(
-            "report_changes__n", "report_snapshot__settled_key", "report_snapshot__settled_rows"
+            "report_changes__n",
+            "report_snapshot__settled_key",
+            "report_snapshot__settled_rows",
+            newest,
         )
         .get()
     )
-    total = _count_ratings(study, key or 0, rows or 0)
+    total = _count_ratings(study, key or 0, rows or 0, newest_key or 0)
     return f"{REPORT_VERSION}-{total}-{changes or 0}-{_design(study)}"
 
 
-def _count_ratings(study: Study, key: int, rows: int) -> int:
-    """Count the study's ratings, given that there are ``rows`` ratings up to ``key``."""
-    newest = Rating.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+def _count_ratings(study: Study, key: int, rows: int, newest: int) -> int:
+    """Count the study's ratings, given that there are ``rows`` ratings up to ``key``.
+
+    ``newest`` is the key of the newest rating of all studies.
+    """
     ratings = Rating.objects.filter(unit__study=study)
     if newest - key > STRIDE:
         settled = newest - UNSETTLED
@@ -71,6 +81,7 @@ def refresh_report(*, study: Study) -> ReportSnapshot:
         defaults={
             "watermark": state,
             "report": report.as_json(),
+            "counted": asdict(count_ratings(study)),
             "made_at": database_now(),
             "requested": "",
         },

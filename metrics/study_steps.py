@@ -39,4 +39,5 @@ register_step(
     )
 )
 register_page(StudyPage("dashboard", "Overview", "metrics:dashboard", 10, Right.SEE))
+register_page(StudyPage("results", "Results", "metrics:results", 20, Right.SEE))
 register_page(StudyPage("jobs", "Jobs & export", "metrics:jobs", 50))

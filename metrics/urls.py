@@ -57,10 +57,12 @@ urlpatterns = [
     ),
     path("demo/", home.try_demo, name="try-demo"),
     path("jobs/", job_views.server_jobs, name="server-jobs"),
+    path("studies/<public_id:public_id>/results/", views.results, name="results"),
+    path("studies/<public_id:public_id>/results/<slug:slug>/", views.results, name="results-tab"),
     path("studies/<public_id:public_id>/numbers/", views.numbers, name="numbers"),
     path("studies/<public_id:public_id>/report.json", views.report, name="report"),
     path(
-        "studies/<public_id:public_id>/figures/<name:criterion>/<slug:name>.svg",
+        "studies/<public_id:public_id>/figures/<name:criterion>/<slug:name>.<slug:kind>",
         views.figure,
         name="figure",
     ),

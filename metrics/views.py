@@ -1,24 +1,30 @@
-"""A study's dashboard, its report as JSON, and its figures as SVG files."""
+"""A study's overview and results, its report as JSON, and its figures as files."""
 
 import hashlib
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from annotation.counts import study_counts
-from metrics.charts import separability_chart
-from metrics.dashboard import perception_figures, sections
+from annotation.counts import StudyCounts, study_counts
+from jobs.clock import database_now
+from metrics.dashboard import section_of
+from metrics.figures.collection import progress_figure
+from metrics.figures.figure import Figure
+from metrics.figures.files import CONTENT_TYPES, figure_file
+from metrics.figures.systems import win_rates_figure
+from metrics.leading import leading_numbers, scope_of
 from metrics.models import ReportSnapshot
-from metrics.selectors import stored_report
+from metrics.selectors import stored_counts, stored_report
 from metrics.services import ensure_fresh, watermark
+from metrics.tabs import TABS, Shown, Tab, figure_named, tab_named
 from studies.access import Right, researchers_only, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
 from tiebreak.report import Report
-from tiebreak.report.model import CriterionSection
 
 STOP_POLLING = 286  # htmx stops polling at this status
 
@@ -26,8 +32,22 @@ STOP_POLLING = 286  # htmx stops polling at this status
 @require_safe
 @researchers_only
 def dashboard(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Show how far a study is, its leading numbers, and what needs a person."""
     study = study_for(request.user, public_id, Right.SEE)
-    return render(request, "metrics/dashboard.html", _context(study, _freshness_of(study)))
+    context = _context(request, study, _freshness_of(study), tab=None)
+    return render(request, "metrics/dashboard.html", context)
+
+
+@require_safe
+@researchers_only
+def results(request: HttpRequest, public_id: str, slug: str = TABS[0].slug) -> HttpResponse:
+    """Show one page of the results."""
+    tab = tab_named(slug)
+    study = study_for(request.user, public_id, tab.right if tab else Right.SEE)
+    if tab is None:
+        raise Http404("There is no such page of results.")
+    context = _context(request, study, _freshness_of(study), tab=tab)
+    return render(request, "metrics/dashboard.html", context)
 
 
 @require_safe
@@ -37,20 +57,21 @@ def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
 
     Pages poll this view, so it compares the state of the ratings before it counts them.
     """
-    study = study_for(request.user, public_id, Right.SEE)
+    tab = tab_named(request.GET.get("tab", ""))
+    study = study_for(request.user, public_id, tab.right if tab else Right.SEE)
     freshness = _freshness_of(study)
     if request.GET.get("shown") == freshness.token:
         is_final = study.status == Study.Status.CLOSED and not freshness.is_refreshing
         return HttpResponse(status=STOP_POLLING if is_final else 204)
     has_newer = request.GET.get("statistics") != freshness.snapshot.watermark
-    context = _context(study, freshness, with_sections=has_newer)
+    context = _context(request, study, freshness, tab=tab, with_sections=has_newer)
     return render(request, "metrics/updates.html", context | {"has_newer": has_newer})
 
 
 @require_safe
 @researchers_only
 def report(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Download the report that the dashboard shows."""
+    """Download the report that the pages show."""
     response = JsonResponse(
         _report(study_for(request.user, public_id, Right.SEE)).as_json(),
         json_dumps_params={"indent": 1, "allow_nan": False},
@@ -61,32 +82,35 @@ def report(request: HttpRequest, public_id: str) -> HttpResponse:
 
 @require_safe
 @researchers_only
-def figure(request: HttpRequest, public_id: str, criterion: str, name: str) -> HttpResponse:
-    """Download one figure as an SVG file."""
-    section = _report(study_for(request.user, public_id, Right.SEE)).criteria.get(criterion)
-    if section is None:
-        raise Http404("This study's report has no such criterion.")
-    svg = _figure(section, name)
-    if not svg:
+def figure(
+    request: HttpRequest, public_id: str, criterion: str, name: str, kind: str
+) -> HttpResponse:
+    """Download one figure, or its data, as a file."""
+    study = study_for(request.user, public_id, Right.READ)
+    drawn = _figure(study, criterion, name)
+    if drawn is None or not drawn.chart:
         raise Http404("There are not enough ratings for this figure yet.")
-    response = HttpResponse(svg, content_type="image/svg+xml")
-    response["Content-Disposition"] = f'attachment; filename="{name}.svg"'
+    if kind not in CONTENT_TYPES:
+        raise Http404("Figures are available as svg, pdf, png and csv.")
+    response = HttpResponse(figure_file(drawn, kind), content_type=CONTENT_TYPES[kind])
+    response["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
     return response
 
 
-def _figure(section: CriterionSection, name: str) -> str:
-    if name == "separability" and section.rating_sets is not None:
-        return separability_chart(section.rating_sets)
-    if name == "perception":
-        return perception_figures(section)[0][1]
-    return ""
+def _figure(study: Study, criterion: str, name: str) -> Figure | None:
+    if name == "progress":
+        return progress_figure(study, study_counts(study))
+    about = _report(study).criteria.get(criterion)
+    if about is None:
+        raise Http404("This study's report has no such criterion.")
+    return figure_named(Shown(study, criterion, about, {}), name)
 
 
 def _report(study: Study) -> Report:
     snapshot = ReportSnapshot.objects.filter(study=study).first()
     report = stored_report(snapshot) if snapshot else None
     if report is None:
-        raise Http404("There is no report yet. Open the dashboard to have one computed.")
+        raise Http404("There is no report yet. Open the overview to have one computed.")
     return report
 
 
@@ -98,6 +122,7 @@ class _Freshness:
     state: str
     status: str
     problem: DomainError | None
+    now: datetime
 
     @property
     def is_stale(self) -> bool:
@@ -116,21 +141,64 @@ class _Freshness:
 
 
 def _freshness_of(study: Study) -> _Freshness:
-    state, problem = watermark(study), None
+    state, problem, now = watermark(study), None, database_now()
     try:
-        snapshot = ensure_fresh(study=study, state=state)
+        snapshot = ensure_fresh(study=study, state=state, now=now)
     except DomainError as error:
         snapshot, problem = ReportSnapshot.objects.get(study=study), error
-    return _Freshness(snapshot, state, study.status, problem)
+    return _Freshness(snapshot, state, study.status, problem, now)
 
 
-def _context(study: Study, freshness: _Freshness, *, with_sections: bool = True) -> dict[str, Any]:
+def _context(
+    request: HttpRequest,
+    study: Study,
+    freshness: _Freshness,
+    *,
+    tab: Tab | None,
+    with_sections: bool = True,
+) -> dict[str, Any]:
     report = stored_report(freshness.snapshot) if with_sections else None
-    return {
+    context: dict[str, Any] = {
         "study": study,
-        "progress": study_counts(study),
         "freshness": freshness,
         "snapshot": freshness.snapshot,
         "report": report,
-        "sections": sections(report) if report else [],
+        "tabs": TABS,
+        "tab": tab,
+        "here": "results" if tab else "overview",
+        "template": tab.template if tab else "metrics/overview.html",
+    }
+    if tab is None:
+        context["progress"] = _counts(study, freshness)
+    if report is None or not report.criteria_order:
+        return context
+    chosen = request.GET.get("criterion", "")
+    criterion = chosen if chosen in report.criteria else report.criteria_order[0]
+    shown = Shown(study, criterion, report.criteria[criterion], request.GET.dict())
+    return context | (_results(shown, tab) if tab else _overview(shown, context["progress"]))
+
+
+def _counts(study: Study, freshness: _Freshness) -> StudyCounts:
+    """Return the counts, with those of the ratings from the report if it is of these ratings."""
+    counted = None if freshness.is_stale else stored_counts(freshness.snapshot)
+    return study_counts(study, freshness.now, counted=counted)
+
+
+def _overview(shown: Shown, counts: StudyCounts) -> dict[str, Any]:
+    about = shown.about
+    return {
+        "criterion": shown.criterion,
+        "leading": leading_numbers(about),
+        "scope": scope_of(about),
+        "figures": [win_rates_figure(about), progress_figure(shown.study, counts)],
+        "section": section_of(shown.criterion, about),
+    }
+
+
+def _results(shown: Shown, tab: Tab) -> dict[str, Any]:
+    return {
+        "criterion": shown.criterion,
+        "figures": tab.figures(shown),
+        "section": section_of(shown.criterion, shown.about),
+        **tab.more(shown),
     }

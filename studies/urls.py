@@ -1,14 +1,16 @@
-"""The pages of a study's design, members and log."""
+"""The pages of a study's design, members and log, and of templates."""
 
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
-from studies import log_pages, step_pages
+from studies import log_pages, protocol_pages, step_pages
 
 app_name = "studies"
 STUDY = "studies/<public_id:study_id>/"
 
 urlpatterns = [
+    path("new-study/from-template/", protocol_pages.new_from_template, name="from-template"),
+    path(f"{STUDY}template/", protocol_pages.use_template, name="use-template"),
     path(f"{STUDY}design/data/", step_pages.data, name="data"),
     path(f"{STUDY}design/task/", step_pages.task, name="task"),
     path(f"{STUDY}members/", step_pages.members, name="members"),

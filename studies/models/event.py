@@ -17,6 +17,7 @@ class StudyEvent(models.Model):
     """
 
     class Verb(models.TextChoices):
+        TEMPLATE = "template", "filled in a template"
         OPEN = "open", "opened"
         PAUSE = "pause", "paused"
         CLOSE = "close", "closed"

@@ -49,7 +49,7 @@ class InstanceSelection(models.Model):
         ],
     )
     seed = models.PositiveIntegerField(default=0, validators=between(0, MAX_SEED))
-    drawn_at = models.DateTimeField(null=True)
+    drawn_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     def __str__(self) -> str:
         return f"{self.instances} instances per pair, {self.get_design_display().lower()}"

@@ -88,7 +88,9 @@ def test_a_report_is_a_file_and_never_a_page(client, rated):
 
 @pytest.mark.django_db
 def test_a_figure_is_a_file_and_never_a_page(client, rated):
-    download = client.get(reverse("metrics:figure", args=[rated.pk, "preference", "perception"]))
+    download = client.get(
+        reverse("metrics:figure", args=[rated.pk, "preference", "perception", "svg"])
+    )
     assert download.status_code == 200
     assert download.headers["Content-Type"] == "image/svg+xml"
     assert download.headers["Content-Disposition"].startswith("attachment;")

@@ -27,7 +27,8 @@ RESULTS = {
     "metrics:dashboard",
     "metrics:numbers",
     "metrics:report",
-    "metrics:figure",
+    "metrics:results",
+    "metrics:results-tab",
     "api:progress",
     "api:report",
 }

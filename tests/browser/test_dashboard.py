@@ -10,6 +10,7 @@ from annotation.selectors import hit_units_of
 from annotation.services.places import take_place
 from annotation.services.ratings import Answer
 from metrics.services import refresh_report
+from metrics.tabs import TABS
 from studies.models import Study
 from tests.annotation.answers import submit_unit
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
@@ -66,13 +67,22 @@ def test_ratings_appear_within_two_seconds_and_statistics_once_computed(
 
 
 @pytest.mark.parametrize("width", [1440, 360])
-def test_a_dashboard_fits(live_server, chromium_page: Page, tmp_path, width):
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_overview_and_results_fit(live_server, chromium_page: Page, tmp_path, width, scheme):
     study = rated_elsewhere(tmp_path)
+    chromium_page.emulate_media(color_scheme=scheme)
     chromium_page.set_viewport_size({"width": width, "height": 900})
     open_dashboard(chromium_page, live_server.url, study)
-    expect(chromium_page.locator(".n-used")).to_have_text(numbers(12))
-    for check in (check_accessible, check_fits, check_ids, check_legible):
-        check(chromium_page)
+    pages = ["", *(f"results/{tab.slug}/" for tab in TABS)]
+    for path in pages:
+        chromium_page.goto(f"{live_server.url}/studies/{study.pk}/{path}")
+        expect(chromium_page.locator(".n-used")).to_have_text(numbers(12))
+        chromium_page.evaluate(OPEN_ALL)
+        for check in (check_accessible, check_fits, check_ids, check_legible):
+            check(chromium_page)
+
+
+OPEN_ALL = "() => document.querySelectorAll('details').forEach(folded => { folded.open = true; })"
 
 
 def rated_elsewhere(tmp_path: Path) -> Study:
@@ -94,8 +104,11 @@ def test_a_sheet_of_paper_clips_nothing(live_server, chromium_page: Page, tmp_pa
     page.emulate_media(media="print", color_scheme="dark")
     page.set_viewport_size({"width": SHEET, "height": 1000})
     open_dashboard(page, live_server.url, study)
-    expect(page.locator(".n-used")).to_have_text(numbers(12))
-    assert page.evaluate(CLIPPED) == []
+    for path in ("", *(f"results/{tab.slug}/" for tab in TABS)):
+        page.goto(f"{live_server.url}/studies/{study.pk}/{path}")
+        expect(page.locator(".n-used")).to_have_text(numbers(12))
+        page.evaluate(OPEN_ALL)
+        assert page.evaluate(CLIPPED) == [], path
     # Dark ink on white, also in the dark scheme.
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert background == "rgb(255, 255, 255)"

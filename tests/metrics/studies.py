@@ -9,7 +9,7 @@ from functools import cache
 import jsonschema
 import numpy as np
 
-from metrics.dashboard import sections
+from metrics.dashboard import Section, section_of
 from tests.paths import ROOT
 from tiebreak.formats import RatingTable
 from tiebreak.report import Report, build_report
@@ -41,6 +41,10 @@ def report_of(rows: list[dict], **options) -> Report:
     validator().validate(written)
     sections(report)
     return report
+
+
+def sections(report: Report) -> list[Section]:
+    return [section_of(name, report.criteria[name]) for name in report.criteria_order]
 
 
 def estimates(part: object, path: str = "") -> Iterator[tuple[str, Estimate]]:

@@ -6,10 +6,12 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from annotation.importing import import_study
+from metrics.figures.files import CONTENT_TYPES
 from metrics.findings import STRATA, stratum_name
 from metrics.models import ReportSnapshot
 from metrics.selectors import source_of
 from metrics.services import ensure_fresh, refresh_report
+from metrics.tabs import TABS
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.models import Membership, Study
 from tests.pages import codes_on
@@ -40,7 +42,12 @@ def pages(study) -> list[str]:
         reverse("metrics:dashboard", args=[study.pk]),
         reverse("metrics:numbers", args=[study.pk]),
         reverse("metrics:report", args=[study.pk]),
-        reverse("metrics:figure", args=[study.pk, "preference", "perception"]),
+        reverse("metrics:results", args=[study.pk]),
+        *(reverse("metrics:results-tab", args=[study.pk, tab.slug]) for tab in TABS),
+        *(
+            reverse("metrics:figure", args=[study.pk, "preference", "perception", kind])
+            for kind in CONTENT_TYPES
+        ),
     ]
 
 
@@ -50,7 +57,6 @@ def test_it_works(client, study):
     text = page.content.decode()
     for words in (
         "Krippendorff",
-        "Leave-one-out",
         "old",
         "new",
         "Computed from 12 ratings",
@@ -59,6 +65,7 @@ def test_it_works(client, study):
         assert words in text
     assert "style=" not in text
     assert "simulated" not in text.lower()
+    assert "Leave-one-out" in client.get(reverse("metrics:results", args=[study.pk])).text
 
 
 def test_a_non_member_gets_no_page_of_a_study(client, study):
@@ -94,7 +101,7 @@ def test_the_report_is_what_the_export_gives(client, study):
 def test_a_report_in_another_version_of_the_format_is_not_shown(client, study):
     refresh_report(study=study)
     ReportSnapshot.objects.update(report={"report_version": REPORT_VERSION - 1})
-    assert client.get(pages(study)[0]).context["sections"] == []
+    assert client.get(pages(study)[0]).context["report"] is None
     assert client.get(reverse("metrics:report", args=[study.pk])).status_code == 404
 
 
@@ -146,7 +153,7 @@ def test_an_empty_study_shows_what_to_do(client, member):
     study = make_open_study(instances=1)
     Membership.objects.create(study=study, user=member)
     page = client.get(pages(study)[0])
-    assert page.context["sections"] == []
+    assert "criterion" not in page.context
     assert "data-empty" in page.content.decode()
     assert "hx-trigger" in page.content.decode()
 
@@ -162,14 +169,16 @@ def test_simulated_ratings_are_marked_on_every_page_that_shows_them(client, memb
 
 def test_a_figure_can_be_downloaded(client, study):
     refresh_report(study=study)
-    figure = client.get(reverse("metrics:figure", args=[study.pk, "preference", "perception"]))
+    figure = client.get(
+        reverse("metrics:figure", args=[study.pk, "preference", "perception", "svg"])
+    )
     assert figure["Content-Type"] == "image/svg+xml"
     assert "attachment" in figure["Content-Disposition"]
     text = figure.content.decode()
     assert text.startswith("<svg")
     assert "<title>" in text
     assert "style" not in text
-    absent = reverse("metrics:figure", args=[study.pk, "preference", "separability"])
+    absent = reverse("metrics:figure", args=[study.pk, "preference", "consistency", "svg"])
     assert client.get(absent).status_code == 404
 
 
@@ -206,7 +215,7 @@ def test_every_agreement_stratum_has_a_name_for_people():
 
 
 def test_the_page_shows_names_for_people_and_the_report_names_for_programs(client, study):
-    html = client.get(pages(study)[0]).content.decode()
+    html = client.get(reverse("metrics:results", args=[study.pk])).content.decode()
     assert STRATA["agreement", "PA=1"] in html
     assert "PA=1" not in html
     assert "&lt;=" not in html

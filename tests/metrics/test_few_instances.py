@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from metrics.dashboard import sections
 from metrics.messages import NO_WINNER
-from tests.metrics.studies import estimates, preferences, report_of
+from tests.metrics.studies import estimates, preferences, report_of, sections
 from tiebreak.stats.bootstrap import NO_WIDTH
 from tiebreak.stats.independence import too_few_clusters
 

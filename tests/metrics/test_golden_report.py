@@ -84,7 +84,7 @@ def test_separability_foretells_consistency_in_the_interface(dataset, tmp_path, 
         for section in refresh_report(study=study).report["criteria"].values()
     )
     check(trend["value"], dataset, statistic, "50 items")
-    page = admin_client.get(f"/studies/{study.pk}/").content.decode()
+    page = admin_client.get(f"/studies/{study.pk}/results/consistency/").content.decode()
     assert re.search(rf"\b{golden()[dataset, statistic, '50 items']}\b", html.unescape(page))
 
 

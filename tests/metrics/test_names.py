@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from urllib.parse import urlencode
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,6 +13,7 @@ from annotation.exporting import export_study
 from annotation.importing import import_study
 from annotation.services.planning import plan_hits
 from metrics.models import ReportSnapshot
+from metrics.tabs import TABS
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.instance_selection.scoring import score_separability
 from studies.models import Criterion, Dataset, Study, System
@@ -137,14 +139,21 @@ def assert_every_page_answers(client, study: Study) -> None:
 
 
 def addresses(study: Study, criteria: list[str]) -> list[str]:
-    names = ("dashboard", "numbers", "report", "generate-select")
+    names = ("dashboard", "results", "numbers", "report", "generate-select")
     parts = ("generate-select-jobs", "generate-select-results")
     pages = [reverse(f"metrics:{name}", args=[study.pk]) for name in (*names, *parts)]
     pages += [reverse(f"recruitment:{name}", args=[study.pk]) for name in ("channels", "ledger")]
     pages += [
         reverse("recruitment:preview", args=[study.pk]) + f"?page={p}" for p in ("welcome", "unit")
     ]
-    pages += [reverse("metrics:figure", args=[study.pk, c, "perception"]) for c in criteria]
+    pages += [reverse("metrics:figure", args=[study.pk, c, "perception", "svg"]) for c in criteria]
+    pages += [
+        reverse("metrics:results-tab", args=[study.pk, tab.slug])
+        + "?"
+        + urlencode({"criterion": c})
+        for tab in TABS
+        for c in criteria
+    ]
     pages += [
         reverse("admin:studies_study_changelist"),
         reverse("admin:studies_study_changelist") + "?q=a",
@@ -162,7 +171,7 @@ def test_every_page_and_file_has_room_for_any_name(name, client, owner, tmp_path
     assert study.title == name
     score_separability(study=study)
     assert_every_page_answers(client, study)
-    figure = reverse("metrics:figure", args=[study.pk, name, "separability"])
+    figure = reverse("metrics:figure", args=[study.pk, name, "consistency", "svg"])
     assert client.get(figure).status_code == 200
     for file_format in ("jsonl", "csv", "parquet"):
         out = tmp_path / file_format
@@ -212,7 +221,9 @@ def test_forms_take_the_names_that_files_may_have(name):
 def test_a_figures_address_names_no_other(client, owner, tmp_path):
     study = import_study(path=bundle(tmp_path / "b", "a/b"), owner=owner).study
     client.get(reverse("metrics:dashboard", args=[study.pk]))
-    assert reverse("metrics:figure", args=[study.pk, "a/b", "x"]).endswith("/figures/a~2Fb/x.svg")
+    assert reverse("metrics:figure", args=[study.pk, "a/b", "x", "svg"]).endswith(
+        "/figures/a~2Fb/x.svg"
+    )
     for odd in ("~FF", "~", "a~2", "none"):
         address = f"/studies/{study.pk}/figures/{odd}/perception.svg"
         assert client.get(address).status_code == 404

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from metrics.dashboard import sections
 from metrics.findings import INSTANCES
 from metrics.messages import (
     INSTANCES_WERE_SELECTED,
@@ -13,7 +12,7 @@ from metrics.messages import (
     OVER_DATASET,
     WEIGHTED_TO_DATASET,
 )
-from tests.metrics.studies import drawn_study, estimates, preferences, report_of, words
+from tests.metrics.studies import drawn_study, estimates, preferences, report_of, sections, words
 from tiebreak.errors import InvalidInput
 from tiebreak.report import Report
 from tiebreak.report.model import PairSelection

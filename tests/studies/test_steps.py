@@ -98,7 +98,7 @@ def test_each_role_is_shown_the_pages_that_it_may_see():
         user = User.objects.create_user(role, is_staff=True)
         Membership.objects.create(study=study, user=user, role=role)
         frames[role] = study_frame(study, user)
-    assert slugs(frames["viewer"]) == {"dashboard"}
+    assert slugs(frames["viewer"]) == {"dashboard", "results"}
     assert not frames["viewer"].steps
     assert "ledger" in slugs(frames["analyst"])
     assert "webhooks" not in slugs(frames["analyst"])

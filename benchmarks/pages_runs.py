@@ -1,0 +1,250 @@
+"""SQL statements, time and size of each page of a large study, from a stored report."""
+
+import json
+import os
+import statistics
+import sys
+import time
+from dataclasses import asdict, dataclass
+from itertools import count
+
+import django
+
+django.setup()
+
+from django.conf import settings  # noqa: E402
+from django.contrib.auth.models import User  # noqa: E402
+from django.core.management import call_command  # noqa: E402
+from django.db import connection, models  # noqa: E402
+from django.db.models.functions import Mod  # noqa: E402
+from django.test import Client  # noqa: E402
+from django.urls import reverse  # noqa: E402
+from django.utils import timezone  # noqa: E402
+
+from annotation.counts import count_ratings  # noqa: E402
+from annotation.exporting import rating_rows  # noqa: E402
+from annotation.models import Assignment, Participation, Rater, Rating, Tally  # noqa: E402
+from benchmarks.harness import RESULTS  # noqa: E402
+from benchmarks.serving_study import make  # noqa: E402
+from metrics.models import ReportSnapshot  # noqa: E402
+from metrics.services import watermark  # noqa: E402
+from metrics.tabs import TABS  # noqa: E402
+from recruitment.models import Submission  # noqa: E402
+from studies.models import Membership, Study  # noqa: E402
+from tiebreak.formats import RatingTable  # noqa: E402
+from tiebreak.report import build_report  # noqa: E402
+
+RATINGS = int(os.environ.get("RATINGS", "1000000"))
+RATINGS_PER_HIT, UNITS, HITS_PER_ANNOTATOR = 5, 5, 40
+MAX_STATEMENTS, MAX_SECONDS, MAX_BYTES, RUNS = 12, 0.2, 250_000, 5
+Replaced = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Page:
+    name: str
+    statements: int
+    seconds: float
+    bytes: int
+
+    @property
+    def misses(self) -> list[str]:
+        limits = {
+            "statements": self.statements > MAX_STATEMENTS,
+            "time": self.seconds > MAX_SECONDS,
+            "size": self.bytes > MAX_BYTES,
+        }
+        return [name for name, is_missed in limits.items() if is_missed]
+
+
+def copy_rows(model: type[models.Model], source: str, values: Replaced) -> None:
+    """Insert a row per row of ``source``: columns that ``values`` lacks get the field's default."""
+    columns, expressions, defaults = [], [], []
+    for field in model._meta.local_concrete_fields:
+        if field.column in values or not field.primary_key:
+            columns.append(f'"{field.column}"')
+            expressions.append(
+                values[field.column].replace("%", "%%") if field.column in values else "%s"
+            )
+            if field.column not in values:
+                default = field.get_default()
+                defaults.append(timezone.now() if getattr(field, "auto_now_add", 0) else default)
+    sql = f"INSERT INTO {model._meta.db_table} ({', '.join(columns)}) SELECT {', '.join(expressions)} FROM {source.replace('%', '%%')}"  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(sql, defaults)
+
+
+def fill(study: Study) -> None:
+    """Let annotators complete all places, as many HITs as they have after each other."""
+    places, now = study.places.count(), "now()"
+    annotators = -(-places // HITS_PER_ANNOTATOR)
+    numbers = f"generate_series(1, {annotators}) AS n"
+    copy_rows(
+        Rater,
+        numbers,
+        {
+            "kind": "'human'",
+            "pseudonym": "'p' || n",
+            "provider": "'open'",
+            "external_id": "'e' || n",
+        },
+    )
+    people = "annotation_rater AS r"
+    copy_rows(
+        Participation,
+        people,
+        {
+            "public_id": "lpad(r.id::text, 12, '0')",
+            "study_id": f"'{study.pk}'",
+            "rater_id": "r.id",
+            "provider": "'open'",
+            "submission_id": "'s' || r.id",
+            "status": "'finished'",
+            "consented_at": now,
+            "order_seed": "'x'",
+        },
+    )
+    copy_rows(
+        Submission,
+        "annotation_participation AS p",
+        {"participation_id": "p.id", "completion_code": "'C' || p.id", "return_params": "'{}'"},
+    )
+    # The places of one HIT go to people who follow each other, so that nobody rates it twice.
+    numbered = (
+        "(SELECT id, hit_id, row_number() OVER (PARTITION BY number ORDER BY id) + number AS k"
+        " FROM annotation_place) AS w"
+    )
+    first = "(SELECT min(id) FROM annotation_rater)"
+    person = f"p.rater_id = {first} + w.k % {annotators}"
+    worked = f"{numbered} JOIN annotation_participation AS p ON {person}"
+    copy_rows(
+        Assignment,
+        worked,
+        {
+            "id": "w.id",
+            "public_id": "lpad(w.id::text, 12, '0')",
+            "hit_id": "w.hit_id",
+            "rater_id": "p.rater_id",
+            "participation_id": "p.id",
+            "status": "'completed'",
+            "position": f"w.k / {annotators} % {HITS_PER_ANNOTATOR} + 1",
+            "completed_at": now,
+        },
+    )
+    rated = (
+        "annotation_assignment AS a JOIN annotation_hitunit AS u ON u.hit_id = a.hit_id"
+        " CROSS JOIN studies_criterion AS c"
+    )
+    copy_rows(
+        Rating,
+        rated,
+        {
+            "assignment_id": "a.id",
+            "rater_id": "a.rater_id",
+            "unit_id": "u.unit_id",
+            "criterion_id": "c.id",
+            "place_id": "a.id",
+            "label": "((a.id * 7 + u.unit_id * 13 + a.rater_id) % 3 - 1)::text",
+            "side_a": "CASE WHEN (a.id + u.id) % 2 = 0 THEN 'left' ELSE 'right' END",
+            "duration_ms": "3000 + (a.id * 37 + u.id * 11) % 20000",
+            "client_key": "a.id || '-' || u.id",
+            "created_at": f"{now} - interval '1 second' * (a.id % 500000)",
+        },
+    )
+    counted = (
+        "(SELECT unit_id, criterion_id, label, count(*) AS n FROM annotation_rating"
+        " GROUP BY 1, 2, 3) AS t"
+    )
+    same = {name: f"t.{name}" for name in ("unit_id", "criterion_id", "label", "n")}
+    copy_rows(Tally, counted, same)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE annotation_place SET remaining = 0, assignment_id = id,"
+            " completed_at = now() - interval '1 second' * id"
+        )
+
+
+def store_report(study: Study) -> None:
+    """Store a report of every twentieth rating without intervals: pages need only its size."""
+    some = Rating.objects.filter(unit__study=study).annotate(rest=Mod("pk", 20)).filter(rest=0)
+    table = RatingTable.from_rows(rating_rows(study, some))
+    report = build_report(table, scales={"preference": "preference:tie"}, replicates=0)
+    ReportSnapshot.objects.update_or_create(
+        study=study,
+        defaults={
+            "watermark": watermark(study),
+            "report": report.as_json(),
+            "counted": asdict(count_ratings(study)),
+            "made_at": timezone.now(),
+        },
+    )
+
+
+def addresses(study: Study) -> dict[str, str]:
+    return {
+        "overview": reverse("metrics:dashboard", args=[study.pk]),
+        **{
+            f"results: {tab.slug}": reverse("metrics:results-tab", args=[study.pk, tab.slug])
+            for tab in TABS
+        },
+        "generate and select": reverse("metrics:generate-select", args=[study.pk]),
+        "participants and payments": reverse("recruitment:ledger", args=[study.pk]),
+        "recruitment": reverse("recruitment:channels", args=[study.pk]),
+        "jobs": reverse("metrics:jobs", args=[study.pk]),
+        "design": reverse("admin:studies_study_change", args=[study.pk]),
+        "studies": reverse("admin:studies_study_changelist"),
+    }
+
+
+def visit(client: Client, name: str, address: str) -> Page:
+    """Return the median time of several requests, and the first one's statements and size."""
+    client.get(address)  # templates are compiled once per process
+    queries = count()
+    with connection.execute_wrapper(lambda run, *rest: (next(queries), run(*rest))[1]):
+        answer = client.get(address)
+    assert answer.status_code == 200, (address, answer.status_code)
+    times = []
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        client.get(address)
+        times.append(time.perf_counter() - start)
+    return Page(name, next(queries), statistics.median(times), len(answer.content))
+
+
+def main() -> int:
+    settings.ALLOWED_HOSTS = ["testserver"]
+    call_command("migrate", verbosity=0)
+    hits = RATINGS // (RATINGS_PER_HIT * UNITS)
+    study = Study.objects.get(pk=make(hits, UNITS, RATINGS_PER_HIT, 30))
+    fill(study)
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE")
+    print(f"{Rating.objects.count():,} ratings, {study.places.count():,} places.", flush=True)
+    store_report(study)
+    user = User.objects.create_user("researcher", is_staff=True)
+    Membership.objects.create(study=study, user=user)
+    client = Client()
+    client.force_login(user)
+    return publish([visit(client, name, path) for name, path in addresses(study).items()])
+
+
+def publish(pages: list[Page]) -> int:
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    rows = [vars(page) for page in pages]
+    text = json.dumps({"ratings": RATINGS, "pages": rows}, indent=1)
+    (RESULTS / "pages.json").write_text(text + "\n")
+    width = max(len(page.name) for page in pages)
+    print(f"\n{'page':{width}}  statements      ms      kB")
+    for page in pages:
+        mark = f"   NOT REACHED: {', '.join(page.misses)}" if page.misses else ""
+        print(
+            f"{page.name:{width}}  {page.statements:10}  {page.seconds * 1000:6.0f}"
+            f"  {page.bytes / 1000:6.0f}{mark}"
+        )
+    limits = f"{MAX_STATEMENTS} statements, {MAX_SECONDS * 1000:.0f} ms, {MAX_BYTES / 1000:.0f} kB"
+    print(f"Each page must need at most {limits}.")
+    return int(any(page.misses for page in pages))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Charts as SVG: every chart of every page is drawn here, on axes from `axes.py`."""

@@ -1,0 +1,56 @@
+"""The one way in which charts turn values into positions and choose their ticks."""
+
+import math
+from dataclasses import dataclass
+
+STEPS = (1, 2, 2.5, 5, 10)
+MAX_TICKS = 6
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A linear axis from the values `low` to `high`, drawn from position `start` to `end`.
+
+    Values outside it are drawn at its ends.
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        clipped = min(max(value, self.low), self.high)
+        share = (clipped - self.low) / ((self.high - self.low) or 1.0)
+        return float(self.start + share * (self.end - self.start))
+
+    def ticks(self) -> list[float]:
+        """Return at most `MAX_TICKS` + 1 round values on the axis."""
+        step = _round_step(self.high - self.low)
+        first = math.ceil(self.low / step - 1e-9)
+        last = math.floor(self.high / step + 1e-9)
+        return [n * step for n in range(first, last + 1)]
+
+    def tick_name(self, value: float) -> str:
+        """Return a tick as text, with as many decimals as the ticks need to differ."""
+        step = _round_step(self.high - self.low)
+        decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+        if step < 1 and round(step * 10**decimals, 6) % 1:
+            decimals += 1
+        return f"{value:,.{decimals}f}".replace("-", "−")
+
+
+def _round_step(span: float) -> float:
+    rough = (span or 1.0) / MAX_TICKS
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(power * step for step in STEPS if power * step >= rough * (1 - 1e-9))
+
+
+def padded(values: list[float], *, include: float | None = None) -> tuple[float, float]:
+    """Return the range of the finite values, with a margin, and with ``include`` in it."""
+    finite = [value for value in values if math.isfinite(value)]
+    if include is not None:
+        finite.append(include)
+    low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
+    margin = (high - low) * 0.06 or 0.05
+    return low - margin, high + margin

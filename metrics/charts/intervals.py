@@ -1,0 +1,136 @@
+"""Values with their intervals: a small glyph for a table's cell, and charts with a row per name."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.utils.safestring import SafeString
+
+from metrics.charts.axes import Axis, padded
+from metrics.charts.svg import (
+    NOTHING,
+    Kind,
+    grid_line,
+    mark,
+    name_text,
+    shortened,
+    svg,
+    text,
+    whisker,
+    x_grid,
+)
+from tiebreak.stats import Estimate
+
+WIDTH, STEP, TOP = 640, 16, 14
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One estimate of a row, and how it is drawn."""
+
+    kind: Kind
+    estimate: Estimate
+    series: str = ""
+
+
+@dataclass(frozen=True)
+class IntervalRow:
+    """A name with its estimates below each other; without estimates it is a heading."""
+
+    name: str
+    marks: tuple[Mark, ...] = ()
+
+    @property
+    def drawn(self) -> list[Mark]:
+        return [mark for mark in self.marks if mark.estimate.is_defined]
+
+    @property
+    def height(self) -> int:
+        return 18 + STEP * max(len(self.drawn), 1)
+
+
+def interval_glyph(estimate: Estimate, *, low: float = -1.0, high: float = 1.0) -> SafeString:
+    """Draw a value with its interval on a small axis, or return "" if the value is undefined."""
+    if not estimate.is_defined:
+        return NOTHING
+    axis = Axis(low, high, 6, 134)
+    middle = axis.at(0.0 if low < 0 else (low + high) / 2)
+    body = [grid_line((middle, 0), (middle, 14)), _drawn(axis, 7, Mark("human", estimate))]
+    return svg(140, 14, _in_words(estimate), body, "glyph")
+
+
+def interval_chart(
+    rows: Sequence[IntervalRow],
+    *,
+    finding: str,
+    label: str,
+    reference: float | None = None,
+    bounds: tuple[float, float] | None = None,
+) -> SafeString:
+    """Draw a row per name with its values and intervals, or return "" if none is defined.
+
+    ``reference`` is the value to compare with, drawn as a line. ``bounds`` limit the axis.
+    """
+    marks = [mark for row in rows for mark in row.drawn]
+    if not marks:
+        return NOTHING
+    left = 24 + 6.4 * max(len(shortened(row.name)) for row in rows if row.marks)
+    bottom = TOP + sum(row.height for row in rows)
+    axis = Axis(*_range(marks, reference, bounds), left, WIDTH - 20)
+    body = [x_grid(axis, TOP, bottom), text((left + WIDTH - 20) / 2, bottom + 38, label)]
+    if reference is not None:
+        x = axis.at(reference)
+        body.append(grid_line((x, TOP), (x, bottom)).replace('class="grid"', 'class="reference"'))
+    body += _rows(rows, axis)
+    return svg(WIDTH, bottom + 48, f"{finding}. {_alternative(rows)}", body)
+
+
+def _range(
+    marks: list[Mark], reference: float | None, bounds: tuple[float, float] | None
+) -> tuple[float, float]:
+    ends = [
+        end
+        for mark in marks
+        for end in (mark.estimate.value, mark.estimate.low, mark.estimate.high)
+    ]
+    low, high = padded(ends, include=reference)
+    return (max(low, bounds[0]), min(high, bounds[1])) if bounds else (low, high)
+
+
+def _rows(rows: Sequence[IntervalRow], axis: Axis) -> Iterator[str]:
+    top = float(TOP)
+    for row in rows:
+        middle = top + row.height / 2
+        if row.marks:
+            yield name_text(axis.start - 12, middle + 4, row.name)
+        else:
+            yield text(2, middle + 4, row.name, "start", "group")
+        first = middle - STEP * (len(row.drawn) - 1) / 2
+        for position, drawn in enumerate(row.drawn):
+            yield _drawn(axis, first + position * STEP, drawn)
+        top += row.height
+
+
+def _drawn(axis: Axis, y: float, drawn: Mark) -> str:
+    estimate = drawn.estimate
+    name = f"{drawn.series}: {_in_words(estimate)}" if drawn.series else ""
+    whole = mark(axis.at(estimate.value), y, drawn.kind, name)
+    if not estimate.has_interval:
+        return whole
+    return whisker((axis.at(estimate.low), y), (axis.at(estimate.high), y), drawn.kind) + whole
+
+
+def _in_words(estimate: Estimate) -> str:
+    words = f"{estimate.value:.2f}"
+    if estimate.has_interval:
+        words += f", interval {estimate.low:.2f} to {estimate.high:.2f}"
+    return words
+
+
+def _alternative(rows: Sequence[IntervalRow]) -> str:
+    """Return all values in words, for people who cannot see the chart."""
+    words = []
+    for row in rows:
+        values = [f"{m.series} {_in_words(m.estimate)}".strip() for m in row.drawn]
+        if values:
+            words.append(f"{row.name}: {', '.join(values)}")
+    return "; ".join(words)

@@ -1,0 +1,113 @@
+"""Figures of agreement by stratum: among annotators, and of a machine rater with them."""
+
+from collections.abc import Callable, Iterator
+
+from metrics.charts.intervals import IntervalRow, Mark, interval_chart
+from metrics.figures.figure import Figure, empty_figure, legend_of, table_of
+from metrics.findings import agreement_finding, stratum_name
+from metrics.messages import STRATA_BY_AGREEMENT
+from tiebreak.report.model import CriterionSection, MachineAgreement, StratumSection
+
+STRATIFIERS = {
+    "all": "All units",
+    "agreement": "By agreement among annotators",
+    "unique_labels": "By number of different labels",
+    "category": "By category",
+    "separability": "By separability",
+    "systems": "By system pair",
+}
+MAX_STRATA = 25
+AGREEMENT_READING = (
+    "A point is Krippendorff's α in one group of units, and the line its 95% interval. 1 means that"
+    " annotators always agree, 0 that they agree as often as chance predicts. Groups with a single"
+    f" label have no α. {STRATA_BY_AGREEMENT}"
+)
+MACHINE_READING = (
+    "In each group of units: ● agreement among annotators; ■ agreement of the machine with their"
+    " majority label; □ agreement of the machine with one annotator drawn at random, which is the fair"
+    " comparison with ●, because a majority is easier to agree with than a person; ○ agreement of the"
+    " machine with itself over repeated runs, if it ran more than once. Judge the machine where"
+    " annotators agree with each other."
+)
+DELTA_READING = (
+    "Δ is the agreement among annotators minus the agreement of the machine with their majority."
+    " Where the interval lies to the left of 0, the machine agrees with the majority more than"
+    " annotators agree with each other. That alone does not show that it can replace an annotator."
+)
+Marks = Callable[[StratumSection], tuple[Mark, ...]]
+
+
+def agreement_figure(section: CriterionSection) -> Figure:
+    """Return α among annotators by stratum, so that the α of all units never stands alone."""
+    finding, sentence = agreement_finding(section)
+    rows = _rows(
+        section, lambda s: (Mark("human", s.human_human.krippendorff_alpha, "annotators"),)
+    )
+    chart = interval_chart(rows, finding=finding, label="Krippendorff's α", reference=0)
+    return Figure(
+        "agreement", finding, sentence, chart, *table_of(rows, "stratum"), AGREEMENT_READING
+    )
+
+
+def machine_figures(section: CriterionSection) -> list[Figure]:
+    """Return agreement by stratum, and Δ by stratum, for each machine rater."""
+    figures = []
+    for number, machine in enumerate(sorted(section.all_units.machines), start=1):
+        figures.append(_machine_figure(section, machine, f"machine-{number}"))
+        figures.append(_delta_figure(section, machine, f"delta-{number}"))
+    return figures
+
+
+def _machine_figure(section: CriterionSection, machine: str, name: str) -> Figure:
+    def marks(stratum: StratumSection) -> tuple[Mark, ...]:
+        groups = stratum.machines[machine]
+        return (
+            Mark("human", stratum.human_human.krippendorff_alpha, "among annotators"),
+            Mark("machine", groups.human_machine.krippendorff_alpha, "majority and machine"),
+            Mark(
+                "machine-open",
+                groups.single_human_machine.krippendorff_alpha,
+                "one annotator and machine",
+            ),
+            Mark("human-open", groups.machine_machine.krippendorff_alpha, "machine with itself"),
+        )
+
+    title = f"Agreement of {machine} with annotators, by kind of unit"
+    rows = _rows(section, marks)
+    chart = interval_chart(rows, finding=title, label="Krippendorff's α", reference=0)
+    if not chart:
+        return empty_figure(name, title, _reason(section.all_units.machines[machine]))
+    return Figure(
+        name, title, "", chart, *table_of(rows, "stratum"), MACHINE_READING, legend_of(rows)
+    )
+
+
+def _delta_figure(section: CriterionSection, machine: str, name: str) -> Figure:
+    title = f"Δ of {machine}: agreement among annotators minus agreement with the machine"
+    rows = _rows(
+        section, lambda s: (Mark("machine", s.machines[machine].delta.krippendorff_alpha, "Δ"),)
+    )
+    chart = interval_chart(rows, finding=title, label="Δ of Krippendorff's α", reference=0)
+    if not chart:
+        return empty_figure(name, title, _reason(section.all_units.machines[machine]))
+    return Figure(name, title, "", chart, *table_of(rows, "stratum"), DELTA_READING)
+
+
+def _reason(groups: MachineAgreement) -> str:
+    return groups.human_machine.krippendorff_alpha.reason or ""
+
+
+def _rows(section: CriterionSection, marks: Marks) -> list[IntervalRow]:
+    """Return the strata under the headings of their stratifiers."""
+    return [row for stratifier in STRATIFIERS for row in _group(section, stratifier, marks)]
+
+
+def _group(section: CriterionSection, stratifier: str, marks: Marks) -> Iterator[IntervalRow]:
+    strata = [s for s in section.strata if s.stratifier == stratifier and s.n_units]
+    if stratifier == "all":
+        yield from (IntervalRow("All units", marks(stratum)) for stratum in strata)
+    elif strata and (stratifier != "systems" or len(strata) > 1):
+        yield IntervalRow(STRATIFIERS[stratifier])
+        for stratum in strata[:MAX_STRATA]:
+            name = f"{stratum_name(stratifier, stratum.stratum)} ({stratum.share:.0%})"
+            yield IntervalRow(name, marks(stratum))

@@ -1,0 +1,51 @@
+"""The figure of position and length bias."""
+
+from metrics.charts.intervals import IntervalRow, Mark, interval_chart
+from metrics.charts.svg import Kind
+from metrics.figures.figure import Figure, empty_figure, table_of
+from metrics.findings import scope_sentence
+from tiebreak.report.model import Bias, CriterionSection
+
+TITLE = "Position and length bias"
+READING = (
+    "0 means no bias, and ties are left out. Position: the share of ratings that prefer the text shown"
+    " first, minus one half. Length: the share that prefers the longer text, minus the share that"
+    " prefers the shorter one. A preference for longer texts does not show that length is its cause,"
+    " because longer texts may be better. As sides are balanced, position bias adds noise to win rates"
+    " but does not favour a system."
+)
+
+
+def bias_figure(section: CriterionSection) -> Figure:
+    if section.bias is None:
+        return empty_figure("bias", TITLE, "This criterion compares no texts.")
+    rows = _rows("Annotators", section.bias, is_machine=False)
+    for machine, bias in sorted(section.bias.machines.items()):
+        rows += _rows(machine, bias, is_machine=True)
+    finding = _finding(section.bias)
+    chart = interval_chart(rows, finding=finding, label="bias", reference=0, bounds=(-1, 1))
+    sentence = scope_sentence(section.bias.position) if chart else section.bias.position.reason
+    return Figure("bias", finding, sentence or "", chart, *table_of(rows, "rater"), READING)
+
+
+def _rows(name: str, bias: Bias, *, is_machine: bool) -> list[IntervalRow]:
+    kind: Kind = "machine" if is_machine else "human"
+    return [
+        IntervalRow(f"{name}: position", (Mark(kind, bias.position),)),
+        IntervalRow(f"{name}: length", (Mark(kind, bias.length),)),
+    ]
+
+
+def _finding(bias: Bias) -> str:
+    """Return which biases of annotators the intervals show."""
+    position, length = bias.position, bias.length
+    shown = []
+    if position.has_interval and not position.low <= 0 <= position.high:
+        shown.append("the text shown first" if position.low > 0 else "the text shown second")
+    if length.has_interval and not length.low <= 0 <= length.high:
+        shown.append("longer texts" if length.low > 0 else "shorter texts")
+    if shown:
+        return f"Annotators prefer {' and '.join(shown)}"
+    if position.has_interval or length.has_interval:
+        return "No bias of annotators is shown"
+    return TITLE

@@ -1,0 +1,68 @@
+"""The figure of progress: responses completed over time, and how long the rest will take."""
+
+from datetime import datetime, timedelta
+
+from django.db.models import Count
+from django.db.models.functions import TruncDay, TruncHour, TruncMinute
+from django.db.models.functions.datetime import TruncBase
+
+from annotation.counts import StudyCounts
+from metrics.charts.curves import time_chart
+from metrics.figures.figure import Figure, empty_figure
+from studies.models import Study
+
+READING = (
+    "The area shows how many responses were complete at each time, and the line at the top how many"
+    " are planned. A response is one annotator's ratings of one task (HIT). The forecast assumes the"
+    " pace of the last hour."
+)
+COLUMNS = ("until", "responses_completed")
+
+
+def progress_figure(study: Study, counts: StudyCounts) -> Figure:
+    """Return the responses completed over time, with a forecast while the study is open."""
+    first, last = counts.first_completed_at, counts.last_completed_at
+    if first is None or last is None:
+        return empty_figure("progress", "No response is complete yet", "")
+    moments, planned = _completed(study, first, last), counts.places
+    finding, sentence = "Responses completed over time", f"{counts.completed} of {planned}."
+    if study.status == Study.Status.OPEN and counts.remaining:
+        finding, sentence = _forecast(counts.completed_last_hour, counts.remaining)
+    chart = time_chart(moments, goal=planned, finding=finding, unit="responses completed")
+    rows = tuple((when.isoformat(), n) for when, n in moments)
+    return Figure("progress", finding, sentence, chart, COLUMNS, rows, READING)
+
+
+def _forecast(per_hour: int, remaining: int) -> tuple[str, str]:
+    if not per_hour:
+        return "No response was completed in the last hour", ""
+    finding = f"At this pace, the rest takes {_in_words(timedelta(hours=remaining / per_hour))}"
+    return finding, f"Responses completed in the last hour: {per_hour}."
+
+
+def _in_words(time: timedelta) -> str:
+    hours = time.total_seconds() / 3600
+    if hours < 1:
+        return f"about {max(1, round(hours * 60))} minutes"
+    return f"about {round(hours)} hours" if hours < 48 else f"about {round(hours / 24)} days"
+
+
+def _completed(study: Study, first: datetime, last: datetime) -> list[tuple[datetime, int]]:
+    """Return how many responses were complete at the end of each minute, hour or day."""
+    places = study.places.filter(completed_at__isnull=False)
+    truncate, width = _step(last - first)
+    steps = places.annotate(step=truncate("completed_at")).order_by("step").values_list("step")
+    total, moments = 0, [(first, 0)]
+    for step, n in steps.annotate(n=Count("pk")):
+        total += n
+        moments.append((min(step + width, last), total))
+    return moments
+
+
+def _step(span: timedelta) -> tuple[type[TruncBase], timedelta]:
+    """Return the step of time for a figure with at most about 400 steps."""
+    if span < timedelta(hours=6):
+        return TruncMinute, timedelta(minutes=1)
+    if span < timedelta(days=15):
+        return TruncHour, timedelta(hours=1)
+    return TruncDay, timedelta(days=1)

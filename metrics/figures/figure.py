@@ -1,0 +1,86 @@
+"""What every figure has: a finding, a chart, its data, and how to read it."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from django.utils.safestring import SafeString
+
+from metrics.charts.intervals import IntervalRow
+from metrics.charts.svg import NOTHING, Kind
+from tiebreak.stats import Estimate
+
+Cell = str | int | float | None
+ESTIMATE_COLUMNS = ("value", "low", "high", "n", "method", "instances", "raters", "reason")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart with its finding as the heading, and the numbers that are drawn.
+
+    `chart` is empty if there is nothing to draw; `sentence` then says why.
+    """
+
+    name: str
+    finding: str
+    sentence: str
+    chart: SafeString
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    reading: str
+    legend: tuple[tuple[Kind, str], ...] = ()
+
+    @property
+    def headings(self) -> list[str]:
+        """The columns' names for people."""
+        return [column.replace("_", " ") for column in self.columns]
+
+    @property
+    def cells(self) -> Iterator[list[str]]:
+        """The rows for people: two decimals, and a dash for what is undefined."""
+        return ([_in_words(cell) for cell in row] for row in self.rows)
+
+
+def _in_words(cell: Cell) -> str:
+    if cell is None:
+        return "–"
+    return f"{cell:.2f}" if isinstance(cell, float) else str(cell)
+
+
+def estimate_cells(estimate: Estimate) -> tuple[Cell, ...]:
+    """Return an estimate in the order of `ESTIMATE_COLUMNS`, with None for what is undefined."""
+    numbers = (estimate.value, estimate.low, estimate.high)
+    scope = estimate.scope
+    return (
+        *(None if math.isnan(number) else float(number) for number in numbers),
+        estimate.n,
+        estimate.method,
+        scope.instances,
+        scope.raters,
+        estimate.reason or "",
+    )
+
+
+def estimate_rows(
+    named: Iterable[tuple[Sequence[Cell], Estimate]],
+) -> tuple[tuple[Cell, ...], ...]:
+    return tuple((*names, *estimate_cells(estimate)) for names, estimate in named)
+
+
+def table_of(
+    rows: Iterable[IntervalRow], of: str = "system"
+) -> tuple[tuple[str, ...], tuple[tuple[Cell, ...], ...]]:
+    """Return the columns and rows of what a chart of intervals draws; ``of`` names its rows."""
+    named = (((row.name, mark.series), mark.estimate) for row in rows for mark in row.marks)
+    return (of, "series", *ESTIMATE_COLUMNS), estimate_rows(named)
+
+
+def legend_of(rows: Iterable[IntervalRow]) -> tuple[tuple[Kind, str], ...]:
+    """Return each series that is drawn, once; a single one needs no legend."""
+    series = dict.fromkeys((mark.kind, mark.series) for row in rows for mark in row.drawn)
+    return tuple(series) if len(series) > 1 else ()
+
+
+def empty_figure(name: str, title: str, reason: str) -> Figure:
+    """Return a figure without a chart, and the reason."""
+    return Figure(name, title, reason, NOTHING, (), (), "")

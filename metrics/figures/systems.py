@@ -1,0 +1,126 @@
+"""Figures of the systems: win rates, strengths, and Elo ratings."""
+
+from collections.abc import Iterable
+
+from metrics.charts.intervals import IntervalRow, Mark, interval_chart
+from metrics.figures.figure import Figure, empty_figure, legend_of, table_of
+from metrics.findings import win_rate_finding
+from tiebreak.report.model import CriterionSection, Estimates, SystemsSection
+from tiebreak.stats import Estimate
+
+WIN_RATES_READING = (
+    "A point is a system's win rate: the share of its comparisons that it wins, where a tie counts"
+    " half. The line through it is the 95% interval. A system whose interval lies to the right of ½"
+    " wins more often than it loses. Where the intervals of two systems overlap, do not conclude that"
+    " they are equally good."
+)
+PAIRS_READING = (
+    "A point is the share of comparisons that the first system of the pair wins, where a tie counts"
+    " half, and the line through it is the 95% interval. To the right of ½ the first system is"
+    " ahead, to the left the second."
+)
+POWERED_READING = (
+    " Squares combine annotators with a machine rater (prediction-powered inference). They need a"
+    " machine rating of every unit, and are right even if the machine is biased."
+)
+STRENGTH_READING = (
+    "A point is a system's strength in the Bradley–Terry model, on the logarithmic scale, and the line"
+    " its 95% interval. Only differences between systems have a meaning: a difference of 1 means odds"
+    " of 2.7 to 1 in a comparison without ties."
+)
+ELO_READING = (
+    "Elo ratings are averages over random orders of the comparisons. In the rating weighted by"
+    " separability (SEP-Elo), comparisons of texts that are easy to tell apart count more. Where both"
+    " agree, the ranking does not depend on texts that are hard to tell apart."
+)
+
+
+def win_rates_figure(section: CriterionSection) -> Figure:
+    """Return the win rates of the systems, or of each pair if instances were drawn."""
+    systems = section.systems
+    if systems is None:
+        return empty_figure("win-rates", "Win rates", "This criterion compares no systems.")
+    finding, sentence = win_rate_finding(systems.win_rate, section.selection)
+    if section.selection:
+        names = {name: " against ".join(p.systems) for name, p in section.selection.items()}
+        rates = {names[name]: pair.win_rate for name, pair in section.selection.items()}
+        rows, reading = _rows(rates, {}), PAIRS_READING
+    else:
+        powered = systems.prediction_powered or {}
+        rows = _rows(_best_first(systems.win_rate), powered)
+        reading = WIN_RATES_READING + (POWERED_READING if powered else "")
+    chart = interval_chart(rows, finding=finding, label="win rate", reference=0.5, bounds=(0, 1))
+    return Figure("win-rates", finding, sentence, chart, *table_of(rows), reading, legend_of(rows))
+
+
+def strengths_figure(section: CriterionSection) -> Figure:
+    systems = section.systems
+    strengths = _best_first(systems.bradley_terry) if systems and systems.bradley_terry else {}
+    title = "Bradley–Terry strengths"
+    if not strengths:
+        return empty_figure("strengths", title, "There are no Bradley–Terry strengths.")
+    rows = [IntervalRow(name, (Mark("human", e),)) for name, e in strengths.items()]
+    chart = interval_chart(rows, finding=title, label="strength (log odds)", reference=0)
+    sentence = _why_undefined(strengths.values())
+    return Figure("strengths", title, sentence, chart, *table_of(rows), STRENGTH_READING)
+
+
+def elo_figure(section: CriterionSection) -> Figure:
+    """Return Elo ratings beside Elo ratings weighted by separability."""
+    systems, title = section.systems, "Elo ratings, plain and weighted by separability"
+    if systems is None or not systems.elo:
+        return empty_figure("elo", title, "There are no Elo ratings.")
+    weighted = systems.sep_elo or {}
+    rows = [
+        IntervalRow(
+            name,
+            (Mark("human", elo, "Elo"),)
+            + ((Mark("human-open", weighted[name], "SEP-Elo"),) if name in weighted else ()),
+        )
+        for name, elo in _best_first(systems.elo).items()
+    ]
+    finding = _elo_finding(systems) or title
+    chart = interval_chart(rows, finding=finding, label="Elo rating")
+    sentence = _why_undefined([*systems.elo.values(), *weighted.values()])
+    return Figure("elo", finding, sentence, chart, *table_of(rows), ELO_READING, legend_of(rows))
+
+
+def _elo_finding(systems: SystemsSection) -> str:
+    """Return whether both ratings put the systems in the same order, without claiming a winner."""
+    plain, weighted = (_best_first(scores or {}) for scores in (systems.elo, systems.sep_elo))
+    if not plain or not weighted or len(plain) != len(weighted):
+        return ""
+    if not all(estimate.is_defined for estimate in [*plain.values(), *weighted.values()]):
+        return ""
+    if list(plain) == list(weighted):
+        return "Weighting by separability does not change the order of the systems"
+    return "Weighting by separability changes the order of the systems"
+
+
+def _best_first(estimates: Estimates) -> Estimates:
+    def key(name: str) -> tuple[float, str]:
+        estimate = estimates[name]
+        return (-estimate.value if estimate.is_defined else float("inf"), name)
+
+    return {name: estimates[name] for name in sorted(estimates, key=key)}
+
+
+def _rows(rates: Estimates, powered: dict[str, Estimates]) -> list[IntervalRow]:
+    return [
+        IntervalRow(
+            name,
+            (
+                Mark("human", rate, "annotators"),
+                *(
+                    Mark("machine", of_machine[name], f"annotators and {machine}")
+                    for machine, of_machine in sorted(powered.items())
+                    if name in of_machine
+                ),
+            ),
+        )
+        for name, rate in rates.items()
+    ]
+
+
+def _why_undefined(estimates: Iterable[Estimate]) -> str:
+    return " ".join(dict.fromkeys(e.reason for e in estimates if e.reason))

@@ -1,0 +1,152 @@
+"""The pages of the results: which question each answers, and what it shows."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from metrics.contested import contested_page, contested_units
+from metrics.figures.agreement import agreement_figure, machine_figures
+from metrics.figures.bias import bias_figure
+from metrics.figures.consistency import consistency_figure, set_shares_figure
+from metrics.figures.figure import Figure
+from metrics.figures.perception import perception_figures
+from metrics.figures.raters import fatigue_figure, speed_figure
+from metrics.figures.systems import elo_figure, strengths_figure, win_rates_figure
+from metrics.rater_rows import rater_rows, task_speeds
+from studies.access import Right
+from studies.models import Study
+from tiebreak.report.model import CriterionSection
+from tiebreak.scales import Scale
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One criterion's statistics of a study, and what the address asks for."""
+
+    study: Study
+    criterion: str
+    about: CriterionSection
+    query: Mapping[str, str]
+
+
+def _nothing(_: Shown) -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Tab:
+    """A page of the results.
+
+    `decides` says in a sentence which decision the page informs. A page that `is_live` follows the
+    ratings while it is open; the others would change under their reader.
+    """
+
+    slug: str
+    title: str
+    decides: str
+    figures: Callable[[Shown], list[Figure]]
+    more: Callable[[Shown], dict[str, Any]] = _nothing
+    is_live: bool = True
+    # Viewers see results, but neither single raters nor their answers.
+    right: Right = Right.SEE
+
+    @property
+    def template(self) -> str:
+        return f"metrics/results/{self.slug}.html"
+
+
+def _agreement(shown: Shown) -> list[Figure]:
+    return [agreement_figure(shown.about)]
+
+
+def _consistency(shown: Shown) -> list[Figure]:
+    return [consistency_figure(shown.about), set_shares_figure(shown.about)]
+
+
+def _systems(shown: Shown) -> list[Figure]:
+    return [
+        win_rates_figure(shown.about),
+        strengths_figure(shown.about),
+        elo_figure(shown.about),
+    ]
+
+
+def _machines(shown: Shown) -> list[Figure]:
+    return [*machine_figures(shown.about), *perception_figures(shown.about)]
+
+
+def _raters(shown: Shown) -> list[Figure]:
+    return [speed_figure(rater_rows(shown.study, shown.criterion, shown.about))]
+
+
+def _contested(shown: Shown) -> dict[str, Any]:
+    search = shown.query.get("search", "")
+    page = contested_page(
+        shown.study, shown.criterion, search=search, number=shown.query.get("page_number")
+    )
+    units = contested_units(shown.criterion, Scale.parse(shown.about.scale), list(page.object_list))
+    return {"page": page, "units": units, "search": search}
+
+
+def _bias(shown: Shown) -> list[Figure]:
+    speeds = task_speeds(shown.study, shown.criterion)
+    return [bias_figure(shown.about), fatigue_figure(speeds)]
+
+
+TABS = (
+    Tab(
+        "agreement",
+        "Agreement",
+        "Can the labels be trusted, and on which kinds of units do annotators disagree?",
+        _agreement,
+    ),
+    Tab(
+        "consistency",
+        "Consistency",
+        "Do annotators contradict themselves, and does it depend on how far the texts differ?",
+        _consistency,
+    ),
+    Tab("systems", "Systems", "Which system is better, and how sure is that?", _systems),
+    Tab(
+        "machines",
+        "Machine raters",
+        "On which units does a machine rater agree with annotators as they agree with each other?",
+        _machines,
+    ),
+    Tab(
+        "raters",
+        "Raters",
+        "Whose answers should be looked at before the data are used?",
+        _raters,
+        is_live=False,
+        right=Right.READ,
+    ),
+    Tab(
+        "items",
+        "Items",
+        "Which texts divide annotators, and can the guidelines be read in two ways?",
+        lambda _: [],
+        _contested,
+        is_live=False,
+        right=Right.READ,
+    ),
+    Tab(
+        "bias",
+        "Bias",
+        "Do answers depend on the position or the length of texts, or on the time spent?",
+        _bias,
+    ),
+)
+
+
+def tab_named(slug: str) -> Tab | None:
+    return next((tab for tab in TABS if tab.slug == slug), None)
+
+
+def figure_named(shown: Shown, name: str) -> Figure | None:
+    """Return a figure of any page by its name."""
+    for tab in TABS:
+        for figure in tab.figures(shown):
+            if figure.name == name and figure.chart:
+                return figure
+    return None

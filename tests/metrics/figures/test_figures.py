@@ -1,0 +1,157 @@
+"""Every figure states its finding, draws the report's numbers, and offers them as data."""
+
+import re
+from html import unescape
+from itertools import product
+
+import pytest
+
+from metrics.charts.axes import Axis
+from metrics.figures.agreement import agreement_figure, machine_figures
+from metrics.figures.bias import bias_figure
+from metrics.figures.consistency import consistency_figure, set_shares_figure
+from metrics.figures.figure import ESTIMATE_COLUMNS, Figure
+from metrics.figures.perception import perception_figures
+from metrics.figures.systems import elo_figure, strengths_figure, win_rates_figure
+from metrics.findings import NO_WINNER
+from metrics.leading import leading_numbers
+from tests.metrics.studies import drawn_study, preferences, report_of
+from tiebreak.report.model import CriterionSection
+from tiebreak.stats import Estimate
+
+
+def of(rows: list[dict]) -> CriterionSection:
+    (section,) = report_of(rows, replicates=200).criteria.values()
+    return section
+
+
+@pytest.fixture(scope="module")
+def section() -> CriterionSection:
+    """Return 24 instances with separability, three raters, and a machine in two runs."""
+    labels = [[1, 1, (-1) ** n] for n in range(24)]
+    rows = preferences(labels, side_a="left")
+    machine = [
+        row | {"rater": "judge", "kind": "machine", "run": run}
+        for row, run in product(rows[2::3], (0, 1))
+    ]
+    return of([row | {"separability": int(row["unit"][1:]) / 24} for row in [*rows, *machine]])
+
+
+def figures(section: CriterionSection) -> list[Figure]:
+    return [
+        win_rates_figure(section),
+        strengths_figure(section),
+        elo_figure(section),
+        agreement_figure(section),
+        *machine_figures(section),
+        consistency_figure(section),
+        set_shares_figure(section),
+        *perception_figures(section),
+        bias_figure(section),
+    ]
+
+
+def alternative(figure: Figure) -> str:
+    return unescape(re.search(r'aria-label="([^"]*)"', figure.chart)[1])
+
+
+def test_every_figure_is_drawn_with_finding_data_and_reading(section):
+    names = [figure.name for figure in figures(section)]
+    assert len(names) == len(set(names)) == 10
+    for figure in figures(section):
+        assert figure.chart.startswith("<svg"), figure.name
+        assert figure.finding
+        assert figure.reading
+        assert figure.rows
+        assert {len(row) for row in figure.rows} == {len(figure.columns)}
+        assert "style=" not in figure.chart
+
+
+def test_the_text_alternative_has_the_finding_and_the_numbers(section):
+    figure, rate = win_rates_figure(section), section.systems.win_rate["b"]
+    assert alternative(figure).startswith(figure.finding)
+    assert f"b: annotators {rate.value:.2f}, interval {rate.low:.2f} to {rate.high:.2f}" in (
+        alternative(figure)
+    )
+
+
+def test_the_data_have_all_digits_of_the_report(section):
+    figure, rate = win_rates_figure(section), section.systems.win_rate["b"]
+    assert figure.columns == ("system", "series", *ESTIMATE_COLUMNS)
+    (row,) = [row for row in figure.rows if row[0] == "b" and row[1] == "annotators"]
+    assert row[2:6] == (rate.value, rate.low, rate.high, rate.n)
+
+
+def test_agreement_is_never_drawn_for_all_units_alone(section):
+    names = [row[0] for row in agreement_figure(section).rows]
+    assert names[0] == "All units"
+    assert len(names) > 3
+
+
+def test_a_machine_is_drawn_beside_annotators_in_every_stratum(section):
+    machine, delta = machine_figures(section)
+    assert {name for _, name in machine.legend} >= {"among annotators", "majority and machine"}
+    assert {row[0] for row in machine.rows} == {row[0] for row in delta.rows}
+
+
+def test_nothing_is_drawn_of_what_is_undefined():
+    section = of([{"unit": "u", "rater": "r", "label": "a", "criterion": "c"}])
+    assert [figure.chart for figure in figures(section)[:4]] == [""] * 4
+    assert all(figure.sentence for figure in figures(section)[:3])
+
+
+def test_after_a_draw_weighted_rates_of_pairs_are_drawn():
+    section = of(drawn_study("proportional", seed=0))
+    (pair,) = section.selection.values()
+    ((name, _, value, *_),) = win_rates_figure(section).rows
+    assert name == " against ".join(pair.systems)
+    assert value == pair.win_rate.value
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0, 1, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]),
+        (-0.3, 0.3, ["−0.3", "−0.2", "−0.1", "0.0", "0.1", "0.2", "0.3"]),
+        (0, 72, ["0", "20", "40", "60"]),
+        (1380, 1620, ["1,400", "1,450", "1,500", "1,550", "1,600"]),
+        (0.41, 0.59, ["0.45", "0.50", "0.55"]),
+    ],
+)
+def test_an_axis_has_round_ticks_that_differ(low, high, ticks):
+    axis = Axis(low, high, 0, 100)
+    assert [axis.tick_name(tick) for tick in axis.ticks()] == ticks
+
+
+def test_values_outside_an_axis_are_drawn_at_its_ends():
+    axis = Axis(0, 1, 10, 110)
+    assert (axis.at(-3), axis.at(0.5), axis.at(9)) == (10, 60, 110)
+
+
+def lead(section: CriterionSection, title: str):
+    return next(number for number in leading_numbers(section) if number.title == title)
+
+
+def test_ratings_still_needed_follow_from_the_interval():
+    """Half the width at twice the distance: (0.2 / 0.1)² = 4 times as many ratings."""
+    section = of(preferences([[1, 1], [1, -1]] * 20))
+    systems = section.systems
+    for rate in (systems.win_rate["a"], systems.win_rate["b"]):
+        assert rate.is_defined
+    wide = {
+        "a": Estimate(0.4, low=0.2, high=0.6, n=40),
+        "b": Estimate(0.6, low=0.4, high=0.8, n=40),
+    }
+    systems.win_rate.update(wide)
+    assert lead(section, "Ratings still needed").number.text == "about 240"
+    systems.win_rate["b"] = Estimate(0.6, low=0.55, high=0.65, n=40)
+    assert lead(section, "Ratings still needed").number.text == "0"
+    systems.win_rate.update(dict.fromkeys("ab", Estimate(0.5, low=0.4, high=0.6, n=40)))
+    assert lead(section, "Ratings still needed").number.text == "–"
+
+
+def test_leading_numbers_say_why_they_are_undefined():
+    section = of(preferences([[1, -1]] * 2))
+    for number in leading_numbers(section):
+        assert number.number.text != "–" or number.number.reason.endswith(".")
+    assert win_rates_figure(section).finding == NO_WINNER
