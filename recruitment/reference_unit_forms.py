@@ -1,6 +1,6 @@
 """The reference units of a study as forms: made, listed one by one, labelled and removed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,11 +95,10 @@ def labels_forms(study: Study, units: Page[Unit]) -> list[LabelsForm]:
     return [LabelsForm(unit, criteria) for unit in units]
 
 
-def save_labels(study: Study, data: Mapping[str, Any], keys: list[str]) -> Iterator[str]:
-    """Store the expected labels that were changed, and yield the keys of their units."""
+def save_labels(study: Study, data: Mapping[str, Any], keys: list[str]) -> None:
+    """Store the expected labels that were changed. Raises `DomainError` unless it is a draft."""
     criteria = list(study.criteria.all())
     for unit in study.units.exclude(role=Unit.Role.MAIN).filter(key__in=keys[:PER_PAGE]):
         form = LabelsForm(unit, criteria, data)
         if form.is_valid() and form.has_changed():
             expect_labels(study=study, key=unit.key, labels=form.labels())
-            yield unit.key

@@ -66,8 +66,7 @@ class QualityStep(StepAdmin, CollectingStudyAdmin):
     def response_change(self, request: HttpRequest, obj: Study) -> Response:
         """Store the labels, then remove or make units, if such a button was pressed."""
         try:
-            if not is_frozen(obj):
-                list(save_labels(obj, request.POST, request.POST.getlist("units")))
+            save_labels(obj, request.POST, request.POST.getlist("units"))
             if key := request.POST.get("_remove"):
                 remove_reference_unit(study=obj, key=key)
             elif "_make" in request.POST:

@@ -1,5 +1,6 @@
 """Admin pages of datasets and studies. `recruitment.admin` extends the study page."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from django import forms
@@ -84,9 +85,11 @@ def _may(request: HttpRequest, obj: Study | Dataset | None, right: Right) -> boo
         return True
     cache: dict[str, Right] = request.__dict__.setdefault("looked_up_rights", {})
     if obj.pk not in cache:
-        is_study = isinstance(obj, Study)
-        held = right_in(request.user, obj) if is_study else right_in_dataset(request.user, obj)
-        cache[obj.pk] = held
+        cache[obj.pk] = (
+            right_in(request.user, obj)
+            if isinstance(obj, Study)
+            else right_in_dataset(request.user, obj)
+        )
     return cache[obj.pk] >= right
 
 
@@ -148,7 +151,7 @@ class SystemInline(FrozenInline, SystemTabular):
         if isinstance(field, forms.ModelChoiceField):  # absent if the design is frozen
             field.queryset = systems.filter(dataset=obj.dataset_id if obj else None)
             # Read once, and not once for every row.
-            field.choices = list(field.choices)
+            field.choices = list(cast(Iterable[Any], field.choices))
         return formset
 
 

@@ -66,6 +66,7 @@ def test_dry_runs_and_studies_of_others_are_left_out(client, ruth):
 def test_only_superusers_see_groups_users_and_tables(client, ruth):
     tables = reverse("admin:auth_user_changelist")
     assert tables not in home(client)
+    assert f'href="{reverse("admin:studies_study_changelist")}"' not in home(client)
     assert client.get(tables).status_code == 403
     ruth.user_permissions.set(Permission.objects.filter(codename="view_user"))
     assert client.get(tables).status_code == 403
