@@ -192,6 +192,8 @@ class Progress(serializers.Serializer[StudyCounts]):
     """The size of the plan, the responses so far, and the ratings by group."""
 
     locals().update(_counts(StudyCounts))
+    first_completed_at = serializers.DateTimeField(allow_null=True)
+    last_completed_at = serializers.DateTimeField(allow_null=True)
     remaining = serializers.IntegerField()
     share = serializers.FloatField(help_text="The share of responses that are completed.")
     rows = RatingCountsSerializer()

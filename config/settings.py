@@ -402,6 +402,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "StudyStatus": "studies.models.Study.Status",
         "JobStatus": "jobs.models.Job.Status",
+        "TextFormat": "studies.models.Study.TextFormat",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
