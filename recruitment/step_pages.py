@@ -103,6 +103,13 @@ class SizeStep(StepAdmin, CollectingStudyAdmin):
             {"fields": ("minutes_per_hit", "reward", "currency", "promised_hourly_rate")},
         ),
         (
+            "Which systems are compared",
+            {
+                "fields": ("pairing", "baseline_system", "pairs_per_instance"),
+                "classes": ("collapse",),
+            },
+        ),
+        (
             "Bundling, repeats and unfinished tasks",
             {
                 "fields": (

@@ -55,6 +55,7 @@ class TaskStep(StepAdmin):
     fieldsets = (
         ("The study", {"fields": ("title",)}),
         ("What annotators read", {"fields": ("guidelines", "consent")}),
+        ("How texts are shown", {"fields": ("source_format", "generation_format")}),
     )
     inlines = (CriterionRows,)
 

@@ -15,6 +15,9 @@ def typed_task(study: Study, data: Mapping[str, str]) -> list[Criterion]:
     for name in ("title", "guidelines", "consent"):
         if name in data:
             setattr(study, name, data[name])
+    for name in ("source_format", "generation_format"):
+        if data.get(name) in Study.TextFormat.values:
+            setattr(study, name, data[name])
     total = data.get("criteria-TOTAL_FORMS", "")
     if not total.isdecimal() or "criteria-0-name" not in data:
         return list(study.criteria.all())
