@@ -118,7 +118,7 @@ def _imported(request: HttpRequest, wanted: ImportRequest) -> HttpResponse:
         return redirect("annotation:import", start_import(wanted).public_id)
     imported = import_upload(wanted)
     _tell(request, imported)
-    return redirect("annotation:data", imported.study.pk)
+    return redirect("studies:data", imported.study.pk)
 
 
 def _tell(request: HttpRequest, imported: ImportedUpload) -> None:

@@ -78,7 +78,7 @@ def test_it_works(client, ada):
     assert page.context["summary"].instances == 12
     answer = create(client, address, title="Two summarisers")
     study = Study.objects.get()
-    assert answer["Location"] == reverse("annotation:data", args=[study.pk])
+    assert answer["Location"] == reverse("studies:data", args=[study.pk])
     assert (study.title, study.memberships.get().user) == ("Two summarisers", ada)
     assert Generation.objects.count() == 24
     assert levels_on(client.get(answer["Location"])) == ["success"]
