@@ -39,9 +39,7 @@ register_step(
         },
     )
 )
-register_page(
-    StudyPage("overview", "Overview", "metrics:dashboard", 10, Right.SEE, "which-number")
-)
+register_page(StudyPage("overview", "Overview", "metrics:dashboard", 10, Right.SEE, "which-number"))
 register_page(StudyPage("results", "Results", "metrics:results", 20, Right.SEE, "which-number"))
 register_page(
     StudyPage(
@@ -52,6 +50,4 @@ register_page(
         guide="how-to/write-the-paper",
     )
 )
-register_page(
-    StudyPage("jobs", "Jobs", "metrics:jobs", 50, guide="generate-and-select#jobs")
-)
+register_page(StudyPage("jobs", "Jobs", "metrics:jobs", 50, guide="generate-and-select#jobs"))

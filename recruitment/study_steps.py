@@ -123,6 +123,22 @@ register_step(
         facts={"is_planned": Exists(HIT.objects.main().filter(**_OF_STUDY))},
     )
 )
-register_page(StudyPage("ledger", "Participants & payments", "recruitment:ledger", 30, guide="collecting#pay-annotators"))
-register_page(StudyPage("dry-runs", "Dry run", "recruitment:dry-runs", 70, guide="collecting#dry-runs-and-bots"))
-register_page(StudyPage("preview", "Preview", "recruitment:preview", 80, guide="collecting#how-texts-are-shown"))
+register_page(
+    StudyPage(
+        "ledger",
+        "Participants & payments",
+        "recruitment:ledger",
+        30,
+        guide="collecting#pay-annotators",
+    )
+)
+register_page(
+    StudyPage(
+        "dry-runs", "Dry run", "recruitment:dry-runs", 70, guide="collecting#dry-runs-and-bots"
+    )
+)
+register_page(
+    StudyPage(
+        "preview", "Preview", "recruitment:preview", 80, guide="collecting#how-texts-are-shown"
+    )
+)

@@ -61,7 +61,8 @@ def test_every_document_is_a_page(researcher, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["nothing", "../README", "..%2FREADME", "example/study.toml", "tutorial.md", "/etc/passwd"]
+    "name",
+    ["nothing", "../README", "..%2FREADME", "example/study.toml", "tutorial.md", "/etc/passwd"],
 )
 def test_nothing_else_is_read(researcher, name):
     assert researcher.get(f"/docs/{name}/").status_code == 404
