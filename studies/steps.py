@@ -54,7 +54,10 @@ def not_needed(sentence: str) -> StepStatus:
 
 @dataclass(frozen=True)
 class Step:
-    """A step to the launch. `facts` are expressions on `Study`, whose values `status` is given."""
+    """A step to the launch. `facts` are expressions on `Study`, whose values `status` is given.
+
+    `guide` is what *Help* leads to: a document of `studies/guides.py`, also with an anchor.
+    """
 
     slug: str
     title: str
@@ -62,6 +65,7 @@ class Step:
     position: int
     status: Callable[[Study, Facts], StepStatus]
     facts: Mapping[str, Combinable | Subquery] = field(default_factory=dict)
+    guide: str = "index"
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,7 @@ class StudyPage:
     url_name: str
     position: int
     right: Right = Right.READ
+    guide: str = "index"
 
 
 _STEPS: dict[str, Step] = {}
@@ -99,6 +104,14 @@ def step_after(slug: str) -> Step:
     """Return the step that follows a step; the last one follows itself."""
     slugs = [step.slug for step in steps()]
     return steps()[min(slugs.index(slug) + 1, len(slugs) - 1)]
+
+
+def guide_of(here: str, url_name: str) -> str:
+    """Return the guide of the step or page with this slug or address; others have the index."""
+    for shown in (*steps(), *pages()):
+        if shown.slug == here or shown.url_name == url_name:
+            return shown.guide
+    return "index"
 
 
 def count_of(rows: QuerySet[Any], study: str = "study") -> Coalesce:
