@@ -100,12 +100,6 @@ def pages() -> list[StudyPage]:
     return sorted(_PAGES.values(), key=lambda page: page.position)
 
 
-def step_after(slug: str) -> Step:
-    """Return the step that follows a step; the last one follows itself."""
-    slugs = [step.slug for step in steps()]
-    return steps()[min(slugs.index(slug) + 1, len(slugs) - 1)]
-
-
 def guide_of(here: str, url_name: str) -> str:
     """Return the guide of the step or page with this slug or address; others have the index."""
     for shown in (*steps(), *pages()):
@@ -185,6 +179,12 @@ def frame_of(study: Any, user: User | AnonymousUser) -> StudyFrame:
             if right >= page.right
         ),
     )
+
+
+def url_after(frame: StudyFrame, slug: str) -> str:
+    """Return the address of the next step that is open after a step, or else of the last one."""
+    later = [shown for shown in frame.steps if shown.step.position > _STEPS[slug].position]
+    return next((shown.url for shown in later if shown.status.is_open), frame.steps[-1].url)
 
 
 def _shown(step: Step, study: Study) -> ShownStep:

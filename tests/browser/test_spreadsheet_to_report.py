@@ -3,22 +3,16 @@
 import base64
 import csv
 import io
-import json
 import os
-import re
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import datasets
 import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from studies.models import Study
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
-from tests.browser.pages import numbers, success
 from tests.recruitment.platforms.fake_prolific import FakeProlific
 
 pytestmark = [
@@ -114,7 +108,9 @@ def spreadsheet() -> bytes:
     for n in range(1, 4):
         question = f"How did night {n} go on the ward, and what has to be done in the morning?"
         first = f"Night {n} was calm; all rounds were made, and the bed by the window is free."
-        second = f"Nothing of note. Please check the drip in room {n}, because its alarm rang twice."
+        second = (
+            f"Nothing of note. Please check the drip in room {n}, because its alarm rang twice."
+        )
         writer.writerow([f"F-{n}", question, first, second, "mk"])
     return file.getvalue().encode("utf-8-sig")
 
