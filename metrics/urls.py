@@ -78,6 +78,7 @@ urlpatterns = [
     path("jobs/", job_views.server_jobs, name="server-jobs"),
     path("studies/<public_id:public_id>/results/", views.results, name="results"),
     path("studies/<public_id:public_id>/results/<slug:slug>/", views.results, name="results-tab"),
+    path("studies/<public_id:public_id>/attention/", views.attention, name="attention"),
     path("studies/<public_id:public_id>/numbers/", views.numbers, name="numbers"),
     path("studies/<public_id:public_id>/report.json", views.report, name="report"),
     path(

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.counts import StudyCounts, study_counts
 from jobs.clock import database_now
+from metrics.attention import attention_of
 from metrics.dashboard import section_of
 from metrics.figures.collection import progress_figure
 from metrics.figures.figure import Figure
@@ -48,6 +49,14 @@ def results(request: HttpRequest, public_id: str, slug: str = TABS[0].slug) -> H
         raise Http404("There is no such page of results.")
     context = _context(request, study, _freshness_of(study), tab=tab)
     return render(request, "metrics/dashboard.html", context)
+
+
+@require_safe
+@researchers_only
+def attention(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Return what needs a person, which the overview asks for when it is shown."""
+    study = study_for(request.user, public_id, Right.READ)
+    return render(request, "metrics/attention.html", {"attention": attention_of(study)})
 
 
 @require_safe
@@ -164,6 +173,7 @@ def _context(
         "snapshot": freshness.snapshot,
         "report": report,
         "tabs": TABS,
+        "right_to_read": Right.READ,
         "tab": tab,
         "here": "results" if tab else "overview",
         "template": tab.template if tab else "metrics/overview.html",

@@ -22,7 +22,7 @@ from metrics.charts.svg import (
 )
 from tiebreak.stats import Estimate
 
-LEFT, RIGHT, TOP, BOTTOM, WIDTH, HEIGHT = 56, 560, 24, 230, 580, 290
+LEFT, RIGHT, TOP, BOTTOM, WIDTH, HEIGHT = 56, 480, 24, 230, 500, 290
 OFFSET = 9
 
 

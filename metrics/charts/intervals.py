@@ -20,7 +20,7 @@ from metrics.charts.svg import (
 )
 from tiebreak.stats import Estimate
 
-WIDTH, STEP, TOP = 640, 16, 14
+PLOT, STEP, TOP, RIGHT = 380, 16, 14, 20
 
 
 @dataclass(frozen=True)
@@ -75,13 +75,13 @@ def interval_chart(
         return NOTHING
     left = 24 + 6.4 * max(len(shortened(row.name)) for row in rows if row.marks)
     bottom = TOP + sum(row.height for row in rows)
-    axis = Axis(*_range(marks, reference, bounds), left, WIDTH - 20)
-    body = [x_grid(axis, TOP, bottom), text((left + WIDTH - 20) / 2, bottom + 38, label)]
+    axis = Axis(*_range(marks, reference, bounds), left, left + PLOT)
+    body = [x_grid(axis, TOP, bottom), text(left + PLOT / 2, bottom + 38, label)]
     if reference is not None:
         x = axis.at(reference)
         body.append(grid_line((x, TOP), (x, bottom)).replace('class="grid"', 'class="reference"'))
     body += _rows(rows, axis)
-    return svg(WIDTH, bottom + 48, f"{finding}. {_alternative(rows)}", body)
+    return svg(left + PLOT + RIGHT, bottom + 48, f"{finding}. {_alternative(rows)}", body)
 
 
 def _range(

@@ -165,3 +165,12 @@ def test_members_see_what_their_role_lets_them(chromium_page: Page, live_server:
     page.goto(f"{live_server.url}/studies/{study.pk}/ledger/")
     expect(page.locator("main")).to_contain_text("owner")
     check_accessible(page)
+
+
+def test_templates_fit(chromium_page: Page, live_server: Any, ruth: User):
+    log_in(chromium_page, live_server.url)
+    chromium_page.get_by_role("link", name="From a template").click()
+    chromium_page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    look(chromium_page)
+    chromium_page.get_by_role("button", name="Use this template").first.click()
+    expect(chromium_page.locator("[data-step=data]")).to_be_visible()

@@ -64,6 +64,8 @@ def researcher_pages(study: Study) -> list[str]:
     return [
         at("admin:index"),
         at("admin:studies_study_changelist"),
+        at("studies:from-template"),
+        at("studies:use-template", study.pk),
         at("admin:studies_study_add"),
         at("admin:studies_study_change", study.pk),
         at("annotation:new-study"),

@@ -51,7 +51,8 @@ def task_of(study: Study, **values: object) -> dict[str, object]:
         "scale_card": "preference:tie",
         "position": 0,
     }
-    fields = {"title": study.title, "guidelines": study.guidelines, "consent": study.consent}
+    names = ("title", "guidelines", "consent", "source_format", "generation_format")
+    fields = {name: getattr(study, name) for name in names}
     return fields | rows("criteria", row, stored=1) | values
 
 
@@ -166,6 +167,7 @@ def test_cards_write_the_code_of_a_scale_and_read_it_again(sent, code):
 
 def test_the_preview_shows_what_is_typed_and_saves_nothing(client, study):
     values = task_of(study, guidelines="*Typed*.", title="Typed title", page="guidelines")
+    values["generation_format"] = "no such format"  # is left as it is
     values["criteria-0-question"] = "Which is typed?"
     page = client.post(page_of("recruitment:typed-preview", study), values)
     html = page.content.decode()

@@ -31,7 +31,7 @@ def test_a_figure_is_typeset_as_pdf_and_png(figure):
     png = figure_file(figure, "png")
     assert png.startswith(b"\x89PNG")
     width = int.from_bytes(png[16:20])
-    assert width > 1500  # 640 pixels of a chart at 300 dots per inch
+    assert width > 1500  # about 700 pixels of a chart at 300 dots per inch
 
 
 def test_the_svg_file_is_what_the_page_shows(figure):

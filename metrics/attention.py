@@ -1,0 +1,67 @@
+"""What of a study needs a person, with the page where it is done, and the money so far."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db.models import Count
+from django.urls import reverse
+
+from annotation.services.late_answers import pending
+from jobs.models import Job
+from recruitment.launch.check import counted
+from recruitment.ledger import Ledger, Money, ledger
+from studies.models import Study
+
+SENTENCES = {
+    "awaiting_payment": "{} finished work and waits to be paid.",
+    "stuck": "{} stopped in the middle of a task, which others cannot take.",
+    "paid_without_data": "{} was paid and has no completed task.",
+    "screened_out": "{} did not pass the test and is owed for it.",
+    "surplus": "{} gave ratings that no task needed.",
+}
+
+
+@dataclass(frozen=True)
+class Need:
+    """A sentence, and the page where something can be done about it."""
+
+    code: str
+    sentence: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Attention:
+    needs: list[Need]
+    money: Money | None
+
+
+def attention_of(study: Study) -> Attention:
+    """Return what needs a person now. It reads every submission, so pages ask for it by itself."""
+    entries = ledger(study)
+    needs = [*_of_people(study, entries), *_of_answers(study), *_of_jobs(study)]
+    return Attention(needs, entries.money if study.reward is not None else None)
+
+
+def _of_people(study: Study, entries: Ledger) -> Iterator[Need]:
+    url = reverse("recruitment:ledger", args=[study.pk])
+    for name, sentence in SENTENCES.items():
+        rows = getattr(entries, name)
+        if rows:
+            yield Need(name, sentence.format(counted(len(rows), "participant")), url)
+
+
+def _of_answers(study: Study) -> Iterator[Need]:
+    people = pending(study).order_by().aggregate(n=Count("rater", distinct=True))["n"]
+    if people:
+        sentence = f"{counted(people, 'annotator')} answered after the study closed. Accept the answers or decline them."
+        yield Need("late", sentence, reverse("admin:studies_study_change", args=[study.pk]))
+
+
+def _of_jobs(study: Study) -> Iterator[Need]:
+    """Yield the kinds of work whose newest job failed."""
+    newest = {job.kind: job for job in Job.objects.filter(owner=study.pk).order_by("pk")}
+    for job in newest.values():
+        if job.status == Job.Status.FAILED:
+            url = reverse("metrics:jobs", args=[study.pk])
+            yield Need("failed_job", f"The last job “{job.kind}” failed.", url)

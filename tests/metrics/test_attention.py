@@ -1,0 +1,63 @@
+"""What of a study needs a person, on the overview."""
+
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from annotation.models import Rating
+from annotation.services.late_answers import DECLINED
+from jobs.models import Job
+from metrics.attention import attention_of
+from studies.models import Membership, Study
+from tests.annotation.annotators import annotator
+from tests.studies.factories import make_open_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    return make_open_study(instances=1, comparisons_per_hit=1, reward=Decimal(2))
+
+
+def codes(study: Study) -> list[str]:
+    return [need.code for need in attention_of(study).needs]
+
+
+def test_nothing_needs_a_person_at_first(study):
+    assert codes(study) == []
+    assert attention_of(study).money.spent == 0
+
+
+def test_finished_and_unpaid_work_does(study):
+    annotator(study).choose()
+    Study.objects.update(status="closed")
+    study.participations.update(status="finished")
+    assert codes(study) == ["awaiting_payment"]
+
+
+def test_late_answers_do_until_they_are_decided(study):
+    annotator(study).choose()
+    Rating.objects.update(late=True)
+    assert "late" in codes(study)
+    Rating.objects.update(excluded=True, excluded_reason=DECLINED)
+    assert "late" not in codes(study)
+
+
+def test_a_failed_job_does_until_it_was_done_again(study):
+    Job.objects.create(kind="export", owner=study.pk, status=Job.Status.FAILED)
+    assert codes(study) == ["failed_job"]
+    Job.objects.create(kind="export", owner=study.pk, status=Job.Status.DONE)
+    assert codes(study) == []
+
+
+@pytest.mark.parametrize(("role", "is_told"), [("viewer", False), ("analyst", True)])
+def test_only_who_sees_participants_is_told(client, study, role, is_told):
+    user = User.objects.create_user("ruth", is_staff=True)
+    Membership.objects.create(study=study, user=user, role=role)
+    client.force_login(user)
+    address = reverse("metrics:attention", args=[study.pk])
+    assert (client.get(address).status_code == 200) == is_told
+    assert (address in client.get(reverse("metrics:dashboard", args=[study.pk])).text) == is_told
