@@ -22,15 +22,12 @@ from studies.models import Study
 def opening(study: Study) -> Question:
     checks = launch_checks(study)
     now = study_counts(study)
-    titles = [status.platform.title for status in channel_statuses(study) if status.is_open]
     warnings = [check for check in checks if not check.is_error]
     sentences = (
         f"{counted(now.hits, 'HIT')} with R = {study.ratings_per_hit}:"
         f" {counted(now.remaining, 'response')} to collect.",
         *_cost(study, now.remaining),
-        f"Annotators can enter through: {', '.join(titles)}."
-        if titles
-        else "Nobody can enter yet.",
+        who_can_enter(study),
         "Once the study is open, its design is fixed. You may still change the wording and the"
         " limits, and increase R.",
         *(f"Warning: {check.sentence}" for check in warnings),
@@ -43,6 +40,17 @@ def opening(study: Study) -> Question:
         problems=_by_code(check for check in checks if check.is_error),
         warnings=tuple(check.code for check in warnings),
     )
+
+
+def who_can_enter(study: Study) -> str:
+    statuses = channel_statuses(study)
+    titles = [status.platform.title for status in statuses if status.is_open]
+    drafts = [status.platform.title for status in statuses if status.is_draft_there]
+    if titles:
+        return f"Annotators can enter through: {', '.join(titles)}."
+    if drafts:
+        return f"Nobody can enter before you publish the study on {' or '.join(drafts)}."
+    return "Nobody can enter yet."
 
 
 def _by_code(checks: Iterable[LaunchCheck]) -> dict[str, str]:
@@ -256,7 +264,6 @@ def publishing(channel: Channel, participants: int) -> Question:
     people = counted(participants, "participant")
     reward = study.reward or Decimal(0)
     fee = Decimal(str(channel.settings.get("fee_percent") or 0)) / 100
-    now = study_counts(study)
     return Question(
         title=f"Request {people} on {platform.title}?",
         sentences=(
@@ -265,9 +272,7 @@ def publishing(channel: Channel, participants: int) -> Question:
             else f"This creates a draft study on {platform.title} for {people}.",
             f"The participants cost {participants} × {reward} = {participants * reward:.2f}"
             f" {study.currency} and {participants * reward * fee:.2f} in fees.",
-            f"Still to be collected: {now.remaining} of {counted(now.places, 'response')}. Each"
-            f" annotator may do {study.hits_per_annotator or 'any number'} of"
-            f" {counted(now.hits, 'HIT')}.",
+            *_to_collect(study),
         ),
         button="Add participants" if channel.external_id else "Create draft",
         facts=(
@@ -278,6 +283,17 @@ def publishing(channel: Channel, participants: int) -> Question:
             study.hits_per_annotator,
         ),
         problems={} if channel.external_id else platform.study_lacks(channel),
+    )
+
+
+def _to_collect(study: Study) -> tuple[str, ...]:
+    now = study_counts(study)
+    if not now.hits:
+        return ()
+    return (
+        f"Still to be collected: {now.remaining} of {counted(now.places, 'response')}. Each"
+        f" annotator may do {study.hits_per_annotator or 'any number'} of"
+        f" {counted(now.hits, 'HIT')}.",
     )
 
 

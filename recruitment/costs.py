@@ -58,12 +58,6 @@ def forecast(study: Study, *, responses: int, fee_percent: Decimal) -> Forecast:
     )
 
 
-def people_needed(study: Study) -> int | None:
-    """Return how many people the plan needs at least; None if that depends on how much they do."""
-    cost = forecast(study, responses=study.places.count(), fee_percent=Decimal(0))
-    return cost.people if cost.responses else None
-
-
 def per_response(study: Study) -> Decimal | None:
     """Return the reward for one response without fees; None if the settings do not say."""
     if study.reward is None or not study.hits_per_annotator:

@@ -39,7 +39,7 @@ def _plan(study: Study, _by: User, _: Question | None) -> str:
 
 def _open(study: Study, by: User, asked: Question | None) -> str:
     open_study(study=study, by=by, confirmed_warnings=asked.warnings if asked else ())
-    return "The study is open, and annotators can start."
+    return f"The study is open. {confirmations.who_can_enter(study)}"
 
 
 def _pause(study: Study, by: User, _: Question | None) -> str:

@@ -14,7 +14,17 @@ from tiebreak.errors import DomainError
 
 
 def somebody_can_enter(study: Study) -> Iterator[LaunchCheck]:
-    if not any(status.is_open for status in channel_statuses(study)):
+    statuses = channel_statuses(study)
+    if any(status.is_open for status in statuses):
+        return
+    drafts = [status.platform.title for status in statuses if status.is_draft_there]
+    if drafts and study.opened_at is not None:
+        yield warning(
+            "not_published",
+            f"Nobody can enter until you publish the study on {' or '.join(drafts)}.",
+            RECRUITMENT,
+        )
+    elif not drafts:  # a draft waits until the study is open
         yield warning(
             "no_open_channel",
             "Nobody can enter because no channel is open. Set one up, or reopen one.",

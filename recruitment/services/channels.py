@@ -48,6 +48,13 @@ class ChannelStatus:
     def is_open(self) -> bool:
         return self.state == ChannelState.OPEN
 
+    @property
+    def is_draft_there(self) -> bool:
+        """Whether people can enter once the study on the platform is published."""
+        channel = self.channel
+        is_made = channel is not None and bool(channel.external_id) and channel.is_unpublished
+        return is_made and self.state == ChannelState.NOT_SENDING
+
 
 class ChannelState(StrEnum):
     """Whether new participants can enter; the page shows the value before the sentence."""

@@ -14,7 +14,6 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from recruitment.confirmations import paying_all, publishing, starting, stopping
-from recruitment.costs import people_needed
 from recruitment.launch.channel_needs import channel_needs
 from recruitment.messages import (
     CHANNEL_GONE,
@@ -40,6 +39,7 @@ from recruitment.services.channels import (
     save_channel,
 )
 from recruitment.services.platform_actions import enqueue_action
+from recruitment.step_pages import cost_context
 from studies import confirming
 from studies.access import Right, researchers_only, right_in, study_for
 from studies.models import Study, StudyEvent
@@ -234,10 +234,11 @@ def _page(
     tokens_refused: dict[str, DomainError] | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    statuses = channel_statuses(study)
+    statuses, cost = channel_statuses(study), cost_context(study).get("cost")
     can_change = right_in(request.user, study) in {Right.CHANGE, Right.OWN}
     context = {
         "study": study,
+        "here": "recruit",
         "channels": [
             _status_context(request, study, channel_status, (refused or {}).get(name))
             | (_secrets(request, study, channel_status) if can_change else {})
@@ -246,7 +247,8 @@ def _page(
             for name in [channel_status.platform.name]
         ],
         "open_channels": [status for status in statuses if status.is_open],
-        "people_needed": people_needed(study),
+        "drafts": [status.platform.title for status in statuses if status.is_draft_there],
+        "people_needed": cost.people if cost else None,
         "is_waiting": any(status.channel and status.channel.pending for status in statuses),
     }
     return render(request, "recruitment/channels.html", context, status=status)

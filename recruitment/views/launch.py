@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.counts import study_counts
+from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.check import LaunchCheck
 from recruitment.services.channels import channel_statuses
 from recruitment.services.launch_checks import launch_checks
@@ -36,7 +37,11 @@ class ShownCheck:
 @researchers_only
 def launch(request: HttpRequest, study_id: str) -> HttpResponse:
     study = study_for(request.user, study_id, Right.READ)
-    checks = [_shown(check, study) for check in launch_checks(study)]
+    current = launch_checks(study)
+    if study.status == Study.Status.OPEN:
+        current += somebody_can_enter(study)
+    checks = [_shown(check, study) for check in current]
+    statuses = channel_statuses(study)
     context = {
         "study": study,
         "here": "launch",
@@ -44,7 +49,8 @@ def launch(request: HttpRequest, study_id: str) -> HttpResponse:
         "should": [shown for shown in checks if not shown.check.is_error],
         "notes": _notes(request, study),
         "progress": study_counts(study),
-        "channels": [s.platform.title for s in channel_statuses(study) if s.is_open],
+        "channels": [s.platform.title for s in statuses if s.is_open],
+        "drafts": [s.platform.title for s in statuses if s.is_draft_there],
         "actions": [
             (name, action.label) for name, action in ACTIONS.items() if action.is_offered(study)
         ],

@@ -4,15 +4,18 @@ import base64
 import csv
 import io
 import os
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import datasets
 import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
+from tests.browser.pages import numbers
 from tests.recruitment.platforms.fake_prolific import FakeProlific
 
 pytestmark = [
@@ -23,9 +26,10 @@ pytestmark = [
 ]
 SHOTS = os.environ.get("TIEBREAK_TEST_SCREENSHOTS", "")
 TITLE = "Notes for the night shift"
-# A deliberately awkward header: no usual name, letters of two scripts, signs, and a column too many.
-HEADER = ("Nr.", "Was gefragt wurde", "Ausgabe Fjord (v2)", "βeta → Antwort", "Prüfer/in")
-MAX_CLICKS = 40
+# An awkward header: no usual name, letters of two scripts, signs, and a column too many.
+HEADER = ["Nr.", "Was gefragt wurde", "Ausgabe Fjord (v2)", "βeta → Antwort", "Prüfer/in"]
+MEANINGS = ["instance", "source", "text:", "text:", ""]
+ITEMS, MAX_CLICKS = 3, 40
 DROP = """([encoded, name]) => {
     const bytes = Uint8Array.from(atob(encoded), (letter) => letter.charCodeAt(0));
     const dataTransfer = new DataTransfer();
@@ -36,7 +40,7 @@ DROP = """([encoded, name]) => {
 
 
 class Researcher:
-    """Somebody at a page whose clicks are counted; a choice in a list takes two."""
+    """Somebody at a page whose clicks are counted."""
 
     def __init__(self, page: Page, url: str) -> None:
         self.page, self.url, self.clicks = page, url, 0
@@ -51,10 +55,6 @@ class Researcher:
     def follow(self, name: str) -> None:
         self.click(self.page.get_by_role("link", name=name, exact=True))
 
-    def choose(self, label: str, meaning: str) -> None:
-        self.clicks += 2
-        self.page.get_by_label(label).select_option(label=meaning)
-
     def type(self, label: str, text: str, part: Locator | None = None) -> None:
         """Type into a field, which is clicked first."""
         field = (part or self.page).get_by_label(label).first
@@ -62,6 +62,8 @@ class Researcher:
         field.fill(text)
 
     def drop(self, content: bytes, name: str) -> None:
+        expect(self.page.locator("[data-drop]")).to_be_visible()
+        self.page.wait_for_load_state("load")
         self.page.evaluate(DROP, [base64.b64encode(content).decode(), name])
 
     def look(self, name: str) -> None:
@@ -105,7 +107,7 @@ def spreadsheet() -> bytes:
     file = io.StringIO()
     writer = csv.writer(file, delimiter=";")
     writer.writerow(HEADER)
-    for n in range(1, 4):
+    for n in range(1, ITEMS + 1):
         question = f"How did night {n} go on the ward, and what has to be done in the morning?"
         first = f"Night {n} was calm; all rounds were made, and the bed by the window is free."
         second = (
@@ -113,6 +115,10 @@ def spreadsheet() -> bytes:
         )
         writer.writerow([f"F-{n}", question, first, second, "mk"])
     return file.getvalue().encode("utf-8-sig")
+
+
+def meaning_of(page: Page, column: str) -> str:
+    return page.get_by_label(f"Meaning of {column}", exact=True).input_value()
 
 
 def import_spreadsheet(ruth: Researcher) -> None:
@@ -127,37 +133,29 @@ def import_spreadsheet(ruth: Researcher) -> None:
     ruth.drop(spreadsheet(), "Nachtschicht Ü.csv")
     ruth.press("Continue")
     ruth.look("03-columns")
-    for column, meaning in zip(
-        HEADER,
-        ("Instance id", "Source text", "Text of one system", "Text of one system", "(leave out)"),
-        strict=True,
-    ):
-        box = page.get_by_label(f"Meaning of {column}", exact=True)
-        if box.evaluate("box => box.selectedOptions[0].text") != meaning:
-            print("correct", column, box.evaluate("box => box.selectedOptions[0].text"))
-            ruth.choose(f"Meaning of {column}", meaning)
+    assert [meaning_of(page, column) for column in HEADER] == MEANINGS
+    ruth.type(f"Name of the system in {HEADER[2]}", "Fjord")
     ruth.type("Title of the study", TITLE)
-    ruth.look("04-columns-corrected")
     ruth.press("Create study")
     expect(page.locator("[data-step=data] [aria-current=step]")).to_be_visible()
-    ruth.look("05-data")
+    ruth.look("04-data")
 
 
 def design(ruth: Researcher) -> None:
     page = ruth.page
     ruth.press("Save and continue")
     ruth.type("Guidelines", "Read both notes. Choose the one that helps the morning team more.")
-    ruth.look("06-task")
+    ruth.look("05-task")
     ruth.press("Save and continue")
-    ruth.look("07-generate-select")
+    ruth.look("06-generate-select")
     ruth.follow("Next: Size & pay")
     ruth.type("Maximum HITs per annotator", "3")
     ruth.type("Estimated minutes per HIT", "2")
     ruth.type("Reward per annotator", "1.50")
     expect(page.locator("#cost")).to_contain_text("4.50")
-    ruth.look("08-size")
+    ruth.look("07-size")
     ruth.press("Save and continue")
-    ruth.look("09-recruit")
+    ruth.look("08-recruit")
 
 
 def launch(ruth: Researcher, prolific: FakeProlific) -> str:
@@ -168,23 +166,24 @@ def launch(ruth: Researcher, prolific: FakeProlific) -> str:
     ruth.type("Description", "Compare notes of night shifts.", channel)
     ruth.type("token", prolific.token, channel)
     ruth.click(channel.get_by_role("button", name="Set up"))
-    ruth.look("10-prolific-set-up")
-    ruth.type("Participants", "3", channel)
+    ruth.look("09-prolific-set-up")
+    expect(channel.get_by_label("Participants")).to_have_value("3")
     ruth.click(channel.get_by_role("button", name="Create draft on Prolific…"))
-    ruth.look("11-draft")
+    ruth.look("10-draft")
     ruth.click(page.locator(".confirm .primary"))
     expect(channel.get_by_role("button", name="Publish…")).to_be_visible()
-    ruth.look("12-draft-made")
+    ruth.look("11-draft-made")
     ruth.follow("Next: Launch")
-    ruth.look("13-launch")
+    ruth.look("12-launch")
     ruth.press("Plan HITs")
-    ruth.look("14-planned")
+    ruth.look("13-planned")
     ruth.press("Open…")
-    ruth.look("15-open")
+    ruth.look("14-open")
     ruth.click(page.locator(".confirm .primary"))
     expect(page.locator(".state-chip[data-status=open]")).to_be_visible()
-    ruth.look("16-opened")
-    ruth.follow("Recruit")
+    ruth.look("15-opened")
+    ruth.follow("Publish on Prolific")
+    ruth.look("16-recruit")
     ruth.click(channel.get_by_role("button", name="Publish…"))
     ruth.click(page.locator(".confirm .primary"))
     ruth.look("17-published")
@@ -193,10 +192,80 @@ def launch(ruth: Researcher, prolific: FakeProlific) -> str:
     return there
 
 
+def rate(browser: Browser, url: str, link: str) -> str:
+    """Follow the platform's link, rate everything, and return the completion code."""
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(link.replace("https://ratings.example.org", url))
+        page.get_by_role("button", name="I agree").click()
+        page.get_by_role("button", name="Start").click()
+        for _ in range(ITEMS):
+            with page.expect_response("**/answer/"):
+                page.locator("input[name=criterion-preference]").first.check()
+            page.locator("#next a").click()
+        expect(page.locator("[data-completed]")).to_be_visible()
+        address = page.get_by_role("link", name="Prolific").get_attribute("href") or ""
+    return address.partition("cc=")[2]
+
+
+def collect(ruth: Researcher, browser: Browser, prolific: FakeProlific, there: str) -> None:
+    """Three people rate everything, and the open Overview follows."""
+    page = ruth.page
+    ruth.click(page.get_by_role("link", name="Overview").first)
+    ruth.look("18-overview-empty")
+    for n, person in enumerate(("ann", "bob", "cid"), start=1):
+        submission = prolific.reserve(there, person)
+        code = rate(browser, ruth.url, prolific.start(submission))
+        expect(page.locator(".counted")).to_have_text(str(n * ITEMS), timeout=2000)
+        assert prolific.complete(submission, code) == "AWAITING REVIEW"
+    expect(page.locator("#progress-heading")).to_have_text(numbers(9, 9), timeout=2000)
+    expect(page.locator(".n-used")).to_have_text(numbers(9), timeout=2000)
+    ruth.look("19-overview")
+
+
+def downloaded(ruth: Researcher, kind: str, folder: Path) -> Path:
+    """Download a finished file through the page, and unpack it."""
+    link = ruth.page.get_by_role("link", name=f"Download the {kind}")
+    with ruth.page.expect_download() as download:
+        ruth.click(link)
+    download.value.save_as(folder / f"{kind}.zip")
+    with zipfile.ZipFile(folder / f"{kind}.zip") as archive:
+        archive.extractall(folder / kind)
+    return folder / kind
+
+
+def check_preferences(file: Path, cache: Path) -> None:
+    """In the columns that TRL documents for preferences with an explicit prompt."""
+    loaded = datasets.load_dataset("json", data_files=str(file), cache_dir=str(cache))["train"]
+    cells = {
+        cell
+        for row in csv.reader(io.StringIO(spreadsheet().decode()), delimiter=";")
+        for cell in row
+    }
+    assert len(loaded) == ITEMS
+    for row in loaded:
+        assert {row["prompt"], row["chosen"], row["rejected"]} <= cells
+        assert {row["chosen_system"], row["rejected_system"]} == {"Fjord", HEADER[3]}
+
+
 def test_from_a_spreadsheet_to_the_report(
     ruth: Researcher, browser: Browser, prolific: FakeProlific, tmp_path: Path
 ):
     import_spreadsheet(ruth)
     design(ruth)
-    launch(ruth, prolific)
-    print("CLICKS", ruth.clicks)
+    there = launch(ruth, prolific)
+    collect(ruth, browser, prolific, there)
+
+    ruth.follow("Data & report")
+    ruth.look("20-data-and-report")
+    ruth.press("Write the report")
+    (pdf,) = downloaded(ruth, "report", tmp_path).rglob("report.pdf")
+    assert pdf.read_bytes().startswith(b"%PDF")
+    assert TITLE.encode() in pdf.read_bytes()
+    ruth.click(ruth.page.get_by_role("checkbox", name="Preferences for training"))
+    ruth.press("Export")
+    folder = downloaded(ruth, "export", tmp_path)
+    ruth.look("21-exports")
+    check_preferences(next(folder.rglob("preference.jsonl")), tmp_path / "cache")
+    print(f"Clicks: {ruth.clicks}")
+    assert ruth.clicks <= MAX_CLICKS

@@ -71,7 +71,7 @@ def test_a_study_that_is_unpublished_there_is_not_said_to_be_open(fake, research
     channel.refresh_from_db()
     assert channel.external_status == fake.studies[channel.external_id]["status"] == "UNPUBLISHED"
     assert state(researcher_client, study) == ChannelState.NOT_SENDING
-    assert '/start/" data-first>' in buttons(researcher_client, study)
+    assert '/start/" data-first class="primary">' in buttons(researcher_client, study)
     enqueue_action(channel=channel, action="start")
     assert fake.studies[channel.external_id]["status"] == "ACTIVE"
     sync_channel(channel=Channel.objects.get())
