@@ -102,7 +102,8 @@ def pages() -> list[StudyPage]:
 
 def guide_of(here: str, url_name: str) -> str:
     """Return the guide of the step or page with this slug or address; others have the index."""
-    for shown in (*steps(), *pages()):
+    every: list[Step | StudyPage] = [*steps(), *pages()]
+    for shown in every:
         if shown.slug == here or shown.url_name == url_name:
             return shown.guide
     return "index"
