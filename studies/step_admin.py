@@ -75,7 +75,7 @@ class StepAdmin(PlainFields, StudyAdmin):
         )
 
     def response_change(self, request: HttpRequest, obj: Study) -> HttpResponseRedirect:
-        """Go to the next open step, to a new row, or back to the step, with everything saved."""
+        """Go to the next step that is needed, to a new row, or back to the step, with everything saved."""
         self.message_user(request, "Saved.", messages.SUCCESS)
         if "_next" in request.POST:
             return redirect(url_after(study_frame(obj, request.user), self.slug))

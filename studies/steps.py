@@ -183,9 +183,12 @@ def frame_of(study: Any, user: User | AnonymousUser) -> StudyFrame:
 
 
 def url_after(frame: StudyFrame, slug: str) -> str:
-    """Return the address of the next step that is open after a step, or else of the last one."""
+    """Return the address of the next step that is needed after a step, or else of the last one."""
     later = [shown for shown in frame.steps if shown.step.position > _STEPS[slug].position]
-    return next((shown.url for shown in later if shown.status.is_open), frame.steps[-1].url)
+    return next(
+        (shown.url for shown in later if shown.status.state != StepState.NOT_NEEDED),
+        frame.steps[-1].url,
+    )
 
 
 def _shown(step: Step, study: Study) -> ShownStep:

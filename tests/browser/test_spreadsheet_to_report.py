@@ -147,8 +147,6 @@ def design(ruth: Researcher) -> None:
     ruth.type("Guidelines", "Read both notes. Choose the one that helps the morning team more.")
     ruth.look("05-task")
     ruth.press("Save and continue")
-    ruth.look("06-generate-select")
-    ruth.follow("Next: Size & pay")
     ruth.type("Maximum HITs per annotator", "3")
     ruth.type("Estimated minutes per HIT", "2")
     ruth.type("Reward per annotator", "1.50")
