@@ -13,4 +13,4 @@ register = template.Library()
 def study_frame(context: dict[str, Any]) -> steps.StudyFrame:
     """Return the frame of the page's study, for the user who looks at it."""
     study = context.get("study") or context["original"]
-    return steps.study_frame(study, context["request"].user)
+    return steps.study_frame(study, context["request"].user, context.get("here", ""))
