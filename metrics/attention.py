@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from django.db.models import Count
 from django.urls import reverse
 
+from annotation.counts import study_counts
 from annotation.services.late_answers import pending
 from jobs.models import Job
+from recruitment.launch.channels import somebody_can_enter
 from recruitment.launch.check import counted
 from recruitment.ledger import Ledger, Money, ledger
 from studies.models import Study
@@ -39,8 +41,26 @@ class Attention:
 def attention_of(study: Study) -> Attention:
     """Return what needs a person now. It reads every submission, so pages ask for it by itself."""
     entries = ledger(study)
-    needs = [*_of_people(study, entries), *_of_answers(study), *_of_jobs(study)]
+    needs = [
+        *_of_collecting(study),
+        *_of_people(study, entries),
+        *_of_answers(study),
+        *_of_jobs(study),
+    ]
     return Attention(needs, entries.money if study.reward is not None else None)
+
+
+def _of_collecting(study: Study) -> Iterator[Need]:
+    """Yield why an open study collects nothing: nobody can enter, or nothing is left to do."""
+    if study.status != Study.Status.OPEN:
+        return
+    now = study_counts(study)
+    if now.places and now.completed == now.places:
+        sentence = "All responses are completed. Close the study, or raise R to collect more."
+        yield Need("all_completed", sentence, reverse("recruitment:launch", args=[study.pk]))
+        return
+    for check in somebody_can_enter(study):
+        yield Need(check.code, check.sentence, reverse(check.where, args=[study.pk]))
 
 
 def _of_people(study: Study, entries: Ledger) -> Iterator[Need]:
@@ -55,7 +75,7 @@ def _of_answers(study: Study) -> Iterator[Need]:
     people = pending(study).order_by().aggregate(n=Count("rater", distinct=True))["n"]
     if people:
         sentence = f"{counted(people, 'annotator')} answered after the study closed. Accept the answers or decline them."
-        yield Need("late", sentence, reverse("admin:studies_study_change", args=[study.pk]))
+        yield Need("late", sentence, reverse("recruitment:launch", args=[study.pk]))
 
 
 def _of_jobs(study: Study) -> Iterator[Need]:

@@ -8,6 +8,7 @@ one statement.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
@@ -133,18 +134,25 @@ class Link:
 
 @dataclass(frozen=True)
 class StudyFrame:
-    """What surrounds each page of a study, for a user with a right in it."""
+    """What surrounds each page of a study, for a user with a right in it.
+
+    `here` is the slug of the page's step, if it is one.
+    """
 
     study: Study
     right: Right
     steps: tuple[ShownStep, ...]
     pages: tuple[Link, ...]
+    here: str = ""
 
     @property
     def next_step(self) -> ShownStep | None:
-        """The first step that is open, until the study was opened."""
+        """Until the study was opened: the step after this one, else the first that is open."""
         if self.study.opened_at is not None:
             return None
+        for shown, following in pairwise(self.steps):
+            if shown.step.slug == self.here and not shown.status.is_open:
+                return following
         return next((shown for shown in self.steps if shown.status.is_open), None)
 
     @property
@@ -162,11 +170,11 @@ def with_facts(studies: QuerySet[Study], user: User | AnonymousUser) -> QuerySet
     return studies.annotate(role=held_role(user), **facts)
 
 
-def study_frame(study: Study, user: User | AnonymousUser) -> StudyFrame:
-    return frame_of(with_facts(Study.objects.filter(pk=study.pk), user).get(), user)
+def study_frame(study: Study, user: User | AnonymousUser, here: str = "") -> StudyFrame:
+    return frame_of(with_facts(Study.objects.filter(pk=study.pk), user).get(), user, here)
 
 
-def frame_of(study: Any, user: User | AnonymousUser) -> StudyFrame:
+def frame_of(study: Any, user: User | AnonymousUser, here: str = "") -> StudyFrame:
     """Return the frame of a study that was read `with_facts`."""
     right = right_of(user, study.role)
     shown = [_shown(step, study) for step in steps()] if right >= Right.READ else []
@@ -179,6 +187,7 @@ def frame_of(study: Any, user: User | AnonymousUser) -> StudyFrame:
             for page in pages()
             if right >= page.right
         ),
+        here=here,
     )
 
 

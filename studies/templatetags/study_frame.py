@@ -14,7 +14,7 @@ register = template.Library()
 def study_frame(context: dict[str, Any]) -> steps.StudyFrame:
     """Return the frame of the page's study, for the user who looks at it."""
     study = context.get("study") or context["original"]
-    return steps.study_frame(study, context["request"].user)
+    return steps.study_frame(study, context["request"].user, context.get("here", ""))
 
 
 @register.simple_tag(takes_context=True)

@@ -151,9 +151,9 @@ def design(ruth: Researcher) -> None:
     ruth.type("Estimated minutes per HIT", "2")
     ruth.type("Reward per annotator", "1.50")
     expect(page.locator("#cost")).to_contain_text("4.50")
-    ruth.look("07-size")
+    ruth.look("08-size")
     ruth.press("Save and continue")
-    ruth.look("08-recruit")
+    ruth.look("09-recruit")
 
 
 def launch(ruth: Researcher, prolific: FakeProlific) -> str:
@@ -164,27 +164,27 @@ def launch(ruth: Researcher, prolific: FakeProlific) -> str:
     ruth.type("Description", "Compare notes of night shifts.", channel)
     ruth.type("token", prolific.token, channel)
     ruth.click(channel.get_by_role("button", name="Set up"))
-    ruth.look("09-prolific-set-up")
+    ruth.look("10-prolific-set-up")
     expect(channel.get_by_label("Participants")).to_have_value("3")
     ruth.click(channel.get_by_role("button", name="Create draft on Prolific…"))
-    ruth.look("10-draft")
+    ruth.look("11-draft")
     ruth.click(page.locator(".confirm .primary"))
     expect(channel.get_by_role("button", name="Publish…")).to_be_visible()
-    ruth.look("11-draft-made")
+    ruth.look("12-draft-made")
     ruth.follow("Next: Launch")
-    ruth.look("12-launch")
+    ruth.look("13-launch")
     ruth.press("Plan HITs")
-    ruth.look("13-planned")
+    ruth.look("14-planned")
     ruth.press("Open…")
-    ruth.look("14-open")
+    ruth.look("15-open")
     ruth.click(page.locator(".confirm .primary"))
     expect(page.locator(".state-chip[data-status=open]")).to_be_visible()
-    ruth.look("15-opened")
+    ruth.look("16-opened")
     ruth.follow("Publish on Prolific")
-    ruth.look("16-recruit")
+    ruth.look("17-recruit")
     ruth.click(channel.get_by_role("button", name="Publish…"))
     ruth.click(page.locator(".confirm .primary"))
-    ruth.look("17-published")
+    ruth.look("18-published")
     (there,) = prolific.studies
     assert prolific.studies[there]["status"] == "ACTIVE"
     return there
@@ -210,7 +210,7 @@ def collect(ruth: Researcher, browser: Browser, prolific: FakeProlific, there: s
     """Three people rate everything, and the open Overview follows."""
     page = ruth.page
     ruth.click(page.get_by_role("link", name="Overview").first)
-    ruth.look("18-overview-empty")
+    ruth.look("19-overview-empty")
     for n, person in enumerate(("ann", "bob", "cid"), start=1):
         submission = prolific.reserve(there, person)
         code = rate(browser, ruth.url, prolific.start(submission))
@@ -218,7 +218,9 @@ def collect(ruth: Researcher, browser: Browser, prolific: FakeProlific, there: s
         assert prolific.complete(submission, code) == "AWAITING REVIEW"
     expect(page.locator("#progress-heading")).to_have_text(numbers(9, 9), timeout=2000)
     expect(page.locator(".n-used")).to_have_text(numbers(9), timeout=2000)
-    ruth.look("19-overview")
+    page.reload()
+    expect(page.locator("[data-need=all_completed]")).to_be_visible()
+    ruth.look("20-overview")
 
 
 def downloaded(ruth: Researcher, kind: str, folder: Path) -> Path:
@@ -255,7 +257,7 @@ def test_from_a_spreadsheet_to_the_report(
     collect(ruth, browser, prolific, there)
 
     ruth.follow("Data & report")
-    ruth.look("20-data-and-report")
+    ruth.look("21-data-and-report")
     ruth.press("Write the report")
     (pdf,) = downloaded(ruth, "report", tmp_path).rglob("report.pdf")
     assert pdf.read_bytes().startswith(b"%PDF")
@@ -263,7 +265,7 @@ def test_from_a_spreadsheet_to_the_report(
     ruth.click(ruth.page.get_by_role("checkbox", name="Preferences for training"))
     ruth.press("Export")
     folder = downloaded(ruth, "export", tmp_path)
-    ruth.look("21-exports")
+    ruth.look("22-exports")
     check_preferences(next(folder.rglob("preference.jsonl")), tmp_path / "cache")
     print(f"Clicks: {ruth.clicks}")
     assert ruth.clicks <= MAX_CLICKS

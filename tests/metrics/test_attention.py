@@ -5,11 +5,14 @@ from decimal import Decimal
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
+from django.utils import timezone
 
 from annotation.models import Rating
 from annotation.services.late_answers import DECLINED
 from jobs.models import Job
 from metrics.attention import attention_of
+from recruitment.models import Channel
+from recruitment.services.lifecycle import close_study
 from studies.models import Membership, Study
 from tests.annotation.annotators import annotator
 from tests.studies.factories import make_open_study
@@ -36,6 +39,29 @@ def test_finished_and_unpaid_work_does(study):
     Study.objects.update(status="closed")
     study.participations.update(status="finished")
     assert codes(study) == ["awaiting_payment"]
+
+
+def test_an_open_study_that_collects_nothing_does(study):
+    prolific = Channel.objects.create(
+        study=study, provider="prolific", external_id="s1", external_status="UNPUBLISHED"
+    )
+    assert codes(study) == ["not_published"]
+    prolific.external_status = "ACTIVE"
+    prolific.save()
+    assert codes(study) == []
+    Channel.objects.update(closed_at=timezone.now())
+    assert codes(study) == ["no_open_channel"]
+
+
+def test_an_open_study_with_all_responses_does(study):
+    for _ in range(2):
+        annotator(study).choose()
+    assert "all_completed" not in codes(study)
+    annotator(study).choose()
+    assert "all_completed" in codes(study)
+    close_study(study=study)
+    study.refresh_from_db()
+    assert "all_completed" not in codes(study)
 
 
 def test_late_answers_do_until_they_are_decided(study):

@@ -80,6 +80,16 @@ def test_quality_counts_the_reference_units_that_screening_needs(ruth):
     assert states(study, ruth)["quality"] == "done"
 
 
+@pytest.mark.parametrize(
+    ("here", "following"),
+    [("generate-select", "quality"), ("quality", "size"), ("size", "size"), ("", "size")],
+)
+def test_on_a_step_that_is_not_open_the_following_one_is_next(ruth, here, following):
+    next_step = study_frame(make_study(instances=2), ruth, here).next_step
+    assert next_step is not None
+    assert next_step.step.slug == following
+
+
 def test_an_opened_study_has_no_next_step(ruth):
     study = make_open_study(instances=1)
     assert study_frame(study, ruth).next_step is None

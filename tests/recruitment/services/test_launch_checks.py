@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from annotation.services.planning import plan_hits
 from annotation.services.reference_units import degrade_copies
+from recruitment.launch.channels import somebody_can_enter
 from recruitment.models import encrypted
 from recruitment.services.launch_checks import LaunchRefused, launch_checks
 from recruitment.services.lifecycle import open_study, pause_study
@@ -295,6 +296,18 @@ def test_a_way_that_is_not_ready_leaves_the_open_link_open_and_says_so():
     study.channels.all().delete()
     study.channels.create(provider="open-link", closed_at=timezone.now())
     assert warnings(study) == {"no_open_channel"}
+
+
+def test_a_draft_on_a_platform_waits_until_the_study_is_open(settings):
+    settings.TIEBREAK_PUBLIC_URL = "https://rate.example.org"
+    study = make_planned(reward=Decimal(1), minutes_per_hit=2, hits_per_annotator=1)
+    channel = prolific(study, external_status="UNPUBLISHED")
+    assert launch_checks(study) == []
+    study = open_study(study=study)
+    assert [check.code for check in somebody_can_enter(study)] == ["not_published"]
+    channel.closed_at = timezone.now()
+    channel.save()
+    assert [check.code for check in somebody_can_enter(study)] == ["no_open_channel"]
 
 
 def test_a_warning_is_confirmed_by_its_code_and_a_new_one_is_not():
