@@ -62,7 +62,7 @@ def test_a_study_is_made_on_the_path_step_by_step(
     log_in(page, live_server.url)
     look(page)
 
-    page.get_by_role("link", name="New study").click()
+    page.get_by_role("link", name="Empty study").click()
     page.get_by_label("Title").fill("Pilot")
     page.locator("#id_dataset").select_option(label=dataset.name)
     press(page, "Save")
