@@ -3,4 +3,6 @@
 from studies.access import Right
 from studies.steps import StudyPage, register_page
 
-register_page(StudyPage("webhooks", "Webhooks", "api:webhooks", 60, Right.CHANGE))
+register_page(
+    StudyPage("webhooks", "Webhooks", "api:webhooks", 60, Right.CHANGE, "reference/api#webhooks")
+)

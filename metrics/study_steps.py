@@ -31,6 +31,7 @@ register_step(
         title="Generate & select",
         url_name="metrics:generate-select",
         position=30,
+        guide="how-to/choose-instances",
         status=generate_select_status,
         facts={
             "has_draw": Exists(SelectedInstance.objects.filter(study=OuterRef("pk"))),
@@ -38,7 +39,15 @@ register_step(
         },
     )
 )
-register_page(StudyPage("overview", "Overview", "metrics:dashboard", 10, Right.SEE))
-register_page(StudyPage("results", "Results", "metrics:results", 20, Right.SEE))
-register_page(StudyPage("data-and-report", "Data & report", "metrics:data-and-report", 40))
-register_page(StudyPage("jobs", "Jobs", "metrics:jobs", 50))
+register_page(StudyPage("overview", "Overview", "metrics:dashboard", 10, Right.SEE, "which-number"))
+register_page(StudyPage("results", "Results", "metrics:results", 20, Right.SEE, "which-number"))
+register_page(
+    StudyPage(
+        "data-and-report",
+        "Data & report",
+        "metrics:data-and-report",
+        40,
+        guide="how-to/write-the-paper",
+    )
+)
+register_page(StudyPage("jobs", "Jobs", "metrics:jobs", 50, guide="generate-and-select#jobs"))

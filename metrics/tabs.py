@@ -94,6 +94,7 @@ def _bias(shown: Shown) -> list[Figure]:
 
 
 TABS = (
+    Tab("systems", "Systems", "Which system is better, and how sure is that?", _systems),
     Tab(
         "agreement",
         "Agreement",
@@ -106,7 +107,6 @@ TABS = (
         "Do annotators contradict themselves, and does it depend on how far the texts differ?",
         _consistency,
     ),
-    Tab("systems", "Systems", "Which system is better, and how sure is that?", _systems),
     Tab(
         "machines",
         "Machine raters",

@@ -89,8 +89,8 @@ NO_SIGNED_LINKS = (
 )
 NOT_SET_UP = "Nobody can enter through this channel until you set it up."
 OPEN_BY_DEFAULT = (
-    "The open link is available because no other channel is ready, and closes as soon as another"
-    " one is. To keep the open link as well, set it up."
+    "Anybody who has the link can enter, as long as no other channel is set up. To let people enter by"
+    " the link beside another channel, set it up here, too."
 )
 OPEN_LINK_REPLACED = (
     "The open link is closed because another channel was set up. Set up the open link as well if"

@@ -78,6 +78,7 @@ register_step(
         title="Quality",
         url_name="recruitment:quality",
         position=40,
+        guide="collecting#screen-annotators",
         status=quality_status,
         facts={
             "screening": Subquery(
@@ -94,13 +95,16 @@ register_step(
         },
     )
 )
-register_step(Step("size", "Size & pay", "recruitment:size", 50, size_status))
+register_step(
+    Step("size", "Size & pay", "recruitment:size", 50, size_status, guide="collecting#limits")
+)
 register_step(
     Step(
         slug="recruit",
         title="Recruit",
         url_name="recruitment:channels",
         position=60,
+        guide="how-to/run-on-prolific",
         status=recruit_status,
         facts={
             "channels": count_of(Channel.objects.filter(**_OF_STUDY, closed_at=None)),
@@ -114,10 +118,27 @@ register_step(
         title="Launch",
         url_name="recruitment:launch",
         position=70,
+        guide="collecting#before-the-study-opens",
         status=launch_status,
         facts={"is_planned": Exists(HIT.objects.main().filter(**_OF_STUDY))},
     )
 )
-register_page(StudyPage("ledger", "Participants & payments", "recruitment:ledger", 30))
-register_page(StudyPage("dry-runs", "Dry run", "recruitment:dry-runs", 70))
-register_page(StudyPage("preview", "Preview", "recruitment:preview", 80))
+register_page(
+    StudyPage(
+        "ledger",
+        "Participants & payments",
+        "recruitment:ledger",
+        30,
+        guide="collecting#pay-annotators",
+    )
+)
+register_page(
+    StudyPage(
+        "dry-runs", "Dry run", "recruitment:dry-runs", 70, guide="collecting#dry-runs-and-bots"
+    )
+)
+register_page(
+    StudyPage(
+        "preview", "Preview", "recruitment:preview", 80, guide="collecting#how-texts-are-shown"
+    )
+)

@@ -52,11 +52,11 @@ def _lower_headings(state: StateCore) -> None:
             token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
 
 
-def _parser() -> MarkdownIt:
+def markdown_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     parser.core.ruler.push("lower_headings", _lower_headings)
     parser.add_render_rule("image", _describe_picture)
     return parser
 
 
-_PARSER = _parser()
+_PARSER = markdown_parser()

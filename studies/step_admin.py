@@ -16,7 +16,7 @@ from studies.access import Right, View, researchers_only, right_for, study_for
 from studies.admin import StudyAdmin
 from studies.models import Study
 from studies.services import is_frozen
-from studies.steps import step_after
+from studies.steps import study_frame, url_after
 
 
 class PlainFields:
@@ -75,10 +75,10 @@ class StepAdmin(PlainFields, StudyAdmin):
         )
 
     def response_change(self, request: HttpRequest, obj: Study) -> HttpResponseRedirect:
-        """Go to the next step, to a new row, or back to the step, with everything saved."""
+        """Go to the next step that is needed, to a new row, or back to the step, with everything saved."""
         self.message_user(request, "Saved.", messages.SUCCESS)
         if "_next" in request.POST:
-            return redirect(step_after(self.slug).url_name, obj.pk)
+            return redirect(url_after(study_frame(obj, request.user), self.slug))
         here = reverse(self.url_name, args=[obj.pk])
         if prefix := request.POST.get("_add", ""):
             known = {inline.model._meta.model_name for inline in self.inlines}

@@ -55,7 +55,10 @@ def not_needed(sentence: str) -> StepStatus:
 
 @dataclass(frozen=True)
 class Step:
-    """A step to the launch. `facts` are expressions on `Study`, whose values `status` is given."""
+    """A step to the launch. `facts` are expressions on `Study`, whose values `status` is given.
+
+    `guide` is what *Help* leads to: a document of `studies/guides.py`, also with an anchor.
+    """
 
     slug: str
     title: str
@@ -63,6 +66,7 @@ class Step:
     position: int
     status: Callable[[Study, Facts], StepStatus]
     facts: Mapping[str, Combinable | Subquery] = field(default_factory=dict)
+    guide: str = "index"
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ class StudyPage:
     url_name: str
     position: int
     right: Right = Right.READ
+    guide: str = "index"
 
 
 _STEPS: dict[str, Step] = {}
@@ -96,10 +101,13 @@ def pages() -> list[StudyPage]:
     return sorted(_PAGES.values(), key=lambda page: page.position)
 
 
-def step_after(slug: str) -> Step:
-    """Return the step that follows a step; the last one follows itself."""
-    slugs = [step.slug for step in steps()]
-    return steps()[min(slugs.index(slug) + 1, len(slugs) - 1)]
+def guide_of(here: str, url_name: str) -> str:
+    """Return the guide of the step or page with this slug or address; others have the index."""
+    every: list[Step | StudyPage] = [*steps(), *pages()]
+    for shown in every:
+        if shown.slug == here or shown.url_name == url_name:
+            return shown.guide
+    return "index"
 
 
 def count_of(rows: QuerySet[Any], study: str = "study") -> Coalesce:
@@ -180,6 +188,15 @@ def frame_of(study: Any, user: User | AnonymousUser, here: str = "") -> StudyFra
             if right >= page.right
         ),
         here=here,
+    )
+
+
+def url_after(frame: StudyFrame, slug: str) -> str:
+    """Return the address of the next step that is needed after a step, or else of the last one."""
+    later = [shown for shown in frame.steps if shown.step.position > _STEPS[slug].position]
+    return next(
+        (shown.url for shown in later if shown.status.state != StepState.NOT_NEEDED),
+        frame.steps[-1].url,
     )
 
 

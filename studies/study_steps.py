@@ -43,6 +43,7 @@ register_step(
         title="Data",
         url_name="studies:data",
         position=10,
+        guide="how-to/start-from-a-table",
         status=data_status,
         facts={
             "has_instances": Exists(Instance.objects.filter(dataset=OuterRef("dataset"))),
@@ -56,10 +57,16 @@ register_step(
         title="Task",
         url_name="studies:task",
         position=20,
+        guide="collecting#how-texts-are-shown",
         status=task_status,
         facts={"criteria": count_of(Criterion.objects.filter(**_OF_STUDY))},
     )
 )
-register_page(StudyPage("members", "Members", "studies:members", 90))
-register_page(StudyPage("log", "Log", "studies:log", 100))
-register_page(StudyPage("settings", "All settings", "admin:studies_study_change", 110))
+ROLES = "collecting#who-may-do-what"
+register_page(StudyPage("members", "Members", "studies:members", 90, guide=ROLES))
+register_page(StudyPage("log", "Log", "studies:log", 100, guide=ROLES))
+register_page(
+    StudyPage(
+        "settings", "All settings", "admin:studies_study_change", 110, guide="formats#settings"
+    )
+)

@@ -3,12 +3,14 @@
 from django.urls import path
 
 import studies.converters  # noqa: F401  registers public_id
-from studies import log_pages, protocol_pages, step_pages
+from studies import guide_pages, log_pages, protocol_pages, step_pages
 
 app_name = "studies"
 STUDY = "studies/<public_id:study_id>/"
 
 urlpatterns = [
+    path("docs/", guide_pages.guide, name="guides"),
+    path("docs/<path:name>/", guide_pages.guide, name="guide"),
     path("new-study/from-template/", protocol_pages.new_from_template, name="from-template"),
     path(f"{STUDY}template/", protocol_pages.use_template, name="use-template"),
     path(f"{STUDY}design/data/", step_pages.data, name="data"),

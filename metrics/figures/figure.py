@@ -11,6 +11,7 @@ from metrics.charts.svg import NOTHING, Kind
 from tiebreak.stats import Estimate
 
 Cell = str | int | float | None
+MAX_ROWS = 200
 ESTIMATE_COLUMNS = ("value", "low", "high", "n", "method", "instances", "raters", "reason")
 
 
@@ -37,8 +38,13 @@ class Figure:
 
     @property
     def cells(self) -> Iterator[list[str]]:
-        """The rows for people: two decimals, and a dash for what is undefined."""
-        return ([_in_words(cell) for cell in row] for row in self.rows)
+        """The first rows for people: two decimals, and a dash for what is undefined."""
+        return ([_in_words(cell) for cell in row] for row in self.rows[:MAX_ROWS])
+
+    @property
+    def left_out(self) -> int:
+        """How many rows only the file of the data has."""
+        return max(0, len(self.rows) - MAX_ROWS)
 
 
 def _in_words(cell: Cell) -> str:

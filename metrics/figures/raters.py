@@ -25,6 +25,7 @@ SPEED_COLUMNS = (
     "checks_right",
     "checks",
 )
+MAX_POINTS = 500
 FATIGUE_TITLE = "Speed by task"
 FATIGUE_READING = (
     "Each point is the typical time per answer (geometric mean, in seconds) in annotators' first,"
@@ -43,8 +44,11 @@ def speed_figure(rows: Sequence[RaterRow]) -> Figure:
         return empty_figure(
             "rater-speed", SPEED_TITLE, "No annotator has both times and units rated by others."
         )
+    sentence = f"{len(points)} annotators."
+    if len(points) > MAX_POINTS:
+        sentence += f" The chart shows the {MAX_POINTS} with the least agreement."
     chart = scatter_chart(
-        points,
+        points[:MAX_POINTS],
         finding=SPEED_TITLE,
         x_label="seconds per answer",
         y_label="agreement with the others",
@@ -52,7 +56,7 @@ def speed_figure(rows: Sequence[RaterRow]) -> Figure:
     return Figure(
         "rater-speed",
         SPEED_TITLE,
-        f"{len(points)} annotators.",
+        sentence,
         chart,
         SPEED_COLUMNS,
         tuple(row.cells for row in rows),
@@ -62,7 +66,9 @@ def speed_figure(rows: Sequence[RaterRow]) -> Figure:
 
 def fatigue_figure(speeds: Sequence[TaskSpeed]) -> Figure:
     if len(speeds) < 2:
-        return empty_figure("fatigue", FATIGUE_TITLE, "Nobody has done a second task yet.")
+        return empty_figure(
+            "fatigue", FATIGUE_TITLE, "Fewer than two annotators have done a second task."
+        )
     points = tuple((s.task, Estimate(s.seconds, n=s.annotators)) for s in speeds)
     highest = max(speed.seconds for speed in speeds)
     chart = range_chart(

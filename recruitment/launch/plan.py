@@ -12,7 +12,11 @@ from tiebreak.similarity import similarity_title
 
 def planned(study: Study) -> Iterator[LaunchCheck]:
     if not study.hits.main().exists():
-        yield error("not_planned", "There is nothing to rate yet. Plan the HITs first.", LAUNCH)
+        yield error(
+            "not_planned",
+            "Tasks are not planned yet. Press Plan HITs: it divides the units into tasks (HITs).",
+            LAUNCH,
+        )
 
 
 def plan_as_designed(study: Study) -> Iterator[LaunchCheck]:

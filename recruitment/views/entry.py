@@ -1,5 +1,7 @@
 """The welcome page with consent and privacy notice. Nothing is stored before somebody agrees."""
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -121,13 +123,22 @@ def _welcome(
     context = {
         "study": study,
         "consent": render_markdown(study.consent),
-        "privacy_notice": get_platform(channel.provider).privacy_notice(channel),
+        **about_channel(channel),
         "version": _version_number(study),
         "refusal": refusal,
         "entry": new_entry_token(),
     }
     status = refusal.status if refusal else 200
     return render(request, "recruitment/welcome.html", context, status=status)
+
+
+def about_channel(channel: Channel) -> dict[str, Any]:
+    """Return what the welcome page says that depends on how somebody came."""
+    platform = get_platform(channel.provider)
+    return {
+        "privacy_notice": platform.privacy_notice(channel),
+        "pays_per_task": platform.paid_per == Participation.PaidPer.HIT,
+    }
 
 
 def _version_number(study: Study) -> int:

@@ -19,6 +19,7 @@ from recruitment.framing import allow_frames
 from recruitment.models import Channel, Submission
 from recruitment.platforms import Ending, Platform
 from recruitment.services.channels import channel_statuses
+from recruitment.views.entry import about_channel
 from studies.access import Right, researchers_only, right_for, study_for
 from studies.markdown import render_markdown
 from studies.models import Criterion, Generation, Screening, Study, System, Unit
@@ -101,9 +102,8 @@ def _page(
 
 
 def _welcome(request: HttpRequest, study: Study, _criteria: Sequence[Criterion]) -> dict[str, Any]:
-    platform, channel, shown = _by_channel(request, study)
-    notice = platform.privacy_notice(channel)
-    return {"consent": render_markdown(study.consent), "privacy_notice": notice, **shown}
+    _, channel, shown = _by_channel(request, study)
+    return {"consent": render_markdown(study.consent), **about_channel(channel), **shown}
 
 
 def _guidelines(

@@ -227,7 +227,7 @@ class FreeSettings(models.Model):
         null=True,
         blank=True,
         validators=between(0.1, MAX_MINUTES_PER_HIT),
-        help_text="The estimate is shown to annotators and required by platforms.",
+        help_text="The estimate is shown to annotators before they agree, and required by platforms.",
     )
     reward = models.DecimalField(
         "reward per annotator",

@@ -5,6 +5,7 @@ from typing import Any
 from django import template
 
 from studies import steps
+from studies.guides import address_of
 
 register = template.Library()
 
@@ -14,3 +15,10 @@ def study_frame(context: dict[str, Any]) -> steps.StudyFrame:
     """Return the frame of the page's study, for the user who looks at it."""
     study = context.get("study") or context["original"]
     return steps.study_frame(study, context["request"].user, context.get("here", ""))
+
+
+@register.simple_tag(takes_context=True)
+def guide_address(context: dict[str, Any]) -> str:
+    """Return the address of the guide to the page that is shown."""
+    match = context["request"].resolver_match
+    return address_of(steps.guide_of(context.get("here", ""), match.view_name if match else ""))

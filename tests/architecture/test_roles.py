@@ -43,6 +43,7 @@ OF_NO_STUDY = (
     "view_on_site",
     "app_list",
     "None",
+    "studies:guide",
     "revoke-token",
     "sample-file",
     "column-problems",

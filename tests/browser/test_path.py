@@ -161,7 +161,7 @@ def test_members_see_what_their_role_lets_them(chromium_page: Page, live_server:
     membership.role = "viewer"
     membership.save()
     page.goto(f"{live_server.url}/studies/{study.pk}/")
-    expect(page.locator(".study-nav a")).to_have_count(2)
+    expect(page.locator(".study-nav a")).to_have_count(3)
     page.goto(f"{live_server.url}/studies/{study.pk}/ledger/")
     expect(page.locator("main")).to_contain_text("owner")
     check_accessible(page)

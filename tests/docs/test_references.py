@@ -1,16 +1,17 @@
-"""Tests that the documentation names exist, as do the labels that the tutorial quotes."""
+"""Tests that the documentation names exist, as do the labels that the tutorial and the how-to guides quote."""
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.docs.pages import text_of
+from tests.docs.pages import name_of, text_of
 from tests.paths import ROOT
 
 SECURITY = text_of(ROOT / "docs" / "security.md")
 METHODS = text_of(ROOT / "docs" / "methods.md")
-TUTORIAL = text_of(ROOT / "docs" / "tutorial.md")
+STEPWISE = [ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
 SERVER = ("config", "metrics", "recruitment", "annotation", "studies")
 
 
@@ -38,9 +39,24 @@ def test_every_test_of_a_method_exists(name):
     assert any((folder / f"{name}.py").is_file() for folder in folders)
 
 
-def test_every_label_that_the_tutorial_presses_is_on_a_page():
-    sources = [path.read_text() for path in (ROOT / "templates").rglob("*.html")]
-    sources += [path.read_text() for name in SERVER for path in (ROOT / name).rglob("*.py")]
-    labels = re.findall(r"\*\*(.+?)\*\*", TUTORIAL)
-    assert labels
-    assert [label for label in labels if not any(label in text for text in sources)] == []
+@pytest.fixture(scope="module")
+def sources() -> list[str]:
+    templates = [path.read_text() for path in (ROOT / "templates").rglob("*.html")]
+    templates = [text.replace("{{ platform.title }}", "Prolific") for text in templates]
+    return templates + [path.read_text() for name in SERVER for path in (ROOT / name).rglob("*.py")]
+
+
+def labels_in(document: Path) -> list[str]:
+    return [
+        " ".join(label.split()) for label in re.findall(r"\*\*(.+?)\*\*", text_of(document), re.S)
+    ]
+
+
+@pytest.mark.parametrize("document", STEPWISE, ids=name_of)
+def test_every_label_that_a_guide_presses_is_on_a_page(document, sources):
+    missing = [label for label in labels_in(document) if not any(label in s for s in sources)]
+    assert missing == []
+
+
+def test_guides_press_labels():
+    assert sum(len(labels_in(document)) > 3 for document in STEPWISE) >= 5

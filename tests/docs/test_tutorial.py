@@ -7,10 +7,13 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
+from annotation.sample_files import sample_file
 from annotation.services.planning import plan_hits
 from recruitment.services.launch_checks import launch_checks
 from recruitment.services.lifecycle import open_study
 from studies.models import Study
+from studies.protocols import fill_in, protocol_named
+from studies.tables import import_table
 from tests.paths import ROOT
 from tiebreak.cli import main
 
@@ -22,6 +25,21 @@ def study(db) -> Study:
     User.objects.create_superuser("researcher")
     call_command("import_study", str(EXAMPLE), owner="researcher")
     return Study.objects.get()
+
+
+def test_the_sample_and_the_template_give_what_the_tutorial_says(db, tmp_path):
+    ruth = User.objects.create_superuser("ruth")
+    sample = sample_file("wide.csv")
+    assert sample is not None
+    path = tmp_path / sample.name
+    path.write_bytes(sample.write())
+    study = import_table(path=path, owner=ruth, title="Which summary is better?").study
+    study = fill_in(study=study, protocol=protocol_named("mt-bench"))
+    study.ratings_per_hit = 2
+    study.save()
+    plan_hits(study=study)
+    assert (study.hits.count(), study.places.count()) == (2, 4)
+    assert launch_checks(study) == []
 
 
 def test_only_the_plan_is_missing(study):

@@ -65,7 +65,10 @@ def test_it_works(client, study):
         assert words in text
     assert "style=" not in text
     assert "simulated" not in text.lower()
-    assert "Leave-one-out" in client.get(reverse("metrics:results", args=[study.pk])).text
+    assert (
+        "Leave-one-out"
+        in client.get(reverse("metrics:results-tab", args=[study.pk, "agreement"])).text
+    )
 
 
 def test_a_non_member_gets_no_page_of_a_study(client, study):
@@ -215,7 +218,7 @@ def test_every_agreement_stratum_has_a_name_for_people():
 
 
 def test_the_page_shows_names_for_people_and_the_report_names_for_programs(client, study):
-    html = client.get(reverse("metrics:results", args=[study.pk])).content.decode()
+    html = client.get(reverse("metrics:results-tab", args=[study.pk, "agreement"])).content.decode()
     assert STRATA["agreement", "PA=1"] in html
     assert "PA=1" not in html
     assert "&lt;=" not in html

@@ -1,18 +1,20 @@
 """Welcome page, consent and guidelines: nothing is stored about people who do not agree."""
 
 import re
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from django.apps import apps
 from django.contrib.sessions.models import Session
 from django.test import Client
+from django.urls import reverse
 
 from annotation.models import Participation, Place, Rater
 from recruitment.services.lifecycle import close_study, pause_study
 from studies.services import save_design
 from tests.annotation.annotators import Annotator, annotator, unit_of
-from tests.pages import codes_on, page_of
+from tests.pages import codes_on, numbers_in, page_of
 from tests.studies.factories import make_open_study, make_study
 
 pytestmark = pytest.mark.django_db
@@ -219,3 +221,14 @@ def test_case_13_a_cookie_of_another_study_or_without_its_signature_is_nobody():
     for forged in (cookie, ann.participation.public_id, cookie[:-1] + "x"):
         ann.client.cookies[f"part-{other.study.pk}"] = forged
         assert other.client.get(other.at())["Location"] == f"/s/{other.study.pk}/"
+
+
+@pytest.mark.parametrize(("hits", "is_told"), [(3, True), (1, False)])
+def test_people_read_what_they_are_paid_before_they_agree(client, hits, is_told):
+    study = make_open_study(
+        instances=3, reward=Decimal(2), minutes_per_hit=1.5, hits_per_annotator=hits
+    )
+    page = client.get(reverse("recruitment:welcome", args=[study.pk])).text
+    (told,) = re.findall(r"data-in-short>(.*?)</ul>", page, re.S)
+    assert {"2.00", "1.5", str(hits)} <= numbers_in(told)
+    assert ("stop early" in told) == is_told

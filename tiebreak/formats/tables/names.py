@@ -12,7 +12,7 @@ WORDS: dict[str, frozenset[str]] = {
         "source": "prompt question questions instruction instructions input inputs source article"
         " document doc context query dialogue dialog passage problem post story src ask request"
         " transcript paragraph utterance original conversation q task email news report user",
-        "reference": "reference references ref refs human gold golden truth groundtruth target"
+        "reference": "reference references ref refs human expert experts gold golden truth groundtruth target"
         " expected ideal correct gt highlights tgt handwritten",
         "category": "category categories cat topic subject domain type genre subset kind theme area"
         " field skill language lang dataset tag group section difficulty level split class style",

@@ -1,0 +1,17 @@
+"""The documentation as pages, for researchers."""
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from studies.access import researchers_only
+from studies.guides import INDEX, read_guide
+
+
+@require_safe
+@researchers_only
+def guide(request: HttpRequest, name: str = INDEX) -> HttpResponse:
+    document = read_guide(name)
+    if document is None:
+        raise Http404("There is no such document.")
+    return render(request, "studies/guide.html", {"guide": document, "is_index": name == INDEX})

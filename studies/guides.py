@@ -1,0 +1,109 @@
+"""The documents in docs/ as pages: Markdown with anchors, and links that lead to other pages.
+
+A guide is named by its path in docs/ without `.md`, such as `how-to/write-the-paper`.
+"""
+
+import posixpath
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+import nh3
+from django.conf import settings
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+
+from studies.markdown import ATTRIBUTES, TAGS, markdown_parser
+
+FOLDER = settings.BASE_DIR / "docs"
+INDEX = "index"
+HEADINGS = ("h2", "h3", "h4", "h5", "h6")
+
+
+@dataclass(frozen=True)
+class Guide:
+    name: str
+    title: str
+    html: SafeString
+
+
+@lru_cache
+def guide_names() -> frozenset[str]:
+    return frozenset(
+        path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.md")
+    )
+
+
+def address_of(guide: str) -> str:
+    """Return the address of a guide, whose name may end in an anchor."""
+    name, _, anchor = guide.partition("#")
+    address = reverse("studies:guides") if name == INDEX else reverse("studies:guide", args=[name])
+    return f"{address}#{anchor}" if anchor else address
+
+
+@lru_cache
+def read_guide(name: str) -> Guide | None:
+    """Return a guide, or None if docs/ has none of this name."""
+    if name not in guide_names():
+        return None
+    text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    title = text.partition("\n")[0].removeprefix("# ")
+    html = nh3.clean(
+        _PARSER.render(text, {"name": name}),
+        tags=TAGS,
+        attributes=ATTRIBUTES | {heading: {"id"} for heading in HEADINGS},
+        # What may be wider than the screen scrolls, which must be possible with the keyboard.
+        set_tag_attribute_values={tag: {"tabindex": "0"} for tag in ("table", "pre")},
+        url_schemes={"http", "https"},
+        link_rel="noopener noreferrer",
+    )
+    return Guide(name, title, mark_safe(html))  # noqa: S308  the sanitiser's output
+
+
+def anchor_of(heading: str) -> str:
+    """Return the anchor of a heading, as repository hosts make it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def _add_anchors(state: StateCore) -> None:
+    for token, content in zip(state.tokens, state.tokens[1:], strict=False):
+        if token.type == "heading_open":
+            token.attrSet("id", anchor_of(content.content))
+
+
+def _lead_links_to_pages(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.children:
+            token.children = _with_addresses(token.children, state.env["name"])
+
+
+def _with_addresses(tokens: list[Token], name: str) -> list[Token]:
+    """Return the tokens of a text; a link to a file that is no page becomes its text."""
+    shown: list[Token] = []
+    is_page = True
+    for token in tokens:
+        if token.type == "link_open":
+            address = _address(str(token.attrGet("href") or ""), name)
+            is_page = address is not None
+            token.attrSet("href", address or "")
+        if is_page or token.type not in {"link_open", "link_close"}:
+            shown.append(token)
+    return shown
+
+
+def _address(target: str, name: str) -> str | None:
+    """Return where a link in a guide leads, or None if the pages do not have its target."""
+    if target.startswith("#") or "://" in target:
+        return target
+    path, _, anchor = target.partition("#")
+    guide = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)).removesuffix(".md")
+    if not path.endswith(".md") or guide not in guide_names():
+        return None
+    return address_of(f"{guide}#{anchor}")
+
+
+_PARSER = markdown_parser()
+_PARSER.core.ruler.push("anchors", _add_anchors)
+_PARSER.core.ruler.push("addresses", _lead_links_to_pages)
