@@ -151,9 +151,9 @@ def design(ruth: Researcher) -> None:
     ruth.type("Estimated minutes per HIT", "2")
     ruth.type("Reward per annotator", "1.50")
     expect(page.locator("#cost")).to_contain_text("4.50")
-    ruth.look("08-size")
+    ruth.look("06-size")
     ruth.press("Save and continue")
-    ruth.look("09-recruit")
+    ruth.look("07-recruit")
 
 
 def launch(ruth: Researcher, prolific: FakeProlific) -> str:
@@ -164,27 +164,27 @@ def launch(ruth: Researcher, prolific: FakeProlific) -> str:
     ruth.type("Description", "Compare notes of night shifts.", channel)
     ruth.type("token", prolific.token, channel)
     ruth.click(channel.get_by_role("button", name="Set up"))
-    ruth.look("10-prolific-set-up")
+    ruth.look("08-prolific-set-up")
     expect(channel.get_by_label("Participants")).to_have_value("3")
     ruth.click(channel.get_by_role("button", name="Create draft on Prolific…"))
-    ruth.look("11-draft")
+    ruth.look("09-draft")
     ruth.click(page.locator(".confirm .primary"))
     expect(channel.get_by_role("button", name="Publish…")).to_be_visible()
-    ruth.look("12-draft-made")
+    ruth.look("10-draft-made")
     ruth.follow("Next: Launch")
-    ruth.look("13-launch")
+    ruth.look("11-launch")
     ruth.press("Plan HITs")
-    ruth.look("14-planned")
+    ruth.look("12-planned")
     ruth.press("Open…")
-    ruth.look("15-open")
+    ruth.look("13-open")
     ruth.click(page.locator(".confirm .primary"))
     expect(page.locator(".state-chip[data-status=open]")).to_be_visible()
-    ruth.look("16-opened")
+    ruth.look("14-opened")
     ruth.follow("Publish on Prolific")
-    ruth.look("17-recruit")
+    ruth.look("15-recruit")
     ruth.click(channel.get_by_role("button", name="Publish…"))
     ruth.click(page.locator(".confirm .primary"))
-    ruth.look("18-published")
+    ruth.look("16-published")
     (there,) = prolific.studies
     assert prolific.studies[there]["status"] == "ACTIVE"
     return there
@@ -210,7 +210,7 @@ def collect(ruth: Researcher, browser: Browser, prolific: FakeProlific, there: s
     """Three people rate everything, and the open Overview follows."""
     page = ruth.page
     ruth.click(page.get_by_role("link", name="Overview").first)
-    ruth.look("19-overview-empty")
+    ruth.look("17-overview-empty")
     for n, person in enumerate(("ann", "bob", "cid"), start=1):
         submission = prolific.reserve(there, person)
         code = rate(browser, ruth.url, prolific.start(submission))
@@ -220,7 +220,7 @@ def collect(ruth: Researcher, browser: Browser, prolific: FakeProlific, there: s
     expect(page.locator(".n-used")).to_have_text(numbers(9), timeout=2000)
     page.reload()
     expect(page.locator("[data-need=all_completed]")).to_be_visible()
-    ruth.look("20-overview")
+    ruth.look("18-overview")
 
 
 def downloaded(ruth: Researcher, kind: str, folder: Path) -> Path:
@@ -257,7 +257,7 @@ def test_from_a_spreadsheet_to_the_report(
     collect(ruth, browser, prolific, there)
 
     ruth.follow("Data & report")
-    ruth.look("21-data-and-report")
+    ruth.look("19-data-and-report")
     ruth.press("Write the report")
     (pdf,) = downloaded(ruth, "report", tmp_path).rglob("report.pdf")
     assert pdf.read_bytes().startswith(b"%PDF")
@@ -265,7 +265,7 @@ def test_from_a_spreadsheet_to_the_report(
     ruth.click(ruth.page.get_by_role("checkbox", name="Preferences for training"))
     ruth.press("Export")
     folder = downloaded(ruth, "export", tmp_path)
-    ruth.look("22-exports")
+    ruth.look("20-exports")
     check_preferences(next(folder.rglob("preference.jsonl")), tmp_path / "cache")
     print(f"Clicks: {ruth.clicks}")
     assert ruth.clicks <= MAX_CLICKS
