@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from annotation.counts import StudyCounts, study_counts
@@ -22,6 +23,8 @@ from metrics.models import ReportSnapshot
 from metrics.selectors import stored_counts, stored_report
 from metrics.services import ensure_fresh, watermark
 from metrics.tabs import TABS, Shown, Tab, figure_named, tab_named
+from recruitment.public_address import public_url
+from recruitment.services.channels import has_open_link
 from studies.access import Right, researchers_only, right_in, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
@@ -56,7 +59,10 @@ def results(request: HttpRequest, public_id: str, slug: str = TABS[0].slug) -> H
 def attention(request: HttpRequest, public_id: str) -> HttpResponse:
     """Return what needs a person, which the overview asks for when it is shown."""
     study = study_for(request.user, public_id, Right.READ)
-    return render(request, "metrics/attention.html", {"attention": attention_of(study)})
+    context: dict[str, Any] = {"attention": attention_of(study)}
+    if study.status == Study.Status.OPEN and has_open_link(study):
+        context["link"] = public_url(request, reverse("recruitment:welcome", args=[study.pk]))
+    return render(request, "metrics/attention.html", context)
 
 
 @require_safe

@@ -87,3 +87,10 @@ def test_only_who_sees_participants_is_told(client, study, role, is_told):
     address = reverse("metrics:attention", args=[study.pk])
     assert (client.get(address).status_code == 200) == is_told
     assert (address in client.get(reverse("metrics:dashboard", args=[study.pk])).text) == is_told
+
+
+@pytest.mark.parametrize(("status", "is_shown"), [("open", True), ("paused", False)])
+def test_the_link_for_annotators_is_shown_while_it_works(admin_client, study, status, is_shown):
+    Study.objects.update(status=status)
+    part = admin_client.get(reverse("metrics:attention", args=[study.pk])).text
+    assert (f"http://testserver/s/{study.pk}/" in part) == is_shown
