@@ -13,10 +13,12 @@ from celery.signals import (
     worker_shutting_down,
 )
 
+from config.filesystem_broker import use_for_filesystem_urls
 from config.redaction import redact_handlers
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+use_for_filesystem_urls()
 app = Celery("tiebreak")
 _is_shutting_down = Event()
 

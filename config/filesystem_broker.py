@@ -1,0 +1,36 @@
+"""The broker of files, which the demo uses: a worker never reads half a message.
+
+Kombu's own transport opens a message under its final name before it writes it. A worker that looks
+in between reads an empty file, and dies of it.
+"""
+
+from pathlib import Path
+from time import monotonic
+from typing import Any
+from uuid import uuid4
+
+from kombu.exceptions import ChannelError
+from kombu.transport import TRANSPORT_ALIASES, filesystem
+from kombu.utils.json import dumps
+
+
+class Channel(filesystem.Channel):  # type: ignore[misc]  # kombu has no types
+    def _put(self, queue: str, payload: Any, **_: Any) -> None:
+        """Write a message under another name, and rename it when it is complete."""
+        name = f"{round(monotonic() * 1000)}_{uuid4()}.{queue}.msg"
+        folder = Path(self.data_folder_out)
+        partial = folder / f"{name}.partial"
+        try:
+            partial.write_bytes(dumps(payload).encode())
+            partial.replace(folder / name)
+        except OSError as error:
+            raise ChannelError(f"Cannot add the message {name} to {folder}.") from error
+
+
+class Transport(filesystem.Transport):  # type: ignore[misc]  # kombu has no types
+    Channel = Channel
+
+
+def use_for_filesystem_urls() -> None:
+    """Let every connection to `filesystem://` use this transport."""
+    TRANSPORT_ALIASES["filesystem"] = f"{__name__}:Transport"
