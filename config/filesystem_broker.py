@@ -14,20 +14,20 @@ from kombu.transport import TRANSPORT_ALIASES, filesystem
 from kombu.utils.json import dumps
 
 
-class Channel(filesystem.Channel):  # type: ignore[misc]  # kombu has no types
-    def _put(self, queue: str, payload: Any, **_: Any) -> None:
+class Channel(filesystem.Channel):
+    def _put(self, queue: Any, payload: Any, **_: Any) -> None:  # type: ignore[override]
         """Write a message under another name, and rename it when it is complete."""
         name = f"{round(monotonic() * 1000)}_{uuid4()}.{queue}.msg"
         folder = Path(self.data_folder_out)
         partial = folder / f"{name}.partial"
         try:
-            partial.write_bytes(dumps(payload).encode())
+            partial.write_bytes(dumps(payload).encode())  # type: ignore[no-untyped-call]
             partial.replace(folder / name)
         except OSError as error:
             raise ChannelError(f"Cannot add the message {name} to {folder}.") from error
 
 
-class Transport(filesystem.Transport):  # type: ignore[misc]  # kombu has no types
+class Transport(filesystem.Transport):
     Channel = Channel
 
 
