@@ -37,6 +37,7 @@ from tiebreak.report import build_report  # noqa: E402
 RATINGS = int(os.environ.get("RATINGS", "1000000"))
 RATINGS_PER_HIT, UNITS, HITS_PER_ANNOTATOR = 5, 5, 40
 MAX_STATEMENTS, MAX_SECONDS, MAX_BYTES, RUNS = 12, 0.2, 250_000, 5
+NOW = "now()"
 Replaced = dict[str, str]
 
 
@@ -76,92 +77,89 @@ def copy_rows(model: type[models.Model], source: str, values: Replaced) -> None:
 
 def fill(study: Study) -> None:
     """Let annotators complete all places, as many HITs as they have after each other."""
-    places, now = study.places.count(), "now()"
-    annotators = -(-places // HITS_PER_ANNOTATOR)
-    numbers = f"generate_series(1, {annotators}) AS n"
-    copy_rows(
-        Rater,
-        numbers,
-        {
-            "kind": "'human'",
-            "pseudonym": "'p' || n",
-            "provider": "'open'",
-            "external_id": "'e' || n",
-        },
-    )
-    people = "annotation_rater AS r"
-    copy_rows(
-        Participation,
-        people,
-        {
-            "public_id": "lpad(r.id::text, 12, '0')",
-            "study_id": f"'{study.pk}'",
-            "rater_id": "r.id",
-            "provider": "'open'",
-            "submission_id": "'s' || r.id",
-            "status": "'finished'",
-            "consented_at": now,
-            "order_seed": "'x'",
-        },
-    )
-    copy_rows(
-        Submission,
-        "annotation_participation AS p",
-        {"participation_id": "p.id", "completion_code": "'C' || p.id", "return_params": "'{}'"},
-    )
-    # The places of one HIT go to people who follow each other, so that nobody rates it twice.
+    annotators = -(-study.places.count() // HITS_PER_ANNOTATOR)
+    _add_people(study, annotators)
+    _add_assignments(annotators)
+    _add_ratings()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE annotation_place SET remaining = 0, assignment_id = id,"
+            " completed_at = now() - interval '1 second' * id"
+        )
+
+
+def _add_people(study: Study, annotators: int) -> None:
+    raters = {
+        "kind": "'human'",
+        "pseudonym": "'p' || n",
+        "provider": "'open'",
+        "external_id": "'e' || n",
+    }
+    copy_rows(Rater, f"generate_series(1, {annotators}) AS n", raters)
+    participations = {
+        "public_id": "lpad(r.id::text, 12, '0')",
+        "study_id": f"'{study.pk}'",
+        "rater_id": "r.id",
+        "provider": "'open'",
+        "submission_id": "'s' || r.id",
+        "status": "'finished'",
+        "consented_at": NOW,
+        "order_seed": "'x'",
+    }
+    copy_rows(Participation, "annotation_rater AS r", participations)
+    submissions = {
+        "participation_id": "p.id",
+        "completion_code": "'C' || p.id",
+        "return_params": "'{}'",
+    }
+    copy_rows(Submission, "annotation_participation AS p", submissions)
+
+
+def _add_assignments(annotators: int) -> None:
+    """The places of one HIT go to people who follow each other, so that nobody rates it twice."""
     numbered = (
         "(SELECT id, hit_id, row_number() OVER (PARTITION BY number ORDER BY id) + number AS k"
         " FROM annotation_place) AS w"
     )
     first = "(SELECT min(id) FROM annotation_rater)"
     person = f"p.rater_id = {first} + w.k % {annotators}"
-    worked = f"{numbered} JOIN annotation_participation AS p ON {person}"
-    copy_rows(
-        Assignment,
-        worked,
-        {
-            "id": "w.id",
-            "public_id": "lpad(w.id::text, 12, '0')",
-            "hit_id": "w.hit_id",
-            "rater_id": "p.rater_id",
-            "participation_id": "p.id",
-            "status": "'completed'",
-            "position": f"w.k / {annotators} % {HITS_PER_ANNOTATOR} + 1",
-            "completed_at": now,
-        },
-    )
+    assignments = {
+        "id": "w.id",
+        "public_id": "lpad(w.id::text, 12, '0')",
+        "hit_id": "w.hit_id",
+        "rater_id": "p.rater_id",
+        "participation_id": "p.id",
+        "status": "'completed'",
+        "position": f"w.k / {annotators} % {HITS_PER_ANNOTATOR} + 1",
+        "completed_at": NOW,
+    }
+    copy_rows(Assignment, f"{numbered} JOIN annotation_participation AS p ON {person}", assignments)
+
+
+def _add_ratings() -> None:
     rated = (
         "annotation_assignment AS a JOIN annotation_hitunit AS u ON u.hit_id = a.hit_id"
         " CROSS JOIN studies_criterion AS c"
     )
-    copy_rows(
-        Rating,
-        rated,
-        {
-            "assignment_id": "a.id",
-            "rater_id": "a.rater_id",
-            "unit_id": "u.unit_id",
-            "criterion_id": "c.id",
-            "place_id": "a.id",
-            "label": "((a.id * 7 + u.unit_id * 13 + a.rater_id) % 3 - 1)::text",
-            "side_a": "CASE WHEN (a.id + u.id) % 2 = 0 THEN 'left' ELSE 'right' END",
-            "duration_ms": "3000 + (a.id * 37 + u.id * 11) % 20000",
-            "client_key": "a.id || '-' || u.id",
-            "created_at": f"{now} - interval '1 second' * (a.id % 500000)",
-        },
-    )
+    ratings = {
+        "assignment_id": "a.id",
+        "rater_id": "a.rater_id",
+        "unit_id": "u.unit_id",
+        "criterion_id": "c.id",
+        "place_id": "a.id",
+        "label": "((a.id * 7 + u.unit_id * 13 + a.rater_id) % 3 - 1)::text",
+        "side_a": "CASE WHEN (a.id + u.id) % 2 = 0 THEN 'left' ELSE 'right' END",
+        "duration_ms": "3000 + (a.id * 37 + u.id * 11) % 20000",
+        "client_key": "a.id || '-' || u.id",
+        "created_at": f"{NOW} - interval '1 second' * (a.id % 500000)",
+    }
+    copy_rows(Rating, rated, ratings)
     counted = (
         "(SELECT unit_id, criterion_id, label, count(*) AS n FROM annotation_rating"
         " GROUP BY 1, 2, 3) AS t"
     )
     same = {name: f"t.{name}" for name in ("unit_id", "criterion_id", "label", "n")}
     copy_rows(Tally, counted, same)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE annotation_place SET remaining = 0, assignment_id = id,"
-            " completed_at = now() - interval '1 second' * id"
-        )
 
 
 def store_report(study: Study) -> None:

@@ -1,4 +1,4 @@
-"""The one way in which charts turn values into positions and choose their ticks."""
+"""The axis of all charts: from values to positions, with round ticks."""
 
 import math
 from dataclasses import dataclass
