@@ -86,9 +86,9 @@ def numbers(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_safe
 @researchers_only
 def report(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Download the report that the pages show."""
+    """Download the report that the pages show. It names raters, so viewers do not get it."""
     response = JsonResponse(
-        _report(study_for(request.user, public_id, Right.SEE)).as_json(),
+        _report(study_for(request.user, public_id, Right.READ)).as_json(),
         json_dumps_params={"indent": 1, "allow_nan": False},
     )
     response["Content-Disposition"] = 'attachment; filename="report.json"'
@@ -179,7 +179,7 @@ def _context(
         "snapshot": freshness.snapshot,
         "report": report,
         "tabs": TABS,
-        "right_to_read": Right.READ,
+        "sees_raters": right_in(request.user, study) >= Right.READ,
         "tab": tab,
         "here": "results" if tab else "overview",
         "template": tab.template if tab else "metrics/overview.html",

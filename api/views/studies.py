@@ -187,7 +187,7 @@ class Report(APIView):
         refusals={409: ["report_pending"], 503: ["no_broker"]},
     )
     def get(self, request: Request, study_id: str) -> Response:
-        study = visible_study(request, study_id, Right.SEE)
+        study = visible_study(request, study_id, Right.READ)
         query = checked(ReportQuery, request.query_params)
         report, is_current = newest_report(study=study, must_be_current=query["current"])
         state = "current" if is_current else "outdated"

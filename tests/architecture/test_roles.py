@@ -26,12 +26,10 @@ pytestmark = pytest.mark.django_db
 RESULTS = {
     "metrics:dashboard",
     "metrics:numbers",
-    "metrics:report",
     "metrics:figure",
     "metrics:results",
     "metrics:results-tab",
     "api:progress",
-    "api:report",
 }
 # A right to read is enough to post here, because it starts a download.
 DOWNLOADS = {"metrics:export", "metrics:report-files", "api:start-export"}
