@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.figures.figure import Figure, empty_figure, legend_of, table_of
 from metrics.findings import win_rate_finding
-from tiebreak.report.model import CriterionSection, Estimates, SystemsSection
+from tiebreak.report.model import CriterionSection, Estimates
 from tiebreak.stats import Estimate
 
 WIN_RATES_READING = (
@@ -30,8 +30,8 @@ STRENGTH_READING = (
 )
 ELO_READING = (
     "Elo ratings are averages over random orders of the comparisons. In the rating weighted by"
-    " separability (SEP-Elo), comparisons of texts that are easy to tell apart count more. Where both"
-    " agree, the ranking does not depend on texts that are hard to tell apart."
+    " separability (SEP-Elo), comparisons of texts that are easy to tell apart count more. The order of the points alone"
+    " shows nothing where their intervals overlap."
 )
 
 
@@ -79,22 +79,9 @@ def elo_figure(section: CriterionSection) -> Figure:
         )
         for name, elo in _best_first(systems.elo).items()
     ]
-    finding = _elo_finding(systems) or title
-    chart = interval_chart(rows, finding=finding, label="Elo rating")
+    chart = interval_chart(rows, finding=title, label="Elo rating")
     sentence = _why_undefined([*systems.elo.values(), *weighted.values()])
-    return Figure("elo", finding, sentence, chart, *table_of(rows), ELO_READING, legend_of(rows))
-
-
-def _elo_finding(systems: SystemsSection) -> str:
-    """Return whether both ratings put the systems in the same order, without claiming a winner."""
-    plain, weighted = (_best_first(scores or {}) for scores in (systems.elo, systems.sep_elo))
-    if not plain or not weighted or len(plain) != len(weighted):
-        return ""
-    if not all(estimate.is_defined for estimate in [*plain.values(), *weighted.values()]):
-        return ""
-    if list(plain) == list(weighted):
-        return "Weighting by separability does not change the order of the systems"
-    return "Weighting by separability changes the order of the systems"
+    return Figure("elo", title, sentence, chart, *table_of(rows), ELO_READING, legend_of(rows))
 
 
 def _best_first(estimates: Estimates) -> Estimates:
