@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from dataclasses import replace
 from html import unescape
 from xml.sax.saxutils import escape
 
@@ -11,7 +12,7 @@ from django.utils.safestring import SafeString
 
 from metrics.charts.intervals import IntervalRow, Mark, interval_chart
 from metrics.charts.svg import MAX_NAME
-from metrics.figures.figure import Figure
+from metrics.figures.figure import MAX_ROWS, Figure
 from metrics.figures.files import figure_file
 from tiebreak.stats import Estimate
 
@@ -49,3 +50,11 @@ def test_a_long_name_is_shortened_with_the_whole_as_its_title(figure):
     assert len(unescape(re.findall("<text[^>]*>([^<]*)</text>", figure.chart)[-1])) <= MAX_NAME
     assert isinstance(figure.chart, SafeString)
     assert "<b>" not in figure.chart
+
+
+def test_a_page_shows_the_first_rows_and_the_file_has_all(figure):
+    rows = tuple((f"row {n}", n) for n in range(MAX_ROWS + 3))
+    long = replace(figure, rows=rows)
+    assert len(list(long.cells)) == MAX_ROWS
+    assert long.left_out == 3
+    assert figure_file(long, "csv").count(b"\n") == len(rows) + 1
