@@ -6,7 +6,7 @@ ENCODERS := .venv-encoders
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-encoders test-wheel test-interface check bench-stats bench-separability bench-sampling bench-serving bench-jobs bench-export bench-import bench-pages schema lock clean
+.PHONY: help demo test test-all test-encoders test-wheel test-interface check bench-stats bench-separability bench-sampling bench-serving bench-jobs bench-export bench-import bench-pages docs schema lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -39,6 +39,10 @@ check: $(VENV)/dev.installed  ## Style, templates, scripts, types, import direct
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python manage.py makemigrations --check --dry-run
+
+docs: $(VENV)/dev.installed  ## The documentation as a site, in build/docs; fails on a broken link
+	@$(BIN)/python -m sphinx -q -W --keep-going -E -b html docs build/docs
+	@echo "Open build/docs/index.html"
 
 bench-stats: $(VENV)/dev.installed  ## Speed and memory of the numerics
 	@$(BIN)/python -m benchmarks.stats

@@ -1,7 +1,7 @@
 """Rating sets, which are one rater's ratings of one instance, and their consistency.
 
 In this module, r is a rating. It is negative if system A is preferred, 0 for a tie and positive if
-system B is preferred; |r| is the strength of the preference. Source: Ghosh et al. 2024, eqs. 4 and
+system B is preferred; ``|r|`` is the strength of the preference. Source: Ghosh et al. 2024, eqs. 4 and
 7, figures 6–8.
 """
 
@@ -133,12 +133,12 @@ def consistency(ratings: npt.ArrayLike, *, max_strength: int = 1) -> float:
         One rater's ratings r of one instance: negative if A is preferred, 0 for a tie, positive if
         B is preferred.
     max_strength : int, default 1
-        Maximum of |r| on the scale.
+        Maximum of ``|r|`` on the scale.
 
     Returns
     -------
     float
-        0 if each system was preferred at least once, otherwise the mean of |r| / max_strength; NaN
+        0 if each system was preferred at least once, otherwise the mean of ``|r|`` / max_strength; NaN
         if there are no ratings.
 
     Raises
@@ -189,7 +189,7 @@ def collect_rating_sets(
     set_size : int, optional
         Number of ratings in a complete set; an alternative to `units`.
     max_strength : int, default 1
-        Maximum of |r| on the scale: 1, 2 or 3.
+        Maximum of ``|r|`` on the scale: 1, 2 or 3.
 
     Returns
     -------

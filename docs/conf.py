@@ -1,0 +1,73 @@
+"""Builds the documentation as a site, with a reference of the library from its docstrings: `make docs`."""
+
+import posixpath
+import re
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+DOCS = Path(__file__).parent
+
+project = "Tiebreak"
+copyright = "the Tiebreak authors"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
+exclude_patterns = ["example"]
+html_theme = "furo"
+html_title = "Tiebreak"
+html_favicon = "../static/images/favicon.svg"
+html_show_sphinx = False
+
+myst_heading_anchors = 6
+
+default_role = "py:obj"
+autodoc_default_options = {"members": True, "imported-members": True, "member-order": "bysource"}
+autodoc_typehints = "none"  # numpydoc's sections name the types in words
+numpydoc_show_class_members = False
+
+# The index lists the documents in prose, for pages and repository hosts alike; this is the site's menu.
+MENU = """
+```{toctree}
+:hidden:
+:glob:
+:titlesonly:
+
+tutorial
+how-to/*
+generate-and-select
+collecting
+library
+running-a-server
+which-number
+formats
+methods
+glossary
+reference/*
+architecture
+security
+performance
+```
+"""
+LINK = re.compile(r"\[([^\]]+)\]\(([^)#\s]+)(#[^)\s]*)?\)")
+LISTED = re.compile(r"^(\w+) {2,}(\S.*)$")
+
+
+def keep_links_inside(_: Sphinx, name: str, source: list[str]) -> None:
+    """Turn links to files outside the documentation into their text."""
+
+    def replaced(link: re.Match[str]) -> str:
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(name), link[2]))
+        return link[1] if "://" not in path and path.startswith("../") else link[0]
+
+    source[0] = LINK.sub(replaced, source[0]) + (MENU if name == "index" else "")
+
+
+def list_names(_: Sphinx, what: str, _name: str, *rest: object) -> None:
+    """Make items of the lines of a package's docstring that list its public names."""
+    lines = rest[-1]
+    if what == "module" and isinstance(lines, list):
+        lines[:] = [LISTED.sub(r"* `\1`: \2", line) for line in lines]
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("source-read", keep_links_inside)
+    app.connect("autodoc-process-docstring", list_names)
