@@ -6,7 +6,7 @@ ENCODERS := .venv-encoders
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-encoders test-wheel test-interface check bench-stats bench-separability bench-sampling bench-serving bench-jobs bench-export bench-import bench-pages docs schema lock clean
+.PHONY: help demo test test-all test-encoders test-wheel test-interface check bench-stats bench-separability bench-sampling bench-serving bench-jobs bench-export bench-import bench-pages docs pictures schema lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / — /' | sort
@@ -67,6 +67,9 @@ bench-export: $(VENV)/dev.installed  ## Exports: rows a second and memory beside
 
 bench-import: $(VENV)/dev.installed  ## Tables of 100,000 rows, read and stored in constant memory
 	@$(BIN)/python -m benchmarks.importing
+
+pictures: $(VENV)/dev.installed  ## Take the pictures of the documentation anew (needs Chromium)
+	@TIEBREAK_STORE_PICTURES=1 $(BIN)/python -m pytest -q -n 0 -m browser tests/browser/test_pictures.py
 
 schema: $(VENV)/dev.installed  ## Write docs/report.schema.json from the classes of the report
 	@$(BIN)/python -m tiebreak.report.schema > docs/report.schema.json

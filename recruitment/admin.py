@@ -34,10 +34,10 @@ from studies.services import is_frozen
 from tiebreak.errors import DomainError
 
 if TYPE_CHECKING:
-    ScreeningTabular = admin.StackedInline[Screening, Study]
-    ComprehensionTabular = admin.TabularInline[ComprehensionQuestion, Study]
+    ScreeningStacked = admin.StackedInline[Screening, Study]
+    ComprehensionStacked = admin.StackedInline[ComprehensionQuestion, Study]
 else:
-    ScreeningTabular, ComprehensionTabular = admin.StackedInline, admin.TabularInline
+    ScreeningStacked = ComprehensionStacked = admin.StackedInline
 
 
 CLONED = (
@@ -49,7 +49,7 @@ CLONED = (
 MAX_EVENTS = 50
 
 
-class ScreeningInline(FrozenInline, ScreeningTabular):
+class ScreeningInline(FrozenInline, ScreeningStacked):
     model = Screening
     fk_name = "study"
     extra = 0
@@ -76,7 +76,7 @@ class ScreeningInline(FrozenInline, ScreeningTabular):
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
 
-class ComprehensionInline(FrozenInline, ComprehensionTabular):
+class ComprehensionInline(FrozenInline, ComprehensionStacked):
     model = ComprehensionQuestion
     extra = 0
     fields = ("position", "text", "choices", "answer", "explanation")

@@ -40,16 +40,16 @@ from tiebreak.similarity import SIMILARITIES
 if TYPE_CHECKING:
     StudyModelAdmin = admin.ModelAdmin[Study]
     DatasetModelAdmin = admin.ModelAdmin[Dataset]
-    SystemTabular = admin.TabularInline[StudySystem, Study]
-    DatasetSystemTabular = admin.StackedInline[System, Dataset]
-    CriterionTabular = admin.TabularInline[Criterion, Study]
-    MemberTabular = admin.TabularInline[Membership, Study]
+    SystemStacked = admin.StackedInline[StudySystem, Study]
+    DatasetSystemStacked = admin.StackedInline[System, Dataset]
+    CriterionStacked = admin.StackedInline[Criterion, Study]
+    MemberStacked = admin.StackedInline[Membership, Study]
     StudyForm = forms.ModelForm[Study]
     SystemFormSet = BaseInlineFormSet[StudySystem, Study, forms.ModelForm[StudySystem]]
 else:
     StudyModelAdmin = DatasetModelAdmin = admin.ModelAdmin
-    SystemTabular = CriterionTabular = MemberTabular = admin.TabularInline
-    DatasetSystemTabular = admin.StackedInline
+    SystemStacked = CriterionStacked = MemberStacked = admin.StackedInline
+    DatasetSystemStacked = admin.StackedInline
     StudyForm = forms.ModelForm
     SystemFormSet = BaseInlineFormSet
 
@@ -107,7 +107,7 @@ class FrozenInline(_ForResearchers):
         return self.has_change_permission(request, obj)
 
 
-class CriterionInline(FrozenInline, CriterionTabular):
+class CriterionInline(FrozenInline, CriterionStacked):
     model = Criterion
     extra = 0
     min_num = 1
@@ -132,7 +132,7 @@ class SystemsOfDataset(SystemFormSet):
             )
 
 
-class SystemInline(FrozenInline, SystemTabular):
+class SystemInline(FrozenInline, SystemStacked):
     model = StudySystem
     formset = SystemsOfDataset
     extra = 0
@@ -155,7 +155,7 @@ class SystemInline(FrozenInline, SystemTabular):
         return formset
 
 
-class MembershipInline(_ForResearchers, MemberTabular):
+class MembershipInline(_ForResearchers, MemberStacked):
     model = Membership
     form = MembershipForm
     formset = Members
@@ -346,7 +346,7 @@ def model_servers() -> list[tuple[str, str]]:
     return [("", "choose when sampling starts"), *((name, name) for name in names)]
 
 
-class DatasetSystemInline(_ForResearchers, DatasetSystemTabular):
+class DatasetSystemInline(_ForResearchers, DatasetSystemStacked):
     """The systems of a dataset, with language model, prompt and decoding settings."""
 
     model = System

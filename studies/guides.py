@@ -5,19 +5,24 @@ A guide is named by its path in docs/ without `.md`, such as `how-to/write-the-p
 
 import posixpath
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import nh3
 from django.conf import settings
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
+from markdown_it.renderer import RendererProtocol
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
 
 from studies.markdown import ATTRIBUTES, TAGS, markdown_parser
 
 FOLDER = settings.BASE_DIR / "docs"
+PICTURES = FOLDER / "pictures"
 INDEX = "index"
 HEADINGS = ("h2", "h3", "h4", "h5", "h6")
 
@@ -52,8 +57,8 @@ def read_guide(name: str) -> Guide | None:
     title = text.partition("\n")[0].removeprefix("# ")
     html = nh3.clean(
         _PARSER.render(text, {"name": name}),
-        tags=TAGS,
-        attributes=ATTRIBUTES | {heading: {"id"} for heading in HEADINGS},
+        tags=TAGS | {"img"},
+        attributes=ATTRIBUTES | {"img": {"src", "alt"}} | {heading: {"id"} for heading in HEADINGS},
         # What may be wider than the screen scrolls, which must be possible with the keyboard.
         set_tag_attribute_values={tag: {"tabindex": "0"} for tag in ("table", "pre")},
         url_schemes={"http", "https"},
@@ -104,6 +109,21 @@ def _address(target: str, name: str) -> str | None:
     return address_of(f"{guide}#{anchor}")
 
 
+def _picture(
+    _renderer: RendererProtocol,
+    tokens: Sequence[Token],
+    index: int,
+    _options: OptionsDict,
+    _env: object,
+) -> str:
+    """Show a picture of the documentation from this server."""
+    token = tokens[index]
+    name = posixpath.basename(str(token.attrGet("src")))
+    address = reverse("studies:guide-picture", args=[name])
+    return format_html('<img src="{}" alt="{}">', address, token.content)
+
+
 _PARSER = markdown_parser()
+_PARSER.add_render_rule("image", _picture)
 _PARSER.core.ruler.push("anchors", _add_anchors)
 _PARSER.core.ruler.push("addresses", _lead_links_to_pages)

@@ -10,6 +10,7 @@ STUDY = "studies/<public_id:study_id>/"
 
 urlpatterns = [
     path("docs/", guide_pages.guide, name="guides"),
+    path("docs/pictures/<str:name>", guide_pages.picture, name="guide-picture"),
     path("docs/<path:name>/", guide_pages.guide, name="guide"),
     path("new-study/from-template/", protocol_pages.new_from_template, name="from-template"),
     path(f"{STUDY}template/", protocol_pages.use_template, name="use-template"),

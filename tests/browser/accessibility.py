@@ -1,11 +1,33 @@
-"""Checks of a page: axe, its width, the uniqueness of ids, and the size of text in figures."""
+"""Checks of a page: axe, its width, the uniqueness of ids, the size of text in figures, paper."""
+
+from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
+# Switched off unless asked for: the one rule that version 2.2 of the guidelines added.
+RULES = {"rules": {"target-size": {"enabled": True}}}
+# The width of A4 within margins of two centimetres, in the browser's pixels.
+SHEET = 642
+CLIPPED = """() => [...document.querySelectorAll("body *")].filter(element => {
+    const style = getComputedStyle(element), box = element.getBoundingClientRect();
+    const isHidden = !element.checkVisibility() || box.width < 2 || element.closest("svg, select, textarea, input, .unseen");
+    const isCut = style.overflowX !== "visible" && element.scrollWidth > element.clientWidth + 1;
+    return !isHidden && (isCut || box.right > document.documentElement.clientWidth + 1);
+}).map(element => element.outerHTML.slice(0, 80))"""
+
 
 def check_accessible(page: Page) -> None:
-    violations = Axe().run(page).response["violations"]
+    _check_rules(page, RULES)
+
+
+def check_contrast(page: Page) -> None:
+    """Check the one rule that depends on the scheme of colours."""
+    _check_rules(page, {"runOnly": ["color-contrast"]})
+
+
+def _check_rules(page: Page, options: dict[str, Any]) -> None:
+    violations = Axe().run(page, options=options).response["violations"]
     summaries = [(rule["id"], rule["nodes"][0]["html"]) for rule in violations]
     assert not summaries, summaries
 
@@ -29,3 +51,12 @@ def check_legible(page: Page) -> None:
         " parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)"
     )
     assert min(sizes, default=12) >= 11, f"{page.url}: text of {min(sizes):.1f} pixels"
+
+
+def check_prints(page: Page) -> None:
+    """Check that nothing is wider than a sheet of A4, where nobody can scroll."""
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": SHEET, "height": 900})
+    clipped = page.evaluate(CLIPPED)
+    page.emulate_media(media="screen")
+    assert not clipped, f"wider than the sheet: {clipped}"

@@ -45,13 +45,20 @@ def chromium_page(page: Page) -> Iterator[Page]:
     complaints: list[str] = []
     page.set_default_timeout(10_000)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda line: complaints.append(line.text) if _is_fault(line) else None)
+    page.on(
+        "console", lambda line: complaints.append(_complaint(line)) if _is_fault(line) else None
+    )
     page.on(
         "response",
         lambda answer: complaints.append(answer.url) if _is_missing_file(answer) else None,
     )
     yield page
     assert complaints == []
+
+
+def _complaint(line: ConsoleMessage) -> str:
+    page = line.page.url if line.page else ""
+    return f"{page}: {line.text}"
 
 
 def _is_fault(line: ConsoleMessage) -> bool:

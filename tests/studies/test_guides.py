@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from studies.guides import address_of, guide_names, read_guide
+from studies.guides import FOLDER, PICTURES, address_of, guide_names, read_guide
 from studies.steps import guide_of, pages, steps
 from tests.studies.factories import make_study
 
@@ -93,3 +93,32 @@ def test_help_leads_to_the_guide_of_the_page(researcher, page, guide):
 
 def test_a_page_without_a_guide_has_the_index():
     assert guide_of("no-such-page", "") == "index"
+
+
+@pytest.mark.parametrize("name", sorted(guide_names()))
+def test_every_picture_of_a_guide_is_shown_from_this_server(researcher, name):
+    for address in re.findall(r'<img[^>]*src="([^"]*)"', html_of(name)):
+        picture = researcher.get(address)
+        assert picture.status_code == 200, address
+        assert b"".join(picture.streaming_content).startswith(b"\x89PNG"), address
+
+
+def test_guides_have_pictures_that_say_what_they_show():
+    described = re.findall(r'<img[^>]*alt="([^"]+)"', html_of("tutorial"))
+    assert len(described) >= 3
+
+
+def test_every_stored_picture_is_used():
+    texts = [
+        path.read_text(encoding="utf-8")
+        for path in (FOLDER.parent / "README.md", *FOLDER.rglob("*.md"))
+    ]
+    unused = {path.name for path in PICTURES.glob("*.png")} - set(
+        re.findall(r"pictures/([\w-]+\.png)", "".join(texts))
+    )
+    assert unused == set()
+
+
+@pytest.mark.parametrize("name", ["nothing.png", "..", "overview"])
+def test_no_other_file_is_a_picture(researcher, name):
+    assert researcher.get(f"/docs/pictures/{name}").status_code == 404

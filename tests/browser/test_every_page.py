@@ -1,0 +1,92 @@
+"""Every page that a researcher can open: accessible, readable on any screen, and whole on paper."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import get_resolver
+from playwright.sync_api import Page
+
+from studies.guides import address_of, guide_names
+from studies.models import Membership, Study
+from tests.architecture.test_urls import address, patterns
+from tests.browser.accessibility import (
+    check_accessible,
+    check_contrast,
+    check_fits,
+    check_ids,
+    check_legible,
+    check_prints,
+)
+from tests.browser.test_researcher_pages import log_in, with_everything
+from tests.studies.factories import make_open_study, make_study
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.xdist_group("browser"),
+]
+OPEN_ALL = "() => document.querySelectorAll('details').forEach(folded => { folded.open = true; })"
+# Parts of other pages, and Django's own, of which a server's owner sees raw tables.
+PARTS = ("/part/", "/attention/", "/numbers/", "/cost/", "/preview/", "/jsi18n/", "/admin/auth/")
+
+
+def pages_of(study: Study, client: Client) -> Iterator[str]:
+    """The addresses of the study's pages, and of those of no study, which a person can read."""
+    for name, route, _ in patterns(get_resolver()):
+        path = address(route, study.pk)
+        is_for_annotators = route.startswith(("s/", "rate/"))
+        if is_for_annotators or any(part in path for part in PARTS) or name.endswith("logout"):
+            continue
+        answer = client.get(path)
+        if answer.status_code == 200 and b"</html>" in getattr(answer, "content", b""):
+            yield path
+
+
+@pytest.mark.parametrize("is_open", [True, False], ids=["open", "draft"])
+def test_every_page_is_accessible_fits_and_prints(page: Page, live_server, is_open):
+    ruth = User.objects.create_superuser("ruth", password="a long password")
+    study = with_everything(make_open_study(instances=6)) if is_open else make_study(instances=3)
+    Membership.objects.create(study=study, user=ruth)
+    client = Client()
+    client.force_login(ruth)
+    pages = list(pages_of(study, client))
+    assert len(pages) > 25
+    log_in(page, live_server.url)
+    faults = [fault for path in pages for fault in faults_of(page, live_server.url + path)]
+    assert not faults, "\n".join(faults)
+
+
+def test_every_guide_is_accessible_fits_and_prints(page: Page, live_server):
+    User.objects.create_superuser("ruth", password="a long password")
+    log_in(page, live_server.url)
+    pages = [address_of(name) for name in sorted(guide_names())]
+    faults = [fault for path in pages for fault in faults_of(page, live_server.url + path)]
+    assert not faults, "\n".join(faults)
+
+
+def faults_of(page: Page, url: str) -> list[str]:
+    """What is wrong with a page, on wide and narrow screens, light and dark, and on paper."""
+    page.emulate_media(media="screen", color_scheme="light")
+    page.goto(url)
+    page.evaluate(OPEN_ALL)
+    faults = []
+    for width in (1440, 360):
+        page.set_viewport_size({"width": width, "height": 900})
+        for check in (check_accessible, check_fits, check_ids, check_legible):
+            faults += faults_by(check, page, f"{url} at {width}")
+        page.emulate_media(color_scheme="dark")
+        page.wait_for_timeout(400)  # Django's links fade from one scheme to the other
+        faults += faults_by(check_contrast, page, f"{url} at {width}, dark")
+        page.emulate_media(color_scheme="light")
+        page.wait_for_timeout(400)
+    return faults + faults_by(check_prints, page, f"{url} on paper")
+
+
+def faults_by(check: Callable[[Page], None], page: Page, where: str) -> list[str]:
+    try:
+        check(page)
+    except AssertionError as error:
+        return [f"{where}: {str(error).partition(chr(10))[0]}"]
+    return []
