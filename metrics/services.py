@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import asdict
 from datetime import datetime, timedelta
 
-from django.db.models import Subquery
+from django.db.models import OuterRef, Subquery
 
 from annotation.counts import count_ratings
 from annotation.models import Rater, Rating
@@ -15,7 +15,7 @@ from metrics.messages import REPORT_PENDING
 from metrics.models import ReportSnapshot
 from metrics.page_rows import page_rows
 from metrics.selectors import source_of, stored_report
-from studies.models import Study
+from studies.models import Study, Unit
 from tiebreak.errors import DomainError
 from tiebreak.report import REPORT_VERSION, Report, build_report
 
@@ -60,7 +60,9 @@ def _count_ratings(study: Study, key: int, rows: int, newest: int) -> int:
         rows += ratings.filter(pk__gt=key, pk__lte=settled).count()
         key = settled
         ReportSnapshot.objects.filter(study=study).update(settled_key=key, settled_rows=rows)
-    return rows + ratings.filter(pk__gt=key).count()
+    # A few thousand ratings: their units are looked up, where a join would read all of the study's.
+    of_unit = Subquery(Unit.objects.filter(pk=OuterRef("unit")).values("study"))
+    return rows + Rating.objects.alias(of=of_unit).filter(pk__gt=key, of=study.pk).count()
 
 
 def _design(study: Study) -> str:

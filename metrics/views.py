@@ -25,7 +25,7 @@ from metrics.services import ensure_fresh, watermark
 from metrics.tabs import TABS, Shown, Tab, figure_named, tab_named
 from recruitment.public_address import public_url
 from recruitment.services.channels import has_open_link
-from studies.access import Right, researchers_only, right_in, study_for
+from studies.access import Right, held_right, researchers_only, study_for
 from studies.models import Study
 from tiebreak.errors import DomainError
 from tiebreak.report import Report
@@ -101,7 +101,7 @@ def figure(
 ) -> HttpResponse:
     """Download one figure, or its data, as a file."""
     study = study_for(request.user, public_id, Right.SEE)
-    drawn = _figure(study, criterion, name, right_in(request.user, study))
+    drawn = _figure(study, criterion, name, held_right(request.user, study))
     if drawn is None or not drawn.chart:
         raise Http404("There are not enough ratings for this figure yet.")
     if kind not in CONTENT_TYPES:
@@ -180,7 +180,7 @@ def _context(
         "snapshot": freshness.snapshot,
         "report": report,
         "tabs": TABS,
-        "sees_raters": right_in(request.user, study) >= Right.READ,
+        "sees_raters": held_right(request.user, study) >= Right.READ,
         "tab": tab,
         "here": "results" if tab else "overview",
         "template": tab.template if tab else "metrics/overview.html",
