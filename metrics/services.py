@@ -3,14 +3,16 @@
 import hashlib
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import OuterRef, Subquery
 
-from annotation.counts import count_ratings
+from annotation.counts import count_plan, count_ratings, progress_of
 from annotation.models import Rater, Rating
 from annotation.services.screening import CheckRecord, check_records
 from jobs.clock import database_now
 from jobs.queue import enqueue
+from metrics.figures.collection import completed_over_time
 from metrics.messages import REPORT_PENDING
 from metrics.models import ReportSnapshot
 from metrics.page_rows import page_rows
@@ -18,6 +20,7 @@ from metrics.selectors import source_of, stored_report
 from studies.models import Study, Unit
 from tiebreak.errors import DomainError
 from tiebreak.report import REPORT_VERSION, Report, build_report
+from tiebreak.report.reading import Source
 
 # A request that no worker has served after this time is repeated.
 STALE_AFTER = timedelta(minutes=2)
@@ -80,6 +83,11 @@ def refresh_report(*, study: Study) -> ReportSnapshot:
     report = build_report(
         source.table, scales=source.scales, source=source.origin, order=source.order
     )
+    return store_report(study=study, state=state, source=source, report=report)
+
+
+def store_report(*, study: Study, state: str, source: Source, report: Report) -> ReportSnapshot:
+    """Store a report of these ratings, with everything that pages show beside it."""
     snapshot, _ = ReportSnapshot.objects.update_or_create(
         study=study,
         defaults={
@@ -87,11 +95,22 @@ def refresh_report(*, study: Study) -> ReportSnapshot:
             "report": report.as_json(),
             "page_rows": page_rows(source, _checks(study)),
             "counted": asdict(count_ratings(study)),
+            **_progress(study),
             "made_at": database_now(),
             "requested": "",
         },
     )
     return snapshot
+
+
+def _progress(study: Study) -> dict[str, Any]:
+    """Return the size of the study's plan, and the responses completed over time."""
+    progress = progress_of(study)
+    moments = completed_over_time(study, progress)
+    return {
+        "plan": asdict(count_plan(study, progress)),
+        "completed": [(when.isoformat(), n) for when, n in moments],
+    }
 
 
 def _checks(study: Study) -> dict[str, CheckRecord]:

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from annotation.counts import StudyCounts, study_counts
+from annotation.counts import StudyCounts, progress_of, study_counts
 from jobs.clock import database_now
 from metrics.attention import attention_of
 from metrics.dashboard import section_of
@@ -20,7 +20,7 @@ from metrics.figures.files import CONTENT_TYPES, figure_file
 from metrics.figures.systems import win_rates_figure
 from metrics.leading import leading_numbers, scope_of
 from metrics.models import ReportSnapshot
-from metrics.selectors import stored_counts, stored_report
+from metrics.selectors import stored_counts, stored_moments, stored_plan, stored_report
 from metrics.services import ensure_fresh, watermark
 from metrics.tabs import TABS, Shown, Tab, figure_named, tab_named
 from recruitment.public_address import public_url
@@ -113,7 +113,7 @@ def figure(
 
 def _figure(study: Study, criterion: str, name: str, right: Right) -> Figure | None:
     if name == "progress":
-        return progress_figure(study, study_counts(study))
+        return progress_figure(study, progress_of(study))
     snapshot, report = _stored(study)
     about = report.criteria.get(criterion)
     if about is None:
@@ -193,22 +193,26 @@ def _context(
     criterion = chosen if chosen in report.criteria else report.criteria_order[0]
     about, rows = report.criteria[criterion], freshness.snapshot.page_rows
     shown = Shown(study, criterion, about, rows, request.GET.dict())
-    return context | (_results(shown, tab) if tab else _overview(shown, context["progress"]))
+    if tab is None:
+        return context | _overview(shown, context["progress"], freshness)
+    return context | _results(shown, tab)
 
 
 def _counts(study: Study, freshness: _Freshness) -> StudyCounts:
     """Return the counts, with those of the ratings from the report if it is of these ratings."""
-    counted = None if freshness.is_stale else stored_counts(freshness.snapshot)
-    return study_counts(study, freshness.now, counted=counted)
+    snapshot = freshness.snapshot
+    counted = None if freshness.is_stale else stored_counts(snapshot)
+    return study_counts(study, freshness.now, counted=counted, plan=stored_plan(snapshot))
 
 
-def _overview(shown: Shown, counts: StudyCounts) -> dict[str, Any]:
+def _overview(shown: Shown, counts: StudyCounts, freshness: _Freshness) -> dict[str, Any]:
     about = shown.about
+    moments = None if freshness.is_stale else stored_moments(freshness.snapshot)
     return {
         "criterion": shown.criterion,
         "leading": leading_numbers(about),
         "scope": scope_of(about),
-        "figures": [win_rates_figure(about), progress_figure(shown.study, counts)],
+        "figures": [win_rates_figure(about), progress_figure(shown.study, counts, moments)],
         "section": section_of(shown.criterion, about),
     }
 
