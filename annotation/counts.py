@@ -1,6 +1,6 @@
 """All counts of a study, in one place, for every page and export."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -243,10 +243,10 @@ class ParticipationCounts:
     last_at: datetime | None = None
 
 
-def counts_by_participation(study: Study) -> dict[int, ParticipationCounts]:
-    """Return the counts of each participation in the study."""
+def counts_by_participation(participations: Collection[int]) -> dict[int, ParticipationCounts]:
+    """Return the counts of participations, without those that have no ratings."""
     rows = (
-        Rating.objects.filter(unit__study=study, assignment__participation__isnull=False)
+        Rating.objects.filter(assignment__participation__in=participations)
         .order_by()
         .values("assignment__participation")
         .annotate(
@@ -268,7 +268,8 @@ def _unprefixed(row: dict[str, Any]) -> RatingCounts:
     return RatingCounts(**{name.removeprefix(_PREFIX): row[name] for name in _EXPRESSIONS})
 
 
-def _first_flag(flag: str) -> Q:
+def first_flag(flag: str) -> Q:
+    """Return the condition for main ratings with this flag and none that is counted before it."""
     earlier_flags = dict.fromkeys(FLAGS[: FLAGS.index(flag)], False)
     return MAIN_FIRST & Q(**{flag: True}, **earlier_flags)
 
@@ -285,7 +286,7 @@ _KINDS: dict[str, Q] = {
     "training": Q(unit__role=Unit.Role.TRAINING),
     "test": Q(unit__role=Unit.Role.QUALIFICATION),
     "gold": Q(unit__role=Unit.Role.GOLD),
-    **{flag: _first_flag(flag) for flag in FLAGS},
+    **{flag: first_flag(flag) for flag in FLAGS},
 }
 _EXPRESSIONS: dict[str, Count] = {
     f"{_PREFIX}rows": Count("pk"),
