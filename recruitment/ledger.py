@@ -120,6 +120,12 @@ def ledger(study: Study, now: datetime | None = None) -> Ledger:
     )
 
 
+def payable(study: Study) -> list[LedgerRow]:
+    """Return the submissions that await payment, for completed work or for taking the test."""
+    study_ledger = ledger(study)
+    return [*study_ledger.awaiting_payment, *study_ledger.screened_out]
+
+
 def _rows(study: Study) -> Iterable[LedgerRow]:
     """Yield one row per submission, with a fixed number of queries."""
     paid = (
@@ -157,7 +163,7 @@ def _awaits_payment(row: LedgerRow, idle: set[int]) -> bool:
     """Whether the annotator has stopped working on the study and has unpaid completed work."""
     participation = row.participation
     is_here = participation.status == Status.ACTIVE and participation.pk not in idle
-    has_ended = not is_here or _is_submitted(participation)
+    has_ended = not is_here or is_submitted(participation)
     is_rejected = Status.REJECTED in {
         participation.status,
         participation.submission.platform_status.lower(),
@@ -176,7 +182,8 @@ def _awaits_screen_out_payment(row: LedgerRow) -> bool:
     return _is_screened_out(row) and not row.paid and owed is not None
 
 
-def _is_submitted(participation: Participation) -> bool:
+def is_submitted(participation: Participation) -> bool:
+    """Whether the platform waits for the researcher's review of the submission."""
     return participation.submission.platform_status.upper() in {"AWAITING REVIEW", "SUBMITTED"}
 
 
@@ -218,7 +225,7 @@ def _is_stuck(row: LedgerRow, holding: set[int], silent: set[int]) -> bool:
     """Whether an annotator is silent but holds a place, or submitted without finishing here."""
     participation = row.participation
     holds = participation.pk in holding
-    is_idle = _is_submitted(participation) and (holds or not row.hits)
+    is_idle = is_submitted(participation) and (holds or not row.hits)
     is_silent = holds and participation.pk in silent
     return participation.status == Status.ACTIVE and (is_silent or is_idle)
 
