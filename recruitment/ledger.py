@@ -191,6 +191,16 @@ class Ledger:
         )
 
     @cached_property
+    def owed(self) -> Decimal:
+        """What is owed to all who await payment."""
+        listed = self.totals.listed
+        if not listed["awaiting_payment"] and not listed["screened_out"]:
+            return Decimal(0)
+        lists = _lists(self.study)
+        people = self._matching(lists["awaiting_payment"] | lists["screened_out"])
+        return _owed_to(people, self.study.reward or Decimal(0))
+
+    @cached_property
     def rows(self) -> list[LedgerRow]:
         return self.rows_of(self.people)
 
@@ -241,7 +251,13 @@ def ledger(study: Study, now: datetime | None = None) -> Ledger:
     return Ledger(study, now or database_now())
 
 
-def found(people: QuerySet[Participation], search: str, status: str) -> QuerySet[Participation]:
+def payable(study: Study) -> list[LedgerRow]:
+    """Return the submissions that await payment, for completed work or for taking the test."""
+    study_ledger = ledger(study)
+    return [*study_ledger.awaiting_payment, *study_ledger.screened_out]
+
+
+def matching(people: QuerySet[Participation], search: str, status: str) -> QuerySet[Participation]:
     """Return the participations with this status whose pseudonym, code or submission matches."""
     if status:
         people = people.filter(status=status)
@@ -284,8 +300,9 @@ def _conditions(study: Study, now: datetime) -> dict[str, Any]:
     }
 
 
-_SUBMITTED = Q(submission__platform_status__iexact="awaiting review") | Q(
-    submission__platform_status__iexact="submitted"
+SUBMITTED = ("awaiting review", "submitted")
+_SUBMITTED = Q(submission__platform_status__iexact=SUBMITTED[0]) | Q(
+    submission__platform_status__iexact=SUBMITTED[1]
 )
 _REJECTED = Q(status=Status.REJECTED) | Q(submission__platform_status__iexact="rejected")
 _PAYS_SCREEN_OUT = Q(submission__channel__settings__screen_out_reward__isnull=False) & ~Q(
@@ -326,6 +343,18 @@ def _with_ratings(study: Study, which: Q) -> QuerySet[Any]:
     )
 
 
+def _owed_to(people: QuerySet[Participation], reward: Decimal) -> Decimal:
+    """Sum up what `owed` returns for each person."""
+    for_test = KeyTextTransform("screen_out_reward", "submission__channel__settings")
+    grouped = people.order_by().annotate(for_test=for_test)
+    groups = grouped.values_list("status", "for_test", "submission__owed").annotate(n=Count("pk"))
+    total = Decimal(0)
+    for status, stated, on_leaving, n in groups:
+        whole = reward if on_leaving is None else on_leaving
+        total += n * (Decimal(stated or 0) if status == Status.SCREENED_OUT else whole)
+    return total
+
+
 def _rows(people: QuerySet[Participation]) -> Iterable[LedgerRow]:
     rows = list(
         _with_sums(people).select_related("rater", "submission__channel", "study").order_by("pk")
@@ -356,6 +385,11 @@ def _with_sums(people: QuerySet[Participation]) -> QuerySet[Any]:
         ),
         paid=Coalesce(Subquery(paid), Decimal(0), output_field=DecimalField()),
     )
+
+
+def is_submitted(participation: Participation) -> bool:
+    """Whether the platform waits for the researcher's review of the submission."""
+    return participation.submission.platform_status.lower() in SUBMITTED
 
 
 def screen_out_reward(participation: Participation) -> Decimal | None:

@@ -200,7 +200,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('at', models.DateTimeField()),
-                ('verb', models.CharField(choices=[('template', 'filled in a template'), ('open', 'opened'), ('pause', 'paused'), ('close', 'closed'), ('reopen', 'reopened'), ('exclude', 'excluded an annotator'), ('draw', 'drew instances'), ('take-all', 'selected all instances'), ('publish', 'published on a platform'), ('pay', 'paid'), ('accept-late', 'accepted late answers'), ('decline-late', 'declined late answers')], max_length=20)),
+                ('verb', models.CharField(choices=[('template', 'filled in a template'), ('open', 'opened'), ('pause', 'paused'), ('close', 'closed'), ('reopen', 'reopened'), ('exclude', 'excluded an annotator'), ('reinstate', 'reinstated an annotator'), ('reject', 'rejected a submission'), ('draw', 'drew instances'), ('take-all', 'selected all instances'), ('publish', 'published on a platform'), ('pay', 'paid'), ('bonus', 'paid a bonus'), ('accept-late', 'accepted late answers'), ('decline-late', 'declined late answers')], max_length=20)),
                 ('details', models.JSONField(default=dict)),
                 ('by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='events', to='studies.study')),
