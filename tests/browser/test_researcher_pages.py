@@ -1,4 +1,4 @@
-"""The researcher's pages in a browser: accessible, and readable on any screen."""
+"""What a researcher's pages do in a browser by themselves, and a study that has everything."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -15,15 +15,13 @@ from recruitment.services.dry_runs import DryRunOptions, start_dry_run
 from recruitment.simulation.raters import Bot, simulate_raters
 from studies.instance_selection.scoring import score_separability
 from studies.models import Membership, Study
-from tests.browser.accessibility import check_accessible, check_fits, check_ids, check_legible
-from tests.studies.factories import make_open_study, make_study
+from tests.studies.factories import make_study
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.django_db(transaction=True),
     pytest.mark.xdist_group("browser"),
 ]
-PAGES = ("", "generate-and-select/?robustness=1", "dry-runs/", "recruitment/", "ledger/", "jobs/")
 
 
 def with_everything(study: Study) -> Study:
@@ -55,26 +53,6 @@ def log_in(page: Page, url: str) -> None:
     page.get_by_label("Username").fill("ruth")
     page.get_by_label("Password").fill("a long password")
     page.get_by_role("button", name="Log in").click()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 360])
-@pytest.mark.parametrize("is_full", [True, False])
-def test_every_page_is_accessible(chromium_page: Page, live_server, scheme, width, is_full):
-    page = chromium_page
-    ruth = User.objects.create_superuser("ruth", password="a long password")
-    study = with_everything(make_open_study(instances=6)) if is_full else make_study(instances=3)
-    Membership.objects.create(study=study, user=ruth)
-    page.emulate_media(color_scheme=scheme)
-    page.set_viewport_size({"width": width, "height": 900})
-    log_in(page, live_server.url)
-    for address in PAGES:
-        page.goto(f"{live_server.url}/studies/{study.pk}/{address}")
-        expect(page.get_by_role("heading", level=1)).to_be_visible()
-        check_accessible(page)
-        check_fits(page)
-        check_ids(page)
-        check_legible(page)
 
 
 def test_a_page_that_waits_for_a_platform_reloads_by_itself(chromium_page: Page, live_server):
