@@ -31,16 +31,16 @@ SENSITIVE = (
 )
 # The groups of rows; each row is in exactly one of them.
 KINDS = {
-    "counted": "in the statistics: first answers to main units, without an excluding flag",
-    "repeats": "planned repeats of main units (role repeat)",
+    "counted": "in the statistics: first answers to main items, without an excluding flag",
+    "repeats": "planned repeats of main items (role repeat)",
     "training": "training (role training)",
     "test": "the qualification test (role qualification)",
     "gold": "gold checks (role gold)",
-    "superseded": "main units, flagged superseded",
-    "excluded": "main units, flagged excluded",
-    "late": "main units, flagged late",
-    "partial": "main units, flagged partial",
-    "surplus": "main units, flagged surplus",
+    "superseded": "main items, flagged superseded",
+    "excluded": "main items, flagged excluded",
+    "late": "main items, flagged late",
+    "partial": "main items, flagged partial",
+    "surplus": "main items, flagged surplus",
 }
 
 
@@ -52,7 +52,7 @@ def codebook(study: Study, ratings: RatingQuerySet | None = None) -> str:
         f"# {cleaned(study.title)}",
         "",
         f"Number of ratings: {counts.rows}. In the statistics (role main, repeat 0, and none of the"
-        f" flags {', '.join(EXCLUDING_FLAGS)}): {counts.counted}, of which {counts.people} by people"
+        f" flags {', '.join(EXCLUDING_FLAGS)}): {counts.counted}, of which {counts.people} by annotators"
         f" and {counts.machines} by machine raters. Answers of machine raters that could not be"
         f" parsed: {counts.unparsed}.",
     ]

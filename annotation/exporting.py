@@ -69,7 +69,7 @@ def check_export(study: Study, formats: Sequence[str], ties: str = "drop") -> No
     if "preference" in formats and not has_comparisons(study):
         raise DomainError(
             "no_preferences",
-            "This study has no preferences of people between two texts, so a preference dataset"
+            "This study has no preferences of annotators between two texts, so a preference dataset"
             " would be empty. Leave out the format preference, or export again when ratings have"
             " arrived.",
         )

@@ -54,7 +54,7 @@ KINDS = (
     ExportKind(
         "preference",
         "Preferences for training",
-        "One prompt with a chosen and a rejected text for each comparison, by the majority of people.",
+        "One prompt with a chosen and a rejected text for each comparison, by the majority of annotators.",
         "For DPO and reward models with TRL.",
     ),
     ExportKind(

@@ -31,7 +31,7 @@ from tiebreak.stats import Estimate
 
 # The report names strata for programs; people see these names.
 STRATA = {
-    ("all", "all"): "all units",
+    ("all", "all"): "all items",
     ("agreement", "PA=1"): "all give the same label",
     ("agreement", "0.8<=PA<1"): "80% to under 100% give the majority label",
     ("agreement", "0.6<=PA<0.8"): "60% to under 80% give the majority label",
@@ -105,7 +105,7 @@ def agreement_finding(section: CriterionSection) -> tuple[str, str]:
     if not alpha.is_defined:
         return NO_ALPHA_HEADING, f"Krippendorff's α is undefined. {alpha.reason}"
     unanimous = _stratum(section, "agreement", "PA=1")
-    share = f"All annotators agree on {unanimous.share:.0%} of units."
+    share = f"All annotators agree on {unanimous.share:.0%} of items."
     suffix, scope = _scope_suffix(alpha), scope_sentence(alpha)
     if not alpha.has_interval:
         return NO_ALPHA_HEADING, f"{share} {alpha.reason or ''} {scope}"
@@ -288,7 +288,7 @@ def _count_interval(saved: Estimate) -> str:
     return f"{saved.value:.0f} ({saved.low:.0f} to {saved.high:.0f})".replace("-", "−")
 
 
-LABELS_SHOWN = "For each majority label of annotators, the figure shows all labels of its units."
+LABELS_SHOWN = "For each majority label of annotators, the figure shows all labels of its items."
 
 
 def perception_finding(section: CriterionSection) -> tuple[str, str]:
@@ -300,7 +300,7 @@ def perception_finding(section: CriterionSection) -> tuple[str, str]:
         else "Labels by majority label"
     )
     if not bins:
-        return heading, "No unit has human ratings yet."
+        return heading, "No item has human ratings yet."
     if "0" not in bins[0].humans:
         return heading, LABELS_SHOWN
     human_ties = _tie_share([(row.share, row.humans["0"]) for row in bins])

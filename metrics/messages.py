@@ -55,13 +55,13 @@ JOBS_ENDED = "No job is running any more. The results are shown below."
 REPORT_PENDING = "The report is being built. Ask again in a few seconds."
 
 # The dashboard.
-NO_UNITS = "No units are in this stratum."
+NO_UNITS = "No items are in this stratum."
 STRATA_BY_AGREEMENT = (
     "These strata are formed by how much annotators agree, so the agreement within them follows from"
     " how they were formed and is not a finding. Use them to compare machine raters with annotators."
 )
 MACHINES_FIRST = (
-    "Check machine raters on these units first, because the annotators' answer is clear there. "
+    "Check machine raters on these items first, because the annotators' answer is clear there. "
 )
 RATING_SET = (
     "A rating set is one annotator's ratings of one instance for one pair of systems. Its"
@@ -71,7 +71,7 @@ RATING_SET = (
 
 # The five leading numbers.
 NO_SYSTEMS = "The ratings of this criterion do not compare systems."
-NO_MACHINES = "No machine rater has rated these units yet."
+NO_MACHINES = "No machine rater has rated these items yet."
 NO_SETS = "This criterion has no rating sets, because it does not compare two systems."
 ENOUGH_RATINGS = "The interval of the highest win rate excludes ½."
 RATINGS_NEEDED = (

@@ -24,7 +24,7 @@ def opening(study: Study) -> Question:
     now = study_counts(study)
     warnings = [check for check in checks if not check.is_error]
     sentences = (
-        f"{counted(now.hits, 'HIT')} with R = {study.ratings_per_hit}:"
+        f"{counted(now.hits, 'task')} with R = {study.ratings_per_hit}:"
         f" {counted(now.remaining, 'response')} to collect.",
         *_cost(study, now.remaining),
         who_can_enter(study),
@@ -147,7 +147,7 @@ def quality(late: LateAnswers) -> tuple[str, ...]:
     """Describe the number and quality of late answers; their labels could bias the decision."""
     sentences = [
         f"{counted(late.answers, 'late answer')} by {counted(late.people, 'annotator')} on"
-        f" {counted(late.hits, 'HIT')}."
+        f" {counted(late.hits, 'task')}."
     ]
     if late.agreement is not None:
         usual = (
@@ -160,7 +160,7 @@ def quality(late: LateAnswers) -> tuple[str, ...]:
         )
     else:
         sentences.append(
-            "Their agreement is unknown because nobody else has rated the same units yet."
+            "Their agreement is unknown because nobody else has rated the same items yet."
         )
     if late.checks:
         sentences.append(f"Gold checks answered correctly: {late.checks_right} of {late.checks}.")
@@ -188,7 +188,7 @@ def excluding(participation: Participation) -> Question:
     return Question(
         title=f"Exclude {participation.rater.pseudonym}?",
         sentences=(
-            f"{counted(n, 'rating')} in {counted(hits, 'completed HIT')} will no longer count.",
+            f"{counted(n, 'rating')} in {counted(hits, 'completed task')} will no longer count.",
             consequence,
             "This does not undo payments. You can reinstate the annotator later; work whose place"
             " has been taken by then becomes surplus.",
@@ -204,7 +204,7 @@ def releasing(participation: Participation) -> Question:
     return Question(
         title=f"Free the place of {participation.rater.pseudonym}?",
         sentences=(
-            f"Their participation will end. {counted(n, 'answer')} in their unfinished HIT will be"
+            f"Their participation will end. {counted(n, 'answer')} in their unfinished task will be"
             " kept as a partial set that does not count, and the place will be offered to"
             " others.",
         ),
@@ -293,7 +293,7 @@ def _to_collect(study: Study) -> tuple[str, ...]:
     return (
         f"Still to be collected: {now.remaining} of {counted(now.places, 'response')}. Each"
         f" annotator may do {study.hits_per_annotator or 'any number'} of"
-        f" {counted(now.hits, 'HIT')}.",
+        f" {counted(now.hits, 'task')}.",
     )
 
 
@@ -345,7 +345,7 @@ def replacing_plan(
     """Return the confirmation before a change of the selection discards instances and HITs."""
     selected, hits = study.selected.count(), study.hits.main().count()
     discarded = [counted(selected, "selected instance")] if selected else []
-    discarded += [counted(hits, "planned HIT")] if hits else []
+    discarded += [counted(hits, "planned task")] if hits else []
     replaced = (
         f"This discards {' and '.join(discarded)}." if discarded else "This discards nothing."
     )

@@ -69,7 +69,7 @@ def _decline(study: Study, by: User, _: Question | None) -> str:
 
 _ON_LATE = frozenset({"open", "paused"})
 ACTIONS: dict[str, StudyAction] = {
-    "plan": StudyAction("Plan HITs", frozenset({"draft"}), _plan),
+    "plan": StudyAction("Plan tasks", frozenset({"draft"}), _plan),
     "open": StudyAction("Open…", frozenset({"draft", "paused"}), _open, confirmations.opening),
     "pause": StudyAction("Pause", frozenset({"open"}), _pause),
     "close": StudyAction("Close…", frozenset({"open", "paused"}), _close, confirmations.closing),

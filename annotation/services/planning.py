@@ -69,7 +69,7 @@ class Plan:
         ratings = _number_of(self.ratings, "rating")
         repeats = f" and {self.repeat_ratings} of repeats" if self.repeats else ""
         return (
-            f"{_number_of(self.hits, 'HIT')} with {_number_of(self.units, 'unit')} and"
+            f"{_number_of(self.hits, 'task')} with {_number_of(self.units, 'item')} and"
             f" {_number_of(self.places, 'response')} to collect. The plan yields {ratings} for the"
             f" statistics{repeats}."
         )
@@ -190,7 +190,7 @@ def grow_ratings_per_hit(*, study: Study, ratings_per_hit: int) -> int:
     if ratings_per_hit < study.ratings_per_hit:
         raise DomainError(
             "ratings_per_hit_shrinks",
-            f"The number of ratings per HIT (R) is {study.ratings_per_hit} and can only be"
+            f"The number of ratings per task (R) is {study.ratings_per_hit} and can only be"
             " increased. To collect fewer ratings, close the study or clone it.",
         )
     check_both_orders(study, ratings_per_hit)

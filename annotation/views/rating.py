@@ -116,7 +116,7 @@ def answer(request: HttpRequest, study_id: str) -> HttpResponse:
     sheet = worksheet_of(form.cleaned_data["assignment"], participation)
     position = form.cleaned_data["position"]
     if sheet is None or position not in sheet.hit_units:
-        raise Http404("This participation has no such assignment or unit.")
+        raise Http404("This participation has no such assignment or item.")
     answers = form.answers(sheet.criteria)
     try:
         result = submit_ratings(sheet=sheet, position=position, answers=answers)

@@ -66,7 +66,7 @@ LISTS = (
     (
         "stuck",
         "Stuck",
-        "The time for these participants' HIT has run out, or they submitted on the platform"
+        "The time for these participants' task has run out, or they submitted on the platform"
         " without finishing here. Free their places so that others can take them.",
         "release",
     ),
@@ -192,19 +192,19 @@ def _settle(participation: Participation, _: HttpRequest) -> str:
 
 def _release(participation: Participation, _: HttpRequest) -> str:
     stop_work(participation=participation, status=Status.RELEASED)
-    return "The place is free again. The answers in the unfinished HIT are kept as a partial set."
+    return "The place is free again. The answers in the unfinished task are kept as a partial set."
 
 
 def _exclude(participation: Participation, request: HttpRequest) -> str:
     by = cast(User, request.user)
     n = exclude_work(participation=participation, status=Status.EXCLUDED, by=by)
-    return f"The annotator was excluded. HITs that no longer count: {n}."
+    return f"The annotator was excluded. Tasks that no longer count: {n}."
 
 
 def _reinstate(participation: Participation, _: HttpRequest) -> str:
     n = reinstate_work(participation=participation)
     return (
-        "The annotator was reinstated. HITs that count again, or are surplus because their place"
+        "The annotator was reinstated. Tasks that count again, or are surplus because their place"
         f" was taken: {n}."
     )
 

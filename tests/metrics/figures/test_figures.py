@@ -68,7 +68,7 @@ def test_the_data_have_all_digits_of_the_report(section):
 
 def test_agreement_is_never_drawn_for_all_units_alone(section):
     names = [row[0] for row in agreement_figure(section).rows]
-    assert names[0] == "All units"
+    assert names[0] == "All items"
     assert len(names) > 3
 
 
