@@ -200,9 +200,18 @@ class CollectingStudyAdmin(StudyAdmin):
         if action == "reference-units":
             return redirect("admin:studies_study_reference_units", obj.pk)
         if ACTIONS[action].question is not None:
-            return redirect("admin:studies_study_do", obj.pk, action)
+            return self._ask(request, obj, action)
         self._do(request, obj, action, None)
         return self._back(obj)
+
+    def _ask(self, request: HttpRequest, study: Study, action: str) -> HttpResponseRedirect:
+        """Lead to the confirmation of an action, after what the confirmation is about."""
+        try:
+            ACTIONS[action].prepare_question(study)
+        except DomainError as error:
+            self.message_user(request, error.message, messages.ERROR, extra_tags=error.code)
+            return self._back(study)
+        return redirect("admin:studies_study_do", study.pk, action)
 
     def clone_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
         clone = clone_study(study=study_for(request.user, object_id))

@@ -8,7 +8,13 @@ from annotation.models import HIT, Participation, Rating
 from annotation.services.late_answers import LateAnswers, late_answers
 from recruitment.launch.check import LaunchCheck, counted
 from recruitment.ledger import fee_share, owed, pays_by_platform, platform_title
-from recruitment.messages import NO_LATE_ANSWERS, NO_REWARD, NOBODY_AWAITS_PAYMENT, STILL_CLOSED
+from recruitment.messages import (
+    NO_LATE_ANSWERS,
+    NO_REWARD,
+    NOBODY_AWAITS_PAYMENT,
+    STILL_CHANGES,
+    STILL_CLOSED,
+)
 from recruitment.models import Channel
 from recruitment.platforms import get_platform
 from recruitment.services.channels import channel_statuses
@@ -17,6 +23,7 @@ from recruitment.services.payments import check_amount
 from recruitment.services.platform_actions import rows_awaiting_payment
 from studies.confirming import Question
 from studies.models import Study
+from studies.models.settings import FrozenSettings, fields_of
 
 
 def opening(study: Study) -> Question:
@@ -24,12 +31,11 @@ def opening(study: Study) -> Question:
     now = study_counts(study)
     warnings = [check for check in checks if not check.is_error]
     sentences = (
-        f"{counted(now.hits, 'task')} with R = {study.ratings_per_hit}:"
-        f" {counted(now.remaining, 'response')} to collect.",
+        f"Planned: {counted(now.hits, 'task')} with {counted(now.units, 'item')} of"
+        f" {counted(now.instances, 'instance')}. Each task is done by {study.ratings_per_hit} (R)"
+        f" different annotators, so {counted(now.remaining, 'response')} are to be collected.",
         *_cost(study, now.remaining),
         who_can_enter(study),
-        "Once the study is open, its design is fixed. You may still change the wording and the"
-        " limits, and increase R.",
         *(f"Warning: {check.sentence}" for check in warnings),
     )
     return Question(
@@ -39,6 +45,21 @@ def opening(study: Study) -> Question:
         facts=(study.pk, study.status, now.places, tuple(check.sentence for check in warnings)),
         problems=_by_code(check for check in checks if check.is_error),
         warnings=tuple(check.code for check in warnings),
+        final=_final(study) if study.opened_at is None else (),
+        stays=STILL_CHANGES if study.opened_at is None else "",
+    )
+
+
+def _final(study: Study) -> tuple[str, ...]:
+    """Return what can no longer change once the study was open: its data and frozen settings."""
+    frozen = fields_of(FrozenSettings).values()
+    criteria = [f"{criterion.name} ({criterion.scale})" for criterion in study.criteria.all()]
+    return (
+        f"The texts of {study.dataset}, and which of its instances are rated.",
+        f"The systems: {', '.join(system.name for system in study.ordered_systems())}.",
+        f"The criteria with their questions and scales: {', '.join(criteria)}.",
+        "The expected answers of reference items.",
+        f"These settings: {', '.join(str(field.verbose_name) for field in frozen)}.",
     )
 
 

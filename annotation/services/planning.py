@@ -106,6 +106,23 @@ def plan_hits(*, study: Study) -> Plan:
 
 
 @transaction.atomic
+def ensure_plan(*, study: Study) -> Plan | None:
+    """Plan the HITs of a draft that has no plan, or one that its design has outgrown.
+
+    Returns the new plan, and None if nothing had to be planned. Refuses as `plan_hits` does.
+    """
+    return plan_hits(study=study) if needs_plan(study) else None
+
+
+def needs_plan(study: Study) -> bool:
+    """Whether a study that was never open has no plan that matches its design."""
+    if study.status != Study.Status.DRAFT or study.opened_at is not None:
+        return False
+    is_planned = study.hits.main().exists()
+    return not is_planned or study.dataset is None or not is_plan_current(study)
+
+
+@transaction.atomic
 def draw_and_plan(
     *, study: Study, design: InstanceSelection, by: User | None = None
 ) -> tuple[int, Plan]:

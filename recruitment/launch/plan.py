@@ -14,7 +14,8 @@ def planned(study: Study) -> Iterator[LaunchCheck]:
     if not study.hits.main().exists():
         yield error(
             "not_planned",
-            "Tasks are not planned yet. Press Plan tasks: it divides the items into tasks.",
+            "Tasks are not planned yet. Opening the study plans them: it divides the items into tasks."
+            " To look at the plan first, press Plan tasks.",
             LAUNCH,
         )
 
@@ -25,8 +26,8 @@ def plan_as_designed(study: Study) -> Iterator[LaunchCheck]:
     if is_planned and (study.dataset is None or not is_plan_current(study)):
         yield error(
             "plan_outdated",
-            "The design or the generations have changed since the tasks were planned. Plan the tasks"
-            " again.",
+            "The design or the generations have changed since the tasks were planned. Opening the"
+            " study plans them again. To look at the plan first, press Plan tasks.",
             LAUNCH,
         )
 
