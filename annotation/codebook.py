@@ -14,6 +14,7 @@ from tiebreak.formats.export_columns import (
     RATINGS,
     REFERENCE_ANSWERS,
     SEPARABILITY,
+    Columns,
 )
 
 _TABLES = {
@@ -44,7 +45,9 @@ KINDS = {
 }
 
 
-def codebook(study: Study, ratings: RatingQuerySet | None = None) -> str:
+def codebook(
+    study: Study, ratings: RatingQuerySet | None = None, columns_of_ratings: Columns = RATINGS
+) -> str:
     """Return the export's codebook.md; its counts refer to the exported ratings."""
     ratings = Rating.objects.filter(unit__study=study) if ratings is None else ratings
     counts = rating_counts(ratings)
@@ -72,7 +75,7 @@ def codebook(study: Study, ratings: RatingQuerySet | None = None) -> str:
     lines += _versions(study, ratings)
     lines += ["", "## How the instances were drawn", "", selection_sentence(study)]
     lines += ["", "## Before you publish", "", SENSITIVE]
-    for name, columns in _TABLES.items():
+    for name, columns in (_TABLES | {"the ratings": columns_of_ratings}).items():
         lines += ["", f"## Columns of {name}", "", "| column | meaning |", "| --- | --- |"]
         lines += [f"| {column} | {meaning} |" for column, meaning in columns.items()]
     return "\n".join(lines) + "\n"

@@ -312,6 +312,11 @@ class ExportOptions(serializers.Serializer[Any]):
         help_text="In the format preference, leave ties out, write half of them in each direction, or"
         " write each in both.",
     )
+    with_texts = serializers.BooleanField(
+        default=False,
+        help_text="Whether ratings in jsonl, csv and parquet also have the source, both texts and the"
+        " preferred system's name.",
+    )
 
 
 class BotOptions(serializers.Serializer[Any]):

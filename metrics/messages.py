@@ -48,6 +48,10 @@ JOB_STOPPED = "The job has ended. Everything that it stored is kept."
 EXPORT_STARTED = (
     "The export has started. Its download link appears under Exports when it is finished."
 )
+TOO_MANY_FOR_DIRECT = (
+    "This study has more than {:,} ratings, so a worker writes the file. Choose the format CSV below and"
+    " press Export."
+)
 REPORT_STARTED = "The report is being written. Its download link appears under Exports."
 JOBS_ENDED = "No job is running any more. The results are shown below."
 

@@ -50,6 +50,15 @@ RATINGS: Columns = {
     "chars_b": "length of B's text in characters",
 }
 
+# What a spreadsheet needs so that each rating can be read by itself; an option of the export.
+TEXTS: Columns = {
+    "source": "the instance's source; of a conversation, its messages one after another",
+    "text_a": "the text of system A, or the single text",
+    "text_b": "the text of system B",
+    "winner": "the name of the preferred system; tie if none is preferred, bad if both are bad",
+}
+RATINGS_WITH_TEXTS: Columns = {**RATINGS, **TEXTS}
+
 SEPARABILITY: Columns = {
     "instance": "id of the instance in instances.jsonl",
     "category": "the instance's category",
