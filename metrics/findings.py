@@ -10,12 +10,14 @@ from collections.abc import Mapping
 from metrics.messages import (
     COST,
     MACHINES_FIRST,
+    NO_SETS,
     NO_WINNER,
     ON_SELECTED,
     OVER_DATASET,
     RATING_SET,
     SAVED,
     SAVING_UNKNOWN,
+    SINGLE_SETS,
     WEIGHTED_TO_DATASET,
     WITHOUT_PREFERENCE,
 )
@@ -25,6 +27,7 @@ from tiebreak.report.model import (
     Estimates,
     PairSelection,
     RaterSets,
+    RatingSetsSection,
     StratumSection,
 )
 from tiebreak.stats import Estimate
@@ -156,6 +159,18 @@ def separability_finding(sets: RaterSets) -> tuple[str, str]:
         )
     direction = "rises" if trend.low > 0 else "falls"
     return f"Consistency {direction} with separability{suffix}", f"{sentence} {scope}"
+
+
+def consistency_sets(section: CriterionSection) -> RatingSetsSection | None:
+    """Return the rating sets of a criterion, if they have several ratings each."""
+    sets = section.rating_sets
+    # Sets are counted if they are complete, so as many sets as ratings are sets of one.
+    is_single = sets is not None and 0 < sets.n == section.n_ratings
+    return None if is_single else sets
+
+
+def why_no_consistency(section: CriterionSection) -> str:
+    return NO_SETS if section.rating_sets is None else SINGLE_SETS
 
 
 def sets_finding(sets: RaterSets) -> tuple[str, str]:

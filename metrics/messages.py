@@ -76,6 +76,10 @@ RATING_SET = (
 # The five leading numbers.
 NO_SYSTEMS = "The ratings of this criterion do not compare systems."
 NO_MACHINES = "No machine rater has rated these items yet."
+SINGLE_SETS = (
+    "Each rating set has one rating (N = 1), so it cannot contradict itself. Consistency needs several"
+    " comparisons of an instance by the same annotator."
+)
 NO_SETS = "This criterion has no rating sets, because it does not compare two systems."
 ENOUGH_RATINGS = "The interval of the highest win rate excludes ½."
 RATINGS_NEEDED = (

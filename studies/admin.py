@@ -273,7 +273,15 @@ class StudyAdmin(_ForResearchers, DeclaredLookups, StudyModelAdmin):
             "Pairs of systems",
             {"fields": ("pairing", ("baseline_system", "pairs_per_instance"))},
         ),
-        ("Texts", {"fields": ("source_format", "generation_format", "reference_format")}),
+        (
+            "Texts",
+            {
+                "fields": (
+                    ("source_format", "generation_format", "reference_format"),
+                    ("source_label", "left_label", "right_label"),
+                )
+            },
+        ),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Study]:

@@ -37,6 +37,25 @@ class VersionedSettings(models.Model):
         blank=True,
         help_text="Text in Markdown. Nothing is stored about annotators before they agree to it.",
     )
+    source_label = models.CharField(
+        "label of the source",
+        max_length=40,
+        blank=True,
+        help_text="Such as “Article” or “Question”. Leave empty for “Source text” or “Conversation”.",
+    )
+    left_label = models.CharField(
+        "label of the left text",
+        max_length=40,
+        blank=True,
+        help_text="Such as “A”. Leave empty for “Left”, or “First” on a narrow screen. Never name a"
+        " system here: which one is left changes.",
+    )
+    right_label = models.CharField(
+        "label of the right text",
+        max_length=40,
+        blank=True,
+        help_text="Leave empty for “Right”, or “Second” on a narrow screen.",
+    )
     hits_per_annotator = models.PositiveIntegerField(
         "maximum tasks per annotator",
         null=True,
